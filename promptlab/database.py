@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 from promptlab.errors import (
     DatabaseLocked,
-    PromptlabError,
     SettingsError,
     UsageError,
     WarehouseError,
@@ -157,7 +156,9 @@ def write_copy(
         beside.chmod(source.stat().st_mode & 0o777 if mode is None else mode & ~umask())
         move_into_place(beside, target)
     except (OSError, duckdb.Error) as error:
-        raise _not_written(target, error) from None
+        raise WarehouseError(
+            f"{target}: cannot be written: {error} (what was there is as it was)"
+        ) from None
     finally:
         remove_database(beside)
 
@@ -337,12 +338,6 @@ def _sync(path: Path) -> None:
 
 def _megabytes(size: int) -> str:
     return f"{size / 1_000_000:,.1f} MB"
-
-
-def _not_written(target: Path, error: Exception) -> PromptlabError:
-    return WarehouseError(
-        f"{target}: cannot be written: {error} (what was there is as it was)"
-    )
 
 
 # ---------- connections

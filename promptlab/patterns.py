@@ -223,13 +223,8 @@ def _spell_out(
     return "".join(parts)
 
 
-def _options() -> re2.Options:
-    options = re2.Options()
-    options.log_errors = False
-    return options
-
-
-_OPTIONS = _options()
+_OPTIONS = re2.Options()
+_OPTIONS.log_errors = False
 
 _LOOK_AROUND = re.compile(r"\(\?(?:<?[=!])")
 _HINTS = (

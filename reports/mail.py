@@ -477,12 +477,9 @@ def _short(parts: list[TextPiece]) -> list[TextPiece]:
             kept.append(TextPiece("\n".join(pieces) + "…", part.code, part.marked))
             break
         lines += text.count("\n")
-        kept.append(TextPiece(_blanks(text), part.code, part.marked))
+        text = text.replace("\t", "    ").replace("  ", "\u00a0 ")
+        kept.append(TextPiece(text, part.code, part.marked))
     return kept
-
-
-def _blanks(text: str) -> str:
-    return text.replace("\t", "    ").replace("  ", "\u00a0 ")
 
 
 def one_line(text: object, most: int) -> str:

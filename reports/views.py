@@ -752,7 +752,10 @@ def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
     page = _Page(
         anchors, names, limits, {c.case_id: c for c in compared}, tags, optional
     )
-    dimensions = sorted(result.dimensions, key=_dimension_rank)
+    # missed targets first; otherwise as configured
+    dimensions = sorted(
+        result.dimensions, key=lambda each: _TARGET_ORDER[each.target_status]
+    )
     extras = dict(result.extras)
     provenance = _provenance(extras.pop("promptlab", None))
     return View(
@@ -926,11 +929,6 @@ def fewer_cases(limits: ListLimits, result: AnalysisResult, fitted: int) -> List
     if wanted < _FEW_CASES and not limits.is_short:
         return limits.shortened()
     return replace(limits, cases=max(1, wanted))
-
-
-def _dimension_rank(dimension: DimensionResult) -> int:
-    """Sort missed targets first; otherwise as configured."""
-    return _TARGET_ORDER[dimension.target_status]
 
 
 def _taken(payload: dict[str, Any], key: str) -> str | None:

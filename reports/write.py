@@ -111,6 +111,9 @@ def write_all(
             # an older page would look like the current one
             remove_file(out, page)
 
+    def written_page(folder: str, page: Callable[[], str]) -> list[Path]:
+        return [write_file(out, folder, PAGE, page().encode())]
+
     task_ids = list(task_ids)
     of_memory = memory_runs(con)
     # all at once; what fails is reported with the page that needs it
@@ -125,7 +128,7 @@ def write_all(
             attempt(task_id, f"{MEMORY}/{folder}/{PAGE}", figures)
         attempt(task_id, f"{folder}/{PAGE}", partial(report, index=True))
     for name, folder, page in _other_pages(con, task_ids, out, edition):
-        attempt(name, f"{folder}/{PAGE}", partial(_write_page, out, folder, page))
+        attempt(name, f"{folder}/{PAGE}", partial(written_page, folder, page))
     attempt(INDEX, INDEX, lambda: [write_index(con, out, edition)])
     if failed:
         raise RenderError(
@@ -234,10 +237,6 @@ def _other_pages(
         yield title, f"{RUNS}/{folder_name(title)}", partial(of_run, judge=judge_page)
     for title in titles_of(con, task_ids):
         yield title, f"{TITLES}/{folder_name(title)}", partial(title_page, title)
-
-
-def _write_page(out: Path, folder: str, page: Callable[[], str]) -> list[Path]:
-    return [write_file(out, folder, PAGE, page().encode())]
 
 
 def _judge_folder(dimension_id: str, judge: str) -> str:

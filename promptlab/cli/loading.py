@@ -65,9 +65,8 @@ def print_problems(
     for file, problem in found:
         shown[file] += 1
         if limit is None or shown[file] <= limit:
-            messages.say(
-                line_of(file, problem), "problem", **_problem_fields(file, problem)
-            )
+            fields = {name: getattr(problem, name) for name in _PROBLEM_FIELDS}
+            messages.say(line_of(file, problem), "problem", file=file, **fields)
         elif shown[file] == total[file]:
             messages.say(
                 f"{file}: and {total[file] - limit} more; `promptlab validate {file}`"
@@ -79,10 +78,6 @@ def print_problems(
 
 
 _PROBLEM_FIELDS = ("line", "column", "pointer", "severity", "code", "record_id")
-
-
-def _problem_fields(path: Path, problem: Problem) -> dict[str, object]:
-    return {"file": path, **{n: getattr(problem, n) for n in _PROBLEM_FIELDS}}
 
 
 # ---------- ingest
@@ -239,7 +234,8 @@ def ingest_with_progress(
         **given,
     )
     for file in ingested.files:
-        detail(f"{file.path}: {file.status}", "file", **_file_fields(file))
+        counts = dict(zip(_COLUMNS, _file_row(file), strict=True))
+        detail(f"{file.path}: {file.status}", "file", **counts)
     if ingested.n_purged:
         call.say(
             f"{ingested.n_purged} file(s) stay out: their tasks were purged"
@@ -290,10 +286,6 @@ def _print_files(files: Sequence[FileLoad], call: Call) -> None:
         bad = [row for row in rows if row[2] == "rejected"]
         if bad:
             print_rows(_COLUMNS, bad, call.format, _FILES)
-
-
-def _file_fields(file: FileLoad) -> dict[str, object]:
-    return dict(zip(_COLUMNS, _file_row(file), strict=True))
 
 
 def _file_row(file: FileLoad) -> tuple[str, str, str, int, int, int, int]:
