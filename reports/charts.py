@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from promptlab.contracts.comparison import CaseChange, ScoreComparison
+from promptlab.contracts.comparison import ScoreComparison
 
 # ---------- scores along an axis
 
@@ -106,13 +106,6 @@ def forest(scores: Iterable[ScoreComparison]) -> Forest:
 def on_track(share: float) -> float:
     """Return the position of a share, 0 to 1, on a track of ``WIDTH``."""
     return round(_EDGE + share * (FOREST_WIDTH - 2 * _EDGE), 1)
-
-
-def before_after(case: CaseChange) -> tuple[float, float] | None:
-    """Return the positions of a case's scores on a track of ``WIDTH``."""
-    if case.baseline_score is None or case.candidate_score is None:
-        return None
-    return on_track(case.baseline_score), on_track(case.candidate_score)
 
 
 # ---------- how case scores, or their differences, are spread

@@ -521,17 +521,6 @@ class Envelope:
         return self.attach or ("link" if self.report_url else "html")
 
 
-@dataclass(frozen=True)
-class Place:
-    """Location of the full report."""
-
-    link: str | None
-    attachment: str | None
-    """Name of the attached file."""
-    folder: str
-    """Path below the output folder."""
-
-
 def to_message(
     result: AnalysisResult,
     *,
@@ -572,12 +561,16 @@ def to_message(
             filename="trend.png",
             disposition="inline",
         )
-    if place.attachment is not None:
+    if place["attachment"] is not None:
         page = to_html(
             result, lang=lang, templates=templates, with_script=False
         ).encode()
         _attach(
-            message, page, place.attachment, result, zipped=envelope.attached == "zip"
+            message,
+            page,
+            place["attachment"],
+            result,
+            zipped=envelope.attached == "zip",
         )
     # Last: converting to multipart moves every Content-… header to the first part.
     message["Content-Language"] = catalogue(lang).tag
@@ -619,7 +612,7 @@ def _bodies(
     lang: str,
     templates: Path | None,
     filters: Filters,
-    place: Place,
+    place: dict[str, str | None],
 ) -> tuple[str, str, bytes | None]:
     """Render both bodies, with shorter lists until the HTML is small enough."""
     env = environment(lang, templates)
@@ -649,7 +642,8 @@ def _bodies(
     return html, render(plain, "mail/mail.txt.j2", **values), image
 
 
-def _place(result: AnalysisResult, envelope: Envelope) -> Place:
+def _place(result: AnalysisResult, envelope: Envelope) -> dict[str, str | None]:
+    """Return where the full report is: its link, its file in the mail, its folder."""
     folder = folder_name(result.task.task_id)
     base = envelope.report_url
     if envelope.attached == "link" and base is None:
@@ -662,7 +656,8 @@ def _place(result: AnalysisResult, envelope: Envelope) -> Place:
         )
     link = None if base is None else f"{base.rstrip('/')}/{quote(folder)}/{_PAGE}"
     suffix = {"html": "html", "zip": "zip"}.get(envelope.attached)
-    return Place(link, None if suffix is None else f"{folder}.{suffix}", folder)
+    attachment = None if suffix is None else f"{folder}.{suffix}"
+    return {"link": link, "attachment": attachment, "folder": folder}
 
 
 def write_headers(

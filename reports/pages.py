@@ -34,6 +34,7 @@ from jinja2 import (
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.errors import RenderError, SettingsError
 from promptlab.paths import cache, languages
+from promptlab.reports.charts import on_track
 from promptlab.reports.edition import SHOWN, ListLimits
 from promptlab.reports.printing import Filters, visible
 from promptlab.reports.sentences import headline_parts
@@ -164,6 +165,7 @@ def environment(
         interval=filters.interval,
         anchor=case_anchor,
         bar=bar,
+        on_track=on_track,
         headline_parts=headline_parts,
         lang=lang,
         html_lang=texts.tag,

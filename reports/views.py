@@ -41,7 +41,7 @@ from promptlab.contracts.comparison import (
     ScoreChange,
     ScoreComparison,
 )
-from promptlab.reports.charts import Forest, Histogram, before_after, forest, histogram
+from promptlab.reports.charts import Forest, Histogram, forest, histogram
 from promptlab.reports.edition import SHOWN, ListLimits
 from promptlab.reports.files import folder_name
 from promptlab.reports.printing import (
@@ -209,17 +209,6 @@ class CaseView:
 
 
 @dataclass(frozen=True)
-class ChangedCase:
-    """One case that changed."""
-
-    change: CaseChange
-    moves: list[tuple[str, ScoreChange]]
-    """Dimensions on which it changed most, by name."""
-    track: tuple[float, float] | None
-    """Positions of its scores before and after, for ``charts.on_track``."""
-
-
-@dataclass(frozen=True)
 class ChangesView:
     """The comparison of the task with its baseline."""
 
@@ -237,7 +226,8 @@ class ChangesView:
     other_tags: list[ScoreComparison]
     """Other tags that changed."""
     n_tags_more: int
-    cases: list[ChangedCase]
+    cases: list[tuple[CaseChange, list[tuple[str, ScoreChange]]]]
+    """Changed cases, each with the dimensions on which it changed most, by name."""
     n_cases_more: int
     spread: Histogram | None
     """Differences of the cases, where there are many."""
@@ -690,10 +680,7 @@ def arrange_changes(
         tags=[tag for tag in moved if tag.verdict in _RELIABLE],
         other_tags=other_tags[:MOST_OTHER_TAGS],
         n_tags_more=max(0, len(other_tags) - MOST_OTHER_TAGS),
-        cases=[
-            ChangedCase(case, _moves(case, names), before_after(case))
-            for case in listed
-        ],
+        cases=[(case, _moves(case, names)) for case in listed],
         n_cases_more=comparison.counts.changed - n_listed,
         spread=histogram(comparison.differences, -105, 105)
         if comparison.overall.n_pairs >= _MANY_PAIRS
