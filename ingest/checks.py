@@ -21,7 +21,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from promptlab.contracts.golden import golden_alternatives
+from promptlab.contracts.scoring import golden_alternatives
 from promptlab.contracts.testset import TestCase
 from promptlab.json_text.places import escape_pointer
 from promptlab.json_text.reading import parse_all

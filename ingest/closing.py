@@ -19,7 +19,7 @@ from promptlab.ingest.ingested import FileLoad
 from promptlab.ingest.raw.rows import Reading, Reference
 from promptlab.ingest.reading.problems import Problem
 from promptlab.json_text.writing import shown
-from promptlab.seeds import default_dimensions
+from promptlab.paths import default_dimensions
 
 if TYPE_CHECKING:
     import duckdb

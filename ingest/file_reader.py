@@ -44,7 +44,7 @@ from promptlab.ingest.undated import LoadOrder, date_runs, undated_problem
 from promptlab.json_text.places import BOM
 
 if TYPE_CHECKING:
-    from promptlab.contracts.pipeline import Pipeline
+    from promptlab.contracts.testset import Pipeline
     from promptlab.ingest.files.redaction_rules import Mode
 
 OnProgress = Callable[[Path, int], None]
@@ -434,6 +434,6 @@ def _pipelines_in(reading: Reading) -> list[Pipeline]:
     written = reading.rows.get("pipelines")
     if written is None:
         return []
-    from promptlab.contracts.pipeline import Pipeline
+    from promptlab.contracts.testset import Pipeline
 
     return [Pipeline.model_validate_json(raw_data) for raw_data in written["raw_data"]]

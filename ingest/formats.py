@@ -64,7 +64,7 @@ def _scores(source: Source) -> Iterable[Reading]:
 
 
 def _labels(source: Source) -> Iterable[Reading]:
-    from promptlab.contracts.labels import LabelOptions
+    from promptlab.contracts.sources import LabelOptions
     from promptlab.ingest.labels import read_labels
 
     return [read_labels(source, source.labels or LabelOptions())]

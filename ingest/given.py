@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from promptlab.contracts.times import in_utc
+from promptlab.contracts.base import in_utc
 from promptlab.errors import UsageError
 
 if TYPE_CHECKING:

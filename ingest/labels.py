@@ -18,9 +18,8 @@ from typing import Any
 
 import msgspec
 
-from promptlab.contracts.base import plain_name
-from promptlab.contracts.labels import LabelOptions
-from promptlab.contracts.times import in_utc
+from promptlab.contracts.base import in_utc, plain_name
+from promptlab.contracts.sources import LabelOptions
 from promptlab.ingest.foreign.table.dialect import csv_rows
 from promptlab.ingest.raw.rows import Reading, columns_of
 from promptlab.ingest.reading.problems import Problem

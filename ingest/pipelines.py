@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from promptlab.contracts.pipeline import Pipeline
+from promptlab.contracts.testset import Pipeline
 from promptlab.errors import InputError, nearest
 from promptlab.ingest.raw.rows import Reading, Rows, columns_of
 from promptlab.ingest.reading.contract_faults import faults

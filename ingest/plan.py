@@ -18,7 +18,7 @@ from promptlab.ingest.formats import KINDS
 from promptlab.ingest.kinds import HEAD_BYTES, recognise
 
 if TYPE_CHECKING:
-    from promptlab.contracts.table_mapping import TableMapping
+    from promptlab.contracts.sources import TableMapping
 
 TABLE = "table"
 """Kind of a file with a mapping in the config."""

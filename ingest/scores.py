@@ -9,7 +9,7 @@ from typing import Any, cast
 import polars as pl
 from pydantic import BaseModel
 
-from promptlab.contracts.scores import ScoreRecord
+from promptlab.contracts.analysis_input import ScoreRecord
 from promptlab.errors import nearest
 from promptlab.ingest.files.input_file import Block
 from promptlab.ingest.raw.rows import Columns, Key, Reading, Reference

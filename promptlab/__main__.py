@@ -9,7 +9,7 @@ def main() -> None:
     """Run the command line and exit with its code."""
     try:
         from promptlab.cli import run_cli
-        from promptlab.cli.stdout import guard_stderr, outlast_readers
+        from promptlab.cli.streams import guard_stderr, outlast_readers
     except KeyboardInterrupt:  # run_cli handles all later ones
         sys.exit(130)
     outlast_readers()

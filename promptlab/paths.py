@@ -1,9 +1,11 @@
-"""Paths of bundled files and of dbt's cache."""
+"""Bundled files: the dbt project, its seeds, examples, languages; and caches."""
 
 from __future__ import annotations
 
 import contextlib
+import csv
 import errno
+import functools
 import hashlib
 import os
 import shutil
@@ -89,10 +91,6 @@ def tidy_targets(target: Path, db: Path) -> None:
     """Delete unused parse caches next to *target*; dbt recreates them.
 
     Deletes those of missing databases, and all but the newest ``TARGETS_KEPT``.
-
-    Args:
-        target: the cache of the build that begins; it is kept.
-        db: its database.
     """
     with contextlib.suppress(OSError):
         (target / _DATABASE).write_text(str(db.resolve()), "utf-8")
@@ -108,3 +106,44 @@ def _database_is_gone(target: Path) -> bool:
         return not Path((target / _DATABASE).read_text("utf-8")).exists()
     except OSError:
         return False  # created by an earlier version: deleted when it is old
+
+
+# ---------- the languages of results and reports: one file of ``reports/texts`` each
+
+
+TEXTS = Path(__file__).resolve().parent / "reports" / "texts"
+
+
+@functools.cache
+def languages() -> tuple[str, ...]:
+    """The codes of all languages, sorted: ``("en", "zh")``."""
+    return tuple(sorted(file.stem for file in TEXTS.glob("*.toml")))
+
+
+# ---------- names that the seeds of the dbt project decide
+
+
+def builtin_scorers() -> list[str]:
+    """The scorers that need no entry point: those of SQL, and ``judge``."""
+    return _column("scorers", "scorer")
+
+
+def default_dimensions() -> list[str]:
+    """Ids of the dimensions of every task that was loaded from results."""
+    return _column("default_dimensions", "dimension_id")
+
+
+def scorer(name: str) -> dict[str, str] | None:
+    """The row of a built-in scorer: its unit, and whether its metric is a share."""
+    return next((row for row in _rows("scorers") if row["scorer"] == name), None)
+
+
+def _column(seed: str, name: str) -> list[str]:
+    return [row[name] for row in _rows(seed)]
+
+
+@functools.cache
+def _rows(seed: str) -> list[dict[str, str]]:
+    file = dbt_project() / "seeds" / "scoring" / f"{seed}.csv"
+    with file.open(encoding="utf-8", newline="") as rows:
+        return list(csv.DictReader(rows))

@@ -165,9 +165,6 @@ class Pattern:
 def translate(pattern: str) -> Pattern:
     r"""Translate a pattern for SQL and the evaluator; never raises.
 
-    Args:
-        pattern: The text after ``regex:``, trimmed at the left.
-
     Returns:
         The pattern with its character classes spelled out, or with ``error`` set: for
         look-around, back-references, syntax that RE2 does not know, ``\W`` or ``\S``
@@ -226,13 +223,8 @@ def _spell_out(
     return "".join(parts)
 
 
-def _options() -> re2.Options:
-    options = re2.Options()
-    options.log_errors = False
-    return options
-
-
-_OPTIONS = _options()
+_OPTIONS = re2.Options()
+_OPTIONS.log_errors = False
 
 _LOOK_AROUND = re.compile(r"\(\?(?:<?[=!])")
 _HINTS = (

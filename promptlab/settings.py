@@ -15,10 +15,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from promptlab.contracts.sources import SourcePath
-from promptlab.contracts.table_mapping import TableMapping
+from promptlab.contracts.sources import SourcePath, TableMapping
 from promptlab.errors import SettingsError, did_you_mean
-from promptlab.languages import languages
+from promptlab.paths import languages
 
 ENV_PREFIX = "PROMPTLAB_"
 ONLY_IN_FILES = frozenset({"tables", "sources", "titles", "variants", "prices"})

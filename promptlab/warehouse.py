@@ -14,12 +14,11 @@ from promptlab.warehouse_file import WarehouseFile
 if TYPE_CHECKING:
     import polars as pl
 
-    from promptlab.build.execution import OnNode
-    from promptlab.build.record import LastBuild
+    from promptlab.build.execution import LastBuild, OnNode
     from promptlab.contracts.analysis_result import AnalysisResult
     from promptlab.contracts.comparison import Comparison
     from promptlab.contracts.gate import GateResult
-    from promptlab.contracts.labels import LabelOptions
+    from promptlab.contracts.sources import LabelOptions
     from promptlab.ingest.file_reader import OnProgress
     from promptlab.ingest.ingested import Ingested
     from promptlab.power import Plan
@@ -190,7 +189,7 @@ class Warehouse(WarehouseFile):
 
     def last_build(self) -> LastBuild | None:
         """Return the newest finished build; ``None`` before the first."""
-        from promptlab.build.record import last_build
+        from promptlab.build.execution import last_build
         from promptlab.ingest import raw
 
         if not self.settings.db.exists():
@@ -312,7 +311,7 @@ class Warehouse(WarehouseFile):
             candidate: the "after": an id, a unique prefix, ``latest`` or ``previous``.
             lang: language of its sentences, ``zh`` or ``en``.
         """
-        from promptlab.history.comparisons import compare
+        from promptlab.history import compare
 
         return compare(self, baseline, candidate, lang=lang or self.settings.lang)
 
@@ -322,7 +321,7 @@ class Warehouse(WarehouseFile):
         Args:
             task: an id, a unique prefix, ``latest`` or ``previous``.
         """
-        from promptlab.history.comparisons import set_baseline
+        from promptlab.history import set_baseline
 
         set_baseline(self, task)
 
@@ -388,7 +387,7 @@ class Warehouse(WarehouseFile):
                 ``latest``: what was loaded last.
             lang: language of the sentences, ``zh`` or ``en``.
         """
-        from promptlab.history.gate import judge
+        from promptlab.history import judge
         from promptlab.reports.gate.policy import load_policy
 
         policy = load_policy(self.settings.policy)
@@ -492,7 +491,7 @@ class Warehouse(WarehouseFile):
         """
         import polars as pl
 
-        from promptlab.database.connection import run_query
+        from promptlab.database import run_query
 
         with self.connect() as con:
             columns, rows = run_query(con, query, parameters)
@@ -509,7 +508,7 @@ class Warehouse(WarehouseFile):
         Args:
             everything: return all tasks.
         """
-        from promptlab.history.reported import to_report
+        from promptlab.history import to_report
 
         with self.built() as con:
             return to_report(con, everything=everything)

@@ -55,13 +55,8 @@ class WarehouseFile:
     def examining(
         self, *, files: Sequence[Path] = (), folders: Sequence[Path] = ()
     ) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open a read-only connection to a file of any schema version.
-
-        Args:
-            files: other files that it may read.
-            folders: folders that it may read.
-        """
-        from promptlab.database.connection import shut_in
+        """Open a read-only connection to a file of any schema version."""
+        from promptlab.database import shut_in
 
         with self._connect(read_only=True) as con:
             if self._kept is None:
@@ -91,12 +86,12 @@ class WarehouseFile:
             NothingToDo: the marts were never built.
         """
         if self.exported is not None:
-            from promptlab.database.exported_marts import exported_marts
+            from promptlab.database import exported_marts
 
             with exported_marts(self.exported) as con:
                 yield con
             return
-        from promptlab.database.connection import has_relation
+        from promptlab.database import has_relation
 
         with self.connect() as con:
             if not has_relation(con, "marts.fct_task_summaries"):
@@ -130,10 +125,8 @@ class WarehouseFile:
     def writable(self, *, expected: int = 0) -> Iterator[duckdb.DuckDBPyConnection]:
         """Open a connection that may write to the raw tables.
 
-        A file of an older schema version is upgraded first.
-
-        Args:
-            expected: likely size of a new file in bytes.
+        A file of an older schema version is upgraded first. *expected* is the likely
+        size of a new file in bytes.
         """
         if self._kept is None and self._keeping is not None:
             self._kept = self._keeping.enter_context(self._up_to_date(expected))
@@ -145,8 +138,7 @@ class WarehouseFile:
 
     @contextmanager
     def _up_to_date(self, expected: int) -> Iterator[duckdb.DuckDBPyConnection]:
-        from promptlab.database.connection import shut_in
-        from promptlab.database.copying import file_of, files_of_copy
+        from promptlab.database import file_of, files_of_copy, shut_in
         from promptlab.ingest import raw
         from promptlab.version import __version__
 
@@ -161,7 +153,7 @@ class WarehouseFile:
     def _connect(
         self, *, read_only: bool, expected: int = 0
     ) -> Iterator[duckdb.DuckDBPyConnection]:
-        from promptlab.database.connection import connect
+        from promptlab.database import connect
 
         if self._kept is not None:
             yield self._kept

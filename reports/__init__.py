@@ -1,6 +1,6 @@
 """Reports: read marts into an AnalysisResult, and write files for people.
 
-Each package or module imports only those above it::
+Each module imports only those above it::
 
     texts       all texts, one file per language
     printing    formatting of values and untrusted texts
@@ -8,16 +8,17 @@ Each package or module imports only those above it::
     queries     SELECTs on the marts
     charts      the geometry of charts, which templates draw
     gate        a policy's rules applied to a task's numbers: the decision
-    edition.py  time, language and policy of reports
-    result.py   queries and gate to AnalysisResult
+    edition     time, language and policy of reports, limits of lists
+    result      queries and gate to AnalysisResult
     views       view models of pages
     pages       templates, rendered with a view
     mail        the mail of a task
-    formats     one module per file format
-    index.py    the page of all titles; title.py and run.py those of one title: its
-                history, and the variants of its newest run
-    digest.py   changes since a day, as page, mail or chat message
-    write.py    write the files of reports
+    formats     the files of a task, by the name of their format
+    memory      the figures of a memory run
+    index       the page of all titles; title and run those of one title: its history,
+                and the variants of its newest run; judge that of a judge
+    digest      changes since a day, as page, mail or chat message
+    write       write the files of reports
 
 Reports compute no scores, read no clock, and only access ``marts`` and the output
 folder.
@@ -27,21 +28,14 @@ from __future__ import annotations
 
 from promptlab.reports.edition import Edition
 from promptlab.reports.files import folder_name
-from promptlab.reports.formats import FORMATS
-from promptlab.reports.formats.cases_csv import to_csv
-from promptlab.reports.formats.junit_xml import to_junit
-from promptlab.reports.formats.memory import to_memory_html, to_memory_json
-from promptlab.reports.formats.report_md import to_markdown
-from promptlab.reports.formats.result_json import to_json
-from promptlab.reports.pages.render import to_html
-from promptlab.reports.queries.memory import memory_result
+from promptlab.reports.formats import FORMATS, to_csv, to_json, to_junit, to_markdown
+from promptlab.reports.memory import memory_result, to_memory_html, to_memory_json
+from promptlab.reports.pages import to_html
 from promptlab.reports.result import analysis_result
 from promptlab.reports.write import (
     TitleDecision,
     decisions,
     write_all,
-    write_index,
-    write_memory,
     write_task,
 )
 
@@ -61,7 +55,5 @@ __all__ = [
     "to_memory_html",
     "to_memory_json",
     "write_all",
-    "write_index",
-    "write_memory",
     "write_task",
 ]

@@ -14,19 +14,12 @@ from urllib.parse import quote
 
 from promptlab.errors import UsageError
 from promptlab.reports.files import folder_name
-from promptlab.reports.index import Course, Line, read_index
-from promptlab.reports.mail.message import (
-    Envelope,
-    fix_boundaries,
-    write_bodies,
-    write_headers,
-)
-from promptlab.reports.pages.links import PAGE
-from promptlab.reports.pages.render import environment, render
-from promptlab.reports.printing.filters import Filters
-from promptlab.reports.printing.visible import clip, visible
+from promptlab.reports.index import Course, read_index
+from promptlab.reports.mail import Envelope, fix_boundaries, write_bodies, write_headers
+from promptlab.reports.pages import PAGE, environment, render
+from promptlab.reports.printing import Filters, clip, visible
 from promptlab.reports.queries.rows import Row, rows
-from promptlab.reports.texts.catalogue import catalogue
+from promptlab.reports.texts import catalogue
 
 if TYPE_CHECKING:
     import duckdb
@@ -71,7 +64,7 @@ class Digest:
     """The changes since a time."""
 
     since: datetime
-    groups: Mapping[Course, Sequence[Line]]
+    groups: Mapping[Course, Sequence[Row]]
     """Variants with a run since then, by their course."""
     spent: Row
     """Runs and cost since then, and in the same time before."""
@@ -107,13 +100,7 @@ def since_of(text: str, until: datetime) -> datetime:
 def read_digest(
     con: duckdb.DuckDBPyConnection, since: datetime, edition: Edition
 ) -> Digest:
-    """Return the changes since a time.
-
-    Args:
-        con: An open connection to a built warehouse.
-        since: Variants with a run since then are listed.
-        edition: The language, the policy of the gate, and where the reports are.
-    """
+    """Return the changes since a time."""
     base = (edition.report_url or "").rstrip("/")
 
     def link(folder: str) -> str | None:
@@ -121,16 +108,15 @@ def read_digest(
 
     index = read_index(
         con,
-        lambda task_id: link(folder_name(task_id)),
-        lambda title: link(f"titles/{folder_name(title)}"),
-        lang=edition.lang,
-        policy=edition.policy,
+        edition,
+        task=lambda task_id: link(folder_name(task_id)),
+        title=lambda title: link(f"titles/{folder_name(title)}"),
     )
     span = {"since": since, "before": since - (edition.generated_at - since)}
     [spent] = rows(con, _SPENT, span)
     flaky = rows(con, _FLAKY, span)
     recent = {
-        course: [line for line in lines if line.row["created_at"] >= since]
+        course: [row for row in lines if row["created_at"] >= since]
         for course, lines in index.groups.items()
     }
     return Digest(
@@ -155,13 +141,7 @@ def digest_text(digest: Digest, edition: Edition) -> str:
 def digest_message(
     digest: Digest, edition: Edition, envelope: Envelope
 ) -> EmailMessage:
-    """Return the mail of a digest.
-
-    Args:
-        digest: The digest.
-        edition: The language and the time of the mail.
-        envelope: Sender, recipients and subject.
-    """
+    """Return the mail of a digest."""
     made = hashlib.sha256(
         f"digest {digest.since.isoformat()} {edition.generated_at.isoformat()}".encode()
     ).hexdigest()[:32]

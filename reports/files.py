@@ -48,11 +48,7 @@ def folder_name(identifier: str) -> str:
 def write_file(out: Path, folder: str, name: str, data: bytes) -> Path:
     """Write *data* to ``out/folder/name`` atomically.
 
-    Args:
-        out: The output folder; made if it is not there.
-        folder: Below *out*, with ``/`` between its parts; empty for *out* itself.
-        name: The file's name.
-        data: The content.
+    *folder* is below *out*, with ``/`` between its parts; empty for *out* itself.
 
     Raises:
         UsageError: the folder is outside of *out*, for example through a link.

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from promptlab.contracts.gate import GateResult
-from promptlab.reports.charts.lines import LineChart, Point, line_chart
+from promptlab.reports.charts import LineChart, Point, line_chart
 from promptlab.reports.gate.verdict import gate_results
 from promptlab.reports.judge import judges
-from promptlab.reports.pages.render import environment, render, script_hash
-from promptlab.reports.printing.filters import Filters
+from promptlab.reports.pages import Href, environment, render, script_hash
+from promptlab.reports.printing import Filters
 from promptlab.reports.queries.history import drifts
 from promptlab.reports.queries.rows import Row, rows
-from promptlab.reports.texts.catalogue import catalogue
-from promptlab.reports.views.headline import headline_view
-from promptlab.reports.views.pieces import CaseRef, HeadlineView
-from promptlab.reports.views.task import case_anchor
+from promptlab.reports.texts import catalogue
 
 if TYPE_CHECKING:
     import duckdb
 
-    from promptlab.reports.gate.policy import Policy
+    from promptlab.reports.edition import Edition
 
 MOST_LINES = 1_000
 """Variants that are listed, those of the newest titles first."""
@@ -38,9 +33,6 @@ and prompts only where they moved or are clear."""
 _DRAWN_WHERE_MANY = 15
 _MOVED = 1.25
 """Latency and cost are shown if they changed by a quarter or more."""
-
-Href = Callable[[str], str | None]
-"""Task id, run id or title to the link of its page, relative to the index."""
 
 Course = Literal["worse", "cannot_tell", "better", "time_or_cost", "new", "unchanged"]
 """Where a variant is going, in the order of the page; ``time_or_cost``: its scores are
@@ -161,32 +153,15 @@ limit {MOST_LINES}
 
 
 @dataclass(frozen=True)
-class Line:
-    """A current variant of a title."""
-
-    row: Row
-    """The row of the query above."""
-    headline: HeadlineView
-    course: Course
-    drift: Row | None
-    """The row of :func:`drifts`, if the variant changed significantly."""
-    href: str | None
-    """Link of the title's page, else of the newest report."""
-    report: str | None
-    """Link of the newest report."""
-    run: str | None
-    """Link of the page that compares the variants of the run."""
-    chart: LineChart | None
-    marks: Sequence[str]
-    """What it is found by: its decision, and marks of :attr:`Index.facets`."""
-
-
-@dataclass(frozen=True)
 class Index:
     """The entries of the index."""
 
-    groups: Mapping[Course, Sequence[Line]]
-    """The largest change first."""
+    groups: Mapping[Course, Sequence[Row]]
+    """Current variants, the largest change first: the rows of the query above with
+    ``gate``, ``drift`` if it changed significantly, ``course``, ``href`` (the
+    page of the title, else the newest report), ``report`` (the newest), ``run`` (the
+    page of its variants), ``chart``, and ``marks``: what it is found by, its decision
+    and those of ``facets``."""
     n_lines: int
     n_more: int
     is_long: bool
@@ -198,34 +173,23 @@ class Index:
 
 def read_index(
     con: duckdb.DuckDBPyConnection,
-    task: Href,
+    edition: Edition,
+    *,
+    task: Href = lambda _: None,
     title: Href = lambda _: None,
     run: Href = lambda _: None,
     judge: Callable[[str, str], str | None] = lambda *_: None,
-    *,
-    lang: str = "en",
-    policy: Policy | None = None,
 ) -> Index:
     """Return the index of the warehouse.
 
-    Args:
-        con: An open connection to a built warehouse.
-        task: Returns the link of a task's report.
-        title: Returns the link of a title's page.
-        run: Returns the link of the page of a title's newest run.
-        judge: Returns the link of the page of a dimension's judge.
-        lang: Language of the decisions, ``zh`` or ``en``.
-        policy: The gate's policy; the built-in policy by default.
+    The functions return the link of a page, if there is one.
     """
     found = rows(con, _LINES)
     task_ids = [row["task_id"] for row in found]
-    gates = gate_results(con, task_ids, policy, lang=lang, with_smallest_drop=False)
-    moved = {
-        task_id: drift
-        for task_id, drift in drifts(con, task_ids).items()
-        if drift["course"]
-    }
-    filters = Filters(catalogue(lang))
+    gates = gate_results(
+        con, task_ids, edition.policy, lang=edition.lang, with_smallest_drop=False
+    )
+    drift = drifts(con, task_ids)
     facets = {}
     for facet, letter in _FACETS.items():
         names = dict.fromkeys(name for row in found for name in row[f"{facet}_names"])
@@ -233,42 +197,37 @@ def read_index(
             name: f"{letter}{at}" for at, name in enumerate(list(names)[:MOST_FACETS])
         }
     is_long = len(found) > MOST_LONG
-    lines = []
+    filters = Filters(catalogue(edition.lang))
     for row in found:
         gate = gates[row["task_id"]]
+        moved = drift.get(row["task_id"])
         report = task(row["task_id"])
         is_scored = row["overall_score"] is not None or not row["n_judged"]
         values = row["scores"] if is_scored else row["pass_rates"]
-        line = Line(
-            row=row,
-            headline=headline_view(
-                gate, lambda case: CaseRef(case, case_anchor(case)), filters
-            ),
-            course=_course_of(row, gate, moved.get(row["task_id"])),
-            drift=moved.get(row["task_id"]),
-            href=title(row["title"]) or report,
-            report=None if is_long else report,
-            run=None if is_long else run(row["title"]),
-            chart=_chart(values[-_DRAWN_WHERE_MANY:] if is_long else values, filters),
-            marks=[
-                gate.decision,
-                *(
-                    marks[name]
-                    for facet, marks in facets.items()
-                    for name in row[f"{facet}_names"]
-                    if name in marks
-                ),
-            ],
+        row["gate"] = gate
+        row["drift"] = moved if moved and moved["course"] else None
+        row["course"] = _course_of(row, gate)
+        row["href"] = title(row["title"]) or report
+        row["report"] = None if is_long else report
+        row["run"] = None if is_long else run(row["title"])
+        row["chart"] = _chart(
+            values[-_DRAWN_WHERE_MANY:] if is_long else values, filters
         )
-        lines.append(line)
-    lines.sort(key=lambda line: (_size(line), line.row["title"], line.row["variant"]))
+        marks = (
+            known[name]
+            for facet, known in facets.items()
+            for name in row[f"{facet}_names"]
+            if name in known
+        )
+        row["marks"] = [gate.decision, *marks]
+    found.sort(key=lambda row: (_size(row), row["title"], row["variant"]))
     return Index(
         groups={
             course: of_course
             for course in get_args(Course)
-            if (of_course := [line for line in lines if line.course == course])
+            if (of_course := [row for row in found if row["course"] == course])
         },
-        n_lines=len(lines),
+        n_lines=len(found),
         n_more=found[0]["n_lines"] - len(found) if found else 0,
         is_long=is_long,
         judges=[
@@ -280,26 +239,25 @@ def read_index(
     )
 
 
-def to_index_html(
-    index: Index, *, lang: str, generated_at: datetime, templates: Path | None = None
-) -> str:
+def to_index_html(index: Index, edition: Edition) -> str:
     """Return the index as one page; its script only searches and filters."""
-    env = environment(lang, templates)
+    env = environment(edition.lang, edition.templates)
     return render(
         env,
         "index.html.j2",
         index=index,
-        generated_at=generated_at,
+        generated_at=edition.generated_at,
         script=script_hash(env, "index.js"),
     )
 
 
-def _course_of(row: Row, gate: GateResult, drift: Row | None) -> Course:
+def _course_of(row: Row, gate: GateResult) -> Course:
     """Return where a variant is going: a fall counts before a rise.
 
     A rise counts even if a target is still missed, unless a rule against the baseline
     fails.
     """
+    drift = row["drift"]
     if gate.change_verdict == "regressed" or (drift and drift["course"] == "falling"):
         return "worse"
     has_risen = gate.change_verdict == "improved" or drift is not None
@@ -318,12 +276,12 @@ def _course_of(row: Row, gate: GateResult, drift: Row | None) -> Course:
     return "time_or_cost" if row["latency_moved"] or row["cost_moved"] else "unchanged"
 
 
-def _size(line: Line) -> float:
+def _size(row: Row) -> float:
     """Return the sort key: large falls first, in `better` large rises."""
-    change = line.headline.gate.change or 0.0
-    if line.drift:
-        change = float(line.drift["change"])
-    return -change if line.course == "better" else change
+    change = row["gate"].change or 0.0
+    if row["drift"]:
+        change = float(row["drift"]["change"])
+    return -change if row["course"] == "better" else change
 
 
 def _chart(values: Sequence[float | None], filters: Filters) -> LineChart | None:

@@ -5,14 +5,11 @@ All numbers come from the marts; see `docs/judges.md` for their meaning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptlab.reports.charts.forest import on_track
-from promptlab.reports.pages.render import environment, render
-from promptlab.reports.queries.rows import Row, rows
-from promptlab.reports.views.task import case_anchor
+from promptlab.reports.charts import on_track
+from promptlab.reports.pages import Href, environment, render
+from promptlab.reports.queries.rows import rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,9 +22,6 @@ MOST_SLICES = 30
 """Maximum number of rows of a table by tag, model, length, month or title."""
 MOST_DIFFERENCES = 50
 """Maximum number of answers on which judge and people differ."""
-
-Href = Callable[[str], str | None]
-"""Task id to the link of its report, relative to the page, if there is one."""
 
 _JUDGES = """
 select dimension_id, judge
@@ -95,110 +89,53 @@ where scores.dimension_id = $dimension
 _SLICES = ("tag", "length", "position", "family", "model", "month", "title")
 
 
-@dataclass(frozen=True)
-class CorrectedRate:
-    """The pass rate of a run, and its positions on a track from 0 to 1."""
-
-    row: Row
-    """A row of ``fct_corrected_pass_rates``."""
-    href: str | None
-    raw: float
-    corrected: float | None
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True)
-class JudgePage:
-    """The content of the page of a judge."""
-
-    judge: str
-    dimension_id: str
-    name: str
-    """Name of the dimension, or its id."""
-    row: Row
-    """The row of ``fct_judge_agreement`` over all labels."""
-    rates: Sequence[CorrectedRate]
-    slices: Mapping[str, Sequence[Row]]
-    """By tag, length, model, month, …, where there are several."""
-    stability: Row | None
-    """The row of ``fct_judge_stability``, if an output was judged again."""
-    changes: Sequence[Row]
-    """Rows of ``fct_judge_changes``: this judge and others on the same outputs."""
-    differences: Sequence[Row]
-    n_differences: int
-    hrefs: Mapping[str, str | None]
-    """Task id to the link of its report."""
-
-
 def judges(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
     """Return the dimension and the name of each judge with labels."""
     return [(str(row[0]), str(row[1])) for row in con.execute(_JUDGES).fetchall()]
 
 
-def read_judge(
-    con: duckdb.DuckDBPyConnection, dimension_id: str, judge: str, href: Href
-) -> JudgePage:
-    """Return the content of the page of a judge.
+def judge_html(
+    con: duckdb.DuckDBPyConnection,
+    dimension_id: str,
+    judge: str,
+    edition: Edition,
+    *,
+    href: Href,
+    index: str | None,
+) -> str:
+    """Return the page of a judge with labels, without script.
 
-    Args:
-        con: An open connection to a built warehouse.
-        dimension_id: What it judged; ``verdict`` is the round as a whole.
-        judge: Its name; it has labels.
-        href: Returns the link of a task's report.
+    *dimension_id* ``verdict`` is the round as a whole; *index* the link of the index.
     """
     given = {"dimension": dimension_id, "judge": judge}
     agreement = rows(con, _AGREEMENT, given)
-    slices: dict[str, list[Row]] = {
+    slices = {
         kind: [row for row in agreement if row["slice_kind"] == kind]
         for kind in _SLICES
     }
     rates = rows(con, _RATES, given)
+    for row in rates:
+        row["href"] = href(row["task_id"])
+        row["drawn"] = {
+            column: None if row[column] is None else on_track(row[column])
+            for column in ("raw_rate", "corrected_rate", "ci_low", "ci_high")
+        }
     differences = rows(con, _DIFFERENCES, given)
     named = rows(con, _NAME, {"dimension": dimension_id})
-    return JudgePage(
+    return render(
+        environment(edition.lang, edition.templates),
+        "judge.html.j2",
         judge=judge,
-        dimension_id=dimension_id,
-        name=named[0]["name"] or dimension_id,
+        judged=named[0]["name"] or dimension_id,
         row=next(row for row in agreement if row["slice_kind"] == "all"),
-        rates=[
-            CorrectedRate(
-                row,
-                href(row["task_id"]),
-                on_track(row["raw_rate"]),
-                *(
-                    None if row[column] is None else on_track(row[column])
-                    for column in ("corrected_rate", "ci_low", "ci_high")
-                ),
-            )
-            for row in rates
-        ],
-        slices={
-            kind: found[:MOST_SLICES]
-            for kind, found in slices.items()
-            if len(found) > 1
-        },
+        rates=rates,
+        # by tag, length, model, month, …, where there are several
+        slices={k: each[:MOST_SLICES] for k, each in slices.items() if len(each) > 1},
         stability=next(iter(rows(con, _STABILITY, given)), None),
         changes=rows(con, _CHANGES, given),
         differences=differences,
         n_differences=differences[0]["n_differences"] if differences else 0,
         hrefs={row["task_id"]: href(row["task_id"]) for row in differences},
-    )
-
-
-def to_judge_html(view: JudgePage, edition: Edition, *, index: str | None) -> str:
-    """Return the page of a judge, without script.
-
-    Args:
-        view: Its content.
-        edition: Language and time.
-        index: Link of the index, if there is one.
-    """
-    return render(
-        environment(edition.lang, edition.templates),
-        "judge.html.j2",
-        view=view,
         index=index,
         generated_at=edition.generated_at,
-        anchor=case_anchor,
     )

@@ -1,9 +1,14 @@
-"""Read an AnalysisResult from ``marts``; no score is computed here."""
+"""Read an AnalysisResult from ``marts``; no score is computed here.
+
+With limits, only rows for the page are read, so a report of a huge task stays small and
+fast.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +22,7 @@ from promptlab.contracts.analysis_result import (
     DimensionResult,
     EvidenceLink,
     JudgeResult,
+    Prompt,
     Provenance,
     ReportedTotal,
     ReportedTotals,
@@ -27,20 +33,460 @@ from promptlab.contracts.analysis_result import (
 from promptlab.errors import NothingToDo
 from promptlab.json_text.places import pointer
 from promptlab.reports import sentences
-from promptlab.reports.edition import Edition
+from promptlab.reports.edition import WHOLE, Edition, ListLimits
 from promptlab.reports.gate.verdict import gate_result
-from promptlab.reports.limits import WHOLE, ListLimits
-from promptlab.reports.queries import tasks
-from promptlab.reports.queries.cases import PROMPT, add_contents, prompt_of, round_row
+from promptlab.reports.printing import json_text
 from promptlab.reports.queries.comparisons import baseline_of, comparison
 from promptlab.reports.queries.gate import JUDGES
-from promptlab.reports.queries.rows import Row, from_json, rows
-from promptlab.reports.queries.targets import target_status
+from promptlab.reports.queries.rows import Row, from_json, rows, target_status
 from promptlab.reports.sentences import Speech
-from promptlab.reports.texts.catalogue import catalogue
+from promptlab.reports.texts import catalogue
 
 if TYPE_CHECKING:
     import duckdb
+
+
+TASK = """
+select
+    task_id, load_id, run_id, source_kind, title, variant, prompt_version, model,
+    triggered_by, branch, commit_sha,
+    testset_id, testset_source, pipeline_id, env, extras,
+    epoch_us(created_at) as created_at
+from marts.dim_tasks
+where task_id = $task_id
+"""
+
+SUMMARY = """
+select
+    summaries.* exclude (task_id),
+    weakest.name as weakest_name, weakest.score as weakest_score
+from marts.fct_task_summaries as summaries
+left join marts.fct_dimension_scores as weakest
+    on
+        summaries.task_id = weakest.task_id
+        and summaries.weakest_dimension_id = weakest.dimension_id
+where summaries.task_id = $task_id
+"""
+
+ALERTS = """
+select
+    task_id, code, severity, dimension_ids, case_ids, n_cases, facts
+from marts.fct_alerts
+where task_id = $task_id
+order by alert_position
+"""
+
+DIMENSIONS = """
+select
+    dimension_id, name, scorer, scoring_mode, score, weight_configured, weight_used,
+    ci_low, ci_high, ci_method, ci_reason, n_cases, n_rounds, raw_metrics, target,
+    parameters, diagnosis
+from marts.fct_dimension_scores
+where task_id = $task_id
+order by dimension_position, dimension_id
+"""
+
+# A case's scores are one JSON object, which is parsed once. Pointers reach dimensions
+# of any name.
+HISTOGRAMS = """
+with scores as (
+
+    select
+        unnest($dimensions) as dimension_id,
+        unnest(cast(json_extract(dimension_scores, $pointers) as double[])) as score
+    from marts.fct_case_results
+    where task_id = $task_id
+
+)
+
+select
+    dimension_id,
+    least(cast(floor(10 * score) as integer), 9) as tenth,
+    count(*) as n_cases
+from scores
+where score is not null
+group by all
+"""
+
+EVIDENCE = """
+select
+    dimension_id, case_id, round_id, code, payload, facts
+from marts.fct_evidence
+where task_id = $task_id
+order by dimension_id, evidence_rank, case_id, round_id
+"""
+
+# The worst cases, by the order of views.worst_first; they come back in the
+# order of the input.
+CASES = """
+with listed as (
+
+    select
+        results.*,
+        cases.case_position,
+        cases.in_testset,
+        cases.tags,
+        cases.context
+    from marts.fct_case_results as results
+    inner join marts.dim_cases as cases
+        on results.task_id = cases.task_id and results.case_id = cases.case_id
+    where results.task_id = $task_id
+    order by
+        case results.status
+            when 'fail' then 0 when 'error' then 1 when 'unevaluated' then 2 else 3
+        end,
+        coalesce(results.aggregated_score, -1),
+        cases.case_position
+    limit {cases}
+
+)
+
+select
+    case_id, status, must_have_pass, reported_must_have_pass, aggregated_score,
+    dimension_scores, notes, n_rounds, n_rounds_passed, in_testset, tags, context
+from listed
+order by case_position, case_id
+"""
+
+ROUNDS = """
+with numbered as (
+
+    select
+        rounds.*,
+        row_number() over (
+            partition by rounds.case_id
+            order by
+                case rounds.status
+                    when 'fail' then 0 when 'error' then 1 when 'unevaluated' then 2
+                    else 3
+                end,
+                rounds.run_index,
+                rounds.round_id
+        ) as badness
+    from marts.fct_rounds as rounds
+    where
+        rounds.task_id = $task_id
+        and rounds.case_id in (select unnest($cases))
+
+)
+
+select
+    case_id, round_id, run_index, status, must_have_pass, error_code, failed_steps,
+    answer, answer_chars, latency_ms, input_tokens, output_tokens,
+    epoch_us(executed_at) as executed_at
+from numbered
+where badness <= {rounds}
+order by case_id, run_index, round_id
+"""
+
+SCOPES = """
+with numbered as (
+
+    select
+        matches.*,
+        row_number() over (
+            partition by matches.case_id, matches.round_id
+            order by
+                case matches.scope
+                    when 'intermediate' then 0 when 'aggregation' then 1 else 2
+                end,
+                matches.step_id
+        ) as scope_no
+    from marts.fct_match_results as matches
+    where
+        matches.task_id = $task_id
+        and matches.case_id in (select unnest($cases))
+
+)
+
+select
+    case_id, round_id, scope, step_id, status, checks_total, checks_failed,
+    checks_unevaluated, actual_source, details
+from numbered
+where scope_no <= {checks}
+order by case_id, round_id, scope_no
+"""
+
+DIFFERENCES = """
+with numbered as (
+
+    select
+        checks.*,
+        row_number() over (
+            partition by checks.case_id order by checks.round_id, checks.check_no
+        ) as difference_no,
+        count(*) over (partition by checks.case_id) as n_differences
+    from marts.fct_check_results as checks
+    where
+        checks.task_id = $task_id
+        and checks.case_id in (select unnest($cases))
+        and checks.status <> 'pass'
+
+)
+
+select
+    case_id, round_id, scope, step_id, field, pointer, matcher, status, reason,
+    left(expected, 500) as expected, actual, n_differences
+from numbered
+where difference_no <= {checks}
+order by case_id, difference_no
+"""
+
+# Failed checks of the testset are already in the differences.
+ASSERTIONS = """
+with numbered as (
+
+    select
+        assertions.*,
+        row_number() over (
+            partition by assertions.case_id, assertions.round_id
+            order by
+                assertions.status = 'pass', assertions.assertion_source,
+                assertions.assertion_no
+        ) as place
+    from marts.fct_assertions as assertions
+    where
+        assertions.task_id = $task_id
+        and assertions.case_id in (select unnest($cases))
+        and (assertions.assertion_source = 'tool' or assertions.status = 'pass')
+
+)
+
+select
+    case_id, round_id, assertion_source as source, assertion_name as name,
+    assertion_type as type, status, parent_no is not null as is_member, score, weight,
+    threshold, left(expected, 500) as expected, left(reason, 500) as reason
+from numbered
+where place <= {checks}
+order by case_id, round_id, source, assertion_no
+"""
+
+TOTALS = """
+select
+    total_name, dimension_id, total_rule, reason, reported, computed,
+    n_reported, n_computed, coalesce(agrees, false) as agrees
+from marts.fct_reported_totals
+where task_id = $task_id
+order by reason = 'differs' desc, total_position
+"""
+
+
+# ---------- the details of a case
+
+
+MOST_CHARS = 2_000
+"""Maximum length of a step's output, like that of an answer."""
+MOST_STEPS = 30
+_MOST_HISTORY = 8
+
+_CONTENTS = """
+select case_id, inputs, step_inputs, batch_items, expected_outputs, golden_answers
+from marts.dim_case_contents
+where task_id = $task_id and case_id in (select unnest($cases))
+"""
+
+_TRACES = """
+select
+    case_id, round_id, judge_feedback, step_outputs,
+    json_extract(metadata, '/steps') as figures
+from marts.fct_round_traces
+where task_id = $task_id and case_id in (select unnest($cases))
+"""
+
+_BASELINE_ROUNDS = """
+with numbered as (
+
+    select
+        rounds.*,
+        row_number() over (
+            partition by rounds.case_id
+            order by rounds.run_index, rounds.round_id
+        ) as place
+    from marts.fct_rounds as rounds
+    inner join marts.fct_case_changes as changes
+        on
+            rounds.task_id = changes.baseline_task_id
+            and rounds.case_id = changes.case_id
+    where
+        changes.baseline_task_id = $baseline
+        and changes.candidate_task_id = $task_id
+        and rounds.case_id in (select unnest($cases))
+        and (
+            changes.change <> 'same'
+            or changes.baseline_status <> changes.candidate_status
+            or changes.must_have_lost
+            or changes.must_have_gained
+        )
+
+)
+
+select
+    case_id, round_id, run_index, status, must_have_pass, error_code, failed_steps,
+    answer, answer_chars, latency_ms, input_tokens, output_tokens,
+    epoch_us(executed_at) as executed_at
+from numbered
+where place <= {rounds}
+order by case_id, run_index, round_id
+"""
+
+_HISTORY = f"""
+with runs as (
+
+    select
+        history.*,
+        row_number() over (
+            partition by history.case_id
+            order by history.created_at desc, history.task_id desc
+        ) as recency
+    from marts.fct_case_history as history
+    inner join marts.dim_tasks as tasks
+        on
+            history.title = tasks.title
+            and (history.created_at, history.task_id)
+            <= (tasks.created_at, tasks.task_id)
+    where tasks.task_id = $task_id and history.case_id in (select unnest($cases))
+
+)
+
+select
+    case_id, task_id, prompt_version, status, score,
+    epoch_us(created_at) as created_at
+from runs
+where recency <= {_MOST_HISTORY}
+order by case_id, recency desc
+"""
+
+PROMPT = """
+select
+    (select prompt from marts.dim_task_prompts where task_id = $task_id) as text,
+    (select prompt from marts.dim_task_prompts where task_id = $baseline)
+        as baseline_text
+"""
+
+ByCase = Callable[[str], dict[str, list[Row]]]
+"""A function that returns the rows of a query by case."""
+
+
+def add_contents(cases: list[Row], by_case: ByCase) -> None:
+    """Add inputs, expectations, the baseline's rounds and history to these cases."""
+    contents = by_case(_CONTENTS)
+    traces = by_case(_TRACES)
+    before = by_case(_BASELINE_ROUNDS)
+    history = by_case(_HISTORY)
+    for case in cases:
+        case_id = case["case_id"]
+        case.update(_contents(contents.get(case_id, [])))
+        case["baseline_rounds"] = [round_row(row) for row in before.get(case_id, [])]
+        case["history"] = history.get(case_id, [])
+        by_round = {row["round_id"]: row for row in traces.get(case_id, [])}
+        for outcome in case["rounds"]:
+            outcome.update(_trace(by_round.get(outcome["round_id"])))
+
+
+def round_row(row: Row) -> Row:
+    """Convert a row of ``fct_rounds`` to the fields of ``RoundOutcome``."""
+    steps = from_json(row["failed_steps"])
+    # the list of steps in a file may be any JSON
+    row["failed_steps"] = [str(s) for s in steps] if isinstance(steps, list) else []
+    return row
+
+
+def prompt_of(found: list[Row]) -> Prompt | None:
+    """Return the prompts in a row of ``PROMPT``, if any."""
+    texts = {name: _prompt(from_json(text)) for name, text in found[0].items()}
+    return Prompt(**texts) if any(texts.values()) else None
+
+
+def _contents(found: list[Row]) -> Row:
+    row = found[0] if found else {}
+    inputs = _object(row.get("inputs"))
+    for name in ("step_inputs", "batch_items"):
+        value = from_json(row.get(name))
+        if value:
+            inputs[name] = value
+    golden = from_json(row.get("golden_answers"))
+    return {
+        "inputs": inputs,
+        "expected": _object(row.get("expected_outputs")),
+        "golden_answers": [
+            text
+            for payload in (golden if isinstance(golden, list) else [])
+            for text in _golden(payload)
+        ],
+    }
+
+
+def _object(text: str | None) -> dict[str, Any]:
+    value = from_json(text)
+    return value if isinstance(value, dict) else {}
+
+
+def _golden(payload: Any) -> list[str]:
+    """Return the texts of one golden answer, from the key that the scorer uses."""
+    if not isinstance(payload, dict):
+        return []
+    for key in ("text", "answer", "output"):
+        value = payload.get(key)
+        if value is not None:
+            return [_text(v) for v in (value if isinstance(value, list) else [value])]
+    return []
+
+
+def _trace(row: Row | None) -> Row:
+    if row is None:
+        return {"feedback": None, "steps": []}
+    outputs, figures = _object(row["step_outputs"]), _object(row["figures"])
+    shown = [(k, v) for k, v in outputs.items() if not k.startswith("_")]
+    return {
+        "feedback": row["judge_feedback"] or None,
+        "steps": [_step(k, v, figures.get(k)) for k, v in shown[:MOST_STEPS]],
+    }
+
+
+def _step(step: str, value: Any, figures: Any) -> Row:
+    text = _text(value)
+    given = figures if isinstance(figures, dict) else {}
+    return {
+        "step": step,
+        "output": text[:MOST_CHARS],
+        "output_chars": len(text),
+        "latency_ms": _figure(given.get("latency_ms")),
+        "input_tokens": _count(given.get("input_tokens")),
+        "output_tokens": _count(given.get("output_tokens")),
+    }
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json_text(value)
+
+
+def _figure(value: Any) -> float | None:
+    if type(value) not in (int, float) or not math.isfinite(value) or value < 0:
+        return None
+    return float(value)
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and value >= 0 else None
+
+
+def _prompt(value: Any) -> str | None:
+    """Return a prompt as one text; messages one per line."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, list):
+        return "\n\n".join(_message(message) for message in value)
+    return _text(value)
+
+
+def _message(message: Any) -> str:
+    if not isinstance(message, dict) or "content" not in message:
+        return _text(message)
+    return f"{_text(message.get('role', 'user'))}:\n{_text(message['content'])}"
+
+
+# ---------- the result
+
 
 _CASES = TypeAdapter(list[CaseResult])
 _EVERYTHING = 2**62  # a limit above the size of any table
@@ -56,13 +502,8 @@ def analysis_result(
 ) -> AnalysisResult:
     """Return the AnalysisResult of one task.
 
-    Args:
-        con: An open connection to a built warehouse.
-        task_id: The whole id of the task.
-        edition: Time, language and the policy of the gate.
-        limits: Maximum number of cases, rounds, checks and changes; default: all.
-        baseline: The whole id of the task to compare with, instead of the baseline;
-            the comparison must be in the marts.
+    *baseline* is compared with instead of the task's own; the comparison must be in the
+    marts.
 
     Raises:
         UsageError: the language is unknown.
@@ -74,10 +515,10 @@ def analysis_result(
     task = reader.task()
     speech = Speech.of(edition.lang, task["source_kind"])
     summary = _summary(reader.summary(), speech)
-    alerts = [_alert(row, speech) for row in reader.all(tasks.ALERTS)]
-    dimension_rows = reader.all(tasks.DIMENSIONS)
+    alerts = [_alert(row, speech) for row in reader.all(ALERTS)]
+    dimension_rows = reader.all(DIMENSIONS)
     histograms = reader.histograms([row["dimension_id"] for row in dimension_rows])
-    evidence = [_evidence(row, speech) for row in reader.all(tasks.EVIDENCE)]
+    evidence = [_evidence(row, speech) for row in reader.all(EVIDENCE)]
     return AnalysisResult(
         task=ResultTask(
             task_id=task["task_id"],
@@ -109,7 +550,7 @@ def analysis_result(
         else gate_result(
             con, task_id, edition.policy, lang=edition.lang, baseline=baseline
         ),
-        totals=_totals(reader.all(tasks.TOTALS)),
+        totals=_totals(reader.all(TOTALS)),
         judges=[_judge(row, speech) for row in reader.all(JUDGES, tasks=[task_id])],
         prompt=prompt_of(reader.all(PROMPT)),
     )
@@ -160,9 +601,7 @@ class _Reader:
         """Return ten counts for each of these dimensions with a score."""
         histograms: dict[str, list[int]] = defaultdict(lambda: [0] * 10)
         pointers = [pointer([name]) for name in dimension_ids]
-        for row in self.all(
-            tasks.HISTOGRAMS, dimensions=dimension_ids, pointers=pointers
-        ):
+        for row in self.all(HISTOGRAMS, dimensions=dimension_ids, pointers=pointers):
             histograms[row["dimension_id"]][row["tenth"]] = row["n_cases"]
         return histograms
 
@@ -174,7 +613,7 @@ class _Reader:
         return groups
 
     def task(self) -> Row:
-        found = self.all(tasks.TASK)
+        found = self.all(TASK)
         if not found:
             raise NothingToDo(
                 f"task {self._task_id!r} is not in the warehouse; "
@@ -183,7 +622,7 @@ class _Reader:
         return found[0]
 
     def summary(self) -> Row:
-        found = self.all(tasks.SUMMARY)
+        found = self.all(SUMMARY)
         if not found:
             raise NothingToDo(
                 f"task {self._task_id!r} has no summary yet; run `promptlab build`"
@@ -261,12 +700,12 @@ def _dimension(
 def _cases(
     reader: _Reader, evidence: Iterable[EvidenceLink], speech: Speech
 ) -> list[CaseResult]:
-    cases = reader.all(tasks.CASES)
+    cases = reader.all(CASES)
     by_case = partial(reader.by_case, case_ids=[case["case_id"] for case in cases])
-    rounds = by_case(tasks.ROUNDS)
-    scopes = by_case(tasks.SCOPES)
-    differences = by_case(tasks.DIFFERENCES)
-    assertions = by_case(tasks.ASSERTIONS)
+    rounds = by_case(ROUNDS)
+    scopes = by_case(SCOPES)
+    differences = by_case(DIFFERENCES)
+    assertions = by_case(ASSERTIONS)
     evidence_of: dict[str, list[EvidenceLink]] = defaultdict(list)
     for link in evidence:
         evidence_of[link.case_id].append(link)

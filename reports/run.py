@@ -7,18 +7,13 @@ newest run, or was loaded together with it. All numbers come from the marts.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from promptlab.contracts.gate import GateResult
-from promptlab.reports.charts.pareto import Pareto, Priced, pareto
-from promptlab.reports.pages.render import environment, render
+from promptlab.reports.charts import pareto
+from promptlab.reports.pages import Href, environment, render
 from promptlab.reports.queries.gate import JUDGES
 from promptlab.reports.queries.rows import Row, rows
-from promptlab.reports.views.headline import headline_view
-from promptlab.reports.views.pieces import CaseRef, HeadlineView
-from promptlab.reports.views.task import case_anchor
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,10 +24,6 @@ MOST_CELLS = 20_000
 """Maximum number of cells; above it, only rows with the most failures are listed."""
 MOST_LINKED_CELLS = 4_000
 """Maximum number of cells with a link to the answers, to limit the page's size."""
-
-Standing = Literal["leads", "within_chance", "behind", "not_compared"]
-Href = Callable[[str], str | None]
-"""Task id to the link of its report, relative to the page, if there is one."""
 
 _TITLES = """
 select title
@@ -158,79 +149,6 @@ limit $most
 """
 
 
-@dataclass(frozen=True)
-class VariantColumn:
-    """A variant and its newest task."""
-
-    row: Row
-    """The row of the query above."""
-    headline: HeadlineView
-    href: str | None
-    standing: Standing
-    judges: Sequence[Row]
-    """Its pass rate by each judge with labels, raw and corrected."""
-
-
-@dataclass(frozen=True)
-class CaseCell:
-    """The result of a case with a variant."""
-
-    status: str
-    n: int
-    passed: int
-    change: str
-    href: str | None
-
-
-@dataclass(frozen=True)
-class CaseLine:
-    """A case with every variant; ``None`` if the variant does not have it."""
-
-    case_id: str
-    cells: Sequence[CaseCell | None]
-    n_newly_failing: int
-    n_failing: int
-    is_split: bool
-
-
-@dataclass(frozen=True)
-class Decided:
-    """Variants with the same verdict text."""
-
-    headline: HeadlineView
-    href: str | None
-    columns: Sequence[VariantColumn]
-
-
-@dataclass(frozen=True)
-class RunView:
-    """The content of the page of a run."""
-
-    title: str
-    gate: GateResult
-    """The worst verdict of its variants."""
-    decided: Sequence[Decided]
-    """The worst first."""
-    columns: Sequence[VariantColumn]
-    """The leader first."""
-    lines: Sequence[CaseLine]
-    n_cases: int
-    pareto: Pareto | None
-    """Score and cost; ``None`` for fewer than two variants with a known cost."""
-    primary_metric: str | None
-    """Dimension that is the score of all variants, if any."""
-
-    @property
-    def smallest_drop(self) -> float | None:
-        """The smallest drop that every variant with a known noise could have shown."""
-        drops = (column.headline.gate.smallest_drop for column in self.columns)
-        return max((drop for drop in drops if drop is not None), default=None)
-
-    def count(self, standing: Standing) -> int:
-        """Return the number of variants with this result against the leader."""
-        return sum(each.standing == standing for each in self.columns)
-
-
 WORST_FIRST = ("fail", "inconclusive", "check", "pass")
 
 
@@ -247,140 +165,70 @@ def titles_with_variants(
     return [str(row[0]) for row in found]
 
 
-def read_run(
-    con: duckdb.DuckDBPyConnection, title: str, href: Href, edition: Edition
-) -> RunView:
-    """Return the content of the page of a title's newest run.
+def run_html(
+    con: duckdb.DuckDBPyConnection,
+    title: str,
+    edition: Edition,
+    *,
+    href: Href,
+    index: str | None,
+    judge: Callable[[str, str], str | None],
+) -> str:
+    """Return the page of a title's newest run, without script.
 
-    Args:
-        con: An open connection to a built warehouse.
-        title: A title with current variants.
-        href: Returns the link of a task's report.
-        edition: The language, and the policy of the gate.
+    *index* is the link of the index, *judge* returns that of a dimension's judge.
     """
-    variants = rows(con, _VARIANTS, {"title": title})
-    task_ids = [row["task_id"] for row in variants]
+    columns = rows(con, _VARIANTS, {"title": title})
+    task_ids = [column["task_id"] for column in columns]
     gates = edition.gates_of(con, task_ids)
-    links = {task_id: href(task_id) for task_id in task_ids}
     rates = rows(con, JUDGES, {"tasks": task_ids})
-    metrics = {row["primary_metric"] for row in variants}
+    for column in columns:
+        task_id = column["task_id"]
+        column["gate"] = gates[task_id]
+        column["href"] = href(task_id)
+        column["standing"] = _standing(column)
+        column["judges"] = [rate for rate in rates if rate["task_id"] == task_id]
+    metrics = {column["primary_metric"] for column in columns}
     most = max(1, MOST_CELLS // len(task_ids))
     cases = rows(con, _CASES, {"tasks": task_ids, "most": most})
-    is_linked = len(cases) * len(task_ids) <= MOST_LINKED_CELLS
-    columns = [
-        VariantColumn(
-            row,
-            headline_view(
-                gates[row["task_id"]], lambda case: CaseRef(case, case_anchor(case))
-            ),
-            links[row["task_id"]],
-            _standing(row),
-            [rate for rate in rates if rate["task_id"] == row["task_id"]],
-        )
-        for row in variants
-    ]
-    return RunView(
+    drops = [gate.smallest_drop for gate in gates.values()]
+    return render(
+        environment(edition.lang, edition.templates),
+        "run.html.j2",
         title=title,
         gate=worst(gates),
         decided=_decided(columns),
         columns=columns,
-        lines=[
-            CaseLine(
-                row["case_id"],
-                [
-                    _cell(
-                        row["cells"].get(task_id),
-                        row["case_id"],
-                        links[task_id] if is_linked else None,
-                    )
-                    for task_id in task_ids
-                ],
-                row["n_newly_failing"],
-                row["n_failing"],
-                row["is_split"],
-            )
-            for row in cases
-        ],
+        cases=cases,
+        is_linked=len(cases) * len(task_ids) <= MOST_LINKED_CELLS,
         n_cases=cases[0]["n_cases"] if cases else 0,
         pareto=pareto(
-            [
-                Priced(
-                    number,
-                    row["variant"],
-                    row["cost_total"],
-                    row["overall_score"],
-                    row["ci_low"],
-                    row["ci_high"],
-                    row["is_on_front"],
-                )
-                for number, row in enumerate(variants, 1)
-                if row["is_priced"]
-            ]
+            [(number, row) for number, row in enumerate(columns, 1) if row["is_priced"]]
         ),
         primary_metric=metrics.pop() if len(metrics) == 1 else None,
-    )
-
-
-def to_run_html(
-    view: RunView,
-    edition: Edition,
-    *,
-    index: str | None,
-    judge: Callable[[str, str], str | None] = lambda *_: None,
-) -> str:
-    """Return the page of a run, without script.
-
-    Args:
-        view: Its content.
-        edition: Language and time.
-        index: Link of the index, if there is one.
-        judge: Returns the link of the page of a dimension's judge.
-    """
-    env = environment(edition.lang, edition.templates)
-    return render(
-        env,
-        "run.html.j2",
-        view=view,
+        # that every variant with a known noise could have shown
+        smallest_drop=max((drop for drop in drops if drop is not None), default=None),
+        newest=max(column["created_at"] for column in columns),
         index=index,
         judge=judge,
         generated_at=edition.generated_at,
-        newest=_newest(view),
     )
 
 
-def _newest(view: RunView) -> datetime:
-    times: list[datetime] = [column.row["created_at"] for column in view.columns]
-    return max(times)
-
-
-def _decided(columns: Sequence[VariantColumn]) -> list[Decided]:
-    """Group the variants with the same verdict text."""
-    alike: dict[str, list[VariantColumn]] = {}
+def _decided(columns: Sequence[Row]) -> list[list[Row]]:
+    """Group the variants with the same verdict text, the worst first."""
+    alike: dict[str, list[Row]] = {}
     for column in columns:
-        alike.setdefault(column.headline.gate.headline, []).append(column)
-    found = [Decided(each[0].headline, each[0].href, each) for each in alike.values()]
-    return sorted(found, key=lambda each: WORST_FIRST.index(each.headline.gate.verdict))
+        alike.setdefault(column["gate"].headline, []).append(column)
+    return sorted(
+        alike.values(),
+        key=lambda each: WORST_FIRST.index(each[0]["gate"].verdict),
+    )
 
 
-def _standing(row: Row) -> Standing:
+def _standing(row: Row) -> str:
     if row["is_leader"]:
         return "leads"
     if not row["is_compared"] or not row["n_pairs"]:
         return "not_compared"
     return "within_chance" if row["is_within_chance"] else "behind"
-
-
-def _cell(
-    found: Mapping[str, Any] | None, case_id: str, href: str | None
-) -> CaseCell | None:
-    if found is None:
-        return None
-    # no link for a passed case
-    link = None if href is None or found["status"] == "pass" else href
-    return CaseCell(
-        found["status"],
-        found["n"],
-        found["passed"],
-        found["change"],
-        None if link is None else f"{link}#{case_anchor(case_id)}",
-    )

@@ -7,19 +7,15 @@ shows changes of the model or the prompt.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from promptlab.reports.charts.lines import LineChart, Point, line_chart
-from promptlab.reports.pages.render import environment, render
-from promptlab.reports.printing.filters import Filters
+from promptlab.reports.charts import LineChart, Point, line_chart
+from promptlab.reports.pages import Href, environment, render
+from promptlab.reports.printing import Filters
 from promptlab.reports.queries.history import drifts
 from promptlab.reports.queries.rows import Row, rows
-from promptlab.reports.texts.catalogue import catalogue
-from promptlab.reports.views.headline import headline_view
-from promptlab.reports.views.pieces import CaseRef, HeadlineView
-from promptlab.reports.views.task import case_anchor
+from promptlab.reports.texts import catalogue
 
 if TYPE_CHECKING:
     import duckdb
@@ -36,9 +32,6 @@ MOST_CASES = 40
 """Maximum number of rows of a heat map."""
 MOST_COLUMNS = 20
 """Maximum number of runs of a heat map."""
-
-Href = Callable[[str], str | None]
-"""Task id to the link of its report, relative to the page, if there is one."""
 
 _RUNS = f"""
 with measures as (
@@ -150,58 +143,12 @@ _CHARTS = (
 """Measure, and the columns of its value and interval."""
 
 
-@dataclass(frozen=True)
-class HeatMap:
-    """Cases by runs of one variant."""
-
-    variant: str
-    runs: Sequence[Row]
-    """Columns, the oldest first."""
-    cases: Sequence[Row]
-    n_more: int
-
-
-@dataclass(frozen=True)
-class Current:
-    """A current variant: its newest run and the decision about it."""
-
-    run: Row
-    headline: HeadlineView
-    drift: Row | None
-    """The row of :func:`drifts` over its last runs; ``None`` for fewer than five."""
-    href: str | None
-
-
-@dataclass(frozen=True)
-class TitlePage:
-    """The content of the page of a title."""
-
-    title: str
-    current: Sequence[Current]
-    charts: Sequence[tuple[str, LineChart]]
-    """Measure and chart."""
-    names: Sequence[str]
-    """Variants that are drawn."""
-    n_variants_more: int
-    runs: Sequence[Row]
-    """The newest first."""
-    n_runs: int
-    versions: Sequence[Row]
-    heat_maps: Sequence[HeatMap]
-    hrefs: Mapping[str, str | None]
-    """Task id to the link of its report."""
-
-
 def read_title(
     con: duckdb.DuckDBPyConnection, title: str, href: Href, edition: Edition
-) -> TitlePage:
-    """Return the content of the page of a title.
+) -> Row:
+    """Return the content of the page of a title, the ``view`` of its template.
 
-    Args:
-        con: An open connection to a built warehouse.
-        title: A title of the warehouse.
-        href: Returns the link of a task's report.
-        edition: The language, and the policy of the gate.
+    *href* returns the link of a task's report, if there is one.
     """
     runs = rows(con, _RUNS, {"title": title})
     hrefs = {run["task_id"]: href(run["task_id"]) for run in runs}
@@ -221,47 +168,37 @@ def read_title(
         ),
     )
     drawn = known[:MOST_VARIANTS]
-    return TitlePage(
-        title=title,
-        current=[
-            Current(
-                run,
-                headline_view(
-                    gates[run["task_id"]], lambda case: CaseRef(case, case_anchor(case))
-                ),
-                drift.get(run["task_id"]),
-                hrefs[run["task_id"]],
-            )
+    charts = _charts({name: by_variant[name] for name in drawn}, hrefs, edition)
+    heat_maps = [
+        _heat_map(con, title, by_variant[run["variant"]])
+        for run in current[:MOST_VARIANTS]
+    ]
+    return {
+        "title": title,
+        "current": [
+            run
+            | {
+                "gate": gates[run["task_id"]],
+                "drift": drift.get(run["task_id"]),
+                "href": hrefs[run["task_id"]],
+            }
             for run in current
         ],
-        charts=list(
-            _charts({name: by_variant[name] for name in drawn}, hrefs, edition)
-        ),
-        names=drawn,
-        n_variants_more=len(known) - len(drawn),
-        runs=runs[:MOST_LISTED],
-        n_runs=runs[0]["n_runs"] if runs else 0,
-        versions=rows(con, _VERSIONS, {"title": title}),
-        heat_maps=[
-            found
-            for run in current[:MOST_VARIANTS]
-            if (found := _heat_map(con, title, by_variant[run["variant"]])).cases
-        ],
-        hrefs=hrefs,
-    )
+        "charts": charts,
+        "names": drawn,
+        "n_variants_more": len(known) - len(drawn),
+        "runs": runs[:MOST_LISTED],
+        "n_runs": runs[0]["n_runs"] if runs else 0,
+        "versions": rows(con, _VERSIONS, {"title": title}),
+        "heat_maps": [found for found in heat_maps if found["cases"]],
+        "hrefs": hrefs,
+    }
 
 
 def to_title_html(
-    view: TitlePage, edition: Edition, *, index: str | None, run: str | None = None
+    view: Row, edition: Edition, *, index: str | None, run: str | None = None
 ) -> str:
-    """Return the page of a title, without script.
-
-    Args:
-        view: Its content.
-        edition: Language and time.
-        index: Link of the index, if there is one.
-        run: Link of the page that compares the variants of the newest run.
-    """
+    """Return the page of a title, without script."""
     return render(
         environment(edition.lang, edition.templates),
         "title.html.j2",
@@ -269,7 +206,6 @@ def to_title_html(
         index=index,
         run=run,
         generated_at=edition.generated_at,
-        anchor=case_anchor,
     )
 
 
@@ -343,9 +279,7 @@ def _charts(
     return charts
 
 
-def _heat_map(
-    con: duckdb.DuckDBPyConnection, title: str, runs: Sequence[Row]
-) -> HeatMap:
+def _heat_map(con: duckdb.DuckDBPyConnection, title: str, runs: Sequence[Row]) -> Row:
     shown = runs[-MOST_COLUMNS:]
     cases = rows(
         con,
@@ -358,4 +292,5 @@ def _heat_map(
         },
     )
     n_more = cases[0]["n_cases"] - len(cases) if cases else 0
-    return HeatMap(shown[-1]["variant"], shown, cases, n_more)
+    variant = shown[-1]["variant"]
+    return {"variant": variant, "runs": shown, "cases": cases, "n_more": n_more}

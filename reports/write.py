@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -11,31 +11,33 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from promptlab.errors import PromptlabError, RenderError, UsageError
-from promptlab.reports.edition import Edition
+from promptlab.reports.edition import SHOWN, WHOLE, Edition
 from promptlab.reports.files import folder_name, remove_file, write_file
-from promptlab.reports.formats import FORMATS, Format, Surroundings
-from promptlab.reports.formats.memory import to_memory_html, to_memory_json
+from promptlab.reports.formats import FORMATS, Format
 from promptlab.reports.index import read_index, to_index_html
-from promptlab.reports.judge import judges, read_judge, to_judge_html
-from promptlab.reports.limits import SHOWN, WHOLE
-from promptlab.reports.pages.links import (
+from promptlab.reports.judge import judge_html, judges
+from promptlab.reports.memory import (
+    memory_result,
+    memory_runs,
+    to_memory_html,
+    to_memory_json,
+)
+from promptlab.reports.pages import (
+    COMPARISON_SECTIONS,
     INDEX,
     MEMORY,
     PAGE,
     Links,
-    links_of_comparison,
-    links_of_task,
+    environment,
+    to_html,
 )
-from promptlab.reports.pages.render import COMPARISON_SECTIONS, environment, to_html
 from promptlab.reports.queries.history import title_history
-from promptlab.reports.queries.memory import memory_result, memory_runs
 from promptlab.reports.queries.rows import Row, rows
 from promptlab.reports.result import analysis_result
 from promptlab.reports.run import (
     WORST_FIRST,
-    read_run,
+    run_html,
     titles_with_variants,
-    to_run_html,
     worst,
 )
 from promptlab.reports.title import read_title, to_title_html
@@ -79,13 +81,8 @@ def write_all(
 ) -> list[Path]:
     """Write the reports of these tasks, and the index.
 
-    Args:
-        con: An open connection to a built warehouse.
-        task_ids: Whole ids of tasks.
-        out: The output folder; created if missing.
-        edition: Time and language, and the policy of the gate.
-        formats: Names of :data:`promptlab.reports.FORMATS`.
-        on_report: Called before each task with its id.
+    *formats* are names of :data:`promptlab.reports.FORMATS`; *on_report* is called
+    before each task with its id.
 
     Returns:
         Every file written, the index last.
@@ -114,6 +111,9 @@ def write_all(
             # an older page would look like the current one
             remove_file(out, page)
 
+    def written_page(folder: str, page: Callable[[], str]) -> list[Path]:
+        return [write_file(out, folder, PAGE, page().encode())]
+
     task_ids = list(task_ids)
     of_memory = memory_runs(con)
     # all at once; what fails is reported with the page that needs it
@@ -121,45 +121,14 @@ def write_all(
         edition.gates_of(con, task_ids)
     for task_id in task_ids:
         on_report(task_id)
+        folder = folder_name(task_id)
+        report = partial(write_task, con, task_id, out, edition, formats=formats)
         if task_id in of_memory:
-            attempt(
-                task_id,
-                f"{MEMORY}/{folder_name(task_id)}/{PAGE}",
-                partial(
-                    write_memory,
-                    con,
-                    task_id,
-                    out,
-                    edition,
-                    formats=formats,
-                    index=True,
-                ),
-            )
-        attempt(
-            task_id,
-            f"{folder_name(task_id)}/{PAGE}",
-            partial(
-                write_task, con, task_id, out, edition, formats=formats, index=True
-            ),
-        )
-    for dimension_id, judge in judges(con):
-        attempt(
-            judge,
-            f"{JUDGES}/{_judge_folder(dimension_id, judge)}/{PAGE}",
-            partial(write_judge, con, dimension_id, judge, out, edition, index=True),
-        )
-    for title in titles_with_variants(con):
-        attempt(
-            title,
-            f"{RUNS}/{folder_name(title)}/{PAGE}",
-            partial(write_run, con, title, out, edition, index=True),
-        )
-    for title in titles_of(con, task_ids):
-        attempt(
-            title,
-            f"{TITLES}/{folder_name(title)}/{PAGE}",
-            partial(write_title, con, title, out, edition, index=True),
-        )
+            figures = partial(write_memory, con, task_id, out, edition, formats)
+            attempt(task_id, f"{MEMORY}/{folder}/{PAGE}", figures)
+        attempt(task_id, f"{folder}/{PAGE}", partial(report, index=True))
+    for name, folder, page in _other_pages(con, task_ids, out, edition):
+        attempt(name, f"{folder}/{PAGE}", partial(written_page, folder, page))
     attempt(INDEX, INDEX, lambda: [write_index(con, out, edition)])
     if failed:
         raise RenderError(
@@ -189,14 +158,17 @@ def write_task(
     result = analysis_result(con, task_id, edition, limits=limits)
     before = result.comparison and result.comparison.baseline.task_id
     with_history = any(fmt.with_history for fmt in chosen)
-    around = Surroundings(
-        history=title_history(con, task_id) if with_history else (),
-        links=links_of_task(out, task_id, before or None, formats, index=index),
-    )
+    history = title_history(con, task_id) if with_history else ()
     folder = folder_name(task_id)
+    links = Links(
+        index=f"../{INDEX}" if index else None,
+        baseline=_link(out, folder_name(before), from_page="../") if before else None,
+        result="result.json" if "json" in formats else None,
+        memory=_link(out, f"{MEMORY}/{folder}", from_page="../"),
+    )
     return [
-        write_file(out, folder, fmt.file_name, fmt.render(result, edition, around))
-        for fmt in chosen
+        write_file(out, folder, f.file_name, f.render(result, edition, links, history))
+        for f in chosen
     ]
 
 
@@ -212,99 +184,69 @@ def write_comparison(
     The page is the candidate's report with this baseline, without the sections about
     other things: ``out/compare/<baseline>..<candidate>/report.html``.
 
-    Args:
-        con: An open connection to a built warehouse.
-        baseline: The whole id of the task to compare with.
-        candidate: The whole id of the task to judge.
-        out: The output folder.
-        edition: Time and language, and the policy of the gate.
-
     Raises:
         NothingToDo: the comparison is not in the marts.
     """
+    sides = folder_name(baseline), folder_name(candidate)
+    before, after = (_link(out, side, from_page="../../") for side in sides)
     page = to_html(
         analysis_result(con, candidate, edition, limits=SHOWN, baseline=baseline),
         lang=edition.lang,
         templates=edition.templates,
-        links=links_of_comparison(out, baseline, candidate),
+        links=Links(
+            index=f"../../{INDEX}" if (out / INDEX).is_file() else None,
+            baseline=before,
+            candidate=after,
+        ),
         sections=COMPARISON_SECTIONS,
         template="comparison.html.j2",
     )
-    folder = f"{COMPARISONS}/{folder_name(baseline)}..{folder_name(candidate)}"
+    folder = f"{COMPARISONS}/{'..'.join(sides)}"
     return write_file(out, folder, PAGE, page.encode())
 
 
-def write_run(
-    con: duckdb.DuckDBPyConnection,
-    title: str,
-    out: Path,
-    edition: Edition,
-    *,
-    index: bool = False,
-) -> list[Path]:
-    """Write the page of a title's newest run to ``out/runs/<title>/``; return it."""
-    link = partial(_link, out, from_page="../../")
-    view = read_run(con, title, lambda task_id: link(folder_name(task_id)), edition)
-    page = to_run_html(
-        view,
-        edition,
-        index=f"../../{INDEX}" if index else None,
-        judge=lambda dimension_id, judge: link(
-            f"{JUDGES}/{_judge_folder(dimension_id, judge)}"
-        ),
-    )
-    folder = f"{RUNS}/{folder_name(title)}"
-    return [write_file(out, folder, PAGE, page.encode())]
+def _other_pages(
+    con: duckdb.DuckDBPyConnection, task_ids: Sequence[str], out: Path, edition: Edition
+) -> Iterator[tuple[str, str, Callable[[], str]]]:
+    """Yield the pages of judges, runs and titles: name, folder below *out*, and HTML.
 
+    They link to the reports and to each other, and are therefore written last.
+    """
+    index = f"../../{INDEX}"
 
-def write_judge(
-    con: duckdb.DuckDBPyConnection,
-    dimension_id: str,
-    judge: str,
-    out: Path,
-    edition: Edition,
-    *,
-    index: bool = False,
-) -> list[Path]:
-    """Write the page of a judge to ``out/judges/<dimension and judge>/``; return it."""
-    link = partial(_link, out, from_page="../../")
-    view = read_judge(
-        con, dimension_id, judge, lambda task_id: link(folder_name(task_id))
-    )
-    page = to_judge_html(view, edition, index=f"../../{INDEX}" if index else None)
-    folder = f"{JUDGES}/{_judge_folder(dimension_id, judge)}"
-    return [write_file(out, folder, PAGE, page.encode())]
+    def link(folder: str) -> str | None:
+        return _link(out, folder, from_page="../../")
+
+    def href(task_id: str) -> str | None:
+        return link(folder_name(task_id))
+
+    def judge_page(dimension_id: str, judge: str) -> str | None:
+        return link(_judge_folder(dimension_id, judge))
+
+    def title_page(title: str) -> str:
+        view = read_title(con, title, href, edition)
+        run = link(f"{RUNS}/{folder_name(title)}")
+        return to_title_html(view, edition, index=index, run=run)
+
+    for dimension_id, judge in judges(con):
+        of_judge = partial(judge_html, con, dimension_id, judge, edition)
+        page = partial(of_judge, href=href, index=index)
+        yield judge, _judge_folder(dimension_id, judge), page
+    for title in titles_with_variants(con):
+        of_run = partial(run_html, con, title, edition, href=href, index=index)
+        yield title, f"{RUNS}/{folder_name(title)}", partial(of_run, judge=judge_page)
+    for title in titles_of(con, task_ids):
+        yield title, f"{TITLES}/{folder_name(title)}", partial(title_page, title)
 
 
 def _judge_folder(dimension_id: str, judge: str) -> str:
-    return folder_name(f"{dimension_id}/{judge}")
+    return f"{JUDGES}/{folder_name(f'{dimension_id}/{judge}')}"
 
 
 def _link(out: Path, folder: str, *, from_page: str = "") -> str | None:
     """Return the link of the page in *folder* of *out*, if it exists."""
     exists = (out / folder / PAGE).is_file()
     return f"{from_page}{quote(folder)}/{PAGE}" if exists else None
-
-
-def write_title(
-    con: duckdb.DuckDBPyConnection,
-    title: str,
-    out: Path,
-    edition: Edition,
-    *,
-    index: bool = False,
-) -> list[Path]:
-    """Write the page of a title to ``out/titles/<title>/``; return it."""
-    link = partial(_link, out, from_page="../../")
-    view = read_title(con, title, lambda task_id: link(folder_name(task_id)), edition)
-    page = to_title_html(
-        view,
-        edition,
-        index=f"../../{INDEX}" if index else None,
-        run=link(f"{RUNS}/{folder_name(title)}"),
-    )
-    folder = f"{TITLES}/{folder_name(title)}"
-    return [write_file(out, folder, PAGE, page.encode())]
 
 
 @dataclass(frozen=True)
@@ -330,11 +272,7 @@ def decisions(
 ) -> list[TitleDecision]:
     """Return a decision for each title among these tasks, the worst first.
 
-    Args:
-        con: An open connection to a built warehouse.
-        task_ids: Whole ids of tasks; of each title and variant the newest is judged.
-        out: The output folder.
-        edition: The language, and the policy of the gate.
+    Of each title and variant the newest task is judged.
     """
     newest = [
         str(row[0])
@@ -440,14 +378,11 @@ def write_memory(
     run_id: str,
     out: Path,
     edition: Edition,
-    *,
-    formats: Sequence[str] = (),
-    index: bool = False,
+    formats: Sequence[str],
 ) -> list[Path]:
     """Write the figures of a memory run to ``out/memory/<run>/``; return its files.
 
-    Arguments are those of :func:`write_all`; the page links to the report of the run
-    if *formats* include one.
+    The page links to the report of the run if *formats* include one.
     """
     result = memory_result(
         con,
@@ -459,7 +394,7 @@ def write_memory(
     folder = f"{MEMORY}/{folder_name(run_id)}"
     report = f"../../{quote(folder_name(run_id))}/{PAGE}"
     links = Links(
-        index=f"../../{INDEX}" if index else None,
+        index=f"../../{INDEX}",
         run=report if "html" in formats else None,
     )
     page = to_memory_html(result, templates=edition.templates, links=links)
@@ -474,22 +409,13 @@ def write_index(con: duckdb.DuckDBPyConnection, out: Path, edition: Edition) -> 
     link = partial(_link, out)
     index = read_index(
         con,
+        edition,
         task=lambda task_id: link(folder_name(task_id)),
         title=lambda title: link(f"{TITLES}/{folder_name(title)}"),
         run=lambda title: link(f"{RUNS}/{folder_name(title)}"),
-        judge=lambda dimension_id, judge: link(
-            f"{JUDGES}/{_judge_folder(dimension_id, judge)}"
-        ),
-        lang=edition.lang,
-        policy=edition.policy,
+        judge=lambda dimension_id, judge: link(_judge_folder(dimension_id, judge)),
     )
-    page = to_index_html(
-        index,
-        lang=edition.lang,
-        generated_at=edition.generated_at,
-        templates=edition.templates,
-    )
-    return write_file(out, "", INDEX, page.encode())
+    return write_file(out, "", INDEX, to_index_html(index, edition).encode())
 
 
 def chosen_formats(names: Iterable[str]) -> list[Format]:

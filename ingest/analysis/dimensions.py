@@ -13,13 +13,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from promptlab.contracts.analysis_input import AnalysisInput, DimensionConfig
-from promptlab.contracts.dimension import PARAMETERS, DimensionParameters
+from promptlab.contracts.scoring import PARAMETERS, DimensionParameters
 from promptlab.errors import nearest
 from promptlab.ingest.raw.rows import Columns
 from promptlab.ingest.reading.contract_faults import faults
 from promptlab.json_text.reading import Fault
 from promptlab.json_text.writing import compact, shown
-from promptlab.seeds import scorer
+from promptlab.paths import scorer
 
 _LARGEST = 1e300
 _WORDS = ("match_rule", "compare", "reducer", "aggregation", "of")

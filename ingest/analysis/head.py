@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from promptlab.contracts.analysis_input import AnalysisInput
-from promptlab.contracts.times import read_time
+from promptlab.contracts.base import read_time
 from promptlab.ingest.analysis.dimensions import dimension_rows
 from promptlab.ingest.raw.rows import Columns, Rows
 from promptlab.ingest.reading.contract_faults import faults

@@ -34,7 +34,7 @@ from promptlab.ingest.reading.records import StructRecords, UnknownKeys, broken_
 from promptlab.json_text.places import BOM, Key
 from promptlab.json_text.reading import Fault
 from promptlab.json_text.writing import shown
-from promptlab.seeds import builtin_scorers
+from promptlab.paths import builtin_scorers
 
 _ROOM: dict[type[BaseModel], str] = {
     AnalysisInput: "`extras`",

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from promptlab.contracts.rules import KEY_TYPES, RULE_VALUES
+from promptlab.contracts.scoring import KEY_TYPES, RULE_VALUES
 from promptlab.errors import nearest
 from promptlab.json_text.places import Keys
 from promptlab.json_text.reading import Fault, parse_all

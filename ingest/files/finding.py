@@ -14,8 +14,7 @@ from promptlab.ingest.given import NOTHING, Given
 from promptlab.paths import kind_of_file
 
 if TYPE_CHECKING:
-    from promptlab.contracts.labels import LabelOptions
-    from promptlab.contracts.table_mapping import TableMapping
+    from promptlab.contracts.sources import LabelOptions, TableMapping
 
 _NEVER_WALKED = {".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"}
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from promptlab.contracts.times import in_utc, read_time
+from promptlab.contracts.base import in_utc, read_time
 from promptlab.ingest.reading.problems import Problem
 from promptlab.json_text.writing import compact
 

@@ -27,7 +27,7 @@ from promptlab.ingest.foreign.table.tasks import Tasks
 from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from promptlab.contracts.table_mapping import TableMapping
+    from promptlab.contracts.sources import TableMapping
     from promptlab.ingest.reading.source import Source
 
 FORMS = ("jsonl", "csv")
@@ -93,7 +93,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 
 def _mapping(rows: Rows) -> TableMapping | None:
     """Return the meaning of the columns; ``None`` without rows."""
-    from promptlab.contracts.table_mapping import TableMapping
+    from promptlab.contracts.sources import TableMapping
 
     columns: dict[str, _CellsSeen] = {}
     for row in rows:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from promptlab.contracts.pipeline import Pipeline
+from promptlab.contracts.testset import Pipeline
 from promptlab.ingest.closing import References
 from promptlab.ingest.file_reader import FileReader
 from promptlab.ingest.files.finding import FoundFile

@@ -26,7 +26,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptlab.database.connection import open_duckdb
+from promptlab.database import open_duckdb
 from promptlab.errors import DatabaseLocked, SettingsError, WarehouseError
 from promptlab.ingest.raw.catalogue import BY_NAME, OF_BUILDS, SCHEMA_VERSION
 from promptlab.ingest.raw.tables import polars_types

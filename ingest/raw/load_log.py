@@ -19,7 +19,7 @@ from promptlab.ingest.reading.problems import Problem
 if TYPE_CHECKING:
     import duckdb
 
-    from promptlab.contracts.pipeline import Pipeline
+    from promptlab.contracts.testset import Pipeline
     from promptlab.ingest.files.redaction_rules import Mode
     from promptlab.ingest.raw.rows import Key
     from promptlab.ingest.reading.source import Source
@@ -297,6 +297,6 @@ def known_pipelines(con: duckdb.DuckDBPyConnection) -> list[Pipeline]:
     ).fetchall()
     if not rows:
         return []
-    from promptlab.contracts.pipeline import Pipeline
+    from promptlab.contracts.testset import Pipeline
 
     return [Pipeline.model_validate_json(raw_data) for (raw_data,) in rows]

@@ -9,8 +9,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptlab.database.connection import has_relation
-from promptlab.database.copying import file_of, write_copy
+from promptlab.database import file_of, has_relation, write_copy
 from promptlab.errors import SettingsError, UsageError, WarehouseError
 from promptlab.ingest.raw.catalogue import (
     BY_NAME,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 import polars as pl
 
-from promptlab.contracts.times import in_utc, read_time
+from promptlab.contracts.base import in_utc, read_time
 
 # Times that polars and the contract read alike, the fastest and most common first;
 # others are read one by one.

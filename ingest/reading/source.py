@@ -11,9 +11,8 @@ from promptlab.ingest.files.input_file import Block
 from promptlab.ingest.reading.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
-    from promptlab.contracts.labels import LabelOptions
-    from promptlab.contracts.pipeline import Pipeline
-    from promptlab.contracts.table_mapping import TableMapping
+    from promptlab.contracts.sources import LabelOptions, TableMapping
+    from promptlab.contracts.testset import Pipeline
 
 
 @dataclass(frozen=True, slots=True)

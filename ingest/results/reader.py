@@ -14,7 +14,7 @@ from typing import Any, cast
 import msgspec
 from pydantic import BaseModel
 
-from promptlab.contracts.evaluation import EvaluationRecord
+from promptlab.contracts.analysis_input import EvaluationRecord
 from promptlab.ingest.files.input_file import Block
 from promptlab.ingest.raw.rows import Reading, Rows
 from promptlab.ingest.reading.garbage import no_garbage_collection

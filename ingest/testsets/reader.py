@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from promptlab.contracts.pipeline import Pipeline
-from promptlab.contracts.testset import TestCase
+from promptlab.contracts.testset import Pipeline, TestCase
 from promptlab.errors import nearest
 from promptlab.ingest.checks import (
     ExpectationCheck,

@@ -35,13 +35,7 @@ def build(
 ) -> None:
     """Build what is new; ``Warehouse.build`` describes the arguments.
 
-    Args:
-        warehouse: the warehouse.
-        args: for dbt; with any, dbt builds.
-        full_refresh: compute everything again from the raw tables.
-        verbose: let dbt's log through to stderr.
-        request: called first, in the same transaction.
-        on_node: called with the progress of a plan.
+    *request* is called first, in the same transaction.
     """
     settings = warehouse.settings
     if (args or warehouse.builds_by_dbt) and request is None:

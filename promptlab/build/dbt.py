@@ -1,26 +1,31 @@
-"""Run the bundled dbt project in this process.
+"""Run the bundled dbt project in this process, and compile it into a plan.
 
-Importing dbt takes more than a second, so it is imported on first use.
+Importing dbt takes more than a second, so it is imported on first use. To compile is
+the only step of a build that needs dbt: it resolves names, renders templates, orders
+nodes and writes constraints.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, TypeAlias
+
+import duckdb
 
 from promptlab import spark
+from promptlab.build.plan import Node, Plan, read_descriptions, sources_hash
+from promptlab.database import open_duckdb
 from promptlab.errors import BuildError, UsageError
 from promptlab.messages import LinesAsEvents
 from promptlab.paths import dbt_project, dbt_target, tidy_targets
-from promptlab.settings import ENV_PREFIX
+from promptlab.settings import ENV_PREFIX, Settings
 from promptlab.version import __version__
-
-if TYPE_CHECKING:
-    from promptlab.settings import Settings
 
 
 def run_dbt(
@@ -31,12 +36,6 @@ def run_dbt(
     verbose: bool = False,
 ) -> None:
     """Run a dbt command on the warehouse.
-
-    Args:
-        settings: the database, and limits of memory and threads.
-        args: passed to dbt unchanged.
-        command: ``build``, or another one such as ``test``.
-        verbose: let dbt's own log through, to stderr.
 
     Raises:
         BuildError: names every node that failed.
@@ -60,11 +59,8 @@ def invoke(
 ) -> Any:
     """Run a dbt command and return its result.
 
-    Args:
-        settings: see ``run_dbt``.
-        call: the command and its arguments, without those for paths.
-        target: folder for dbt's parse cache and logs.
-        manifest: the project, if already parsed.
+    *target* is the folder for dbt's parse cache and logs; *manifest* the project, if it
+    is already parsed.
 
     Raises:
         BuildError: names every node that failed.
@@ -138,3 +134,265 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+# ---------- tables that have to be empty for a query to return no rows
+
+
+Tables: TypeAlias = frozenset[str]
+"""Quoted names of tables. The query returns no rows if all of them are empty."""
+
+
+class Emptiness:
+    """Reads queries as DuckDB parses them; an unknown construct may return rows."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Ask DuckDB for its aggregate functions; *con* parses the queries."""
+        self._con = con
+        names = con.execute(
+            "select distinct function_name from duckdb_functions()"
+            " where function_type = 'aggregate'"
+        ).fetchall()
+        self._aggregates = {name for (name,) in names}
+        self._views: dict[str, list[Tables]] = {}
+
+    def add_view(self, relation: str, query: str) -> None:
+        """Make later queries look through a view."""
+        self._views[relation] = self.of(query)
+
+    def of(self, query: str) -> list[Tables]:
+        """Return sets of tables: no rows if all tables of any one set are empty."""
+        sql = "select json_serialize_sql(?)"
+        (text,) = self._con.execute(sql, [query]).fetchall()[0]
+        return self._node(json.loads(text)["statements"][0]["node"], {})
+
+    def _node(self, node: Any, outer: dict[str, list[Tables]]) -> list[Tables]:
+        ctes = dict(outer)
+        for cte in node["cte_map"]["map"]:
+            ctes[cte["key"]] = self._node(cte["value"]["query_node"], ctes)
+        if node["type"] == "SELECT_NODE" and not self._is_total(node):
+            return _either(
+                self._source(node["from_table"], ctes)
+                + self._condition(node["where_clause"], ctes)
+            )
+        if node["type"] == "SET_OPERATION_NODE":
+            parts = [self._node(child, ctes) for child in node["children"]]
+            if node["setop_type"] in {"UNION", "UNION_BY_NAME"}:
+                return _all(parts)
+        return []
+
+    def _is_total(self, node: Any) -> bool:
+        """Return true for a select that returns a row for no rows, as ``count(*)``."""
+        if node["group_sets"] or node["group_expressions"]:
+            return not all(node["group_sets"])
+        return self._aggregate_in([node["select_list"], node["having"]])
+
+    def _aggregate_in(self, tree: Any) -> bool:
+        if isinstance(tree, list):
+            return any(map(self._aggregate_in, tree))
+        if not isinstance(tree, dict) or tree.get("class") == "SUBQUERY":
+            return False
+        is_function = tree.get("class") == "FUNCTION"
+        return (is_function and tree["function_name"] in self._aggregates) or any(
+            map(self._aggregate_in, tree.values())
+        )
+
+    def _source(self, source: Any, ctes: dict[str, list[Tables]]) -> list[Tables]:
+        match source["type"]:
+            case "BASE_TABLE" if not source["schema_name"]:
+                return ctes.get(source["table_name"], [])
+            case "BASE_TABLE":
+                name = f'"{source["schema_name"]}"."{source["table_name"]}"'
+                return self._views.get(name, [frozenset({name})])
+            case "SUBQUERY":
+                return self._node(source["subquery"]["node"], ctes)
+            case "JOIN":
+                left = self._source(source["left"], ctes)
+                right = self._source(source["right"], ctes)
+                match source["join_type"]:
+                    case "INNER" | "SEMI" if source["ref_type"] != "POSITIONAL":
+                        return left + right
+                    case "LEFT" | "ANTI":
+                        return left
+                    case "FULL":
+                        return _all([left, right])
+        return []
+
+    def _condition(self, test: Any, ctes: dict[str, list[Tables]]) -> list[Tables]:
+        """Return the sets of ``in (select …)`` and ``exists (…)``."""
+        match test:
+            case {"type": "CONJUNCTION_AND", "children": children}:
+                return [each for one in children for each in self._condition(one, ctes)]
+            case {"type": "CONJUNCTION_OR", "children": children}:
+                return _all([self._condition(one, ctes) for one in children])
+            case {"type": "SUBQUERY", "subquery_type": "ANY" | "EXISTS"}:
+                return self._node(test["subquery"]["node"], ctes)
+        return []
+
+
+def _either(groups: Iterable[Tables]) -> list[Tables]:
+    """Return the groups without those that contain another."""
+    least: list[Tables] = []
+    for group in sorted(set(groups), key=lambda group: (len(group), sorted(group))):
+        if not any(other <= group for other in least):
+            least.append(group)
+    return least
+
+
+def _all(parts: list[list[Tables]]) -> list[Tables]:
+    """Return the groups of a query that is empty if all its parts are."""
+    groups: list[Tables] = [frozenset()]
+    for part in parts:
+        groups = _either(group | other for group in groups for other in part)
+    return groups
+
+
+# ---------- the plan
+
+
+# A name that occurs nowhere in the project, so it can be removed from every relation.
+_DATABASE = "promptlab_compiles_its_plan"
+
+_RUN = {"seed", "model", "test"}
+_TABLES = {"table", "incremental"}
+
+
+def compile_plan(project: Path) -> Plan:
+    """Let dbt compile the project, with an empty database.
+
+    Raises:
+        BuildError: dbt rejects the project.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(db=Path(folder) / f"{_DATABASE}.duckdb")
+
+        def dbt(*call: str, manifest: Any = None) -> Any:
+            return invoke(
+                settings, [*call, "--quiet"], target=Path(folder), manifest=manifest
+            )
+
+        manifest = dbt("parse").result
+        dbt("seed", manifest=manifest)
+        compiled = dbt("compile", manifest=manifest).result.results
+        nodes = dict(manifest.nodes) | {r.node.unique_id: r.node for r in compiled}
+        words = json.loads(_unqualified(nodes["analysis.promptlab.plan"].compiled_code))
+        nodes = {k: node for k, node in nodes.items() if node.resource_type in _RUN}
+        return Plan(
+            sources_hash=sources_hash(project),
+            project_hash=words["project_hash"],
+            forget=words["forget"],
+            remember=words["remember"],
+            nodes=list(_nodes(_Graph(nodes), words, settings.db)),
+            descriptions=read_descriptions(manifest),
+        )
+
+
+class _Graph:
+    """The nodes by id, and their parents."""
+
+    def __init__(self, nodes: dict[str, Any]) -> None:
+        self.nodes = nodes
+
+    def parents(self, key: str) -> list[str]:
+        """Return the nodes that it reads, in order of name."""
+        return sorted(p for p in self.nodes[key].depends_on_nodes if p in self.nodes)
+
+    def ordered(self) -> list[str]:
+        """Return the nodes in order: parents first, tests as early as possible."""
+        models = [k for k, n in sorted(self.nodes.items()) if n.resource_type != "test"]
+        tests = [k for k, n in sorted(self.nodes.items()) if n.resource_type == "test"]
+        placed: dict[str, None] = {}
+
+        def place(key: str) -> None:
+            if key in placed:
+                return
+            for parent in self.parents(key):
+                place(parent)
+            placed[key] = None
+            for test in tests:
+                if test not in placed and placed.keys() >= set(self.parents(test)):
+                    placed[test] = None
+
+        for key in models:
+            place(key)
+        assert placed.keys() == self.nodes.keys()
+        return list(placed)
+
+
+def _nodes(graph: _Graph, words: dict[str, Any], db: Path) -> Iterator[Node]:
+    with open_duckdb(db, read_only=True) as seeds:
+        emptiness = Emptiness(seeds)
+        for key in graph.ordered():
+            node = graph.nodes[key]
+            kind: Literal["seed", "view", "table", "incremental", "test"]
+            if node.resource_type == "seed":
+                kind, sql = "seed", _rows_of_seed(seeds, node)
+            elif node.resource_type == "test":
+                _check_plain(node)
+                kind, sql = "test", node.compiled_code
+            else:
+                kind, sql = node.config.materialized, node.compiled_code
+            sql = _unqualified(sql).strip()
+            if kind == "view":
+                emptiness.add_view(f'"{node.schema}"."{node.alias}"', sql)
+            empty_if = emptiness.of(sql) if kind not in {"seed", "view"} else []
+            yield Node(
+                name=node.name if kind == "test" else node.alias,
+                kind=kind,
+                sql=sql.splitlines(),
+                schema=None if kind == "test" else node.schema,
+                empty_if=[sorted(tables) for tables in empty_if],
+                is_of_one_build=kind == "table"
+                and node.schema == "intermediate"
+                and not node.config.unique_key,
+                contract=_contract(node) if kind in _TABLES else [],
+                key=node.config.get("unique_key") if kind in _TABLES else None,
+                batch=node.config.meta.get("batch") if kind in _TABLES else None,
+                mentions=node.config.meta.get("mentions", []),
+                replaced=words["replaced"].get(node.name),
+            )
+
+
+def _contract(node: Any) -> list[str]:
+    """Return the definition of its columns, as dbt's adapter writes it."""
+    if not node.config.contract.enforced:
+        return []
+    from dbt.adapters.duckdb.impl import DuckDBAdapter
+
+    columns = {name: column.to_dict() for name, column in node.columns.items()}
+    rules = [constraint.to_dict() for constraint in node.constraints]
+    return [
+        *DuckDBAdapter.render_raw_columns_constraints(raw_columns=columns),
+        *DuckDBAdapter.render_raw_model_constraints(raw_constraints=rules),
+    ]
+
+
+def _check_plain(test: Any) -> None:
+    """Check that a test expects no rows, the only kind of test in a plan."""
+    plain = {"severity": "ERROR", "fail_calc": "count(*)", "error_if": "!= 0"}
+    found = {name: getattr(test.config, name) for name in plain}
+    assert found == plain and test.config.limit is None, f"{test.name}: {found}"
+
+
+def _rows_of_seed(con: duckdb.DuckDBPyConnection, node: Any) -> str:
+    """Return a query for the rows of a seed with the types that dbt loaded."""
+    table = con.table(f'"{node.schema}"."{node.alias}"')
+    columns = [
+        f'cast("{name}" as {data_type}) as "{name}"'
+        for name, data_type in zip(table.columns, table.types, strict=True)
+    ]
+    rows = ",\n".join(f"({', '.join(map(_literal, row))})" for row in table.fetchall())
+    names = ", ".join(f'"{name}"' for name in table.columns)
+    return f"select {', '.join(columns)}\nfrom (values\n{rows}\n) as t ({names})"
+
+
+def _literal(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return str(value)
+
+
+def _unqualified(sql: str) -> str:
+    return sql.replace(f'"{_DATABASE}".', "").replace(f'\\"{_DATABASE}\\".', "")

@@ -11,20 +11,23 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import duckdb
 import msgspec
 
+from promptlab.build import plan
 from promptlab.build.plan import Node
-from promptlab.database.connection import is_of_the_file
-from promptlab.database.copying import comment_sql
-from promptlab.database.rows import dictionaries
+from promptlab.database import comment_sql, dictionaries, is_of_the_file
 from promptlab.errors import BuildError
+from promptlab.ingest.raw.requests import are_settings_kept
 from promptlab.version import __version__
 
 if TYPE_CHECKING:
     from promptlab.build.plan import Plan
+    from promptlab.settings import Settings
+
 
 OnNode = Callable[[str, int, int], None]
 """Called before each node with its name, its position from 1, and their number."""
@@ -40,12 +43,6 @@ def execute(
     on_node: OnNode = lambda _name, _place, _of: None,
 ) -> None:
     """Run a plan inside the transaction that *con* is in, and record the build.
-
-    Args:
-        con: a connection that may write; the caller ends its transaction.
-        plan: the plan to run.
-        full_refresh: compute everything again from the raw tables.
-        on_node: called with the progress.
 
     Raises:
         BuildError: names the model or test that failed, with its first rows; or the
@@ -270,12 +267,7 @@ def tune(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def steps_fit_in_memory(con: duckdb.DuckDBPyConnection, *, anew: bool) -> bool:
-    """Return true if the steps of a build fit in memory.
-
-    Args:
-        con: a connection.
-        anew: everything counts as new.
-    """
+    """Return true if the steps of a build fit in memory."""
     waiting = _rows_of_raw(con)
     if not anew:
         (built,) = con.execute(
@@ -335,3 +327,71 @@ def _rules(contract: list[str]) -> Iterator[tuple[str, str]]:
                 yield f"`{rule}`", rule
             if found["rule"]:
                 yield f"`{found['rule']}`", found["rule"]
+
+
+# ---------- the record that each build writes at its end
+
+
+_LAST_BUILD = """
+    with
+
+    last as (
+
+        select *
+        from raw.builds
+        order by rowid desc
+        limit 1
+
+    ),
+
+    compared as (
+
+        select
+            built_at,
+            project_hash,
+            last_load_id >= coalesce((select max(load_id) from raw.loads), 0)
+            and (select count(*) from raw.comparison_builds) = n_tasks
+            and (select count(*) from raw.task_builds) = n_tasks as has_tasks,
+            not exists (from raw.named_baselines where set_at > built_at)
+            and not exists (
+                from raw.requested_comparisons where requested_at > built_at
+            ) as has_comparisons
+
+        from last
+        cross join (
+            select count(*) as n_tasks
+            from (
+                select task_id from raw.tasks union select run_id from raw.memory_runs
+            )
+        )
+
+    )
+
+    select
+        project_hash,
+        has_tasks and has_comparisons as has_all
+
+    from compared
+"""
+
+
+@dataclass(frozen=True)
+class LastBuild:
+    """The newest build of a warehouse."""
+
+    has_all: bool
+    """True if nothing to build was added or deleted since."""
+    is_of_this_project: bool
+    """True if it ran the current models, seeds and macros."""
+
+
+def last_build(con: duckdb.DuckDBPyConnection, settings: Settings) -> LastBuild | None:
+    """Return the newest finished build, or ``None``."""
+    row = con.execute(_LAST_BUILD).fetchone()
+    if row is None:
+        return None
+    project_hash, has_all = row
+    return LastBuild(
+        has_all=has_all and are_settings_kept(con, settings),
+        is_of_this_project=project_hash == plan.load().project_hash,
+    )

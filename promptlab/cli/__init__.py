@@ -1,4 +1,4 @@
-"""The command line: one module per command, loaded on first use.
+"""The command line: groups of commands in modules, loaded on first use.
 
 Data goes to stdout, everything else to stderr. Exit codes: 0 ok, 1 gate failed or
 regression, 2 usage or config, 3 input rejected or run again, 4 inconclusive,
@@ -19,27 +19,39 @@ from typing import TYPE_CHECKING
 import click
 
 from promptlab import messages
-from promptlab.cli import stderr
-from promptlab.cli.terminal import for_people
+from promptlab.cli import streams
+from promptlab.cli.streams import for_people
 from promptlab.errors import PromptlabError, WarehouseError, storage_error
 
 if TYPE_CHECKING:
     from types import FrameType
 
 SECTIONS = {
-    "Load and report": (
-        *("init", "run", "validate", "ingest", "build", "score", "report"),
-        *("send", "digest"),
-    ),
-    "Decide": ("gate", "recheck", "compare", "baseline", "power"),
-    "Look": ("runs", "show", "trends", "flaky", "leaderboard", "memory", "sentences"),
-    "Labels of people": ("labels", "judges"),
-    "Data": ("query", "export", "publish", "purge"),
-    "Reference": ("doctor", "schema", "docs", "project"),
-}
-"""Section of ``--help`` → its commands; each is the module of this name."""
+    "Load and report": {
+        "init": "reference", "run": "loading", "validate": "loading",
+        "ingest": "loading", "build": "loading", "score": "loading",
+        "report": "loading", "send": "sending", "digest": "sending",
+    },
+    "Decide": {
+        "gate": "gate", "recheck": "deciding", "compare": "deciding",
+        "baseline": "deciding", "power": "deciding",
+    },
+    "Look": {
+        "runs": "looking", "show": "looking", "trends": "looking", "flaky": "looking",
+        "leaderboard": "leaderboard", "memory": "memory", "sentences": "looking",
+    },
+    "Labels of people": {"labels": "people", "judges": "people"},
+    "Data": {"query": "data", "export": "data", "publish": "data", "purge": "data"},
+    "Reference": {
+        "doctor": "reference", "schema": "reference", "docs": "reference",
+        "project": "reference",
+    },
+}  # fmt: skip
+"""Section of ``--help`` → its commands, and the module with the function of each."""
 
-COMMANDS = tuple(name for names in SECTIONS.values() for name in names)
+COMMANDS = {
+    name: module for names in SECTIONS.values() for name, module in names.items()
+}
 
 
 _INTERRUPTED = 130
@@ -52,8 +64,8 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
         if name not in COMMANDS:
             return None
-        module = import_module(f"promptlab.cli.{name}")
-        command: click.Command = module.command
+        module = import_module(f"promptlab.cli.{COMMANDS[name]}")
+        command: click.Command = getattr(module, name)
         return command
 
     def format_commands(
@@ -110,7 +122,7 @@ def run_cli(args: list[str] | None = None) -> int:
     """Run one command and return the exit code; expected errors are not raised."""
     given = sys.argv[1:] if args is None else args
     verbose = bool({"--verbose", "-v"} & set(given))
-    stderr.listen(stderr.asked_form(given))
+    streams.listen(streams.asked_form(given))
     with _interrupts() as interrupted:
         try:
             code = cli.main(args=args, prog_name="promptlab", standalone_mode=False)
@@ -126,7 +138,7 @@ def run_cli(args: list[str] | None = None) -> int:
 def _failed(error: Exception, *, verbose: bool) -> int:
     """Report why a command failed; return the exit code."""
     if isinstance(error, click.ClickException):
-        if stderr.is_json():
+        if streams.is_json():
             messages.fail(error.format_message(), type="UsageError", exit_code=2)
         else:
             shown = io.StringIO()

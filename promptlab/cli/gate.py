@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from promptlab.cli.cells import ident, judged, plain
-from promptlab.cli.language import spoken
+from promptlab.cli.loading import policy_option
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import (
     Column,
     Table,
+    ident,
+    judged,
+    plain,
     print_headline,
     print_json,
     print_objects,
     print_rows,
     print_text,
+    spoken,
 )
-from promptlab.cli.report import policy_option
 
 if TYPE_CHECKING:
     from promptlab.contracts.gate import GateResult
@@ -51,7 +53,7 @@ _TABLE = Table(
 @click.option("--allow-inconclusive", is_flag=True, help="Exit with 0 instead of 4.")
 @click.option("--no-record", is_flag=True, help="Do not record the decision.")
 @common("policy", formats=("table", "json", "csv", "md", "junit"))
-def command(
+def gate(
     call: Call,
     task: str,
     init: bool,
@@ -70,7 +72,7 @@ def command(
     sets `require_baseline`. The decision is recorded in the warehouse: a failed run is
     not a reference for later runs.
     """
-    from promptlab.history.gate import exit_code, judge, record
+    from promptlab.history import exit_code, judge, record
     from promptlab.reports.gate.policy import default_policy, load_policy
     from promptlab.reports.run import WORST_FIRST
 
@@ -88,7 +90,7 @@ def command(
 
 
 def _print(results: list[GateResult], call: Call) -> None:
-    from promptlab.reports.formats.comparisons import gate_junit, gate_markdown
+    from promptlab.reports.formats import gate_junit, gate_markdown
 
     form = call.format
     if form == "json":
@@ -159,7 +161,7 @@ def _print_lines(results: list[GateResult], call: Call) -> None:
 
 def _append_summary(results: list[GateResult]) -> None:
     from promptlab.errors import SettingsError
-    from promptlab.reports.formats.comparisons import gate_markdown
+    from promptlab.reports.formats import gate_markdown
 
     target = os.environ.get(SUMMARY)
     if not target:

@@ -8,11 +8,20 @@ from typing import Any
 
 import click
 
-from promptlab.cli.cells import Cell, ident, interval, plain, score
-from promptlab.cli.language import spoken
-from promptlab.cli.options import FORMATS, Call, common
-from promptlab.cli.output import Column, Table, print_lines, print_rows, print_text
-from promptlab.cli.titles import nothing_titled, titled
+from promptlab.cli.options import FORMATS, Call, common, nothing_titled, titled
+from promptlab.cli.output import (
+    Cell,
+    Column,
+    Table,
+    ident,
+    interval,
+    plain,
+    print_lines,
+    print_rows,
+    print_text,
+    score,
+    spoken,
+)
 
 _LEADERBOARD = """
     select
@@ -92,7 +101,7 @@ _TABLE = Table(
     help="Print only the table of variants by titles, with means.",
 )
 @common(formats=(*FORMATS, "markdown", "latex"))
-def command(call: Call, title: str | None, matrix: bool) -> int:
+def leaderboard(call: Call, title: str | None, matrix: bool) -> int:
     """Rank variants within each title by their newest results, and over titles.
 
     The order may be chance if an interval overlaps the leader's (`overlaps_leader`):
@@ -101,7 +110,7 @@ def command(call: Call, title: str | None, matrix: bool) -> int:
     titles won. `--format markdown` and `--format latex` write it, or the table of the
     only title, for a paper.
     """
-    from promptlab.database.rows import fetched
+    from promptlab.database import fetched
     from promptlab.errors import NothingToDo
 
     with call.warehouse().built() as con:

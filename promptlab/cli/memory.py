@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from promptlab.cli.cells import (
+from promptlab.cli.options import Call, common
+from promptlab.cli.output import (
+    Column,
+    Table,
     ident,
     interval,
     milliseconds,
     named,
     plain,
+    print_rows,
     score,
+    spoken,
     words,
 )
-from promptlab.cli.language import spoken
-from promptlab.cli.options import Call, common
-from promptlab.cli.output import Column, Table, print_rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -110,7 +112,7 @@ _TIMES = Table(
     help="Only this part; JSON and CSV have one part, figures by default.",
 )
 @common()
-def command(
+def memory(
     call: Call,
     runs: tuple[str, ...],
     view: str,
@@ -162,7 +164,7 @@ def command(
 
 def _rule(lang: str, view: str, failed_calls: str, average: str) -> str:
     """Return a sentence about what the figures are based on."""
-    from promptlab.reports.texts.catalogue import catalogue
+    from promptlab.reports.texts import catalogue
 
     texts = catalogue(lang)
     chosen = {
@@ -179,7 +181,7 @@ def _figures(metrics: Sequence[str], lang: str, *, is_pair: bool) -> Table:
 
     One run has a line for each category; of two runs, each category is a part.
     """
-    from promptlab.reports.texts.catalogue import catalogue
+    from promptlab.reports.texts import catalogue
 
     texts = catalogue(lang)
     headings = {metric: texts.label("memory_metric", metric) for metric in metrics}
@@ -228,7 +230,7 @@ def _read(
     runs: Sequence[str],
     values: dict[str, str],
 ) -> Rows:
-    from promptlab.database.rows import fetched
+    from promptlab.database import fetched
 
     columns: Sequence[str] = ()
     found: list[Sequence[Any]] = []

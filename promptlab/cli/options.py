@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from promptlab import messages
-from promptlab.cli import stderr
-from promptlab.cli.language import speak
+from promptlab.cli import streams
+from promptlab.cli.output import speak
 from promptlab.errors import UsageError
-from promptlab.languages import languages
+from promptlab.paths import languages
 
 if TYPE_CHECKING:
+    import duckdb
+
     from promptlab.settings import Settings
     from promptlab.warehouse import Warehouse
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -44,13 +47,7 @@ class Call:
         return Warehouse(self.settings.db, settings=self.settings, exported=exported)
 
     def say(self, message: str, event: str = "progress", **fields: Any) -> None:
-        """Print a line of progress to stderr, unless ``--quiet`` is set.
-
-        Args:
-            message: the sentence for people.
-            event: the name of the event, for ``--log-format json``.
-            fields: the fields of the event.
-        """
+        """Print a line of progress to stderr, unless ``--quiet`` is set."""
         messages.say(message, event, **fields)
 
     @property
@@ -77,7 +74,7 @@ def common(
 
             options = {name: values.pop(name) for name in (*_COMMON, *settings_options)}
             settings = load_settings(options, config=values.pop("config"))
-            stderr.listen(settings.log_format, quiet=values["quiet"])
+            streams.listen(settings.log_format, quiet=values["quiet"])
             speak(settings.lang)
             _refuse_urls([*values.values(), *dict(settings).values()])
             call = Call(
@@ -100,9 +97,7 @@ _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/|(md|motherduck):")
 def _refuse_urls(values: Iterable[object]) -> None:
     """Refuse paths that are URLs: everything is read and written locally.
 
-    Args:
-        values: A command's arguments, options and settings; only paths and tuples of
-            paths are checked.
+    Only paths and tuples of paths are checked.
 
     Raises:
         UsageError: One of them is a URL.
@@ -151,7 +146,7 @@ def _with_options(
         click.option("--memory-limit", help="DuckDB's memory limit, such as 4GB."),
         click.option(
             "--log-format",
-            type=click.Choice(stderr.FORMATS),
+            type=click.Choice(streams.LOG_FORMATS),
             help="Format of stderr [default: text].",
         ),
         click.option(
@@ -183,3 +178,44 @@ def _with_options(
     for option in reversed(options):
         function = option(function)
     return function
+
+
+def titled(function: F) -> F:
+    """Add the argument TITLE to a command, also as ``--title``."""
+
+    @wraps(function)
+    def wrapper(*, title: str | None, title_option: str | None, **values: Any) -> Any:
+        if title and title_option and title != title_option:
+            raise click.UsageError("TITLE and --title name different titles")
+        return function(title=title or title_option, **values)
+
+    option = click.option(
+        "--title", "title_option", help="The same as TITLE.", metavar="TITLE"
+    )
+    argument = click.argument("title", required=False)
+    return argument(option(wrapper))  # type: ignore[return-value]
+
+
+def nothing_titled(con: duckdb.DuckDBPyConnection, title: str | None) -> str:
+    """The reason for an empty result: no tasks at all, or no tasks of this title."""
+    from promptlab.errors import did_you_mean
+
+    found = con.execute("select distinct title from marts.dim_tasks").fetchall()
+    titles = [str(row[0]) for row in found]
+    if title is None or not titles:
+        return "no task yet; `promptlab run PATH`"
+    hint = did_you_mean(title, titles) or "; `promptlab runs` lists the tasks"
+    return f"there is no task titled {title!r}{hint}"
+
+
+def check_title(con: duckdb.DuckDBPyConnection, title: str, command: str) -> None:
+    """Raise an error if no task has this title.
+
+    Raises:
+        NothingToDo: There is no such task.
+    """
+    from promptlab.errors import NothingToDo
+
+    there = "select 1 from marts.dim_tasks where title = ? limit 1"
+    if con.execute(there, [title]).fetchone() is None:
+        raise NothingToDo(f"{command}: {nothing_titled(con, title)}")

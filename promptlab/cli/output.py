@@ -1,29 +1,372 @@
 """Print results to stdout: as a table for people, or complete as JSON or CSV.
 
-A command declares the columns of its table. This module lays them out within the width
-of the terminal, or within ``PIPE`` cells if stdout is not a terminal.
+A command declares the columns of its table, and the functions that format one value of
+each. The table is laid out within the width of the terminal, or within ``PIPE`` cells
+if stdout is not a terminal.
+
+The English text is in the code that prints it; ``[printed]`` of a language's file in
+``reports/texts`` contains its translation. Help, progress and errors are always
+English: they are for the person who runs the command, and for logs.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
+from functools import cache
 from itertools import groupby, repeat, zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from promptlab.cli.cells import Cell, plain, sign
-from promptlab.cli.language import spoken
-from promptlab.cli.terminal import GUARD, for_json, for_people
-from promptlab.cli.wrapping import least_width, width, wrap
+from promptlab.cli.streams import GUARD, for_json, for_people, in_one_line
+from promptlab.rounding import of_100, rounded
 
 if TYPE_CHECKING:
     from promptlab.contracts.gate import GateResult
+
+
+# ---------- the language of what is printed
+
+
+_GROUPS = frozenset(
+    {
+        "status",
+        "severity",
+        "target_status",
+        "verdict",
+        "measure_verdict",
+        "direction",
+        "change",
+        "gate_verdict",
+        "reason",
+        "memory_operation",
+    }
+)
+"""Sections of the reports' texts that tables also use, for words of codes."""
+
+_lang: ContextVar[str] = ContextVar("lang", default="en")
+
+
+def speak(lang: str) -> None:
+    """Set the language of printed texts, one of ``languages()``."""
+    _lang.set(lang)
+
+
+def spoken(text: str, **values: object) -> str:
+    """Translate an English text into the chosen language.
+
+    *text* is a key of ``[printed]``; any other text is returned unchanged.
+    """
+    lang = _lang.get()
+    told = text if lang == "en" else printed(lang).get(text, text)
+    return told.format(**values) if values else told
+
+
+@cache
+def printed(lang: str) -> dict[str, str]:
+    """Return every text that commands print in a language, by its English."""
+    from promptlab.reports.texts import catalogue
+
+    codes: dict[str, str] = {}
+    for key, text in catalogue(lang).entries.items():
+        group, _, code = key.rpartition(".")
+        if group in _GROUPS and isinstance(text, str):
+            codes.setdefault(code.replace("_", " "), text)
+    return codes | catalogue(lang).printed
+
+
+# ---------- one value of a table: rounded, with a sign if it is judged
+
+
+BREAK = "\u200b"
+"""A position where text may wrap without a space; never printed."""
+
+
+class Cell(NamedTuple):
+    """The printed form of a value."""
+
+    text: str
+    style: str = ""
+    """A colour of the terminal; empty: none."""
+    is_number: bool = False
+    """Right-aligned, and never folded."""
+    is_whole: bool = False
+    """Never folded: an id that is to be read and copied."""
+
+
+NOTHING = Cell("–")
+
+
+_SMALL = 0.001
+"""The cost of an answer may be less."""
+
+
+def plain(value: Any) -> Cell:
+    """As it is stored; numbers with four digits, small ones with seven."""
+    if value is None:
+        return NOTHING
+    if isinstance(value, bool):
+        return Cell(spoken("yes" if value else "no"))
+    if isinstance(value, float | Decimal):
+        digits = 7 if 0 < abs(float(value)) < _SMALL else 4
+        return Cell(f"{value:.{digits}f}".rstrip("0").rstrip("."), is_number=True)
+    if isinstance(value, int):
+        return Cell(str(value), is_number=True)
+    if isinstance(value, datetime):
+        return Cell(value.strftime("%Y-%m-%d %H:%M"), is_whole=True)
+    return Cell(_readable(str(value)))
+
+
+def ident(value: Any) -> Cell:
+    """An id or a pointer: on one line, whatever it costs."""
+    return NOTHING if value is None else Cell(_readable(str(value)), is_whole=True)
+
+
+def path(value: Any) -> Cell:
+    """A path; may be folded after a slash."""
+    return NOTHING if value is None else Cell(_readable(str(value), after_slash=True))
+
+
+def words(value: Any) -> Cell:
+    """A code as words: ``too_few_pairs`` is “too few pairs”."""
+    return NOTHING if value is None else Cell(_readable(_of_code(str(value))))
+
+
+def day(value: date | None) -> Cell:
+    """The day of a time, UTC."""
+    return NOTHING if value is None else Cell(f"{value:%Y-%m-%d}", is_whole=True)
+
+
+def score(value: float | None) -> Cell:
+    """A score or share, 0–1, as 0 to 100."""
+    return NOTHING if value is None else Cell(of_100(value), is_number=True)
+
+
+def points(value: float | None) -> Cell:
+    """A difference of two scores, -1 to 1, as points with a sign."""
+    return NOTHING if value is None else Cell(_points(value), is_number=True)
+
+
+def interval(low: float | None, high: float | None) -> Cell:
+    """The two ends of an interval of a score."""
+    if low is None or high is None:
+        return NOTHING
+    ends = (rounded(end, 1, scale=100) for end in (low, high))
+    return Cell("–".join(map(str, ends)), is_number=True)
+
+
+def interval_of_points(low: float | None, high: float | None) -> Cell:
+    """The two ends of an interval of a difference."""
+    if low is None or high is None:
+        return NOTHING
+    return Cell(
+        spoken("{low} to {high}", low=_points(low), high=_points(high)), is_number=True
+    )
+
+
+def plain_interval(low: float | None, high: float | None) -> Cell:
+    """Return the two ends of an interval as stored."""
+    if low is None or high is None:
+        return NOTHING
+    return Cell(f"{plain(low).text}–{plain(high).text}", is_number=True)
+
+
+def plain_interval_of(low: float | None, high: float | None) -> Cell:
+    """Return the two ends of an interval that may be below 0, as stored."""
+    if low is None or high is None:
+        return NOTHING
+    ends = spoken("{low} to {high}", low=plain(low).text, high=plain(high).text)
+    return Cell(ends, is_number=True)
+
+
+def plain_from_to(before: float, after: float) -> Cell:
+    """Return a number of both sides of a comparison as stored."""
+    return Cell(f"{plain(before).text} → {plain(after).text}", is_number=True)
+
+
+def from_to(before: float | None, after: float | None) -> Cell:
+    """A score on both sides of a comparison."""
+    if before is None and after is None:
+        return NOTHING
+    return Cell(f"{score(before).text} → {score(after).text}", is_number=True)
+
+
+def n_of(n: int | None, total: int | None) -> Cell:
+    """A number of a whole: ``19/24``; nothing of nothing is missing."""
+    return NOTHING if n is None or not total else Cell(f"{n}/{total}", is_number=True)
+
+
+def p_value(value: float | None) -> Cell:
+    """A p-value, to three digits."""
+    if value is None:
+        return NOTHING
+    return Cell("<0.001" if value < 0.001 else f"{value:.3f}", is_number=True)
+
+
+def milliseconds(value: float | None) -> Cell:
+    """A duration in milliseconds."""
+    return NOTHING if value is None else Cell(f"{value:.1f}", is_number=True)
+
+
+_MARKS = {
+    "ship": ("✓", "green"),
+    "do_not_ship": ("✗", "red"),
+    "cannot_tell": ("?", "yellow"),
+    "run_again": ("↻", "yellow"),
+    "first_run": ("•", ""),
+    "pass": ("✓", "green"),
+    "ok": ("✓", "green"),
+    "fail": ("✗", "red"),
+    "error": ("✗", "red"),
+    "warn": ("!", "yellow"),
+    "unevaluated": ("?", "yellow"),
+    "inconclusive": ("?", "yellow"),
+    "check": ("↻", "yellow"),
+    "improved": ("▲", "green"),
+    "better": ("▲", "green"),
+    "regressed": ("▼", "red"),
+    "worse": ("▼", "red"),
+    "no_reliable_change": ("=", ""),
+    "same": ("=", ""),
+    "not_comparable": ("–", "yellow"),
+    "added": ("+", ""),
+    "removed": ("-", ""),
+    "lost": ("✗", "red"),
+    "gained": ("✓", "green"),
+    "unknown": ("?", "yellow"),
+    "met": ("✓", "green"),
+    "missed": ("✗", "red"),
+    "critical": ("✗", "red"),
+    "major": ("!", "yellow"),
+    "minor": ("·", ""),
+}
+
+
+def judged(value: str | None) -> Cell:
+    """A status, verdict, change or severity: its sign and word, in its colour."""
+    if value is None:
+        return NOTHING
+    sign, style = _MARKS.get(value, ("", ""))
+    return Cell(f"{sign} {_of_code(value)}".strip(), style, is_whole=True)
+
+
+def sign(value: str) -> Cell:
+    """Return only the sign, to print before a sentence."""
+    mark, style = _MARKS.get(value, ("", ""))
+    return Cell(f"{mark} ", style, is_whole=True)
+
+
+def target(status: str) -> Cell:
+    """Return whether the target of a dimension was met; a dash without a target."""
+    return NOTHING if status == "none" else judged(status)
+
+
+def judged_from_to(before: str | None, after: str | None) -> Cell:
+    """A status on both sides of a comparison, in the colour of the second."""
+    if before == after or before is None or after is None:
+        return judged(after or before)
+    new = judged(after)
+    return Cell(f"{_of_code(before)} → {new.text}", new.style, is_whole=True)
+
+
+def must_have(lost: bool, gained: bool) -> Cell:
+    """Return the status of a case's must-haves."""
+    return judged("lost" if lost else "gained" if gained else None)
+
+
+def named(identifier: str | None, name: str | None) -> Cell:
+    """An id, and its name for people where it has one."""
+    if identifier is None:
+        return NOTHING
+    known = spoken(identifier)
+    return Cell(_readable(known if name is None else f"{known} {name}"))
+
+
+def _of_code(code: str) -> str:
+    return spoken(code.replace("_", " "))
+
+
+def _points(value: float) -> str:
+    shown = rounded(value, 1, scale=100)
+    # what rounds to nothing has no sign
+    return f"{shown:+}" if shown else "0.0"
+
+
+def _readable(text: str, *, after_slash: bool = False) -> str:
+    """One line, in which nothing moves the cursor or turns the direction of writing."""
+    text = in_one_line(text.replace(BREAK, ""))
+    return text.replace("/", f"/{BREAK}") if after_slash else text
+
+
+# ---------- text wrapped to a width in terminal cells
+
+
+_EAST_ASIAN = "\u2e80-\u2fff\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_OPENING = "（「『《【〈“‘"
+_CLOSING = "）」』》】〉”’，。、；：！？％"
+_PIECE = re.compile(
+    rf"[{_OPENING}]*"
+    rf"(?:[{_EAST_ASIAN}]|[^\s{_EAST_ASIAN}{_OPENING}{_CLOSING}{BREAK}]+)[{_CLOSING}]*"
+    rf"|[{_OPENING}{_CLOSING}]+|\s+|{BREAK}"
+)
+
+
+def width(text: str) -> int:
+    """Return the width of a text in cells: most Chinese characters take two."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text.replace(BREAK, ""))
+
+
+def least_width(text: str) -> int:
+    """Return the width of its longest word, the minimum width of a column."""
+    return max((width(piece) for piece in _pieces(text)), default=0)
+
+
+def wrap(text: str, room: int) -> list[str]:
+    """Wrap a text into lines of at most *room* cells; return at least one line."""
+    if width(text) <= room:
+        return [text.replace(BREAK, "")]
+    lines: list[str] = []
+    line, used, gap = "", 0, ""
+    for piece in _pieces(text):
+        if piece.isspace():
+            gap = " " if line else ""
+            continue
+        for part, size in _chopped(piece, room):
+            if line and used + len(gap) + size > room:
+                lines.append(line)
+                line, used, gap = "", 0, ""
+            line, used, gap = f"{line}{gap}{part}", used + len(gap) + size, ""
+    return [*lines, line]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    return (found[0] for found in _PIECE.finditer(text) if found[0] != BREAK)
+
+
+def _chopped(piece: str, room: int) -> Iterator[tuple[str, int]]:
+    size = width(piece)
+    if size <= room:
+        yield piece, size
+        return
+    from rich.cells import chop_cells
+
+    for part in chop_cells(piece, room):
+        yield part, width(part)
+
+
+# ---------- tables
+
 
 PIPE = 100
 """Width of a line if stdout is not a terminal."""
@@ -120,13 +463,7 @@ def print_objects(
 ) -> None:
     """Print objects to stdout, like `print_rows`.
 
-    Args:
-        objects: one per row.
-        fields: the attributes for the columns; a mapping from column names if they
-            differ.
-        form: ``table``, ``json`` or ``csv``.
-        table: what the table shows.
-        wide: also show the columns that the table leaves out.
+    *fields* maps names of columns to attributes if they differ.
     """
     shown = fields.values() if isinstance(fields, Mapping) else fields
     rows = [[getattr(each, name) for name in shown] for each in objects]
@@ -136,10 +473,7 @@ def print_objects(
 def print_text(text: str, *, lead: str = "", lead_style: str = "") -> None:
     """Print a sentence, wrapped between words.
 
-    Args:
-        text: the sentence.
-        lead: precedes the first line; the others are indented by its width.
-        lead_style: its colour.
+    *lead* precedes the first line; the others are indented by its width.
     """
     lines = wrap(plain(text).text, _room() - width(lead))
     leads = [lead, *[" " * width(lead)] * (len(lines) - 1)]

@@ -1,16 +1,11 @@
-"""Base classes and types of all contracts.
-
-Contracts are pydantic models of promptlab's inputs and outputs. They do no I/O and
-do not depend on the warehouse. A field's docstring, below it, is its description in
-the published JSON Schema: unit, range, source.
-"""
+"""Parse ISO 8601 times and convert them to UTC."""
 
 from __future__ import annotations
 
 import json
 import unicodedata
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from html import escape
 from typing import Annotated, Any, Literal
 
@@ -24,7 +19,28 @@ from pydantic import (
 )
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from promptlab.contracts.times import in_utc, read_time
+
+def read_time(text: str) -> datetime:
+    """Read an ISO 8601 time; it has no ``tzinfo`` if the text has no zone.
+
+    Raises:
+        ValueError: The text is not such a time; the message says so.
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+        in_utc(moment)
+    except (ValueError, OverflowError):
+        message = "not an ISO 8601 time such as 2024-10-24T12:30:00Z"
+        raise ValueError(message) from None
+    return moment
+
+
+def in_utc(moment: datetime) -> datetime:
+    """Return *moment* in UTC; without a zone it is assumed to be UTC."""
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC)
+
 
 JsonObject = dict[str, Any]
 """A JSON object whose keys the contract does not know."""

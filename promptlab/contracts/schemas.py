@@ -8,16 +8,16 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from promptlab.contracts.analysis_input import AnalysisInput
+from promptlab.contracts.analysis_input import (
+    AnalysisInput,
+    EvaluationRecord,
+    ScoreRecord,
+)
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.contracts.comparison import Comparison
-from promptlab.contracts.evaluation import EvaluationRecord
 from promptlab.contracts.gate import GatePolicy, GateResult
-from promptlab.contracts.memory import MemoryRunFile
-from promptlab.contracts.memory_result import MemoryResult
-from promptlab.contracts.pipeline import Pipeline
-from promptlab.contracts.scores import ScoreRecord
-from promptlab.contracts.testset import TestCase
+from promptlab.contracts.memory import MemoryResult, MemoryRunFile
+from promptlab.contracts.testset import Pipeline, TestCase
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -1,13 +1,18 @@
-"""Properties that are read from the path of a file: ``[[sources]]`` of the config."""
+"""What a user says about files: properties in paths, columns of tables, labels."""
 
 from __future__ import annotations
 
+import hashlib
+import math
 import re
+from collections.abc import Collection
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-FIELDS = ("title", "variant", "date", "branch", "commit")
+PATH_FIELDS = ("title", "variant", "date", "branch", "commit")
 _DATE = r"\d{4}-?\d\d-?\d\d(?:[T_]\d\d[:-]?\d\d(?:[:-]?\d\d)?)?"
 _PART = re.compile(r"\{(\w+)\}|(\*\*/)|(\*\*)|(\*)|(\?)")
 
@@ -40,10 +45,10 @@ class SourcePath(BaseModel):
     def _names_are_known(self) -> SourcePath:
         named = [match[1] for match in _PART.finditer(self.path) if match[1]]
         for name in named:
-            if name not in FIELDS:
+            if name not in PATH_FIELDS:
                 raise ValueError(
                     f"{{{name}}} in `{self.path}`: a path can hold"
-                    f" {', '.join(f'{{{each}}}' for each in FIELDS)}"
+                    f" {', '.join(f'{{{each}}}' for each in PATH_FIELDS)}"
                 )
             if named.count(name) > 1:
                 raise ValueError(f"{{{name}}} stands twice in `{self.path}`")
@@ -82,3 +87,187 @@ class SourcePath(BaseModel):
             **{key: value for key, value in fixed.items() if value is not None},
             **match.groupdict(),
         }
+
+
+Fixed = Literal["title", "model", "prompt_version", "prompt"]
+
+
+def steps_of(path: str) -> list[str]:
+    """Return the keys of a path: ``label.value``, as JSON Pointer ``/label/value``."""
+    if path.startswith("/"):
+        steps = path[1:].split("/")
+        return [step.replace("~1", "/").replace("~0", "~") for step in steps]
+    return path.split(".")
+
+
+class TableMapping(BaseModel):
+    """The meaning of a table's columns: ``[tables.<name>]`` of the config.
+
+    It applies to every table that has all the columns it names, whatever the file name.
+    Other columns are kept with each row. A field inside an object is
+    named by its path: ``label.value`` or ``/label/value``.
+    """
+
+    model_config = ConfigDict(
+        defer_build=True, frozen=True, extra="forbid", use_attribute_docstrings=True
+    )
+
+    case: str | None = None
+    """Column with the stable id of the case; without it a hash of the inputs."""
+
+    inputs: tuple[str, ...] = ()
+    """Columns with the inputs."""
+
+    output: str | None = None
+    """Column with the answer."""
+
+    expected: str | None = None
+    """Column with the answer that was expected."""
+
+    round: str | None = None
+    """Column that numbers the answers to one case."""
+
+    title: str | None = None
+    """Column with the name of the evaluation; without it the mapping's name."""
+
+    model: str | None = None
+    """Column with the model."""
+
+    prompt_version: str | None = None
+    """Column with the version of the prompt; without it the name of the file."""
+
+    verdict: str | None = None
+    """Column with pass or fail, yes or no, true or false, 1 or 0."""
+
+    error: str | None = None
+    """Column with the error that prevented an answer; empty if there is one."""
+
+    scores: tuple[str, ...] = ()
+    """Columns of numbers from 0 to 1, 1 best, or of true and false."""
+
+    scales: dict[str, tuple[float, float]] = {}
+    """Columns of ``scores`` on another scale, as [worst, best]: ``[0, 10]``."""
+
+    values: tuple[str, ...] = ()
+    """Columns of other numbers: compared on their own scale, and never graded."""
+
+    lower_is_better: tuple[str, ...] = ()
+    """Columns of ``values`` for which less is better."""
+
+    latency_ms: str | None = None
+    """Column with milliseconds."""
+
+    latency_s: str | None = None
+    """Column with seconds."""
+
+    input_tokens: str | None = None
+    """Column with tokens of the prompt."""
+
+    output_tokens: str | None = None
+    """Column with tokens of the answer."""
+
+    cost: str | None = None
+    """Column with what the answer cost."""
+
+    tags: str | None = None
+    """Column with tags, separated by commas."""
+
+    cluster: str | None = None
+    """Column with what cases share: a conversation, a document."""
+
+    time: str | None = None
+    """Column with the time of the row: ISO 8601, or seconds or ms since 1970."""
+
+    fixed: dict[Fixed, str] = {}
+    """Values of the whole table that are not in a column."""
+
+    @model_validator(mode="after")
+    def _says_enough(self) -> TableMapping:
+        if self.case is None and not self.inputs:
+            raise ValueError("needs `case` or `inputs`: which rows ask the same")
+        if self.output is None and not (self.verdict or self.scores or self.values):
+            raise ValueError("needs `output`, `verdict`, `scores` or `values`")
+        both = set(self.fixed) & self.model_fields_set
+        if both:
+            raise ValueError(f"`{both.pop()}` is a column and fixed: name it once")
+        odd = set(self.lower_is_better) - set(self.values)
+        if odd:
+            raise ValueError(f"lower_is_better names `{odd.pop()}`, which is no value")
+        twice = set(self.scores) & set(self.values)
+        if twice:
+            raise ValueError(
+                f"`{twice.pop()}` is in `scores` and in `values`: name it once"
+            )
+        for name, (worst, best) in self.scales.items():
+            if name not in self.scores:
+                raise ValueError(f"scales names `{name}`, which is not in `scores`")
+            if not (math.isfinite(worst) and math.isfinite(best)) or worst == best:
+                raise ValueError(
+                    f"the scale of `{name}` must be two different numbers, the worst"
+                    f" and the best, got [{worst:g}, {best:g}]; write [0, 10]"
+                )
+        return self
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Return every column that it names."""
+        named: set[str] = set()
+        for name in self.model_fields_set - {"fixed", "scales"}:
+            value = getattr(self, name)
+            named.update([value] if isinstance(value, str) else value or ())
+        return frozenset(named)
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """Return the columns declared as numbers."""
+        one = {self.round, self.latency_ms, self.latency_s, self.input_tokens}
+        one |= {self.output_tokens, self.cost, *self.scores, *self.values}
+        return frozenset(filter(None, one))
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """Return the columns declared as texts."""
+        one = {self.case, self.output, self.expected, self.title, self.model}
+        one |= {self.prompt_version, self.tags, self.cluster, self.error}
+        one |= set(self.inputs)
+        return frozenset(filter(None, one))
+
+    @property
+    def paths(self) -> list[str]:
+        """Return the columns that may be fields inside objects."""
+        return sorted(name for name in self.columns if "." in name or name[:1] == "/")
+
+    def fits(self, columns: Collection[str]) -> bool:
+        """Return true if a table has all the columns that it names.
+
+        Fields inside objects are dotted paths.
+        """
+        there = set(columns)
+        return all(
+            name in there or (name[:1] == "/" and ".".join(steps_of(name)) in there)
+            for name in self.columns
+        )
+
+    def digest(self) -> str:
+        """Return a text that is equal for equal mappings."""
+        said = self.model_dump_json(exclude_defaults=True).encode()
+        return hashlib.blake2b(said, digest_size=6).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class LabelOptions:
+    """Options of a call for its labels.
+
+    Attributes:
+        policy: Version of the instruction that the labelers followed.
+        labeler: The labeler, if the file does not name one.
+        dimension: The judged dimension, if the file has none; ``None``: the verdict.
+        scale: Best grade; ``None``: the smallest of 1, 5, 10, 100 that holds all.
+        words: More words and what they mean, ``{"good": "pass"}``.
+    """
+
+    policy: str | None = None
+    labeler: str | None = None
+    dimension: str | None = None
+    scale: float | None = None
+    words: tuple[tuple[str, str], ...] = ()

@@ -1,7 +1,9 @@
-"""A test case of a pipeline testset (``testset-format.md``), version 2.0 of the format.
+"""A test case (``testset-format.md``, version 2.0), and the pipeline that it tests.
 
 Records of version 1.0 become this shape when ``ingest.testsets.records`` reads them.
-Types are checked here; checks across fields or records are there.
+Types are checked here; checks across fields or records are there. Of a pipeline's YAML
+file only the keys for evaluation are declared (``pipeline-evaluation.md``); every other
+key (agents, flows, variants, …) is kept unchanged.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from promptlab.contracts.base import CaseId, Input, JsonObject
+from promptlab.contracts.base import CaseId, Input, JsonObject, NonBlank
 
 Tolerance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """A number of at least 0; ``true`` is not a number."""
@@ -90,3 +92,45 @@ class TestCase(Input):
         if not self.evaluation_config:
             return _DEFAULT_OPTIONS
         return EvaluationOptions.model_validate(self.evaluation_config)
+
+
+class PipelineStep(Input):
+    """One step of a pipeline."""
+
+    id: NonBlank
+    """Identifies the step, unique in the pipeline."""
+
+    output_key: NonBlank | None = None
+    """Name under which the step's output is stored; ``None``: only the step id."""
+
+    type: str | None = None
+    """Kind of step, such as ``batch_aggregator``; ``None``: an ordinary one."""
+
+    required: bool = True
+    """If true (the default), a round is an error when this step fails."""
+
+
+def _some(steps: list[PipelineStep]) -> list[PipelineStep]:
+    if not steps:
+        raise ValueError("expected at least one step")
+    return steps
+
+
+class Pipeline(Input):
+    """A pipeline: its steps in order, and the step that is evaluated."""
+
+    id: NonBlank
+    """Identifies the pipeline."""
+
+    name: str | None = None
+    """Title for people."""
+
+    steps: Annotated[list[PipelineStep], AfterValidator(_some)]
+    """In the order they run."""
+
+    evaluation_target: NonBlank | None = None
+    """Step id or output key of the step whose output is the final one; ``None``: the
+    last step."""
+
+    default_testset: NonBlank | None = None
+    """Id or file name of the testset that belongs to this pipeline."""

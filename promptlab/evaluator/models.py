@@ -9,8 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from promptlab.contracts.rules import KEY_TYPES, RULE_VALUES
-from promptlab.contracts.times import in_utc
+from promptlab.contracts.base import in_utc
+from promptlab.contracts.scoring import KEY_TYPES, RULE_VALUES
 from promptlab.errors import InputError, UsageError
 from promptlab.json_text.reading import copy_json, parse_as_duckdb
 from promptlab.json_text.writing import compact_as_duckdb

@@ -1,44 +1,4 @@
-"""Find the output for an expectation (semantics, section 3).
-
-The field ``actual_source`` of a result is the source of the actual value:
-
-| actual_source             | the value is                                            |
-| ------------------------- | ------------------------------------------------------- |
-| `step_id`                 | the step output whose key is the expectation's step id   |
-| `output_key:<key>`        | the step output under that step's output key             |
-| `aggregation_key:<key>`   | the step output whose key holds "aggregat" or "batch"    |
-| `aggregation_output`      | what the caller passed as the aggregation                |
-| `final_output`            | the final output                                         |
-| `evaluation_target:<key>` | the step output of the evaluation target                 |
-| `parsed_output`           | the parsed output of the round                           |
-| `raw_output`              | the raw output of the round, a text                      |
-| `step_outputs`            | final scope: every field came from the step output of    |
-|                           | its own name                                             |
-| `<source>+step_outputs`   | final scope: fields from the final output, whose own     |
-|                           | source is named, and from step outputs                   |
-| null                      | there is none: every check is `missing_step`             |
-
-An aggregation that falls back to the final output carries that output's source.
-
-Step outputs whose key starts with ``_`` are earlier verdicts and are ignored.
-
-The final output:
-
-- is ``final_output`` if that is not null; else the step output of the evaluation
-  target, null included; else ``parsed_output``, then ``raw_output``, if not null. The
-  target is named by a step id or an output key; without one it is the pipeline's last
-  step, without a pipeline the last step output. Its output is looked for under the name
-  itself, then under the step's output key, then under the step's id.
-- A parsed output that replaces step outputs is the final output as a whole,
-  unless the pipeline names one of its keys.
-- A field that is in no place at all is missing from the final output: `missing_field`
-  with that output's source when there is one, `missing_step` when there is none.
-- The root check of ``strict_mode`` (no key beyond the expected ones in the final
-  object) exists only when every expected key came from the final object; below the
-  fields, ``strict_mode`` always holds.
-- Fields named in ``ignore_fields`` are no longer expected: they do not count when "the
-  only expected key" is looked for, and a case that has no other expects nothing.
-"""
+"""The evaluator's view of a pipeline: its steps and its evaluation target."""
 
 from __future__ import annotations
 
@@ -46,8 +6,88 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from promptlab.errors import UsageError
 from promptlab.evaluator.matching import MISSING
-from promptlab.evaluator.pipelines import PipelineOutline, StepOutline
+
+# ---------- the evaluator's view of a pipeline
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutline:
+    """One step of a pipeline."""
+
+    id: str
+    output_key: str | None = None
+    """The key of its output in the step outputs, if it is not its id."""
+
+    required: bool = True
+    """False: the pipeline continues without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineOutline:
+    """The part of a pipeline's configuration that evaluation depends on."""
+
+    id: str
+    steps: tuple[StepOutline, ...] = ()
+    evaluation_target: str | None = None
+    """Id or output key of the step with the final output; default: the last."""
+
+    def step(self, name: str) -> StepOutline | None:
+        """Return the step with this id, else the last one with this output key."""
+        by_id = (step for step in self.steps if step.id == name)
+        by_key = (step for step in reversed(self.steps) if step.output_key == name)
+        return next(by_id, None) or next(by_key, None)
+
+    def requires(self, name: str) -> bool:
+        """Return true if a step is required; unknown steps are."""
+        step = self.step(name)
+        return step is None or step.required
+
+    @classmethod
+    def of(cls, config: Any) -> PipelineOutline:
+        """Read a configuration: a mapping as in YAML, or an object of such fields.
+
+        Raises:
+            UsageError: ``id`` is missing, or ``steps`` is not a list of steps with ids.
+        """
+        if isinstance(config, PipelineOutline):
+            return config
+        if isinstance(config, str) or _field(config, "id") is None:
+            raise UsageError(
+                f"pipeline_config is {config!r}; pass load_pipeline_config('<id>'), or "
+                'an object such as {"id": "my_pipeline", "steps": [{"id": "step1"}]}'
+            )
+        steps = _field(config, "steps") or []
+        if not isinstance(steps, list | tuple):
+            raise UsageError(f"pipeline {_field(config, 'id')!r}: steps is not a list")
+        target = _field(config, "evaluation_target")
+        return cls(
+            id=str(_field(config, "id")),
+            steps=tuple(_step(step, place) for place, step in enumerate(steps)),
+            evaluation_target=None if target is None else str(target),
+        )
+
+
+def _step(step: Any, place: int) -> StepOutline:
+    step_id, output_key = _field(step, "id"), _field(step, "output_key")
+    if step_id is None:
+        raise UsageError(f"pipeline_config: /steps/{place}: no id")
+    return StepOutline(
+        id=str(step_id),
+        output_key=None if output_key is None else str(output_key),
+        required=_field(step, "required") is not False,
+    )
+
+
+def _field(source: Any, name: str) -> Any:
+    if isinstance(source, Mapping):
+        return source.get(name)
+    return getattr(source, name, None)
+
+
+# ---------- outputs
+
 
 STEP_ID: Final = "step_id"
 OUTPUT_KEY: Final = "output_key"
@@ -154,11 +194,7 @@ def final_field(
 ) -> FoundOutput:
     """Return one field of the final output, and its source.
 
-    Args:
-        key: A key of ``expected_outputs``, or the field of a rule.
-        final: The final output.
-        steps: The visible step outputs.
-        is_only: The case expects no other field, so this one may be the whole output.
+    *is_only*: the case expects no other field, so this one may be the whole output.
     """
     found = part_of_final(key, final, steps)
     if found is not None:

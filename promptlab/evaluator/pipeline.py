@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from promptlab.errors import UsageError
 from promptlab.evaluator.cases import case_fields
-from promptlab.evaluator.judges import Judge
+from promptlab.evaluator.matching import Language
 from promptlab.evaluator.models import (
     EvaluationConfig,
     EvaluationResult,
@@ -31,9 +31,8 @@ from promptlab.evaluator.models import (
     PipelineRun,
     RunInfo,
 )
-from promptlab.evaluator.pipelines import PipelineOutline
-from promptlab.evaluator.unified import UnifiedEvaluator
-from promptlab.evaluator.wording import Language
+from promptlab.evaluator.outputs import PipelineOutline
+from promptlab.evaluator.unified import Judge, UnifiedEvaluator
 from promptlab.json_text.reading import copy_json
 
 Runner = Callable[..., Any]
@@ -66,7 +65,7 @@ class PipelineEvaluator:
             ``steps``. Its ``runner``, if it has one, runs the samples.
         runner: Runs the pipeline on a sample; overrides the configuration's.
         config: Rules and judge; default: no rules, and the judge if one is given.
-        judge: The judge (see ``promptlab.evaluator.judges``).
+        judge: The judge (see ``promptlab.evaluator.unified``).
         lang: Language of ``details`` and messages, ``zh`` or ``en``; default: the
             locale's, else English.
         clock: Returns seconds; measures runners that report no time.

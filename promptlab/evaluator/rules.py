@@ -16,12 +16,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from promptlab.contracts.rules import KEY_TYPES
+from promptlab.contracts.scoring import KEY_TYPES
 from promptlab.errors import InputError
-from promptlab.evaluator.matching import MISSING, searchable_text, type_of
+from promptlab.evaluator.matching import (
+    MISSING,
+    Language,
+    broken_rule,
+    searchable_text,
+    type_of,
+)
 from promptlab.evaluator.models import RuleConfig
 from promptlab.evaluator.outputs import FinalOutput, names_the_whole, part_of_final
-from promptlab.evaluator.wording import Language, broken_rule
 from promptlab.json_text.reading import parse_as_duckdb
 from promptlab.json_text.writing import canonical_as_duckdb, compact_as_duckdb
 from promptlab.patterns import translate
@@ -77,14 +82,7 @@ def whole_answer(
     parsed_output: Any = None,
     output_tokens: int | None = None,
 ) -> Subject:
-    """Return the whole answer of a run.
-
-    Args:
-        final: The final output.
-        raw_output: The run's raw output.
-        parsed_output: The run's parsed output.
-        output_tokens: Tokens of the answer, as the run counted them.
-    """
+    """Return the whole answer of a run."""
     written = None if final.is_missing else searchable_text(final.value)
     return Subject(
         text=written if raw_output is None else raw_output,
@@ -104,13 +102,7 @@ def judge_rules(
 ) -> RuleFindings:
     """Judge every rule.
 
-    Args:
-        rules: The rules.
-        answer: The whole answer.
-        final: The final output.
-        steps: The visible step outputs.
-        is_error: The run gave no usable answer: every rule is broken.
-        lang: Language of the messages.
+    *is_error*: the run gave no usable answer, so every rule is broken.
     """
     holding = 0
     broken, unjudged = [], []

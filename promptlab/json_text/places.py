@@ -175,8 +175,7 @@ def spans(
 class SpanIndex:
     """Places of the values of a JSON text; each container is read once, on demand.
 
-    Args:
-        text: The text; it must be valid JSON in the parts that are used.
+    The text must be valid JSON in the parts that are used.
     """
 
     def __init__(self, text: str) -> None:

@@ -16,13 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptlab.build.dbt import run_dbt
-from promptlab.database.connection import open_duckdb
-from promptlab.database.copying import (
+from promptlab.database import (
     StoredTable,
     check_space,
+    files_of_copy,
     name_beside,
+    open_duckdb,
     remove_left,
     tables_of,
+    write_copy,
 )
 from promptlab.errors import NothingToDo, UsageError, WarehouseError
 from promptlab.ingest.raw import SCHEMA_VERSION
@@ -54,12 +56,6 @@ def export_parquet(
 
     Everything is written next to *folder* and then renamed. An existing export is
     replaced; a folder with other files is not changed.
-
-    Args:
-        warehouse: the warehouse to export.
-        folder: target folder; created if missing.
-        schemas: ``marts``, ``raw``.
-        exported_at: the time in the manifest.
 
     Raises:
         NothingToDo: the tables have not been built yet.
@@ -237,10 +233,7 @@ def export_from_spark(
 ) -> dict[str, Any]:
     """Let Spark write every mart below *folder*; returns the manifest.
 
-    Args:
-        settings: the Spark to use.
-        folder: target folder; Spark's workers and this process must see it.
-        exported_at: the time in the manifest.
+    Spark's workers and this process must see *folder*.
 
     Raises:
         UsageError: *folder* contains other files.
@@ -283,3 +276,38 @@ def _tables(folder: Path) -> list[dict[str, Any]]:
             }
             for table, names, kinds in columns
         ]
+
+
+# ---------- a read-only copy
+
+
+READ_ONLY = 0o444
+
+
+def publish(warehouse: WarehouseFile, path: Path, *, marts_only: bool = False) -> Path:
+    """Put a consistent copy of a built warehouse at *path*; returns the file.
+
+    Readers of the copy never block a writer. Readers of the previous copy keep reading
+    it; readers that open the path later see the new one.
+
+    Args:
+        warehouse: the warehouse to copy.
+        path: a file, replaced in one step, whose folder is made; or a folder, in which
+            the copy has the warehouse's own name.
+        marts_only: copy only the marts; views become tables.
+
+    Raises:
+        NothingToDo: nothing has been built yet.
+        UsageError: *path* is the warehouse itself.
+        WarehouseError: the disk is full, or the folder cannot be written to.
+    """
+    db = warehouse.settings.db
+    target = path / db.name if path.is_dir() else path
+    if target.exists() and target.samefile(db):
+        raise UsageError(f"{path}: is the warehouse itself; publish to another path")
+    with warehouse.built():
+        pass  # an empty copy would be misleading
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with warehouse.reading(files=files_of_copy(target)) as con:
+        write_copy(con, target, only="marts" if marts_only else None, mode=READ_ONLY)
+    return target

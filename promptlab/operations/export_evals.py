@@ -118,12 +118,7 @@ def export_evals(
 ) -> list[Exported]:
     """Write tasks below *folder*.
 
-    Args:
-        warehouse: their warehouse, with built marts.
-        folder: where to; made when it is not there.
-        tasks: see `promptlab.task_ids.resolve_task`; empty: every task.
-        organization: source of the data in the files.
-        exported_at: the time in the files.
+    *tasks* are as `promptlab.task_ids.resolve_task` takes them; empty: every task.
 
     Raises:
         NothingToDo: there are no marts, or there is no task.
@@ -316,6 +311,7 @@ class _ExportedTask:
 
     def _line(self, row: dict[str, Any]) -> dict[str, Any]:
         asked, references = _asked(row["context"]), row["answers"] or []
+        hashed = (asked + "".join(references)).encode("utf-8", "replace")
         tags = ",".join(map(str, json.loads(row["tags"] or "[]")))
         line = {
             "schema_version": SCHEMA_VERSION,
@@ -324,7 +320,7 @@ class _ExportedTask:
             "evaluation_name": self._task["title"],
             "evaluation_result_id": self._result_id(row["dimension_id"]),
             "sample_id": row["case_id"],
-            "sample_hash": _hash(asked + "".join(references)),
+            "sample_hash": hashlib.sha256(hashed).hexdigest(),
             "interaction_type": "single_turn",
             "input": {"raw": asked, "reference": references},
             "output": {"raw": [] if row["answer"] is None else [row["answer"]]},
@@ -360,10 +356,6 @@ def _asked(context: str | None) -> str:
         if said is not None:
             return said
     return json.dumps(held, ensure_ascii=False)
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def _name(part: str) -> str:

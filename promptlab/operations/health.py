@@ -13,8 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from promptlab.database.connection import resolve
-from promptlab.database.copying import StoredTable, tables_of
+from promptlab.database import StoredTable, resolve, tables_of
 from promptlab.errors import DatabaseLocked, PromptlabError
 from promptlab.ingest.raw.catalogue import BY_NAME, EVERY_ROW, RAW_TABLES, RawTable
 
@@ -115,7 +114,7 @@ def _contents(con: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
             yield finding
     if unreadable:
         return  # the checks would read the same blocks
-    yield from _schema(con)
+    yield _schema(con)
     if any(str(table) == "raw.redactions" for table in tables):
         yield from _redactions(con)
     schemas = {table.schema for table in tables}
@@ -150,36 +149,23 @@ def _rows(con: duckdb.DuckDBPyConnection, table: StoredTable) -> Finding:
     return Finding("rows", str(table), "ok", str(0 if row is None else row[0]))
 
 
-def _schema(con: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
+def _schema(con: duckdb.DuckDBPyConnection) -> Finding:
     from promptlab.ingest.raw import SCHEMA_VERSION, schema_version
 
     found = schema_version(con)
     if found == SCHEMA_VERSION:
-        yield Finding("check", "schema version", "ok", str(found))
-    elif found is None:
-        yield Finding(
-            "check",
-            "schema version",
-            "warn",
-            "the file holds no raw tables",
-            "`promptlab ingest PATH` makes them",
-        )
+        return Finding("check", "schema version", "ok", str(found))
+    state: State = "warn"
+    if found is None:
+        value = "the file holds no raw tables"
+        fix = "`promptlab ingest PATH` makes them"
     elif found < SCHEMA_VERSION:
-        yield Finding(
-            "check",
-            "schema version",
-            "warn",
-            f"{found}, this promptlab works with {SCHEMA_VERSION}",
-            "`promptlab build` upgrades it",
-        )
+        value = f"{found}, this promptlab works with {SCHEMA_VERSION}"
+        fix = "`promptlab build` upgrades it"
     else:
-        yield Finding(
-            "check",
-            "schema version",
-            "fail",
-            f"{found}, this promptlab knows {SCHEMA_VERSION}",
-            "install a newer promptlab",
-        )
+        state, value = "fail", f"{found}, this promptlab knows {SCHEMA_VERSION}"
+        fix = "install a newer promptlab"
+    return Finding("check", "schema version", state, value, fix)
 
 
 def _check(con: duckdb.DuckDBPyConnection, check: Invariant) -> Finding:

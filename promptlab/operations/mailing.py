@@ -1,4 +1,4 @@
-"""Send mail over SMTP, with encryption, login and retries.
+"""Send mail over SMTP, with encryption, login and retries; post to chats.
 
 A password comes from the environment or from a private file, never from a setting or
 the command line, and is never part of a message.
@@ -7,18 +7,22 @@ the command line, and is never part of a message.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import smtplib
 import socket
 import ssl
 import stat
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.message import EmailMessage
 from email.policy import SMTP
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from promptlab.errors import MailError, SettingsError
 from promptlab.settings import Settings
@@ -369,3 +373,48 @@ def _name(server: Server) -> str:
 def _taken(recipients: Sequence[str], without: Sequence[str]) -> str:
     served = [to for to in dict.fromkeys(recipients) if to not in without]
     return f" (sent to {', '.join(served)})" if served else ""
+
+
+# ---------- a JSON body to the URL of a chat's webhook
+
+
+_TOO_MANY = 429
+
+
+def post(address: str, payload: Mapping[str, Any], *, timeout: float = 30.0) -> None:
+    """Post *payload* as JSON; redirects are not followed.
+
+    *address* is a secret and never part of a message.
+
+    Raises:
+        SettingsError: the URL is not allowed.
+        MailError: the server cannot be reached, or refuses the message.
+    """
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    if parts.scheme != "https" and not (parts.scheme == "http" and host in _LOOPBACK):
+        raise SettingsError(
+            "webhook: the address must begin with https://; check the environment"
+            " variable that holds it"
+        )
+    request = urllib.request.Request(
+        address,
+        data=json.dumps(payload, ensure_ascii=False).encode(),
+        headers={"Content-Type": "application/json; charset=utf-8"},
+        method="POST",
+    )
+    opener = urllib.request.build_opener(_NoRedirects)
+    try:
+        with opener.open(request, timeout=timeout) as answer:
+            answer.read(1_000)
+    except urllib.error.HTTPError as error:
+        hint = "; try again later" if error.code == _TOO_MANY else ""
+        raise MailError(f"webhook: {host} answers {error.code}{hint}") from None
+    except (urllib.error.URLError, TimeoutError, OSError) as error:
+        reason = getattr(error, "reason", error)
+        raise MailError(f"webhook: {host} cannot be reached: {reason}") from None
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_args: Any, **_values: Any) -> None:
+        """Refuse redirects: the body would go to a URL that is not configured."""

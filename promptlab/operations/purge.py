@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptlab.build import plan
-from promptlab.database.copying import StoredTable, file_of, tables_of, write_copy
+from promptlab.database import StoredTable, file_of, tables_of, write_copy
 from promptlab.errors import NothingToDo
 from promptlab.ingest import raw
 from promptlab.ingest.foreign.registry import TOOLS

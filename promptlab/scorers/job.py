@@ -3,22 +3,381 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from promptlab.contracts.analysis_input import DimensionConfig
-from promptlab.contracts.scores import ScoreRecord
-from promptlab.errors import NothingToDo, PromptlabError, UsageError
+from promptlab.contracts.analysis_input import (
+    BaselineSpec,
+    DimensionConfig,
+    RoundRun,
+    ScoreRecord,
+    TestCaseBundle,
+)
+from promptlab.database import Row, dictionaries
+from promptlab.errors import (
+    NothingToDo,
+    PromptlabError,
+    SettingsError,
+    UsageError,
+    did_you_mean,
+)
+from promptlab.paths import builtin_scorers
 from promptlab.reports.files import folder_name, write_file
-from promptlab.scorers.case_scores import score_case
-from promptlab.scorers.registry import load_scorer, scorer_names, unknown_scorer
-from promptlab.scorers.stored_task import StoredTask, read_task
-from promptlab.seeds import builtin_scorers
+from promptlab.scorers import RoundScore, Scorer
+from promptlab.task_ids import STORED, resolve_task
 
 if TYPE_CHECKING:
+    import duckdb
+
     from promptlab.warehouse_file import WarehouseFile
+
+
+# ---------- installed scorers
+
+
+GROUP = "promptlab.scorers"
+"""The group of entry points; see docs/scorers.md."""
+
+
+def scorer_names() -> list[str]:
+    """Return the names of all installed scorers, sorted; none is imported."""
+    return sorted(_installed())
+
+
+def load_scorer(name: str) -> Scorer:
+    """Import the scorer of this name and create an instance.
+
+    Raises:
+        UsageError: no package provides it, or several do.
+        SettingsError: it cannot be imported or created, or is not a scorer.
+    """
+    installed = _installed()
+    if name not in installed:
+        raise UsageError(unknown_scorer(name, installed))
+    found = installed[name]
+    if len(found) > 1:
+        raise UsageError(
+            f"scorer `{name}`: several packages bring it:"
+            f" {', '.join(map(_origin, found))}; uninstall all but one"
+        )
+    return _made(found[0])
+
+
+def unknown_scorer(name: str, known: Iterable[str]) -> str:
+    """Return the sentence for a scorer that no package brings."""
+    names = sorted(known)
+    hint = did_you_mean(name, names)
+    return (
+        f"there is no scorer `{name}`{hint} (installed: {', '.join(names) or 'none'};"
+        f" a package brings one as an entry point of the group `{GROUP}`)"
+    )
+
+
+def _installed() -> dict[str, list[EntryPoint]]:
+    found: dict[str, list[EntryPoint]] = {}
+    for entry in entry_points(group=GROUP):
+        twins = found.setdefault(entry.name, [])
+        # one package may be seen twice, say by its checkout and its installation
+        if all(twin.value != entry.value for twin in twins):
+            twins.append(entry)
+    return found
+
+
+def _made(entry: EntryPoint) -> Scorer:
+    try:
+        loaded = entry.load()
+        scorer = loaded() if isinstance(loaded, type) else loaded
+    except Exception as error:  # the code of others may raise anything
+        raise SettingsError(
+            f"scorer `{entry.name}` ({_origin(entry)}) cannot be loaded:"
+            f" {type(error).__name__}: {error}"
+        ) from error
+    fault = _fault(entry.name, scorer)
+    if fault:
+        raise SettingsError(
+            f"scorer `{entry.name}` ({_origin(entry)}) is no scorer: {fault}"
+        )
+    made: Scorer = scorer
+    return made
+
+
+def _fault(name: str, scorer: Any) -> str | None:
+    """Say what keeps an object from being a scorer of this name."""
+    if not callable(getattr(scorer, "score", None)):
+        return "it has no method `score(dimension, case)`"
+    own_name = getattr(scorer, "name", None)
+    if own_name != name:
+        return f"its `name` is {own_name!r}, expected {name!r}, as it is registered"
+    version = getattr(scorer, "version", None)
+    if not isinstance(version, str) or not version.strip():
+        return f'its `version` is {version!r}, expected a text such as "1"'
+    scale = getattr(scorer, "scale", None)
+    if (
+        not isinstance(scale, int | float)
+        or isinstance(scale, bool)
+        or not math.isfinite(scale)
+        or scale <= 0
+    ):
+        return f"its `scale` is {scale!r}, expected a number above 0 such as 1.0"
+    return None
+
+
+def _origin(entry: EntryPoint) -> str:
+    package = f"{entry.dist.name} " if entry.dist else ""
+    return f"{package}{entry.value}"
+
+
+# ---------- a stored task, read back from the raw tables: it need not be built
+
+
+@dataclass(frozen=True)
+class StoredTask:
+    """The data of a task that scorers need."""
+
+    task_id: str
+    dimensions: list[DimensionConfig]
+    """As the task configures them, in its order."""
+    cases: list[TestCaseBundle]
+    """With their rounds and baselines, in its order."""
+
+
+def read_task(con: duckdb.DuckDBPyConnection, wanted: str) -> StoredTask:
+    """Read one task.
+
+    *wanted* is as `promptlab.task_ids.resolve_task` takes it.
+
+    Raises:
+        NothingToDo: the warehouse holds no task, or not the one that a word means.
+        UsageError: no task, or several, begin with ``wanted``, or it is a memory run.
+    """
+    memory_run = con.execute(
+        "select run_id from raw.memory_runs where run_id = ? limit 1", [wanted]
+    ).fetchone()
+    if memory_run is not None:
+        raise UsageError(
+            f"{wanted} is a memory run: its files hold the scores of its answers, and"
+            " scorers do not run on it; name another task (`promptlab runs` lists them)"
+        )
+    task_id = resolve_task(con, wanted, tasks=STORED)
+    return StoredTask(task_id, _dimensions(con, task_id), _cases(con, task_id))
+
+
+def _dimensions(con: duckdb.DuckDBPyConnection, task_id: str) -> list[DimensionConfig]:
+    return [
+        DimensionConfig(
+            **row
+            | {
+                "target": json.loads(row["target"]),
+                "parameters": json.loads(row["parameters"]),
+            }
+        )
+        for row in dictionaries(
+            con,
+            "select dimension_id, name, weight, target, parameters, scoring_mode"
+            " from raw.dimension_configs where task_id = ? order by position",
+            [task_id],
+        )
+    ]
+
+
+def _cases(con: duckdb.DuckDBPyConnection, task_id: str) -> list[TestCaseBundle]:
+    rounds = _by_case(
+        con,
+        "select case_id, round_id, run_index, input_tokens, output_tokens,"
+        " latency_ms, metadata, parsed_output,"
+        # a result of the evaluator has outputs where a run has the model's text
+        " coalesce(raw_output, final_output ->> '$', parsed_output ->> '$', '')"
+        " as raw_output,"
+        # it may lack the time, too; the task's time replaces it
+        " coalesce(rounds.executed_at, tasks.created_at) as executed_at"
+        " from raw.rounds as rounds join raw.tasks as tasks using (task_id)"
+        " where task_id = ? order by position",
+        task_id,
+    )
+    baselines = _by_case(
+        con,
+        "select case_id, baseline_id, type, payload, owner, confidence"
+        " from raw.baselines where task_id = ? order by position",
+        task_id,
+    )
+    return [
+        TestCaseBundle(
+            case_id=row["case_id"],
+            context=json.loads(row["context"]),
+            tags=json.loads(row["tags"]),
+            cluster=row["cluster"],
+            rounds=[_round(each) for each in rounds[row["case_id"]]],
+            baselines=[
+                BaselineSpec(**each | {"payload": json.loads(each["payload"])})
+                for each in baselines[row["case_id"]]
+            ],
+        )
+        for row in dictionaries(
+            con,
+            "select case_id, context, tags, cluster from raw.cases"
+            " where task_id = ? order by position",
+            [task_id],
+        )
+    ]
+
+
+def _round(row: Row) -> RoundRun:
+    parsed = json.loads(row["parsed_output"]) if row["parsed_output"] else None
+    latency = row["latency_ms"]
+    return RoundRun(
+        **row
+        | {
+            "parsed_output": parsed if isinstance(parsed, dict) else None,
+            "metadata": json.loads(row["metadata"]),
+            "latency_ms": None if latency is None else round(latency),
+        }
+    )
+
+
+def _by_case(
+    con: duckdb.DuckDBPyConnection, query: str, task_id: str
+) -> defaultdict[str, list[Row]]:
+    found: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in dictionaries(con, query, [task_id]):
+        found[row.pop("case_id")].append(row)
+    return found
+
+
+# ---------- one case, with a scorer that may fail
+
+
+@dataclass(frozen=True)
+class CaseScores:
+    """The scores of one case."""
+
+    records: list[ScoreRecord]
+    """One per round that was scored or whose scoring failed, in the case's order."""
+    faults: list[str]
+    """Errors of the scorer, a sentence each; empty without errors."""
+
+
+def score_case(
+    scorer: Scorer, task_id: str, dimension: DimensionConfig, case: TestCaseBundle
+) -> CaseScores:
+    """Score one case.
+
+    A wrong score becomes null with the reason as its summary. Where the scorer stopped
+    half-way or named a round that is not there, so do the rounds that are left over.
+
+    Raises:
+        PromptlabError: the scorer cannot work at all, and says what is missing.
+    """
+    given: dict[str, ScoreRecord] = {}
+    faults: list[str] = []
+    reason = None
+    rounds = [each.round_id for each in case.rounds]
+
+    def record(round_id: str, **fields: Any) -> ScoreRecord:
+        return ScoreRecord(
+            task_id=task_id,
+            case_id=case.case_id,
+            round_id=round_id,
+            dimension_id=dimension.dimension_id,
+            scale=float(scorer.scale),
+            scorer=scorer.name,
+            **{"scorer_version": scorer.version} | fields,
+        )
+
+    try:
+        for score in _scores(scorer, dimension, case):
+            place = _place_fault(score, rounds, given)
+            if place:
+                reason = reason or place
+                faults.append(place)
+                continue
+            wrong = _score_fault(score, scorer.scale)
+            if wrong:
+                faults.append(f"round {score.round_id}: {wrong}")
+                given[score.round_id] = record(
+                    score.round_id, score=None, summary=f"scorer failed: {wrong}"
+                )
+            else:
+                given[score.round_id] = record(score.round_id, **_fields(score))
+    except PromptlabError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the code of others may raise anything
+        reason = f"{type(error).__name__}: {error}"
+        faults.append(reason)
+    if reason:
+        for round_id in rounds:
+            if round_id not in given:
+                given[round_id] = record(
+                    round_id, score=None, summary=f"scorer failed: {reason}"
+                )
+    return CaseScores([given[each] for each in rounds if each in given], faults)
+
+
+def _scores(
+    scorer: Scorer, dimension: DimensionConfig, case: TestCaseBundle
+) -> Iterator[Any]:
+    # copies: a scorer that writes into its arguments changes nothing for the next case
+    found = scorer.score(dimension.model_copy(deep=True), case.model_copy(deep=True))
+    try:
+        return iter(found)
+    except TypeError:
+        raise TypeError(
+            f"score() gave {_shown(found)}, expected a list of RoundScore"
+        ) from None
+
+
+def _place_fault(
+    score: Any, rounds: list[str], given: dict[str, ScoreRecord]
+) -> str | None:
+    """Say why a score cannot be put to a round."""
+    if not isinstance(score, RoundScore):
+        return f"found {_shown(score)}, expected a RoundScore"
+    if score.round_id not in rounds:
+        return f"scored round {score.round_id!r}, which is not in the case"
+    if score.round_id in given:
+        return f"scored round {score.round_id!r} twice; the first score counts"
+    return None
+
+
+def _score_fault(score: RoundScore, scale: float) -> str | None:
+    """Say what is wrong with a score of a round that is there."""
+    value = score.score
+    if value is not None:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return f"score is {_shown(value)}, expected a number or None"
+        if not math.isfinite(value) or not 0 <= value <= scale:
+            return f"score is {value!r}, expected 0 to {scale:g}"
+    for key in ("summary", "version"):
+        text = getattr(score, key)
+        if text is not None and not isinstance(text, str):
+            return f"{key} is {_shown(text)}, expected a text or None"
+    try:
+        json.dumps(dict(score.payload), allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        return f"payload is no JSON object: {error}"
+    return None
+
+
+def _fields(score: RoundScore) -> dict[str, Any]:
+    version = {} if score.version is None else {"scorer_version": score.version}
+    return {
+        "score": None if score.score is None else round(float(score.score), 6),
+        "summary": score.summary,
+        "payload": json.loads(json.dumps(dict(score.payload))),
+        **version,
+    }
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return f"{text[:60]}…" if len(text) > 60 else text
+
+
+# ---------- the task
 
 
 SEMANTIC = "semantic"
@@ -53,12 +412,7 @@ def is_scored_by_sql(dimension: DimensionConfig) -> bool:
 
 
 def why_not_scored(dimension: DimensionConfig, installed: Collection[str]) -> str:
-    """Return the reason why no installed scorer serves a dimension; empty if one does.
-
-    Args:
-        dimension: the dimension as its task configures it.
-        installed: names of the installed scorers.
-    """
+    """Return why no installed scorer serves a dimension; empty if one does."""
     wanted = wanted_scorer(dimension)
     if is_scored_by_sql(dimension):
         return f"`{scorer_of(dimension)}` is built in: `promptlab build` scores it"

@@ -16,8 +16,7 @@ from typing import Any
 
 from promptlab.contracts.analysis_input import DimensionConfig, TestCaseBundle
 from promptlab.errors import SettingsError
-from promptlab.scorers.golden import golden_answers
-from promptlab.scorers.protocol import RoundScore
+from promptlab.scorers import RoundScore, golden_answers
 
 MODEL_VARIABLE = "PROMPTLAB_SEMANTIC_MODEL"
 """Environment variable with the model's folder, where no dimension names one."""

@@ -22,11 +22,10 @@ from promptlab.contracts.gate import (
     Significance,
     TagRules,
 )
-from promptlab.reports.printing.filters import Filters
-from promptlab.reports.printing.visible import clip
+from promptlab.reports.printing import Filters, clip
 from promptlab.reports.queries.gate import Changes, GateNumbers, TagCases
 from promptlab.reports.queries.rows import Row, from_json
-from promptlab.reports.texts.catalogue import Catalogue
+from promptlab.reports.texts import Catalogue
 
 _MOST_NAMED = 5
 

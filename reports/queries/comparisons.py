@@ -24,7 +24,7 @@ from promptlab.errors import NothingToDo
 from promptlab.reports import sentences
 from promptlab.reports.queries.rows import Row, from_json, rows
 from promptlab.reports.sentences import Speech
-from promptlab.reports.texts.catalogue import catalogue
+from promptlab.reports.texts import catalogue
 
 if TYPE_CHECKING:
     import duckdb
@@ -209,12 +209,7 @@ def comparison(
 ) -> Comparison:
     """Return the comparison of *candidate* with *baseline*.
 
-    Args:
-        con: An open connection to a built warehouse.
-        baseline: The whole id of the task to compare with.
-        candidate: The whole id of the task to judge.
-        lang: Language of the sentences, ``zh`` or ``en``.
-        cases: Number of listed cases, the worst first; all by default.
+    *cases* is the number of listed cases, the worst first; all by default.
 
     Raises:
         UsageError: the language is unknown.
@@ -285,10 +280,7 @@ def score_comparisons(
 ) -> dict[str, list[ScoreComparison]]:
     """Return the scores of many comparisons, by candidate, the overall one first.
 
-    Args:
-        con: An open connection to a built warehouse.
-        pairs: Candidate and baseline, whole ids; a candidate has one baseline.
-        speech: Words and names, by candidate.
+    *pairs* are candidate and baseline; a candidate has one baseline.
     """
     scores: dict[str, list[ScoreComparison]] = defaultdict(list)
     values = {

@@ -15,8 +15,7 @@ from promptlab.contracts.comparison import ScoreComparison
 from promptlab.contracts.gate import CaseList
 from promptlab.errors import NothingToDo
 from promptlab.reports.queries.comparisons import score_comparisons
-from promptlab.reports.queries.rows import Row, from_json, rows
-from promptlab.reports.queries.targets import MISSED
+from promptlab.reports.queries.rows import MISSED, Row, from_json, rows
 from promptlab.reports.sentences import Speech
 
 if TYPE_CHECKING:

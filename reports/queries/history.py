@@ -65,13 +65,7 @@ class PastRun:
 def title_history(
     con: duckdb.DuckDBPyConnection, task_id: str, *, most: int = MOST_RUNS
 ) -> list[PastRun]:
-    """Return the last runs of a task's title up to it, oldest first.
-
-    Args:
-        con: An open connection to a built warehouse.
-        task_id: The whole id of the task; it is the last of the list.
-        most: Maximum number of runs.
-    """
+    """Return the last runs of a task's title up to it, oldest first."""
     found = rows(con, _RUNS, {"task_id": task_id, "most": most})
     return [PastRun(**row) for row in reversed(found)]
 
@@ -111,14 +105,9 @@ def drifts(
     """Return how each task's score or pass rate moved over the runs before it.
 
     The row of a task has ``measure``, ``value``, ``change``, ``since_at`` and
-    ``course``: ``falling`` or ``rising`` where it moved by more than chance
-    explains, else null. There is no row below five runs.
-
-    Args:
-        con: An open connection to a built warehouse.
-        task_ids: Whole ids of the newest tasks of their variants.
-        measure: ``overall_score`` or ``pass_rate``; by default the one that fell, or
-            rose.
+    ``course``: ``falling`` or ``rising`` where it moved by more than chance explains,
+    else null. There is no row below five runs. By default *measure* is the one that
+    fell, or rose.
     """
     found = rows(con, _DRIFT, {"tasks": list(task_ids), "measure": measure})
     return {row["task_id"]: row for row in found}

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from promptlab.database.rows import Row, dictionaries
+from promptlab.contracts.analysis_result import TargetStatus
+from promptlab.database import Row as Row
+from promptlab.database import dictionaries
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Row", "from_json", "rows"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -59,3 +61,32 @@ def _number(text: str) -> float | str:
 
 
 _JSON = json.JSONDecoder(parse_float=_number, parse_constant=str)
+
+
+MISSED = frozenset(
+    {
+        "below_min_score",
+        "above_max_score",
+        "below_min_target",
+        "above_max_target",
+        "max_variance_exceeded",
+    }
+)
+"""Codes of the alerts about a missed target."""
+_UNKNOWN = frozenset({"invalid_target", "invalid_parameters"})
+
+
+def target_status(
+    target: dict[str, Any], score: float | None, codes: AbstractSet[str]
+) -> TargetStatus:
+    """Return the status of a target.
+
+    *codes* are those of the alerts of the dimension.
+    """
+    if not target:
+        return "none"
+    if codes & MISSED:
+        return "missed"
+    if score is None or codes & _UNKNOWN:
+        return "unknown"
+    return "met"

@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 
 from promptlab import reports
-from promptlab.reports.limits import SHOWN
+from promptlab.reports.edition import SHOWN
 from tests.benchmarks.generate import analysis_input
 from tests.benchmarks.history import answered_again, timed, warehouse, write
 from tests.benchmarks.measure import Ratio, Sample, compare

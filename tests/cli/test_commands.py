@@ -356,7 +356,7 @@ def test_init_writes_a_whole_run_that_loads_and_overwrites_nothing(run, tmp_path
 
 def test_the_whole_run_has_every_field_of_the_contract():
     from promptlab import AnalysisInput
-    from promptlab.cli.init import task_example
+    from promptlab.cli.reference import task_example
 
     run = AnalysisInput.model_validate_json(task_example())
     case, dimension = run.cases[0], run.dimensions[0]

@@ -18,7 +18,7 @@ import pytest
 from promptlab import cli
 from promptlab.__main__ import main
 from promptlab.cli import run_cli
-from promptlab.database.connection import connect
+from promptlab.database import connect
 from promptlab.errors import storage_error
 from promptlab.reports.files import write_file
 from promptlab.warehouse import Warehouse

@@ -12,7 +12,7 @@ import pytest
 
 from promptlab import messages
 from promptlab.cli import run_cli
-from promptlab.cli.stderr import asked_form
+from promptlab.cli.streams import asked_form
 from tests.ingest.test_load import task, write
 
 

@@ -1,4 +1,4 @@
-"""Tables in the terminal: what fits, what is folded, what is coloured, what is left."""
+"""Tables in the terminal, and rows as a program reads them."""
 
 from __future__ import annotations
 
@@ -6,18 +6,36 @@ import io
 import json
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
-from promptlab.cli import flaky, leaderboard, memory, output, run_cli, runs
-from promptlab.cli.cells import Cell, ident, judged, p_value, path, plain, points, score
-from promptlab.cli.output import Column, Table, print_rows
-from promptlab.cli.show import _print_for_people
-from promptlab.cli.wrapping import wrap
-from promptlab.reports.pages.render import environment
+from promptlab.cli import leaderboard, looking, memory, output, run_cli
+from promptlab.cli.looking import _print_task
+from promptlab.cli.output import (
+    Cell,
+    Column,
+    Table,
+    ident,
+    judged,
+    p_value,
+    path,
+    plain,
+    points,
+    print_rows,
+    score,
+    wrap,
+)
+from promptlab.reports.pages import environment
+from promptlab.warehouse import Warehouse
+from tests.ingest.test_load import task, write
+
+# ---------- tables in the terminal: what fits, what is folded, what is coloured, what is left
+
 
 READING = [
     ("runs",),
@@ -150,9 +168,9 @@ def names_of(table: Table) -> set[str]:
 @pytest.mark.parametrize(
     ("args", "table"),
     [
-        (("runs",), runs._TABLE),
+        (("runs",), looking._RUNS_TABLE),
         (("leaderboard",), leaderboard._TABLE),
-        (("flaky",), flaky._TABLE),
+        (("flaky",), looking._FLAKY_TABLE),
         (("memory", "--show", "timings"), memory._TIMES),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -361,11 +379,11 @@ def test_show_lists_the_worst_cases_first_and_counts_the_rest(
         for n in range(40)
     ]
     many = result.model_copy(update={"case_results": cases})
-    _print_for_people(many, wide=False)
+    _print_task(many, wide=False)
     listed = capsys.readouterr().out.splitlines()
     assert listed[-1].startswith("10 more that did not pass")
     assert listed[-31].startswith("c39 ")
-    _print_for_people(many, wide=True)
+    _print_task(many, wide=True)
     assert "more that did not pass" not in capsys.readouterr().out
 
 
@@ -389,3 +407,70 @@ def test_a_table_rounds_a_score_as_the_pages_do(share, shown):
 )
 def test_a_table_rounds_a_change_half_away_from_nothing(change, shown):
     assert points(change).text == shown
+
+
+# ---------- rows as a program reads them, and where a new warehouse may lie
+
+
+def test_csv_writes_truth_values_as_json_does(capsys):
+    print_rows(("a", "b", "c"), [(True, False, None)], "csv")
+    assert capsys.readouterr().out == "a,b,c\ntrue,false,\n"
+
+
+@pytest.mark.parametrize("folder", ["new", "new/and/deep"])
+def test_the_folder_of_a_new_warehouse_is_made(tmp_path, folder):
+    file = write(tmp_path / "a.json", task())
+    db = tmp_path / folder / "w.duckdb"
+    assert Warehouse(db).ingest(file).n_loaded == 1
+    assert db.is_file()
+
+
+@pytest.mark.parametrize("form", ["table", "csv"])
+def test_what_models_wrote_never_steers_a_terminal(capsys, monkeypatch, form):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    print_rows(("a\x1b[2Jb",), [("\x1b]0;title\x07",)], form)
+    found = capsys.readouterr().out
+    assert "\x1b[2J" not in found
+    assert "\x1b]" not in found
+
+
+def test_a_file_of_csv_keeps_what_was_written(capsys):
+    print_rows(("a",), [("\x1b",)], "csv")
+    assert capsys.readouterr().out == "a\n\x1b\n"
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("enough", ["head -1", "true"])
+def test_a_reader_that_leaves_early_does_not_change_the_exit_code(
+    tmp_path, unbuffered, enough
+):
+    db = tmp_path / "w.duckdb"
+    Warehouse(db).ingest(write(tmp_path / "a.json", task()))
+    query = "select * from range(100000)"
+    asked = f'"{sys.executable}" -m promptlab query "{query}" --format csv --db "{db}"'
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", f"{asked} | {enough}"],
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a full disk of Linux")
+def test_a_disk_without_room_for_the_output_is_no_fault_of_ours(tmp_path):
+    db = tmp_path / "w.duckdb"
+    Warehouse(db).ingest(write(tmp_path / "a.json", task()))
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "promptlab", "query", "select 1", "--db", str(db)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (
+        70,
+        "promptlab: standard output cannot be written: No space left on device\n",
+    )

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from promptlab.cli.terminal import (
+from promptlab.cli.streams import (
     GuardedText,
     for_json,
     for_people,

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from promptlab.contracts.analysis_input import AnalysisInput
-from promptlab.contracts.times import in_utc, read_time
+from promptlab.contracts.base import in_utc, read_time
 
 MINIMAL: dict[str, Any] = {
     "task": {

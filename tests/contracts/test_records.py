@@ -9,10 +9,12 @@ import jsonschema
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from promptlab.contracts.analysis_input import AnalysisInput
-from promptlab.contracts.evaluation import EvaluationRecord
+from promptlab.contracts.analysis_input import (
+    AnalysisInput,
+    EvaluationRecord,
+    ScoreRecord,
+)
 from promptlab.contracts.schemas import schemas
-from promptlab.contracts.scores import ScoreRecord
 from tests.contracts.test_analysis_input import MINIMAL, dimension
 
 SCORE: dict[str, Any] = {

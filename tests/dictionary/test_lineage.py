@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from promptlab import dictionary
 from promptlab.build import plan
 from promptlab.build.plan import Node, Plan
-from promptlab.dictionary import tables
-from promptlab.dictionary.tables import Lineage
+from promptlab.dictionary import Lineage
 
 
 def model(name: str, *reads: str) -> Node:
@@ -96,6 +96,6 @@ def test_every_mart_of_the_project_comes_from_a_raw_table():
 def test_what_the_lineage_names_is_in_the_dictionary():
     built = plan.load()
     real, told = Lineage.of(built), built.descriptions
-    known = {t.relation for t in [*told.marts, *told.policy, *tables.raw(built)]}
+    known = {t.relation for t in [*told.marts, *told.policy, *dictionary.raw(built)]}
     named = {name for mart in told.marts for name in real.sources(mart.relation)}
     assert named <= known

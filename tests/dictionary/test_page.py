@@ -7,16 +7,16 @@ import re
 import html5lib
 import pytest
 
+from promptlab import dictionary
 from promptlab.build import plan
 from promptlab.cli import run_cli
-from promptlab.dictionary import tables
 
 NAMESPACE = "{http://www.w3.org/1999/xhtml}"
 
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    return tables.page(plan.load())
+    return dictionary.page(plan.load())
 
 
 def test_the_command_writes_the_page_without_a_warehouse(tmp_path, capsys, text):
@@ -40,7 +40,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path, capsys):
 def test_every_table_and_column_is_there(text):
     told = plan.load()
     marts, policy = told.descriptions.marts, told.descriptions.policy
-    for table in [*marts, *policy, *tables.raw(told)]:
+    for table in [*marts, *policy, *dictionary.raw(told)]:
         assert f'<h4 id="{table.relation}">' in text
         for column in table.columns:
             assert f"<code>{column.name}</code>" in text
@@ -81,5 +81,5 @@ def test_the_page_is_sound_html(text):
 
 
 def test_a_description_is_text_and_only_its_code_marks_mean_anything():
-    shown = tables._code("a < b & `x <y>` <b>no</b>")
+    shown = dictionary._code("a < b & `x <y>` <b>no</b>")
     assert shown == "a &lt; b &amp; <code>x &lt;y&gt;</code> &lt;b&gt;no&lt;/b&gt;"

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from promptlab import dictionary
 from promptlab.build import plan
-from promptlab.build.descriptions import DescribedTable
-from promptlab.dictionary import tables
-from promptlab.dictionary.tables import Lineage
+from promptlab.build.plan import DescribedTable
+from promptlab.dictionary import Lineage
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,7 +20,7 @@ def page() -> str:
     """Return docs/tables.md."""
     built = plan.load()
     told, lineage = built.descriptions, Lineage.of(built)
-    groups = tables.mart_groups(built)
+    groups = dictionary.mart_groups(built)
     lines = [_HEAD, f"## Marts\n\n{_MARTS}\n"]
     lines += _overview([mart for found in groups.values() for mart in found])
     for heading, found in groups.items():
@@ -29,7 +29,7 @@ def page() -> str:
             lines += _section(mart, "####", lineage)
     for heading, text, others in (
         ("## Policy", _POLICY, told.policy),
-        ("## Raw tables", _RAW, tables.raw(built)),
+        ("## Raw tables", _RAW, dictionary.raw(built)),
     ):
         lines.append(f"{heading}\n\n{text}\n")
         for table in others:

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from promptlab import dictionary
 from promptlab.build import plan
 from promptlab.cli import run_cli
-from promptlab.cli.init import task_example
-from promptlab.dictionary import tables as dictionary
-from promptlab.reports.texts.catalogue import catalogue
+from promptlab.cli.reference import task_example
+from promptlab.reports.texts import catalogue
 from tests.docs import command_line, markdown, tables
 
 ROOT = tables.ROOT

@@ -18,7 +18,7 @@ import click
 import pytest
 
 from promptlab.cli import cli
-from promptlab.database.connection import connect, run_query
+from promptlab.database import connect, run_query
 from tests.conftest import ROOT
 from tests.docs import console, markdown
 

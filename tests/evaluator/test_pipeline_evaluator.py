@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 
-from promptlab.contracts.evaluation import EvaluationRecord
-from promptlab.contracts.pipeline import Pipeline
-from promptlab.contracts.testset import TestCase
+from promptlab.contracts.analysis_input import EvaluationRecord
+from promptlab.contracts.testset import Pipeline, TestCase
 from promptlab.errors import InputError, UsageError
 from promptlab.evaluator import (
     EvaluationConfig,

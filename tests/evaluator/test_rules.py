@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from promptlab.contracts.rules import RULE_VALUES
+from promptlab.contracts.scoring import RULE_VALUES
 from promptlab.errors import UsageError
 from promptlab.evaluator import (
     EvaluationConfig,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from promptlab.contracts.table_mapping import TableMapping
+from promptlab.contracts.sources import TableMapping
 from promptlab.ingest.foreign.reading import foreign_batches
 from promptlab.ingest.plan import plan
 from promptlab.ingest.raw.rows import Reading

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from promptlab.cli.ingest import KIND_CHOICES
+from promptlab.cli.loading import KIND_CHOICES
 from promptlab.ingest.foreign.registry import TOOLS, recognise
 from promptlab.ingest.kinds import recognise as kind_of
 from promptlab.ingest.raw.rows import height

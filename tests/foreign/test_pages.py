@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from promptlab.cli import run_cli
-from promptlab.contracts.table_mapping import TableMapping
+from promptlab.contracts.sources import TableMapping
 from promptlab.reports import FORMATS
 from promptlab.reports.write import RUNS, TITLES
 from promptlab.settings import Settings

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from promptlab.contracts.table_mapping import TableMapping
+from promptlab.contracts.sources import TableMapping
 from promptlab.ingest.foreign import prompts
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA, reading_of, table

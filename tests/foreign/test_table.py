@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
-from promptlab.contracts.table_mapping import TableMapping
+from promptlab.contracts.sources import TableMapping
 from promptlab.errors import InputError, SettingsError
 from promptlab.ingest.foreign.table.cells import number_of, same, verdict_of
 from promptlab.ingest.foreign.table.guessing import NoGuess, guess

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from promptlab.contracts.table_mapping import TableMapping
+from promptlab.contracts.sources import TableMapping
 from promptlab.ingest.raw.rows import Reading
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse

@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from promptlab.contracts.table_mapping import TableMapping
+from promptlab.contracts.sources import TableMapping
 from promptlab.ingest import undated
 from promptlab.ingest.undated import LoadOrder
 from promptlab.settings import Settings

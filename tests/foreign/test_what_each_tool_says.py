@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from promptlab.contracts.table_mapping import TableMapping
+from promptlab.contracts.sources import TableMapping
 from promptlab.ingest.foreign.registry import TOOLS
 from promptlab.ingest.raw.rows import Reading
 from tests.foreign.reading_of import DATA, reading_of, table

@@ -14,11 +14,10 @@ from promptlab.contracts.gate import GateResult
 from promptlab.reports import Edition, analysis_result, to_html, to_markdown
 from promptlab.reports.gate.verdict import gate_results
 from promptlab.reports.index import read_index, to_index_html
-from promptlab.reports.mail.message import to_message
-from promptlab.reports.printing.filters import Filters
-from promptlab.reports.printing.visible import plain
-from promptlab.reports.sentences.headline import headline
-from promptlab.reports.texts.catalogue import catalogue
+from promptlab.reports.mail import to_message
+from promptlab.reports.printing import Filters, plain
+from promptlab.reports.sentences import headline
+from promptlab.reports.texts import catalogue
 from tests.history.conftest import PAIRED, situations
 
 AT = datetime(2026, 2, 1, tzinfo=UTC)
@@ -148,20 +147,19 @@ def test_what_nobody_could_judge_is_no_success_and_says_what_to_add(results):
 
 
 def test_the_index_says_what_the_report_says(con):
-    index = read_index(
-        con, lambda task: f"{task}/report.html", lambda run: None, lang="en"
-    )
-    page = to_index_html(index, lang="en", generated_at=AT)
+    edition = Edition(AT)
+    index = read_index(con, edition, task=lambda task: f"{task}/report.html")
+    page = to_index_html(index, edition)
     lines = [line for group in index.groups.values() for line in group]
     gates = gate_results(
         con,
-        [line.row["task_id"] for line in lines],
+        [line["task_id"] for line in lines],
         lang="en",
         with_smallest_drop=False,
     )
     assert lines
     for line in lines:
-        assert line.headline.gate == gates[line.row["task_id"]]
+        assert line["gate"] == gates[line["task_id"]]
     assert 'href="broke-2/report.html#case-c7"' in page
 
 

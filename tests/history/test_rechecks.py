@@ -10,8 +10,7 @@ import pytest
 
 from promptlab.cli import run_cli
 from promptlab.errors import NothingToDo, UsageError
-from promptlab.history.gate import judge
-from promptlab.history.recheck import recheck
+from promptlab.history import judge, recheck
 from promptlab.operations.purge import purge
 from promptlab.reports.gate.policy import built_in_policy, parse_policy
 from promptlab.warehouse import Warehouse
@@ -287,7 +286,7 @@ def printed(monkeypatch):
     """The script for these cases."""
 
     def of(*cases: dict, **options):
-        module = "promptlab.history.recheck"
+        module = "promptlab.history"
         monkeypatch.setattr(f"{module}.selected_tasks", lambda _con, _wanted: ["t"])
         monkeypatch.setattr(
             f"{module}.dictionaries", lambda *_: [dict(case) for case in cases]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from promptlab.cli import run_cli
-from promptlab.database.rows import dictionaries
-from promptlab.history.gate import judge, record
+from promptlab.database import dictionaries
+from promptlab.history import judge, record
 from promptlab.ingest.raw.requests import record_decisions
 from promptlab.operations.purge import purge
 from promptlab.reports.gate.policy import built_in_policy

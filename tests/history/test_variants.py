@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from promptlab.cli import run_cli
-from promptlab.database.rows import dictionaries
+from promptlab.database import dictionaries
 from promptlab.settings import load_settings
 from promptlab.warehouse import Warehouse
 

@@ -21,7 +21,7 @@ import pytest
 from scipy import stats
 
 from promptlab.cli import run_cli
-from promptlab.database.rows import dictionaries
+from promptlab.database import dictionaries
 from promptlab.warehouse import Warehouse
 from tests.benchmarks import _verdicts as sql
 from tests.ingest.test_load import task, write

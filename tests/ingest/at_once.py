@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
-from promptlab.contracts.pipeline import Pipeline
+from promptlab.contracts.testset import Pipeline
 from promptlab.ingest.formats import read_batches
 from promptlab.ingest.raw.rows import Reading
 from promptlab.ingest.reading.limits import DEFAULT, Limits

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptlab.contracts.times import in_utc, read_time
+from promptlab.contracts.base import in_utc, read_time
 from promptlab.ingest.reading.checked_columns import (
     Doubtful,
     json_objects,

@@ -7,10 +7,13 @@ import msgspec
 import pytest
 from pydantic import BaseModel, Field
 
-from promptlab.contracts.analysis_input import RoundRun, TestCaseBundle
+from promptlab.contracts.analysis_input import (
+    EvaluationRecord,
+    RoundRun,
+    ScoreRecord,
+    TestCaseBundle,
+)
 from promptlab.contracts.base import JsonObject, NonBlank
-from promptlab.contracts.evaluation import EvaluationRecord
-from promptlab.contracts.scores import ScoreRecord
 from promptlab.ingest.reading.structs import struct_of
 
 CONTRACTS = [TestCaseBundle, RoundRun, EvaluationRecord, ScoreRecord]

@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
-from promptlab.contracts.analysis_input import RoundRun, TestCaseBundle
-from promptlab.contracts.evaluation import EvaluationRecord
-from promptlab.contracts.scores import ScoreRecord
+from promptlab.contracts.analysis_input import (
+    EvaluationRecord,
+    RoundRun,
+    ScoreRecord,
+    TestCaseBundle,
+)
 from promptlab.ingest.reading.contract_faults import judge
 
 ROUND = {

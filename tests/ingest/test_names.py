@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from promptlab.contracts.table_mapping import TableMapping
+from promptlab.contracts.sources import TableMapping
 from promptlab.settings import Settings, TitleSettings
 from promptlab.warehouse import Warehouse
 from tests.ingest.test_load import task, write

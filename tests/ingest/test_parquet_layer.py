@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 from promptlab.build import build
-from promptlab.database.exported_marts import exported_marts
+from promptlab.database import exported_marts
 from promptlab.errors import DatabaseLocked, SettingsError, UsageError, WarehouseError
 from promptlab.ingest import file_reader
 from promptlab.ingest.parquet import ParquetLayer, flatten, ingest_parquet, sink

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from promptlab.contracts.rules import RULE_VALUES
+from promptlab.contracts.scoring import RULE_VALUES
 from promptlab.ingest.analysis.reader import read_analysis
 from promptlab.ingest.analysis.rules import rules_of
 from promptlab.patterns import translate

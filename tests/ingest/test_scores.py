@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from promptlab.contracts.scores import ScoreRecord
+from promptlab.contracts.analysis_input import ScoreRecord
 from promptlab.ingest import raw
 from promptlab.ingest.raw.rows import Reading
 from tests.ingest.at_once import read_scores

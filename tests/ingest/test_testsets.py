@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from promptlab.contracts.pipeline import Pipeline, PipelineStep
-from promptlab.contracts.testset import TestCase
+from promptlab.contracts.testset import Pipeline, PipelineStep, TestCase
 from promptlab.errors import InputError
 from promptlab.ingest.raw.rows import Reading, columns_of, height
 from promptlab.ingest.reading.problems import Problem

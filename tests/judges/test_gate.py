@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from promptlab.history.gate import exit_code, judge
+from promptlab.history import exit_code, judge
 from promptlab.power import drop_power
 from promptlab.reports.gate.policy import load_policy
 from promptlab.warehouse import Warehouse

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from promptlab.cli import run_cli
-from promptlab.contracts.labels import LabelOptions
+from promptlab.contracts.sources import LabelOptions
 from promptlab.errors import NothingToDo
 from promptlab.ingest.labels import read_labels, row_id
 from promptlab.ingest.reading.source import Source

@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from promptlab.contracts.labels import LabelOptions
+from promptlab.contracts.sources import LabelOptions
 from promptlab.warehouse import Warehouse
 from tests.judges.suite import task
 from tests.judges.tables import LIBRARIES, SCALE, N, tables

@@ -28,7 +28,7 @@ from promptlab.contracts.comparison import (
     ScoreComparison,
 )
 from promptlab.contracts.gate import CaseList, GateResult
-from promptlab.reports.mail import message
+from promptlab.reports import mail
 from promptlab.reports.queries.history import PastRun
 
 CHECKER = Path(__file__).parents[3] / "shared" / "tools" / "email_html_check.py"
@@ -322,7 +322,7 @@ def to_message(
 ) -> EmailMessage:
     """The mail of a result, compared with its baseline."""
     compared = made.model_copy(update={"comparison": comparison})
-    return message.to_message(compared, **options)
+    return mail.to_message(compared, **options)
 
 
 def canaries() -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from promptlab.reports.mail.message import Envelope
+from promptlab.reports.mail import Envelope
 from tests.mail.made import (
     alert,
     canaries,

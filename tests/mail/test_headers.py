@@ -14,16 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptlab.errors import UsageError
-from promptlab.reports.mail.headers import (
+from promptlab.reports.mail import (
+    Envelope,
     check_address,
+    one_line,
+    subject_of,
     write_addresses,
     write_file_name,
     write_text,
 )
-from promptlab.reports.mail.message import Envelope, subject_of
-from promptlab.reports.mail.view import one_line
-from promptlab.reports.printing.filters import Filters
-from promptlab.reports.texts.catalogue import catalogue
+from promptlab.reports.printing import Filters
+from promptlab.reports.texts import catalogue
 from tests.mail.made import gate, result, to_message
 
 _HIDDEN_HEADERS = ["\nBcc: e@x.co", "\r\nBcc: e@x.co", "\n\nbody", "\r\rX: y", "\0"]

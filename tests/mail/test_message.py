@@ -14,9 +14,7 @@ import pytest
 
 from promptlab.contracts.gate import CaseList
 from promptlab.errors import UsageError
-from promptlab.reports.charts.trend_png import trend
-from promptlab.reports.formats.report_eml import FORMAT
-from promptlab.reports.mail.message import MOST_BYTES, Envelope
+from promptlab.reports.mail import MOST_BYTES, Envelope, trend
 from tests.mail.made import (
     canaries,
     case,
@@ -371,10 +369,10 @@ def test_a_link_to_nowhere_is_refused(url, words):
 
 def test_the_format_writes_the_same_message():
     from promptlab.reports.edition import Edition
-    from promptlab.reports.formats import FORMATS, Surroundings
+    from promptlab.reports.formats import FORMATS
+    from promptlab.reports.pages import NOWHERE
 
-    assert FORMATS["email"] is FORMAT
-    data = FORMAT.render(
-        result(), Edition(result().generated_at, "zh"), Surroundings(runs())
+    data = FORMATS["email"].render(
+        result(), Edition(result().generated_at, "zh"), NOWHERE, runs()
     )
     assert data == to_message(result(), history=runs(), lang="zh").as_bytes()

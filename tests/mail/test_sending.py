@@ -15,7 +15,7 @@ import pytest
 
 from promptlab.errors import SettingsError
 from promptlab.operations.mailing import MailError, Server, send
-from promptlab.reports.mail.message import Envelope, to_message
+from promptlab.reports.mail import Envelope, to_message
 from tests.mail import servers
 from tests.mail.made import result, runs
 

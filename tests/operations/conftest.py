@@ -11,8 +11,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from promptlab import database
 from promptlab.cli import run_cli
-from promptlab.database import copying
 from promptlab.warehouse import Warehouse
 from tests.history.runs import Run, even
 from tests.memory.runs import made_up
@@ -95,7 +95,7 @@ def built(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         con.execute("set force_compression = 'uncompressed'")
         con.execute("checkpoint")
-        copying.write_copy(con, warehouse.settings.db)
+        database.write_copy(con, warehouse.settings.db)
     return warehouse.settings.db
 
 
@@ -126,5 +126,5 @@ def contents(db: Path, *schemas: str) -> dict[str, list[tuple]]:
         con.execute("set TimeZone = 'UTC'")
         return {
             str(table): con.execute(f"from {table.sql} order by all").fetchall()
-            for table in copying.tables_of(con, *schemas)
+            for table in database.tables_of(con, *schemas)
         }

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from promptlab.database import copying
+from promptlab import database
 from promptlab.errors import UsageError, WarehouseError
 from promptlab.ingest.raw import SCHEMA_VERSION
 from promptlab.operations.export import export_parquet
@@ -38,7 +38,7 @@ def test_every_table_reads_back_equal(warehouse, exported):
     con = read(exported, warehouse.settings.db)
     manifest = json.loads((exported / "manifest.json").read_text("utf-8"))
     listed = {f"{t['schema']}.{t['name']}": t for t in manifest["tables"]}
-    tables = copying.tables_of(con, "marts", "raw", views=True)
+    tables = database.tables_of(con, "marts", "raw", views=True)
     assert set(listed) == {str(table) for table in tables}
     for table in tables:
         columns = ", ".join(f'"{c}"' for c in table.columns)

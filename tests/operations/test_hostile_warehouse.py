@@ -9,8 +9,8 @@ import duckdb
 import polars as pl
 import pytest
 
+from promptlab import database
 from promptlab.cli import run_cli
-from promptlab.database import copying
 from promptlab.warehouse import Warehouse
 from tests.faults.conftest import contents
 from tests.ingest.test_load import task as task_file
@@ -115,7 +115,7 @@ def _tables(db: Path) -> list[object]:
     with duckdb.connect(str(db), read_only=True) as con:
         return [
             con.execute(f"from {table.sql}").fetchall()
-            for table in copying.tables_of(con)
+            for table in database.tables_of(con)
         ]
 
 

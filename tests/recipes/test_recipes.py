@@ -286,7 +286,7 @@ def add_an_input_format(checkout: Checkout) -> None:
         ('    if "id" in keys:\n', '    if {"glossary", "terms"} <= keys:\n        return "glossary"\n    if "id" in keys:\n'),
     )  # fmt: skip
     recipe.edit(
-        "promptlab/cli/ingest.py",
+        "promptlab/cli/loading.py",
         ('    "memory",\n', '    "memory",\n    "glossary",\n'),
     )
     recipe.edit("pyproject.toml", ("| scores | memory", "| scores | memory | glossary"))

@@ -13,10 +13,9 @@ import pytest
 import yaml
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from promptlab.contracts.memory_result import MemoryResult
+from promptlab.contracts.memory import MemoryResult
 from promptlab.reports import analysis_result, memory_result
-from promptlab.reports.edition import Edition
-from promptlab.reports.limits import WHOLE, ListLimits
+from promptlab.reports.edition import WHOLE, Edition, ListLimits
 
 DATA = Path(__file__).parent / "data"
 MODELS = Path(__file__).parents[2] / "dbt_project" / "models" / "marts"

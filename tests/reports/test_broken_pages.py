@@ -12,8 +12,8 @@ from promptlab.contracts.analysis_result import RoundOutcome
 from promptlab.errors import RenderError, SettingsError
 from promptlab.reports import Edition, write_all
 from promptlab.reports.formats import FORMATS
-from promptlab.reports.pages.render import environment, render
-from promptlab.reports.views.pieces import Said, Versions
+from promptlab.reports.pages import environment, render
+from promptlab.reports.views import Said, Versions
 
 BROKEN, WHOLE = "cs-regression-v3.1", "cs-regression-v3.2"
 
@@ -23,10 +23,10 @@ def write(example_db, tmp_path, monkeypatch):
     def run(error: Exception, **options):
         html = FORMATS["html"]
 
-        def rendered(result, edition, around):
+        def rendered(result, *around):
             if result.task.task_id == BROKEN:
                 raise error
-            return html.render(result, edition, around)
+            return html.render(result, *around)
 
         monkeypatch.setitem(FORMATS, "html", replace(html, render=rendered))
         edition = Edition(datetime(2026, 2, 1, tzinfo=UTC), "en")

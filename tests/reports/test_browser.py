@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from promptlab.database.connection import connect
+from promptlab.database import connect
 from promptlab.reports import to_html, to_memory_html
 from promptlab.reports.edition import Edition
 from promptlab.reports.index import read_index, to_index_html
-from promptlab.reports.mail.task import task_message
+from promptlab.reports.mail import task_message
 from promptlab.reports.title import read_title, to_title_html
 from promptlab.reports.write import write_all, write_comparison
 from tests.reports.test_index import page as index_page
@@ -254,10 +254,8 @@ document.body.append(f);
 
 def test_the_index_is_searched_and_filtered(six_titles_db, tmp_path):
     with connect(six_titles_db, read_only=True) as con:
-        index = read_index(con, lambda _: None, lambda _: None)
-    html = to_index_html(
-        index, lang="en", generated_at=datetime(2026, 11, 20, tzinfo=UTC)
-    )
+        edition = Edition(datetime(2026, 11, 20, tzinfo=UTC))
+        html = to_index_html(read_index(con, edition), edition)
     (tmp_path / "page.html").write_text(html, "utf-8")
     (tmp_path / "filter.html").write_text(FILTER, "utf-8")
     dom = browse(f"file://{tmp_path}/filter.html", tmp_path, "--dump-dom")

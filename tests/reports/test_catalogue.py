@@ -11,8 +11,8 @@ import pytest
 
 from promptlab import reports
 from promptlab.errors import UsageError
-from promptlab.languages import languages
-from promptlab.reports.texts.catalogue import catalogue
+from promptlab.paths import languages
+from promptlab.reports.texts import catalogue
 from tests.reports.test_codes import CODES, FREE
 
 ROOT = Path(reports.__file__).parent

@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from promptlab.contracts import analysis_input, analysis_result, gate
-from promptlab.languages import languages
-from promptlab.reports.sentences.speech import WHOLE_UNITS
-from promptlab.reports.texts.catalogue import catalogue
+from promptlab.paths import languages
+from promptlab.reports.sentences import WHOLE_UNITS
+from promptlab.reports.texts import catalogue
 from tests.conftest import ROOT
 
 PROJECT = ROOT / "dbt_project"

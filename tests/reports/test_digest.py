@@ -12,9 +12,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from promptlab.cli import run_cli
-from promptlab.database.connection import connect
+from promptlab.database import connect
 from promptlab.errors import MailError, SettingsError, UsageError
-from promptlab.operations.webhooks import post
+from promptlab.operations.mailing import post
 from promptlab.reports.digest import (
     digest_html,
     digest_text,
@@ -62,7 +62,7 @@ def test_a_day_whose_time_before_no_calendar_has_is_refused():
 
 
 def test_what_got_worse_comes_first(digest):
-    assert [line.row["title"] for line in digest.groups["worse"]] == [
+    assert [line["title"] for line in digest.groups["worse"]] == [
         "Account support",
         "Parcel tracker",
     ]
@@ -101,13 +101,13 @@ def test_the_page_has_no_script_and_loads_nothing(digest, lang):
 
 def test_markup_of_titles_is_escaped_for_each_chat(digest):
     line = digest.groups["worse"][0]
-    title = line.row["title"]
-    line.row["title"] = "<!channel> [a](http://b) & *c*"
+    title = line["title"]
+    line["title"] = "<!channel> [a](http://b) & *c*"
     try:
         slack = json.dumps(slack_payload(digest, EDITION))
         teams = json.dumps(teams_payload(digest, EDITION))
     finally:
-        line.row["title"] = title
+        line["title"] = title
     assert "<!channel>" not in slack
     assert "&lt;!channel&gt;" in slack
     assert "[a](" not in teams

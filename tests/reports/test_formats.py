@@ -12,8 +12,8 @@ import pytest
 
 from promptlab.errors import UsageError
 from promptlab.reports import FORMATS, to_csv, to_html, to_junit, to_markdown
-from promptlab.reports.mail.message import Envelope, to_message
-from promptlab.reports.printing.visible import plain
+from promptlab.reports.mail import Envelope, to_message
+from promptlab.reports.printing import plain
 from promptlab.reports.write import chosen_formats
 
 FORMULAS = [
@@ -82,9 +82,9 @@ def test_an_unknown_format_is_refused_with_those_there_are():
 
 
 def test_a_format_asked_for_twice_is_made_once():
-    assert [f.name for f in chosen_formats(["html", "json", "html"])] == [
-        "html",
-        "json",
+    assert [f.file_name for f in chosen_formats(["html", "json", "html"])] == [
+        "report.html",
+        "result.json",
     ]
 
 

@@ -9,13 +9,16 @@ import re
 import html5lib
 import pytest
 
+from promptlab.reports.edition import Edition
 from promptlab.reports.index import read_index, to_index_html
 from tests.reports.conftest import GENERATED_AT
 
+EDITION = Edition(GENERATED_AT)
+
 
 def page(marts, lang="zh", task=lambda _: None):
-    index = read_index(marts, task, lang=lang)
-    return to_index_html(index, lang=lang, generated_at=GENERATED_AT)
+    edition = Edition(GENERATED_AT, lang)
+    return to_index_html(read_index(marts, edition, task=task), edition)
 
 
 def lines(index):
@@ -23,9 +26,9 @@ def lines(index):
 
 
 def test_variants_are_sorted_by_where_they_are_going(marts):
-    index = read_index(marts, lambda _: None)
+    index = read_index(marts, EDITION)
     assert {
-        course: [line.row["task_id"] for line in group]
+        course: [line["task_id"] for line in group]
         for course, group in index.groups.items()
     } == {
         "worse": ["run-20241024-001"],
@@ -45,8 +48,8 @@ def test_only_pages_that_exist_are_linked(marts):
 
 
 def test_a_title_leads_to_its_page_and_a_time_to_the_report(marts):
-    index = read_index(marts, lambda _: "task.html", lambda _: "title.html")
-    html = to_index_html(index, lang="en", generated_at=GENERATED_AT)
+    links = {"task": lambda _: "task.html", "title": lambda _: "title.html"}
+    html = to_index_html(read_index(marts, EDITION, **links), EDITION)
     assert '<h3><a href="title.html">' in html
     assert '<a href="task.html"><bdi>2024-10-24' in html
 
@@ -101,11 +104,11 @@ def test_a_variant_is_drawn_with_its_last_runs_only(marts):
     many(marts, 1, 365)
     line = next(
         line
-        for line in lines(read_index(marts, lambda _: None, lambda _: None))
-        if line.row["title"] == "Customer support, question 0"
+        for line in lines(read_index(marts, EDITION))
+        if line["title"] == "Customer support, question 0"
     )
-    assert len(line.row["scores"]) == 30
-    assert line.chart.lines[0].path.count("L") == 29
+    assert len(line["scores"]) == 30
+    assert line["chart"].lines[0].path.count("L") == 29
 
 
 def test_an_index_of_a_thousand_titles_is_smaller_than_a_megabyte(marts):
@@ -156,15 +159,15 @@ def test_an_entry_says_by_what_it_can_be_filtered(marts):
         update marts.dim_tasks set owner = 'Ada'
         where task_id = 'run-20241024-001'
     """)
-    index = read_index(marts, lambda _: None, lambda _: None)
-    entry = next(e for e in lines(index) if e.row["task_id"] == "run-20241024-001")
+    index = read_index(marts, EDITION)
+    entry = next(e for e in lines(index) if e["task_id"] == "run-20241024-001")
     found = {
         name
         for marks in index.facets.values()
         for name, mark in marks.items()
-        if mark in entry.marks
+        if mark in entry["marks"]
     }
-    assert found == {entry.row["model"], "Ada", "easy", "hard"}
+    assert found == {entry["model"], "Ada", "easy", "hard"}
     assert 'data-f="do_not_ship m' in page(marts)
 
 

@@ -9,11 +9,11 @@ import html5lib
 import jsonschema
 import pytest
 
-from promptlab.contracts.memory_result import MemoryResult
+from promptlab.contracts.memory import MemoryResult
 from promptlab.errors import NothingToDo
 from promptlab.reports import to_memory_html, to_memory_json
-from promptlab.reports.charts.curve import curve
-from promptlab.reports.views.memory import arrange_memory
+from promptlab.reports.charts import curve
+from promptlab.reports.memory import arrange_memory
 
 
 def words(page):
@@ -74,7 +74,7 @@ def test_every_other_rule_is_listed_once(memory_of):
 
 def test_the_curve_has_a_line_per_round(memory_of):
     view = arrange_memory(memory_of())
-    assert [line.score.test_index for line in view.rounds] == [1, 2, 3]
+    assert [line.test_index for line in view.rounds] == [1, 2, 3]
 
 
 def test_the_curves_are_drawn_and_said_in_words(memory_of):

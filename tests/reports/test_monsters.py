@@ -9,8 +9,8 @@ import pytest
 from promptlab.contracts.analysis_result import AnalysisResult, CaseResult, StepOutcome
 from promptlab.reports import to_html
 from promptlab.reports.edition import Edition
-from promptlab.reports.formats import FORMATS, Surroundings
-from promptlab.reports.pages.links import Links
+from promptlab.reports.formats import FORMATS
+from promptlab.reports.pages import NOWHERE, Links
 
 
 def monster(result: AnalysisResult, letter: str) -> CaseResult:
@@ -130,7 +130,8 @@ def test_every_form_holds_a_case_as_deep_as_is_read(result_of, name):
     written = FORMATS[name].render(
         result.model_copy(update={"case_results": cases}),
         Edition(result.generated_at),
-        Surroundings(),
+        NOWHERE,
+        (),
     )
     if name == "json":
         assert json.loads(written)["case_results"][0]["inputs"] == deep

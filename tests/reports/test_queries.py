@@ -13,8 +13,8 @@ from promptlab import reports
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.errors import NothingToDo, UsageError
 from promptlab.reports import to_json
-from promptlab.reports.limits import ListLimits
-from promptlab.reports.views.task import worst_first
+from promptlab.reports.edition import ListLimits
+from promptlab.reports.views import worst_first
 
 SOURCES = sorted(Path(reports.__file__).parent.rglob("*.py"))
 

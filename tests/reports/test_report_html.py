@@ -13,7 +13,7 @@ import pytest
 
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.reports import to_html
-from promptlab.reports.limits import SHOWN
+from promptlab.reports.edition import SHOWN
 
 CHECKER = Path(__file__).parents[3] / "shared" / "tools" / "email_html_check.py"
 

@@ -10,7 +10,7 @@ import pytest
 from promptlab import reports
 from promptlab.errors import SettingsError, UsageError
 from promptlab.reports import to_html
-from promptlab.reports.pages.render import SECTIONS, environment, render
+from promptlab.reports.pages import SECTIONS, environment, render
 
 ROOT = Path(reports.__file__).parent
 TEMPLATES = sorted((ROOT / "templates").rglob("*.j2"))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import html5lib
 import pytest
 
-from promptlab.database.connection import connect
+from promptlab.database import connect
 from promptlab.reports.edition import Edition
 from promptlab.reports.gate.policy import load_policy
 from promptlab.reports.index import read_index, to_index_html
 from promptlab.reports.title import read_title, to_title_html
 from tests.reports.conftest import GENERATED_AT
+
+EDITION = Edition(GENERATED_AT)
 
 
 @pytest.fixture(scope="module")
@@ -34,11 +36,9 @@ def page(title_of, title, lang="en"):
 
 
 def test_each_story_is_told_by_its_place_in_the_index(six):
-    index = read_index(six, lambda _: None, lambda _: None)
+    index = read_index(six, EDITION)
     course = {
-        line.row["title"]: name
-        for name, lines in index.groups.items()
-        for line in lines
+        line["title"]: name for name, lines in index.groups.items() for line in lines
     }
     assert course["Account support"] == "worse"
     assert course["Parcel tracker"] == "worse"
@@ -52,16 +52,16 @@ def test_what_rose_is_better_even_where_it_may_not_ship(six, tmp_path):
     rules = tmp_path / "gate.toml"
     rules.write_text("version = 1\nmin_score = 0.99\n")
     policy = load_policy(rules)
-    index = read_index(six, lambda _: None, lambda _: None, policy=policy)
+    index = read_index(six, Edition(GENERATED_AT, policy=policy))
     [sales] = index.groups["better"]
-    assert sales.row["title"] == "Sales FAQ"
-    assert sales.headline.gate.decision == "do_not_ship"
-    assert "Invoice reader" in {line.row["title"] for line in index.groups["worse"]}
+    assert sales["title"] == "Sales FAQ"
+    assert sales["gate"].decision == "do_not_ship"
+    assert "Invoice reader" in {line["title"] for line in index.groups["worse"]}
 
 
 def test_the_index_names_the_best_prompt_of_a_title(six):
-    index = read_index(six, lambda _: None, lambda _: None)
-    html = to_index_html(index, lang="en", generated_at=GENERATED_AT)
+    index = read_index(six, EDITION)
+    html = to_index_html(index, EDITION)
     account, sales = (
         next(entry for entry in html.split("<article") if title in entry)
         for title in ("Account support", "Sales FAQ")
@@ -72,17 +72,17 @@ def test_the_index_names_the_best_prompt_of_a_title(six):
 
 
 def test_a_break_is_told_since_the_run_that_broke_it(six):
-    index = read_index(six, lambda _: None, lambda _: None)
-    drift = {line.row["title"]: line.drift for line in index.groups["worse"]}
+    index = read_index(six, EDITION)
+    drift = {line["title"]: line["drift"] for line in index.groups["worse"]}
     assert drift["Account support"]["since_at"].isoformat()[:10] == "2026-11-17"
     assert drift["Account support"]["change"] == pytest.approx(-0.22, abs=0.03)
     assert drift["Parcel tracker"]["since_at"].isoformat()[:10] == "2026-11-10"
 
 
 def test_what_became_slower_says_so(six):
-    index = read_index(six, lambda _: None, lambda _: None)
+    index = read_index(six, EDITION)
     slower = {
-        line.row["title"]: line.row["latency_moved"]
+        line["title"]: line["latency_moved"]
         for lines in index.groups.values()
         for line in lines
     }
@@ -91,33 +91,33 @@ def test_what_became_slower_says_so(six):
 
 def test_scores_pass_rates_latency_and_cost_are_drawn(title_of):
     view, _ = title_of("Sales FAQ")
-    assert [measure for measure, _ in view.charts] == [
+    assert [measure for measure, _ in view["charts"]] == [
         "overall_score",
         "pass_rate",
         "latency_p50",
         "cost_total",
     ]
-    assert all(len(chart.lines[0].dots) == 5 for _, chart in view.charts)
+    assert all(len(chart.lines[0].dots) == 5 for _, chart in view["charts"])
 
 
 def test_each_new_prompt_version_is_marked(title_of):
     view, _ = title_of("Account support")
-    assert [text for _, text in view.charts[0][1].marks] == ["v4"]
+    assert [text for _, text in view["charts"][0][1].marks] == ["v4"]
 
 
 def test_models_are_lines_of_one_chart(title_of):
     view, _ = title_of("Invoice reader")
-    assert list(view.names) == ["acme/large-2", "acme/large"]
-    assert [line.name for line in view.charts[0][1].lines] == list(view.names)
+    assert list(view["names"]) == ["acme/large-2", "acme/large"]
+    assert [line.name for line in view["charts"][0][1].lines] == list(view["names"])
 
 
 def test_the_cases_that_changed_are_shown_run_by_run(title_of):
     view, _ = title_of("Account support")
-    [heat] = view.heat_maps
-    assert len(heat.runs) == 5
+    [heat] = view["heat_maps"]
+    assert len(heat["runs"]) == 5
     broke = [
         case["case_id"]
-        for case in heat.cases
+        for case in heat["cases"]
         if case["changes"]["account-support-4"] == "newly_failing"
     ]
     assert len(broke) > 5
@@ -125,7 +125,7 @@ def test_the_cases_that_changed_are_shown_run_by_run(title_of):
 
 def test_the_prompt_versions_are_ranked(title_of):
     view, _ = title_of("Sales FAQ")
-    assert view.versions[0]["prompt_version"] == "v15"
+    assert view["versions"][0]["prompt_version"] == "v15"
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

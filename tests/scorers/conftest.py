@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from promptlab.scorers import registry
+from promptlab.scorers import job
 
 SEMANTIC = "promptlab.scorers.semantic:SemanticScorer"
 
@@ -42,7 +42,7 @@ def register(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def fake(*, group: str) -> list[EntryPoint]:
         return [entry for entry in entries if entry.group == group]
 
-    monkeypatch.setattr(registry, "entry_points", fake)
+    monkeypatch.setattr(job, "entry_points", fake)
 
     def add(**scorers: Any) -> None:
         for name, scorer in scorers.items():
@@ -51,7 +51,7 @@ def register(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
                 place = f"scorer_{len(entries)}"
                 monkeypatch.setitem(_HERE, place, scorer)
                 value = f"{__name__}:{place}"
-            entries.append(EntryPoint(name, value, registry.GROUP))
+            entries.append(EntryPoint(name, value, job.GROUP))
 
     return add
 

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from promptlab.contracts.analysis_input import DimensionConfig, TestCaseBundle
-from promptlab.contracts.dimension import PARAMETERS
-from promptlab.contracts.scores import ScoreRecord
-from promptlab.scorers.case_scores import score_case
-from promptlab.scorers.registry import GROUP, load_scorer
+from promptlab.contracts.analysis_input import (
+    DimensionConfig,
+    ScoreRecord,
+    TestCaseBundle,
+)
+from promptlab.contracts.scoring import PARAMETERS
+from promptlab.scorers.job import GROUP, load_scorer, score_case
 from tests.docs import markdown
 from tests.scoring import tasks
 

@@ -11,7 +11,7 @@ import pytest
 
 from promptlab import Warehouse
 from promptlab.cli import run_cli
-from promptlab.contracts.scores import ScoreRecord
+from promptlab.contracts.analysis_input import ScoreRecord
 from promptlab.scorers import RoundScore
 from tests.conftest import EXAMPLES
 from tests.scorers.conftest import SEMANTIC

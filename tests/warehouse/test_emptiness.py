@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from promptlab.build import plan
-from promptlab.build.emptiness import Emptiness
+from promptlab.build.dbt import Emptiness
 
 T, U, V = ('"s"."t"', '"s"."u"', '"s"."v"')
 

@@ -20,8 +20,7 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from promptlab.contracts.golden import golden_alternatives
-from promptlab.contracts.rules import RULE_VALUES
+from promptlab.contracts.scoring import RULE_VALUES, golden_alternatives
 from promptlab.evaluator.matching import MISSING, MatchOptions, judge, searchable_text
 from promptlab.json_text.reading import parse_as_duckdb
 from promptlab.warehouse import Warehouse

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from promptlab.build import execution, plan
-from promptlab.build.compiling import compile_plan
+from promptlab.build.dbt import compile_plan
 from promptlab.errors import BuildError
 from promptlab.paths import dbt_project
 from promptlab.warehouse import Warehouse
@@ -227,7 +227,7 @@ def compiled(tmp_path, monkeypatch) -> list[Path]:
         found.append(folder)
         return plan.Plan(plan.sources_hash(folder), "", [], [], [])
 
-    monkeypatch.setattr("promptlab.build.compiling.compile_plan", compiling)
+    monkeypatch.setattr("promptlab.build.dbt.compile_plan", compiling)
     return found
 
 

@@ -1,7 +1,7 @@
 """Any table: CSV, TSV, JSONL, Parquet and XLSX, read by a mapping.
 
 The mapping is in the config as ``[tables.<name>]`` and says what the columns mean
-(`promptlab.contracts.table_mapping`); ``promptlab init --table FILE`` guesses one. A
+(`promptlab.contracts.sources`); ``promptlab init --table FILE`` guesses one. A
 table without a matching mapping is skipped with a message. Tried on files of Excel,
 pandas, polars and DuckDB: byte order marks, semicolons, decimal commas, UTF-16,
 ``sep=`` lines.

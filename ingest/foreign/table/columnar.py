@@ -61,7 +61,7 @@ def parquet_rows(path: Path, limits: Limits) -> Iterator[tuple[int, Row] | Probl
 
 
 def _opened() -> duckdb.DuckDBPyConnection:
-    from promptlab.database.connection import open_duckdb
+    from promptlab.database import open_duckdb
 
     con = open_duckdb()
     for name, value in (

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from promptlab.contracts.table_mapping import TableMapping
+from promptlab.contracts.sources import TableMapping
 from promptlab.errors import InputError
 from promptlab.ingest.foreign.documents import Refused
 from promptlab.ingest.foreign.table.cells import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from promptlab.contracts.table_mapping import steps_of
+from promptlab.contracts.sources import steps_of
 
 _DEEPEST = 6
 _MOST_ITEMS = 20

@@ -28,7 +28,7 @@ from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
 from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from promptlab.contracts.table_mapping import TableMapping
+    from promptlab.contracts.sources import TableMapping
     from promptlab.ingest.reading.source import Source
 
 T = TypeVar("T")

@@ -1,0 +1,267 @@
+"""Commands about the data itself: query, export, publish and purge it."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from promptlab.cli.loading import target_option
+from promptlab.cli.options import Call, common
+
+if TYPE_CHECKING:
+    from promptlab.operations.purge import Purge
+
+
+# ---------- query
+
+
+@click.command("query", short_help="Run read-only SQL on the warehouse.")
+@click.argument("sql")
+@common()
+def query(call: Call, sql: str) -> int:
+    """Run one read-only SQL query over the whole warehouse.
+
+    `promptlab query "select * from marts.fct_task_summaries"`; `-` reads the
+    query from stdin. The tables are described in docs/tables.md.
+    """
+    from promptlab.cli.output import print_rows
+    from promptlab.database import run_query
+
+    if sql == "-":
+        sql = sys.stdin.read()
+    with call.warehouse().connect() as con:
+        columns, rows = run_query(con, sql)
+    print_rows(columns, rows, call.format)
+    return 0
+
+
+# ---------- export
+
+
+@click.command("export", short_help="Export tables as Parquet, or tasks as files.")
+@click.option(
+    "--parquet",
+    "folder",
+    type=click.Path(path_type=Path),
+    help="Target folder; an existing export is replaced.",
+)
+@click.option(
+    "--every-eval-ever",
+    "evals",
+    type=click.Path(path_type=Path),
+    help="Target folder for tasks in the format of Every Eval Ever.",
+)
+@click.option(
+    "--task", "tasks", multiple=True, help="Task for --every-eval-ever [default: all]."
+)
+@click.option(
+    "--organization",
+    default="unknown",
+    show_default=True,
+    help="Source of the data, for --every-eval-ever.",
+)
+@click.option(
+    "--schema",
+    "schemas",
+    type=click.Choice(("marts", "raw")),
+    multiple=True,
+    default=("marts",),
+    show_default=True,
+    help="May be repeated.",
+)
+@target_option
+@common("target")
+def export(
+    call: Call,
+    folder: Path | None,
+    evals: Path | None,
+    tasks: tuple[str, ...],
+    organization: str,
+    schemas: tuple[str, ...],
+) -> int:
+    """Write every mart as Parquet, for any engine that reads it.
+
+    DIR/marts/<table>/**/*.parquet; rows of a task are in folders by the month
+    in which the task was created. manifest.json names tables, rows and columns. DIR
+    appears only when everything is written.
+
+    With --every-eval-ever: each task as an aggregate JSON, and a JSONL line for each
+    score of a round, valid against schema version 0.3.0.
+    """
+    from promptlab.cli.output import print_rows
+    from promptlab.errors import UsageError
+
+    if (folder is None) == (evals is None):
+        raise UsageError("name one of --parquet DIR and --every-eval-ever DIR")
+    if evals is not None:
+        return _export_evals(call, evals, tasks, organization)
+    assert folder is not None
+    if tasks:
+        raise UsageError("--task goes with --every-eval-ever: Parquet has every task")
+    from promptlab.operations.export import export_from_spark, export_parquet
+
+    now = datetime.now(UTC)
+    target = call.settings.target
+    if target == "duckdb":
+        manifest = export_parquet(
+            call.warehouse(),
+            folder,
+            schemas=tuple(dict.fromkeys(schemas)),
+            exported_at=now,
+        )
+    elif schemas == ("marts",):
+        manifest = export_from_spark(call.settings, folder, exported_at=now)
+    else:
+        raise UsageError(
+            f"--target {target} exports the marts: its raw tables are Parquet already"
+        )
+    tables = manifest["tables"]
+    print_rows(
+        ("table", "rows", "files"),
+        [(f"{t['schema']}.{t['name']}", t["rows"], t["files"]) for t in tables],
+        call.format,
+    )
+    call.say(f"wrote {len(tables)} tables to {folder}", "exported", folder=folder)
+    return 0
+
+
+def _export_evals(
+    call: Call, folder: Path, tasks: tuple[str, ...], organization: str
+) -> int:
+    from promptlab.cli.output import print_rows
+    from promptlab.operations.export_evals import export_evals
+
+    exported = export_evals(
+        call.warehouse(),
+        folder,
+        tasks=tasks,
+        organization=organization,
+        exported_at=datetime.now(UTC),
+    )
+    print_rows(
+        ("task", "lines", "rounds left out", "file"),
+        [
+            (each.task_id, each.lines, each.left_out, str(folder / each.aggregate))
+            for each in exported
+        ],
+        call.format,
+    )
+    call.say(f"wrote {len(exported)} tasks to {folder}", "exported", folder=folder)
+    return 0
+
+
+# ---------- publish
+
+
+@click.command("publish", short_help="Write a read-only copy for dashboards.")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "--marts-only",
+    is_flag=True,
+    help="Copy only the marts; views become tables.",
+)
+@common()
+def publish(call: Call, path: Path, marts_only: bool) -> int:
+    """Put a consistent, read-only copy of the warehouse at PATH, in one step.
+
+    A DuckDB file is either written by one process or read by many. Dashboards and
+    notebooks that use the copy never block a build: readers of the old copy keep
+    reading it, and readers that open PATH later see the new one.
+    """
+    from promptlab.cli.output import print_rows
+    from promptlab.operations.export import publish
+
+    written = publish(call.warehouse(), path, marts_only=marts_only)
+    print_rows(("published",), [(str(written),)], call.format)
+    return 0
+
+
+# ---------- purge
+
+
+@click.command("purge", short_help="Delete tasks and runs permanently.")
+@click.option("--task", "tasks", multiple=True, help="A task's id; may be repeated.")
+@click.option("--run", "runs", multiple=True, help="The same for a memory run.")
+@click.option(
+    "--before",
+    type=click.DateTime(("%Y-%m-%d",)),
+    help="Every task created, and memory run started, before this day (UTC).",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Report the rows to delete, and change nothing."
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@common()
+def purge(
+    call: Call,
+    tasks: tuple[str, ...],
+    runs: tuple[str, ...],
+    before: datetime | None,
+    dry_run: bool,
+    yes: bool,
+) -> int:
+    """Delete tasks and memory runs from every table, and from the file itself.
+
+    The file is rewritten without them, so that no byte is left. Their
+    files are not loaded again, except with `promptlab ingest --purged-too`. Testsets
+    and pipelines stay. Run `promptlab build` afterwards to update aggregates such as
+    trends and flaky cases.
+    """
+    from promptlab.errors import UsageError
+    from promptlab.operations.purge import find, purge
+
+    if not (tasks or runs or before):
+        raise UsageError("purge: name what goes: --task ID, --run ID or --before DATE")
+    warehouse = call.warehouse()
+    day = None if before is None else before.date()
+    if dry_run or not yes:
+        found = find(warehouse, tasks=[*tasks, *runs], before=day)
+        if dry_run:
+            _print_purge(found, call)
+            return 0
+        _ask(found)
+    _print_purge(purge(warehouse, tasks=[*tasks, *runs], before=day), call, done=True)
+    return 0
+
+
+def _ask(found: Purge) -> None:
+    from promptlab.errors import UsageError
+
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "purge: nobody can be asked here; --yes deletes without asking, --dry-run"
+            " says what would go (nothing was changed)"
+        )
+    ids = ", ".join(found.tasks)
+    click.confirm(f"Delete {ids}? This cannot be undone.", abort=True, err=True)
+
+
+def _print_purge(found: Purge, call: Call, *, done: bool = False) -> None:
+    from promptlab.cli.output import print_rows
+
+    print_rows(("table", "rows"), sorted(found.rows.items()), call.format)
+    call.say(
+        f"{'deleted' if done else 'would delete'}: {len(found.tasks)} task(s),"
+        f" {sum(found.rows.values())} rows",
+        "purged" if done else "purge_planned",
+        tasks=found.tasks,
+        rows=sum(found.rows.values()),
+    )
+    for backup in found.backups:
+        call.say(
+            f"{backup}: a copy from before an upgrade; it may still hold them, delete"
+            " it when it is not needed any more",
+            "backup_left",
+            file=backup,
+        )
+    for table in found.unknown:
+        call.say(
+            f"{table}: is no table of this project; it was left as it is, and may hold"
+            " them too",
+            "table_left",
+            table=table,
+        )

@@ -1,0 +1,570 @@
+"""Commands about a decision: compare tasks, name baselines, plan what to run again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from promptlab.cli.loading import policy_option
+from promptlab.cli.options import Call, common
+from promptlab.cli.output import (
+    Cell,
+    Column,
+    Table,
+    day,
+    from_to,
+    ident,
+    interval_of_points,
+    judged,
+    judged_from_to,
+    must_have,
+    p_value,
+    path,
+    plain,
+    plain_from_to,
+    plain_interval_of,
+    points,
+    print_headline,
+    print_json,
+    print_objects,
+    print_rows,
+    print_sides,
+    print_text,
+    score,
+    spoken,
+    words,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import duckdb
+
+    from promptlab.contracts.comparison import Comparison, ScoreComparison
+    from promptlab.contracts.gate import GateResult
+    from promptlab.power import Plan
+    from promptlab.reports.edition import Edition
+    from promptlab.warehouse import Warehouse
+
+
+# ---------- compare
+
+
+SHOWN = 20
+
+_SOURCES = {
+    "named": "the baseline that was named",
+    "previous": "the previous task of this title",
+    "requested": "as requested",
+}
+
+
+@click.command("compare", short_help="Compare two tasks case by case.")
+@click.argument("tasks", nargs=-1, metavar="[[BASELINE] CANDIDATE]")
+@click.option(
+    "--cases",
+    type=click.IntRange(min=0),
+    default=SHOWN,
+    show_default=True,
+    help="Number of changed cases in a table or Markdown.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Also write the comparison as a page below this folder.",
+)
+@click.option("--allow-inconclusive", is_flag=True, help="Exit with 0 instead of 4.")
+@policy_option
+@common("policy", formats=("table", "json", "csv", "md"))
+def compare(
+    call: Call,
+    tasks: tuple[str, ...],
+    cases: int,
+    out: Path | None,
+    allow_inconclusive: bool,
+) -> int:
+    """Compare two tasks case by case: better, worse, and whether it is real.
+
+    BASELINE and CANDIDATE are ids, unique prefixes, or `latest`, `previous`,
+    `baseline`; `previous` and `baseline` are those of the candidate. CANDIDATE alone is
+    compared with its baseline, and without any the latest task is. It may also be a
+    run, a `--run-name`, a title, a file or a folder: then each task of it is compared.
+    `--format json` prints the whole comparison, `--format csv` a line per case;
+    `--out DIR` writes a page with the answers of both, side by side.
+
+    Exit codes are those of `gate`: 1 for "do not ship", 4 for "cannot tell".
+    """
+    from promptlab.errors import UsageError
+    from promptlab.history import compare, exit_code
+    from promptlab.reports.gate.verdict import gate_result
+    from promptlab.task_ids import require_built, resolve_task, selected_tasks
+
+    if len(tasks) > 2:
+        raise UsageError(f"compare: takes two tasks, found {len(tasks)}")
+    warehouse = call.warehouse()
+    edition = warehouse.edition()
+    baseline = tasks[0] if len(tasks) == 2 else "baseline"
+    with warehouse.built() as con:
+        require_built(con)
+        candidates = (
+            selected_tasks(con, tasks[0])
+            if len(tasks) == 1
+            else [tasks[1] if tasks else resolve_task(con, "latest")]
+        )
+    pairs = []
+    for candidate in candidates:
+        comparison = compare(
+            warehouse,
+            baseline,
+            candidate,
+            lang=edition.lang,
+            cases=None if call.format in ("json", "csv") else cases,
+        )
+        with warehouse.built() as con:
+            gate = gate_result(
+                con,
+                comparison.candidate.task_id,
+                edition.policy,
+                lang=edition.lang,
+                baseline=comparison.baseline.task_id,
+            )
+            page = None if out is None else _write(con, comparison, out, edition)
+        pairs.append((comparison, gate))
+        if page is not None:
+            call.say(f"written: {page}")
+    _print_comparisons(pairs, call)
+    return exit_code([gate for _, gate in pairs], allow_inconclusive=allow_inconclusive)
+
+
+def _write(
+    con: duckdb.DuckDBPyConnection,
+    comparison: Comparison,
+    out: Path,
+    edition: Edition,
+) -> Path:
+    from promptlab.reports.write import write_comparison
+
+    before, after = comparison.baseline.task_id, comparison.candidate.task_id
+    return write_comparison(con, before, after, out, edition)
+
+
+def _print_comparisons(
+    pairs: Sequence[tuple[Comparison, GateResult]], call: Call
+) -> None:
+    from promptlab.reports.formats import comparison_markdown
+
+    if call.format == "json":
+        texts = [comparison.as_json() for comparison, _ in pairs]
+        print_json(texts[0] if len(texts) == 1 else f"[{','.join(texts)}]")
+    elif call.format == "csv" and len(pairs) == 1:
+        print_objects(pairs[0][0].cases, _CASE_FIELDS, "csv")
+    elif call.format == "csv":
+        rows = [
+            (comparison.candidate.task_id, *(getattr(c, name) for name in _CASE_FIELDS))
+            for comparison, _ in pairs
+            for c in comparison.cases
+        ]
+        print_rows(("task_id", *_CASE_FIELDS), rows, "csv")
+    elif call.format == "md":
+        texts = [comparison_markdown(*pair) for pair in pairs]
+        click.echo("\n".join(texts), nl=False)
+    else:
+        for comparison, gate in pairs:
+            print_headline(gate)
+            _print_comparison(comparison, wide=call.wide)
+
+
+def _print_comparison(comparison: Comparison, *, wide: bool) -> None:
+    counts = comparison.counts
+    _print_sides(comparison)
+    print_text(comparison.conclusion)
+    for note in comparison.notes:
+        print_text(note, lead="  ")
+    print_text(spoken(_COUNTS, **counts.model_dump()))
+    for heading, scores in (
+        ("dimension", [comparison.overall, *comparison.dimensions]),
+        ("tag", comparison.tags),
+    ):
+        if scores:
+            click.echo()
+            rows = [_score(score) for score in scores]
+            print_rows(_SCORE_NAMES, rows, "table", _score_table(heading), wide=wide)
+    if comparison.measures:
+        click.echo()
+        measures = comparison.measures
+        print_objects(measures, _MEASURE_NAMES, "table", _MEASURES, wide=wide)
+    changed = [c for c in comparison.cases if c.change != "same"]
+    if changed:
+        click.echo()
+        print_objects(changed, _CASE_FIELDS, "table", _CASES, wide=wide)
+
+
+_COUNTS = (
+    "cases: {better} better, {worse} worse, {same} same, {added} added,"
+    " {removed} removed, {not_comparable} not comparable;"
+    " {newly_failing} newly failing, {newly_fixed} newly fixed;"
+    " must-haves: {must_have_lost} lost, {must_have_gained} gained"
+)
+
+
+def _print_sides(comparison: Comparison) -> None:
+    baseline, candidate = (
+        f"{task.task_id}  {task.prompt_version}  {task.model}"
+        f"  {task.created_at:%Y-%m-%d}"
+        for task in (comparison.baseline, comparison.candidate)
+    )
+    why = spoken("({why})", why=spoken(_SOURCES[comparison.pair_source]))
+    print_sides(f"{baseline}  {why}", candidate)
+
+
+_SCORE_NAMES = (
+    "name", "baseline_score", "candidate_score", "delta", "ci_low", "ci_high",
+    "p_value", "p_adjusted", "n_pairs", "n_lost", "n_gained", "mcnemar_p",
+    "smallest_detectable", "verdict", "unit", "baseline_metric", "candidate_metric",
+    "measured",
+)  # fmt: skip
+
+
+def _score(score: ScoreComparison) -> Sequence[object]:
+    return (
+        score.name or spoken(score.subject),
+        *(getattr(score, name) for name in _SCORE_NAMES[1:]),
+    )
+
+
+def _from_to(before: float | None, after: float | None, measured: str | None) -> Cell:
+    """Return both scores, or what was measured in its own unit."""
+    return from_to(before, after) if measured is None else Cell(measured)
+
+
+def _score_table(heading: str) -> Table:
+    return Table(
+        columns=(
+            Column(heading, plain, "name"),
+            Column("score", _from_to, "baseline_score", "candidate_score", "measured"),
+            Column("change", points, "delta"),
+            Column("95% interval", interval_of_points, "ci_low", "ci_high"),
+            Column("verdict", judged, "verdict"),
+        ),
+        wide=(
+            Column("p", p_value, "p_value"),
+            Column("adjusted p", p_value, "p_adjusted"),
+            Column("pairs", plain, "n_pairs"),
+            Column("passes lost", plain, "n_lost"),
+            Column("gained", plain, "n_gained"),
+            Column("McNemar p", p_value, "mcnemar_p"),
+            Column("detectable", score, "smallest_detectable"),
+        ),
+    )
+
+
+_MEASURE_NAMES = (
+    "name", "baseline_value", "candidate_value", "delta", "ci_low", "ci_high",
+    "p_value", "p_adjusted", "n_pairs", "n_higher", "n_lower", "direction", "verdict",
+)  # fmt: skip
+
+_MEASURES = Table(
+    columns=(
+        Column("measure", plain, "name"),
+        Column("mean", plain_from_to, "baseline_value", "candidate_value"),
+        Column("change", plain, "delta"),
+        Column("95% interval", plain_interval_of, "ci_low", "ci_high"),
+        Column("verdict", judged, "verdict"),
+    ),
+    wide=(
+        Column("p", p_value, "p_value"),
+        Column("adjusted p", p_value, "p_adjusted"),
+        Column("pairs", plain, "n_pairs"),
+        Column("higher", plain, "n_higher"),
+        Column("lower", plain, "n_lower"),
+        Column("direction", words, "direction"),
+    ),
+)
+
+
+_CASE_FIELDS = {
+    "case_id": "case_id", "change": "change", "severity": "severity",
+    "before": "baseline_score", "after": "candidate_score", "delta": "delta",
+    "status_before": "baseline_status", "status_after": "candidate_status",
+    "must_have_lost": "must_have_lost", "must_have_gained": "must_have_gained",
+    "reason": "reason",
+}  # fmt: skip
+
+_CASES = Table(
+    columns=(
+        Column("case", ident, "case_id"),
+        Column("change", judged, "change"),
+        Column("score", from_to, "before", "after"),
+        Column("status", judged_from_to, "status_before", "status_after"),
+        Column("must-have", must_have, "must_have_lost", "must_have_gained"),
+    ),
+    wide=(
+        Column("points", points, "delta"),
+        Column("severity", judged, "severity"),
+        Column("reason", words, "reason"),
+    ),
+)
+
+
+# ---------- baseline
+
+
+_NAMED = Table(
+    columns=(
+        Column("task", ident, "task_id"),
+        Column("baseline of", plain, "title"),
+        Column("testset", path, "testset_id"),
+        Column("state", words, "state"),
+        Column("set", day, "set_at"),
+    ),
+)
+_OF_TASK = Table(
+    columns=(
+        Column("task", ident, "task_id"),
+        Column("baseline", ident, "baseline_task_id"),
+        Column("source", words, "baseline_source"),
+        Column("state", words, "state"),
+        Column("set", day, "set_at"),
+    ),
+)
+
+
+@click.command("baseline", short_help="Name, show or clear a baseline.")
+@click.argument("action", type=click.Choice(("set", "show", "clear")))
+@click.argument("task", required=False)
+@common()
+def baseline(call: Call, action: str, task: str | None) -> int:
+    """Name the task that others of its title and testset are compared with.
+
+    `set TASK` names a baseline until another is named; `show` lists all named
+    baselines, `show TASK` the baseline of TASK; `clear [TASK]` removes the baseline of
+    the title and testset of TASK (default: the latest). Without a named baseline, a
+    task is compared with the previous task of its title.
+    """
+    from promptlab.errors import UsageError
+    from promptlab.history import clear_baseline, set_baseline
+
+    warehouse = call.warehouse()
+    if action == "show":
+        return _show(call, warehouse, task)
+    if action == "set":
+        if task is None:
+            raise UsageError("baseline set: name a task; `promptlab runs` lists them")
+        task_id, subject = set_baseline(warehouse, task)
+        call.say(f"{task_id} is the baseline of {subject}")
+    else:
+        task_id, subject = clear_baseline(warehouse, task or "latest")
+        call.say(f"{task_id} is no longer the baseline of {subject}")
+    return 0
+
+
+def _show(call: Call, warehouse: Warehouse, task: str | None) -> int:
+    from promptlab.errors import NothingToDo
+    from promptlab.history import baseline_of, named_baselines
+
+    table = _NAMED
+    columns: tuple[str, ...] = ("title", "testset_id", "task_id", "state", "set_at")
+    rows: Sequence[tuple[object, ...]]
+    with warehouse.built() as con:
+        if task is None:
+            rows = named_baselines(con)
+            if not rows and call.format == "table":
+                raise NothingToDo(
+                    "no baseline is named: every task is compared with the one of its"
+                    " title before it; `promptlab baseline set TASK`"
+                )
+        else:
+            columns = (
+                "task_id",
+                "baseline_task_id",
+                "baseline_source",
+                "state",
+                "set_at",
+            )
+            rows = [baseline_of(con, task)]
+            table = _OF_TASK
+    print_rows(columns, rows, call.format, table, wide=call.wide)
+    return 0
+
+
+# ---------- recheck
+
+
+DEFAULT_DB = Path("promptlab.duckdb")
+
+
+@click.command("recheck", short_help="Print how to run newly failing cases again.")
+@click.argument("run", metavar="[RUN]", default="latest")
+@click.option(
+    "--tool-args",
+    metavar="TEXT",
+    default="",
+    help="Arguments for the tool, such as '-c evals/promptfooconfig.yaml'.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default="recheck",
+    show_default=True,
+    help="Folder for the new results, and for files that the commands read.",
+)
+@common(formats=("text", "json", "csv"))
+def recheck(call: Call, run: str, tool_args: str, out: Path) -> int:
+    """Print the commands that run newly failing cases again, on both sides.
+
+    RUN is as in `promptlab gate`. The text is a shell script: it runs the cases of the
+    new side and of the old one with promptfoo or Inspect, and loads the new rounds with
+    `promptlab ingest --recheck-of`. `promptlab gate` then uses them. For other
+    tools the cases are listed; `--format json` and `csv` list them for any tool.
+    """
+    from promptlab.cli.output import print_rows
+    from promptlab.history import COLUMNS, recheck
+
+    db = call.settings.db
+    with call.warehouse().built() as con:
+        found = recheck(
+            con,
+            run,
+            out,
+            tool_args=tool_args,
+            db=None if db == DEFAULT_DB else db,
+        )
+    if call.format != "text":
+        rows = [tuple(case[name] for name in COLUMNS) for case in found.cases]
+        print_rows(COLUMNS, rows, call.format)
+        return 0
+    found.write(out)
+    click.echo(found.script, nl=False)
+    return 0
+
+
+# ---------- power
+
+
+@click.command("power", short_help="Plan sample sizes.")
+@click.argument("task", required=False)
+@click.option("--drop", type=click.FloatRange(0.001, 1), help="Drop of the pass rate.")
+@click.option("--rounds", type=click.IntRange(min=1), help="Rounds per case.")
+@click.option("--cases", type=click.IntRange(min=2), help="Cases of the suite.")
+@click.option(
+    "--flaky",
+    "within",
+    type=click.FloatRange(0, 0.25),
+    help="Variance within a case [default: from the history; 0.25 is a coin].",
+)
+@click.option(
+    "--power", type=click.FloatRange(0.5, 0.99), default=0.8, show_default=True
+)
+@click.option("--rate", type=click.FloatRange(0, 1), help="Measure one pass rate …")
+@click.option(
+    "--within",
+    "half_width",
+    type=click.FloatRange(0.001, 0.5),
+    default=0.05,
+    show_default=True,
+    help="… to within this.",
+)
+@click.option("--labels", is_flag=True, help="Number of labels to check a judge.")
+@common(formats=("table", "json"))
+def power(
+    call: Call,
+    task: str | None,
+    drop: float | None,
+    rounds: int | None,
+    cases: int | None,
+    within: float | None,
+    power: float,
+    rate: float | None,
+    half_width: float,
+    labels: bool,
+) -> int:
+    """Report the changes that TASK's suite can detect, and the sample sizes for others.
+
+    TASK is an id, `latest` or a title; its results give the number of cases, the rounds
+    and how flaky the cases are. Without a warehouse, name them with `--cases`,
+    `--rounds` and `--flaky`.
+    """
+    from promptlab import power as sizes
+
+    answer: dict[str, Any]
+    if labels:
+        answer = _labels(half_width)
+    elif rate is not None:
+        needed = sizes.cases_for_rate(rate, half_width)
+        answer = {"rate": rate, "within": half_width, "cases": needed}
+        text = (
+            f"A pass rate of {rate:.0%} is known to within {100 * half_width:g} points"
+            f" with {needed} cases."
+        )
+        answer["answer"] = [text]
+    else:
+        if cases is None or within is None:
+            plan = call.warehouse().power(
+                task or "latest",
+                drop=drop,
+                rounds=rounds,
+                cases=cases,
+                flaky=within,
+                power=power,
+            )
+        else:
+            plan = sizes.plan(cases, rounds or 1, within, drop=drop, power=power)
+        answer = asdict(plan) | {"answer": _sentences(plan)}
+    if call.format == "json":
+        click.echo(json.dumps(answer))
+    else:
+        for line in answer["answer"]:
+            click.echo(line)
+    return 0
+
+
+def _labels(half_width: float) -> dict[str, Any]:
+    from promptlab.power import cases_for_rate
+
+    fails, passes = cases_for_rate(0.8, half_width), cases_for_rate(0.9, half_width)
+    return {
+        "within": half_width,
+        "failing_labels": fails,
+        "passing_labels": passes,
+        "answer": [
+            f"To know to within {100 * half_width:g} points how many failures a judge"
+            f" catches (8 of 10), label {fails} failing answers; for how many passes it"
+            f" keeps (9 of 10), {passes} passing ones.",
+            "Below 15 of each nothing can be said.",
+        ],
+    }
+
+
+def _sentences(plan: Plan) -> list[str]:
+    often = f"{10 * plan.power:g} times in 10"
+    noise = (
+        f"a variance of {plan.within_variance:.3f} within cases"
+        if plan.within_variance
+        else "no case is flaky"
+    )
+    lines = [
+        f"{plan.cases} cases, {plan.rounds} round(s) per case, {noise}"
+        + (f" (from {plan.n_results} results)" if plan.n_results else "")
+        + ".",
+        f"A drop of {100 * plan.smallest_drop:.1f} points is found {often}."
+        if plan.smallest_drop is not None
+        else f"No drop is found {often}: there are too few cases.",
+    ]
+    needed, more = plan.cases_needed, plan.cases_needed_with_one_more_round
+    if plan.drop is not None and plan.power_now is not None:
+        found = f"{needed} cases find" if needed else "not even 100,000 cases find"
+        lines.append(
+            f"A drop of {100 * plan.drop:.1f} points is found in"
+            f" {plan.power_now:.0%} of comparisons now; {found} it {often}."
+        )
+    if needed and more:
+        lines.append(
+            f"One more round per case saves {needed - more} cases."
+            if more < needed
+            else "More rounds per case save no cases."
+        )
+    return lines

@@ -1,0 +1,755 @@
+"""Commands that load files, build the marts and write reports."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from promptlab import messages
+from promptlab.cli.options import Call, F, common
+from promptlab.cli.output import (
+    Column,
+    Table,
+    ident,
+    n_of,
+    path,
+    plain,
+    print_rows,
+    spoken,
+    words,
+)
+from promptlab.cli.streams import ProgressBar, in_one_line, progress
+from promptlab.ingest.foreign.registry import TOOLS
+
+if TYPE_CHECKING:
+    from promptlab.ingest.closing import References
+    from promptlab.ingest.ingested import FileLoad, Ingested
+    from promptlab.ingest.reading.problems import Problem
+    from promptlab.reports.write import TitleDecision
+    from promptlab.scorers.job import Scoring
+    from promptlab.settings import Settings
+    from promptlab.warehouse import Warehouse
+
+
+# ---------- problems of input files
+
+
+SHOWN_PER_FILE = 20
+
+
+def line_of(path: Path, problem: Problem) -> str:
+    """Return ``file:line:column: pointer: message`` without unknown parts."""
+    place = str(path)
+    if problem.line is not None:
+        place += f":{problem.line}"
+        if problem.column is not None:
+            place += f":{problem.column}"
+    pointer = f" {problem.pointer}:" if problem.pointer else ""
+    mark = "" if problem.severity == "reject" else " (warning)"
+    return in_one_line(f"{place}:{pointer} {problem.message}{mark}")
+
+
+def print_problems(
+    found: Sequence[tuple[Path, Problem]], *, limit: int | None = SHOWN_PER_FILE
+) -> None:
+    """Print at most ``limit`` problems per file to stderr, and the number of others."""
+    shown: Counter[Path] = Counter()
+    total = Counter(path for path, _ in found)
+    for file, problem in found:
+        shown[file] += 1
+        if limit is None or shown[file] <= limit:
+            fields = {name: getattr(problem, name) for name in _PROBLEM_FIELDS}
+            messages.say(line_of(file, problem), "problem", file=file, **fields)
+        elif shown[file] == total[file]:
+            messages.say(
+                f"{file}: and {total[file] - limit} more; `promptlab validate {file}`"
+                " prints all",
+                "more_problems",
+                file=file,
+                more=total[file] - limit,
+            )
+
+
+_PROBLEM_FIELDS = ("line", "column", "pointer", "severity", "code", "record_id")
+
+
+# ---------- ingest
+
+
+KIND_CHOICES = (
+    "auto",
+    "pipeline",
+    "testset",
+    "analysis",
+    "results",
+    "scores",
+    "labels",
+    "memory",
+    *TOOLS,
+)
+
+_FILES = Table(
+    columns=(
+        Column("file", path, "file"),
+        Column("kind", words, "kind"),
+        Column("status", words, "status"),
+        Column("records", plain, "records"),
+        Column("rejected", plain, "rejected"),
+        Column("warnings", plain, "warnings"),
+        Column("redacted", plain, "redacted"),
+    ),
+)
+
+_SUMMED = Table(
+    columns=(
+        Column("kind", words, "kind"),
+        Column("status", words, "status"),
+        Column("files", plain, "files"),
+        *_FILES.columns[3:],
+    ),
+)
+
+MOST_LISTED = 20
+"""For more files only counts and rejected files are printed."""
+
+_COLUMNS = ("file", "kind", "status", "records", "rejected", "warnings", "redacted")
+
+
+def given_options(command: F) -> F:
+    """Add the options for properties that are not in the files."""
+    for option in reversed(
+        (
+            click.option("--title", help="Title of every task in these files."),
+            click.option("--variant", help="Variant of every task in these files."),
+            click.option("--time", help="Time of the runs, such as 2026-11-24T09:30."),
+            click.option("--branch", help="Branch that was evaluated."),
+            click.option("--commit", help="Commit that was evaluated."),
+            click.option("--run-name", help="Name of runs that are judged together."),
+            click.option(
+                "--recheck-of",
+                metavar="RUN",
+                help="Task or run whose cases were asked again (`promptlab recheck`).",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("ingest")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--kind",
+    type=click.Choice(KIND_CHOICES),
+    default="auto",
+    help="Kind of the files; auto detects it from the content.",
+)
+@click.option("--testset", help="Testset of every task in these files.")
+@given_options
+@click.option("--strict", is_flag=True, help="Exit 3 if any record was rejected.")
+@click.option("--purged-too", is_flag=True, help="Load purged files again.")
+@click.option(
+    "--sink",
+    "sinks",
+    multiple=True,
+    metavar="SINK",
+    help="duckdb (the warehouse, the default) or parquet://DIR; may be repeated.",
+)
+@click.option(
+    "--workers",
+    default="1",
+    help="Readers for parquet://: a number of processes, or spark.",
+)
+@common()
+def ingest(
+    call: Call,
+    paths: tuple[Path, ...],
+    kind: str,
+    testset: str | None,
+    strict: bool,
+    purged_too: bool,
+    sinks: tuple[str, ...],
+    workers: str,
+    **given: str | None,
+) -> int:
+    """Load files and folders into the warehouse.
+
+    Folders are searched recursively, hidden ones too; the kind of a file is detected
+    from its content. Loading the same bytes again changes nothing; new content of a
+    task replaces the old. A file whose task was purged is not loaded again.
+    """
+    warehouse = call.warehouse()
+    worst = 0
+    for sink in dict.fromkeys(sinks or ["duckdb"]):
+        with progress(1, shown=call.shows_bars) as bar:
+            ingested = ingest_with_progress(
+                warehouse,
+                call,
+                bar,
+                paths,
+                kind,
+                testset,
+                purged_too=purged_too,
+                sink=sink,
+                workers=workers,
+                given=given,
+            )
+        _print_files(ingested.files, call)
+        worst = max(worst, ingest_exit_code(ingested, strict=strict))
+    return worst
+
+
+def ingest_with_progress(
+    warehouse: Warehouse,
+    call: Call,
+    bar: ProgressBar,
+    paths: tuple[Path, ...],
+    kind: str = "auto",
+    testset: str | None = None,
+    *,
+    purged_too: bool = False,
+    sink: str = "duckdb",
+    workers: str = "1",
+    given: Mapping[str, Any] = MappingProxyType({}),
+) -> Ingested:
+    """Ingest as one phase of a progress bar; problems go to stderr, one per line."""
+    from promptlab.messages import detail
+
+    ingested = warehouse.ingest(
+        *paths,
+        kind=kind,
+        testset=testset,
+        purged_too=purged_too,
+        sink=sink,
+        workers=workers,
+        on_start=lambda _files, size: bar.begin(size),
+        on_progress=lambda path, size: bar.advance(f"reading {path.name}", size),
+        **given,
+    )
+    for file in ingested.files:
+        counts = dict(zip(_COLUMNS, _file_row(file), strict=True))
+        detail(f"{file.path}: {file.status}", "file", **counts)
+    if ingested.n_purged:
+        call.say(
+            f"{ingested.n_purged} file(s) stay out: their tasks were purged"
+            " (`promptlab ingest --purged-too` loads them again)",
+            "purged_files_left_out",
+            files=ingested.n_purged,
+        )
+    redacted = ingested.redacted
+    if redacted:
+        rules = ", ".join(f"{count} × {rule}" for rule, count in redacted.items())
+        call.say(f"redacted: {rules} (setting redact)", "redacted", **redacted)
+    if not call.quiet:
+        print_problems(
+            [
+                (file.path, problem)
+                for file in ingested.files
+                for problem in file.problems
+            ]
+        )
+    return ingested
+
+
+def ingest_exit_code(ingested: Ingested, *, strict: bool) -> int:
+    """Return 3 if a file could not be read or, if strict, a record was rejected."""
+    bad = ingested.n_rejected or (strict and ingested.n_rejected_records)
+    return 3 if bad else 0
+
+
+def _print_files(files: Sequence[FileLoad], call: Call) -> None:
+    """Print the status of each file; for many files, counts per status and errors."""
+    rows = [_file_row(file) for file in files]
+    if call.format != "table":
+        print_rows(_COLUMNS, rows, call.format)
+    elif call.quiet:
+        return
+    elif len(files) <= MOST_LISTED or call.wide:
+        print_rows(_COLUMNS, rows, call.format, _FILES, wide=call.wide)
+    else:
+        alike: dict[tuple[str, str], list[int]] = {}
+        for _, kind, status, *counts in rows:
+            before = alike.get((kind, status), [0] * (1 + len(counts)))
+            alike[kind, status] = [
+                a + b for a, b in zip(before, [1, *counts], strict=True)
+            ]
+        summed = [(*key, *counts) for key, counts in sorted(alike.items())]
+        names = ("kind", "status", "files", *_COLUMNS[3:])
+        print_rows(names, summed, call.format, _SUMMED)
+        bad = [row for row in rows if row[2] == "rejected"]
+        if bad:
+            print_rows(_COLUMNS, bad, call.format, _FILES)
+
+
+def _file_row(file: FileLoad) -> tuple[str, str, str, int, int, int, int]:
+    severities = [problem.severity for problem in file.problems]
+    return (
+        str(file.path),
+        file.kind,
+        file.status,
+        file.records_loaded,
+        file.records_rejected,
+        severities.count("warning"),
+        sum(file.redacted.values()),
+    )
+
+
+# ---------- build
+
+
+full_refresh_option = click.option(
+    "--full-refresh",
+    is_flag=True,
+    help="Rebuild everything from the raw tables, not only new rows.",
+)
+
+
+TARGETS = ("duckdb", "spark_local", "spark_connect", "spark_thrift")
+
+
+target_option = click.option(
+    "--target",
+    type=click.Choice(TARGETS),
+    help="Engine of the models [default: duckdb]; Spark: docs/scale.md.",
+)
+
+
+@click.command("build", short_help="Build the marts.")
+@click.argument("dbt_args", nargs=-1, type=click.UNPROCESSED)
+@full_refresh_option
+@target_option
+@click.option(
+    "--raw",
+    metavar="parquet://DIR",
+    help="Location of the raw tables [default: from the warehouse].",
+)
+@common("target", "raw")
+def build(
+    call: Call,
+    dbt_args: tuple[str, ...],
+    full_refresh: bool,
+) -> int:
+    """Build the marts of everything new or changed since the last build.
+
+    The models and their data tests, as compiled by dbt, run in one transaction.
+    Arguments after `--` are passed to dbt, for example
+    `promptlab build -- --select fct_task_summaries+`.
+    """
+    started = time.monotonic()
+    warehouse = call.warehouse()
+    with progress(1, shown=call.shows_bars) as bar:
+        bar.begin(1)
+        build_with_progress(warehouse, call, bar, dbt_args, full_refresh=full_refresh)
+    seconds = time.monotonic() - started
+    target = call.settings.target
+    where = call.settings.db if target == "duckdb" else target
+    call.say(
+        f"built {where} in {seconds:.1f} s",
+        "built",
+        seconds=round(seconds, 1),
+    )
+    return 0
+
+
+def build_with_progress(
+    warehouse: Warehouse,
+    call: Call,
+    bar: ProgressBar,
+    args: Sequence[str] = (),
+    *,
+    full_refresh: bool = False,
+) -> None:
+    """Build as one phase of a progress bar."""
+    warehouse.build(
+        args,
+        full_refresh=full_refresh,
+        verbose=call.verbose,
+        on_node=lambda name, place, of: bar.put(f"computing {name}", place, of),
+    )
+
+
+# ---------- report
+
+
+DEFAULT_FORMATS = "json,html"
+
+
+policy_option = click.option(
+    "--policy",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Rules of the gate, TOML [default: promptlab-gate.toml, else built-in ones].",
+)
+
+
+def report_options(function: F) -> F:
+    """The options of every command that writes reports."""
+    for option in (
+        policy_option,
+        click.option(
+            "--templates",
+            type=click.Path(path_type=Path),
+            help="Folder of templates that replace built-in ones of the same name.",
+        ),
+        click.option(
+            "--out",
+            type=click.Path(path_type=Path, file_okay=False),
+            help="Folder to write below [default: out].",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@click.command("report", short_help="Write the reports of stored tasks.")
+@click.argument("task", metavar="[RUN]", default="latest")
+@click.option("--all", "everything", is_flag=True, help="Every task.")
+@click.option(
+    "--format",
+    "formats",
+    default=DEFAULT_FORMATS,
+    show_default=True,
+    help="Comma-separated list of forms.",
+)
+@click.option(
+    "--from",
+    "exported",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Read marts that `export --parquet` wrote, not the warehouse.",
+)
+@report_options
+@common("out", "templates", "policy", formats=None)
+def report(
+    call: Call,
+    task: str,
+    everything: bool,
+    formats: str,
+    exported: Path | None,
+) -> int:
+    """Write the reports of stored tasks; nothing is run again.
+
+    RUN is the id of a run or a task, a `--run-name`, a title, a file or folder that was
+    loaded, `previous`, or `latest`: what was loaded last.
+    """
+    from promptlab.cli.output import print_lines
+    from promptlab.errors import NothingToDo
+    from promptlab.task_ids import selected_tasks
+
+    warehouse = call.warehouse(exported)
+    if everything:
+        tasks = warehouse.to_report(everything=True)
+    else:
+        with warehouse.built() as con:
+            tasks = selected_tasks(con, task)
+    if not tasks:
+        raise NothingToDo("the warehouse holds no task yet; `promptlab run PATH`")
+    with progress(1, shown=call.shows_bars) as bar:
+        bar.begin(len(tasks))
+        written = warehouse.report(
+            tasks,
+            call.settings.out,
+            formats=formats.split(","),
+            on_report=lambda name: bar.advance(f"reporting on {name}"),
+        )
+    for file in written:
+        print_lines(str(file))
+    return 0
+
+
+# ---------- run
+
+
+@click.command("run", short_help="Ingest, build and report.")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--testset", help="Testset of every task in these files.")
+@given_options
+@click.option("--strict", is_flag=True, help="Exit 3 if any record was rejected.")
+@click.option(
+    "--publish",
+    type=click.Path(path_type=Path),
+    help="Put a read-only copy of the warehouse here, in one step.",
+)
+@full_refresh_option
+@report_options
+@common("out", "templates", "policy")
+def run(
+    call: Call,
+    paths: tuple[Path, ...],
+    testset: str | None,
+    strict: bool,
+    full_refresh: bool,
+    publish: Path | None,
+    **given: str | None,
+) -> int:
+    """Ingest files, build the warehouse, report on what is new or changed.
+
+    The main command: `promptlab run examples --out out`. Prints a decision for each
+    title and the path of its page, and the path of the index; `--format json` lists
+    all files.
+    """
+    from promptlab.cli.output import print_rows
+    from promptlab.history import record
+    from promptlab.reports.gate.policy import load_policy
+
+    warehouse = call.warehouse()
+    with progress(0.3, 0.5, 0.2, shown=call.shows_bars) as bar:
+        with warehouse.kept_open():
+            ingested = ingest_with_progress(
+                warehouse, call, bar, paths, testset=testset, given=given
+            )
+            _tell(ingested, call)
+            bar.begin(1)
+            if full_refresh or ingested.n_loaded or not _is_built(warehouse):
+                build_with_progress(warehouse, call, bar, full_refresh=full_refresh)
+            began_at = datetime.now(UTC)
+            tasks = warehouse.to_report()
+        bar.begin(len(tasks))
+        written = warehouse.report(
+            tasks,
+            call.settings.out,
+            on_report=lambda name: bar.advance(f"reporting on {name}"),
+        )
+        if tasks:
+            warehouse.remember_reported(began_at)
+    decided = warehouse.decisions(tasks, call.settings.out) if tasks else []
+    record(
+        warehouse,
+        [gate for each in decided for gate in each.gates],
+        load_policy(call.settings.policy),
+    )
+    call.say(
+        f"tasks new or changed: {len(tasks)}; {call.settings.db} answers"
+        " `promptlab runs`, `promptlab query`"
+    )
+    if publish is not None:
+        from promptlab.operations.export import publish as put
+
+        call.say(f"published {put(warehouse, publish)}", "published")
+    if call.format != "table":
+        print_rows(("report",), [(str(path),) for path in written], call.format)
+    elif not call.quiet:
+        _print_decisions(decided, written)
+    return ingest_exit_code(ingested, strict=strict)
+
+
+_RENAMED = (
+    "Has {title} been renamed? {n} of the {total} cases are the same."
+    " To continue its history, add to promptlab.toml:"
+)
+
+
+def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
+    """Print a line for each title with its page, the worst first; then other pages."""
+    import json
+
+    from promptlab.cli.output import print_headline, print_lines, print_text
+    from promptlab.reports.pages import MEMORY, PAGE
+
+    for each in decided:
+        print_headline(each.gate)
+        n_tasks = len(each.gates)
+        who = (
+            spoken("the worst of {n} variants: {variant}", n=n_tasks,
+                   variant=each.gate.variant)
+            if n_tasks > 1
+            else each.gate.variant
+        )  # fmt: skip
+        print_text(f"{each.gate.title}  {who}", lead="  ")
+        print_lines(f"  {each.page}")
+        if each.renamed:
+            old, new = (
+                json.dumps(each.renamed[name], ensure_ascii=False)
+                for name in ("earlier", "title")
+            )
+            said = spoken(_RENAMED, title=old, n=each.renamed["n_same"],
+                          total=each.renamed["n_cases"])  # fmt: skip
+            print_text(f"{said} [titles.{new}] alias = [{old}]", lead="  ")
+    for file in written:
+        if MEMORY in file.parts and file.name == PAGE:
+            print_lines(str(file))
+    print_lines(str(written[-1]))
+
+
+def _is_built(warehouse: Warehouse) -> bool:
+    last = warehouse.last_build()
+    return last is not None and last.has_all and last.is_of_this_project
+
+
+def _tell(ingested: Ingested, call: Call) -> None:
+    """Return the status of the files in one line."""
+    call.say(
+        f"files: {ingested.n_loaded} loaded, {ingested.n_unchanged} unchanged,"
+        f" {ingested.n_rejected} rejected, {ingested.n_skipped} skipped;"
+        f" records rejected: {ingested.n_rejected_records}",
+        "ingested",
+        loaded=ingested.n_loaded,
+        unchanged=ingested.n_unchanged,
+        rejected=ingested.n_rejected,
+        skipped=ingested.n_skipped,
+        records_rejected=ingested.n_rejected_records,
+    )
+
+
+# ---------- validate
+
+
+@click.command("validate", short_help="Check files; writes nothing.")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@common()
+def validate(call: Call, paths: tuple[Path, ...]) -> int:
+    """Check files and print every problem with its place; nothing is written.
+
+    One line per problem, `file:line:column: pointer: message`, then counts. Exits 3 if
+    any record would be rejected.
+    """
+    from promptlab.cli.output import print_lines, print_rows
+    from promptlab.ingest.closing import References
+    from promptlab.ingest.load import read_files
+    from promptlab.ingest.plan import plan
+    from promptlab.ingest.reading.limits import Limits
+
+    references = References()
+    found = []
+    for file, reading in read_files(
+        plan(list(paths), tables=call.settings.tables),
+        limits=Limits.of(call.settings),
+        redact=call.settings.redact,
+    ):
+        references.see_reading(file, reading)
+        found += [(file, problem) for problem in reading.problems]
+    if _knows_the_warehouse(references, call.settings):
+        found += references.unmet()
+    if call.format == "table":
+        for file, problem in found:
+            print_lines(line_of(file, problem))
+        counts = Counter((p.severity, p.code) for _, p in found)
+        for (severity, code), n in sorted(counts.items()):
+            call.say(f"{n} × {code} ({severity})")
+        if not found:
+            call.say("no problems")
+    else:
+        names = (*_PROBLEM_FIELDS[:-1], "message", _PROBLEM_FIELDS[-1])
+        rows = [(str(f), *(getattr(p, name) for name in names)) for f, p in found]
+        print_rows(("file", *names), rows, call.format)
+    return 3 if any(p.severity == "reject" for _, p in found) else 0
+
+
+def _knows_the_warehouse(references: References, settings: Settings) -> bool:
+    """Add names from the warehouse to those of the files; false if unreadable."""
+    from promptlab.errors import PromptlabError
+    from promptlab.warehouse import Warehouse
+
+    if not settings.db.exists():
+        return True
+    at_once = settings.model_copy(update={"lock_timeout": 0.0})
+    try:
+        with Warehouse(settings.db, settings=at_once).connect() as con:
+            references.know(con)
+    except PromptlabError:
+        return False
+    return True
+
+
+# ---------- score
+
+
+_SCORERS = Table(
+    columns=(
+        Column("dimension", ident, "dimension_id"),
+        Column("scorer", plain, "scorer"),
+        Column("scored", n_of, "scored", "rounds"),
+        Column("left out", plain, "left_out"),
+        Column("failed cases", plain, "failed_cases"),
+        Column("file", path, "file"),
+    ),
+    wide=(
+        Column("without score", plain, "without_score"),
+        Column("task", ident, "task_id"),
+    ),
+)
+
+
+@click.command("score", short_help="Run Python scorers on a stored task.")
+@click.argument("task", default="latest")
+@click.option(
+    "--dimension",
+    "dimensions",
+    multiple=True,
+    metavar="ID",
+    help="Score this dimension only; may be repeated.",
+)
+@click.option(
+    "--scorer",
+    metavar="NAME",
+    help="With --dimension: use this scorer; alone: the dimensions that name it.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.jsonl",
+    help="One file for all scores [default: scores/<task>.<dimension>.jsonl in the"
+    " folder for reports].",
+)
+@click.option("--no-ingest", is_flag=True, help="Write the file, load nothing.")
+@click.option("--build", is_flag=True, help="Build the marts with the new scores.")
+@common()
+def score(
+    call: Call,
+    task: str,
+    dimensions: tuple[str, ...],
+    scorer: str | None,
+    out: Path | None,
+    no_ingest: bool,
+    build: bool,
+) -> int:
+    """Score a stored task with the Python scorers that its dimensions name.
+
+    TASK is an id, a unique prefix of one, `latest`, `previous` or `baseline`. The
+    scores are written to a file and loaded from it; a second run replaces them.
+    """
+    from promptlab.scorers.job import score_task
+
+    if build and no_ingest:
+        raise click.UsageError("--build needs the scores that --no-ingest leaves out")
+    warehouse = call.warehouse()
+    with progress(1, shown=call.shows_bars) as bar:
+        scoring = score_task(
+            warehouse,
+            task,
+            dimensions=dimensions,
+            scorer=scorer,
+            out=out,
+            on_start=bar.begin,
+            on_case=lambda: bar.advance("scoring"),
+            on_warning=lambda sentence: messages.warn(f"promptlab: {sentence}"),
+        )
+    ingested = None
+    if scoring.files and not no_ingest:
+        ingested = warehouse.ingest(*scoring.files, kind="scores")
+    _print_scoring(scoring, call)
+    if ingested and build:
+        warehouse.build(verbose=call.verbose)
+        call.say(f"built {call.settings.db}")
+    elif ingested:
+        call.say("ingested; `promptlab build` brings the scores into the marts")
+    if any(each.error for each in scoring.dimensions):
+        return 2
+    return 3 if ingested and ingested.n_rejected else 0
+
+
+def _print_scoring(scoring: Scoring, call: Call) -> None:
+    names = (
+        "dimension_id", "scorer", "rounds", "scored", "without_score", "left_out",
+        "failed_cases", "file",
+    )  # fmt: skip
+    rows = [
+        (scoring.task_id, *(getattr(each, name) for name in names))
+        for each in scoring.dimensions
+    ]
+    print_rows(("task_id", *names), rows, call.format, _SCORERS, wide=call.wide)

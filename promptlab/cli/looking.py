@@ -1,0 +1,525 @@
+"""Commands that show tasks and their history in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from promptlab.cli.options import Call, check_title, common, nothing_titled, titled
+from promptlab.cli.output import (
+    Column,
+    Table,
+    day,
+    ident,
+    interval,
+    judged,
+    milliseconds,
+    n_of,
+    plain,
+    plain_interval,
+    points,
+    print_headline,
+    print_json,
+    print_objects,
+    print_rows,
+    print_text,
+    score,
+    spoken,
+    target,
+    words,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import duckdb
+
+    from promptlab.contracts.analysis_result import AnalysisResult
+
+
+# ---------- runs
+
+
+_TASKS = """
+    select
+        tasks.task_id, tasks.run_id, tasks.title, tasks.variant, tasks.prompt_version,
+        tasks.model, tasks.branch, tasks.commit_sha, tasks.created_at,
+        summaries.grade, summaries.overall_score, summaries.pass_rate,
+        summaries.n_pass, summaries.n_fail, summaries.n_error,
+        summaries.n_unevaluated, summaries.n_cases,
+        summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged
+    from marts.dim_tasks as tasks
+    inner join marts.fct_task_summaries as summaries using (task_id)
+    where
+        tasks.role = 'full'
+        and ($title is null or tasks.title = $title or tasks.task_id in $selected)
+    order by tasks.created_at desc, tasks.task_id desc
+    limit $limit
+"""
+
+
+_RUNS_TABLE = Table(
+    columns=(
+        Column("title", plain, "title"),
+        Column("variant", plain, "variant"),
+        Column("version", plain, "prompt_version"),
+        Column("passed", n_of, "n_pass", "n_judged"),
+        Column("score", score, "overall_score"),
+        Column("created", day, "created_at"),
+    ),
+    wide=(
+        Column("task", ident, "task_id"),
+        Column("run", ident, "run_id"),
+        Column("model", plain, "model"),
+        Column("branch", plain, "branch"),
+        Column("commit", ident, "commit_sha"),
+        Column("grade", plain, "grade"),
+        Column("at", plain, "created_at"),
+        Column("pass rate", score, "pass_rate"),
+        Column("failed", plain, "n_fail"),
+        Column("errors", plain, "n_error"),
+        Column("unevaluated", plain, "n_unevaluated"),
+        Column("cases", plain, "n_cases"),
+    ),
+)
+
+
+@click.command("runs", short_help="List the tasks, newest first.")
+@titled
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@common()
+def runs(call: Call, title: str | None, limit: int) -> int:
+    """List the tasks of the warehouse, newest first: all, or those of TITLE.
+
+    TITLE may also be a run, a file or folder that was loaded, or latest: then these are
+    the tasks that the gate judges.
+    """
+    from promptlab.database import fetched
+    from promptlab.errors import NothingToDo, UsageError
+    from promptlab.task_ids import selected_tasks
+
+    with call.warehouse().built() as con:
+        values = {"title": title, "selected": [""], "limit": limit}
+        columns, rows = fetched(con, _TASKS, values)
+        if not rows and title is not None:
+            try:
+                values["selected"] = selected_tasks(con, title)
+            except (NothingToDo, UsageError):
+                pass  # the message below suggests a title
+            else:
+                columns, rows = fetched(con, _TASKS, values)
+        if not rows and call.format == "table":
+            raise NothingToDo(f"runs: {nothing_titled(con, title)}")
+    print_rows(columns, rows, call.format, _RUNS_TABLE, wide=call.wide)
+    return 0
+
+
+# ---------- show
+
+
+@click.command("show", short_help="Show one task in the terminal.")
+@click.argument("task", metavar="[RUN]", default="latest")
+@common()
+def show(call: Call, task: str) -> int:
+    """Show tasks: verdict, alerts, dimensions, the most important cases.
+
+    RUN is the id of a run or a task, a `--run-name`, a title, a file or folder that was
+    loaded, `previous`, or `latest`: what was loaded last. `--format json` prints the
+    whole AnalysisResult (of several tasks a list), `--format csv` a line per case.
+    """
+    from promptlab.task_ids import selected_tasks
+
+    warehouse = call.warehouse()
+    with warehouse.built() as con:
+        task_ids = selected_tasks(con, task)
+    results = [warehouse.result(task_id) for task_id in task_ids]
+    if call.format == "json":
+        texts = [result.as_json() for result in results]
+        print_json(texts[0] if len(texts) == 1 else f"[{','.join(texts)}]")
+    elif call.format == "csv":
+        _print_cases(results)
+    else:
+        for result in results:
+            _print_task(result, wide=call.wide)
+    return 0
+
+
+def _print_cases(results: Sequence[AnalysisResult]) -> None:
+    """Print a line per case; with several tasks, each line starts with its task."""
+    several = len(results) > 1
+    dimensions = list(
+        dict.fromkeys(d.dimension_id for result in results for d in result.dimensions)
+    )
+    names = ("case_id", "status", "must_have_pass", "aggregated_score", *dimensions)
+    print_rows(
+        (*(["task_id"] if several else []), *names),
+        [
+            (
+                *([result.task.task_id] if several else []),
+                case.case_id,
+                case.status,
+                case.must_have_pass,
+                case.aggregated_score,
+                *(case.dimension_scores.get(d) for d in dimensions),
+            )
+            for result in results
+            for case in result.case_results
+        ],
+        "csv",
+    )
+
+
+_DIMENSIONS = Table(
+    columns=(
+        Column("dimension", plain, "name"),
+        Column("score", score, "score"),
+        Column("95% interval", interval, "ci_low", "ci_high"),
+        Column("target", target, "target_status"),
+        Column("weight", plain, "weight"),
+        Column("cases", plain, "n_cases"),
+    ),
+    wide=(
+        Column("id", ident, "dimension_id"),
+        Column("diagnosis", plain, "diagnosis"),
+    ),
+)
+
+_CASES = Table(
+    columns=(
+        Column("case", ident, "case_id"),
+        Column("status", judged, "status"),
+        Column("score", score, "score"),
+        Column("differs at", plain, "pointer"),
+        Column("reason", words, "reason"),
+    ),
+)
+
+
+_MOST_CASES = 30
+
+
+def _print_task(result: AnalysisResult, *, wide: bool) -> None:
+    from promptlab.reports.views import worst_first
+
+    task, summary = result.task, result.summary
+    if result.gate is not None:
+        print_headline(result.gate)
+    print_text(f"{task.title}  {task.task_id}  {task.prompt_version}  {task.model}")
+    print_text(summary.conclusion)
+    for alert in summary.alerts:
+        sign = judged(alert.severity)
+        print_text(
+            alert.message,
+            lead=spoken("  {severity}: ", severity=sign.text),
+            lead_style=sign.style,
+        )
+    click.echo()
+    names = ("dimension_id", "name", "score", "ci_low", "ci_high", "target_status",
+             "weight", "n_cases", "diagnosis")  # fmt: skip
+    print_objects(result.dimensions, names, "table", _DIMENSIONS, wide=wide)
+    bad = [c for c in worst_first(result.case_results) if c.status != "pass"]
+    shown = bad if wide else bad[:_MOST_CASES]
+    if bad:
+        click.echo()
+        print_rows(
+            ("case_id", "status", "score", "pointer", "reason"),
+            [
+                (
+                    case.case_id,
+                    case.status,
+                    case.aggregated_score,
+                    case.differences[0].pointer if case.differences else None,
+                    case.differences[0].reason if case.differences else None,
+                )
+                for case in shown
+            ],
+            "table",
+            _CASES,
+            wide=wide,
+        )
+    if shown != bad:
+        more = len(bad) - len(shown)
+        print_text(spoken("{n} more that did not pass: --wide lists them", n=more))
+
+
+# ---------- trends
+
+
+_MEASURES = "from policy.trend_measures select measure, unit order by measure"
+
+# The newest tasks of the title, in the order of time; one row per task and subject.
+_TRENDS = """
+    select
+        task_id, created_at, variant, prompt_version, model, subject, value, ci_low,
+        ci_high, n, change
+    from marts.fct_trends
+    where
+        title = $title and measure = $measure
+        and ($subject is null or subject = $subject)
+    qualify
+        dense_rank() over (partition by variant order by task_number desc) <= $last
+    order by variant, subject nulls first, task_number
+"""
+
+
+def _trends_table(unit: str) -> Table:
+    """Measures that are shares, shown as 0 to 100."""
+    is_share = unit == "share"
+    number = milliseconds if unit == "ms" else plain
+    return Table(
+        columns=(
+            Column("task", ident, "task_id"),
+            Column("version", plain, "prompt_version"),
+            Column("created", day, "created_at"),
+            Column("value", score if is_share else number, "value"),
+            Column(
+                "95% interval",
+                interval if is_share else plain_interval,
+                "ci_low",
+                "ci_high",
+            ),
+            Column("change", points if is_share else number, "change"),
+        ),
+        wide=(
+            Column("model", plain, "model"),
+            Column("at", plain, "created_at"),
+            Column("of", plain, "n"),
+        ),
+        by=("variant", "subject"),
+    )
+
+
+@click.command("trends", short_help="Show one number of a title over time.")
+@titled
+@click.option(
+    "--measure",
+    default="overall_score",
+    show_default=True,
+    help="Measure, such as pass_rate, dimension_score, tag_score, cost_total.",
+)
+@click.option("--subject", help="Only this dimension, or tag.")
+@click.option(
+    "--last", type=click.IntRange(min=1), default=20, show_default=True, help="Tasks."
+)
+@common()
+def trends(
+    call: Call, title: str | None, measure: str, subject: str | None, last: int
+) -> int:
+    """Follow one number of a title's tasks over time.
+
+    TITLE defaults to that of the latest task. Changes are from task to task and
+    unpaired; `promptlab compare` tests whether a change is significant.
+    """
+    from promptlab.database import fetched
+    from promptlab.errors import NothingToDo
+    from promptlab.reports.queries.history import drifts
+
+    with call.warehouse().built() as con:
+        title = title or _latest_title(con)
+        unit = _unit(con, measure)
+        asked = {"title": title, "measure": measure, "subject": subject, "last": last}
+        columns, rows = fetched(con, _TRENDS, asked)
+        # the newest run of each variant comes last
+        task_ids = {row[2]: row[0] for row in rows}
+        moved = drifts(con, list(task_ids.values()), measure).values()
+        if not rows and call.format == "table":
+            raise NothingToDo(f"trends: {_why_nothing(con, title, measure, subject)}")
+    if call.format == "table":
+        from promptlab.reports.texts import catalogue
+
+        label = catalogue(call.settings.lang).label("trend_measure", measure)
+        print_text(spoken("{title}: {label}", title=title, label=label))
+    print_rows(columns, rows, call.format, _trends_table(unit), wide=call.wide)
+    for drift in moved if call.format == "table" else ():
+        if drift["course"]:
+            print_text(
+                spoken(
+                    "{variant}: {value}, {change} since {day},"
+                    " more than chance explains",
+                    variant=drift["variant"],
+                    value=score(drift["value"]).text,
+                    change=points(drift["change"]).text,
+                    day=day(drift["since_at"]).text,
+                )
+            )
+    return 0
+
+
+def _latest_title(con: duckdb.DuckDBPyConnection) -> str:
+    from promptlab.errors import NothingToDo
+
+    row = con.execute(
+        "select title from marts.dim_tasks where role = 'full'"
+        " order by created_at desc, task_id desc"
+        " limit 1"
+    ).fetchone()
+    if row is None:
+        raise NothingToDo("the warehouse holds no task yet; `promptlab run PATH`")
+    return str(row[0])
+
+
+def _unit(con: duckdb.DuckDBPyConnection, measure: str) -> str:
+    """Return the unit of a measure."""
+    from promptlab.errors import UsageError, did_you_mean
+
+    measures: dict[str, str] = dict(con.execute(_MEASURES).fetchall())
+    if measure not in measures:
+        hint = did_you_mean(measure, measures) or f"; there are {', '.join(measures)}"
+        raise UsageError(f"trends: there is no measure {measure!r}{hint}")
+    return measures[measure]
+
+
+def _why_nothing(
+    con: duckdb.DuckDBPyConnection, title: str, measure: str, subject: str | None
+) -> str:
+    of_title = con.execute("select 1 from marts.dim_tasks where title = ?", [title])
+    if of_title.fetchone() is None:
+        return nothing_titled(con, title)
+    of = f" of {subject!r}" if subject else ""
+    return f"no task titled {title!r} has {measure}{of}"
+
+
+# ---------- flaky
+
+
+_FLAKY = """
+    with listed as (
+        select *
+        from marts.fct_flaky_cases
+        where $title is null or title = $title
+        order by
+            abs(pass_rate - 0.5), n_rounds desc, title, case_id, variant, prompt_version
+        limit $limit
+    )
+
+    select
+        case_id, title, variant, prompt_version, model, flaky_across, pass_rate,
+        n_pass, n_fail, n_error, n_rounds, n_tasks, n_flips, flip_rate
+    from listed
+    order by
+        min(abs(pass_rate - 0.5)) over (partition by title, variant, prompt_version),
+        title, variant, prompt_version, abs(pass_rate - 0.5), n_rounds desc, case_id
+"""
+
+
+_FLAKY_TABLE = Table(
+    columns=(
+        Column("case", ident, "case_id"),
+        Column("passed", n_of, "n_pass", "n_rounds"),
+        Column("across", words, "flaky_across"),
+        Column("flips", plain, "n_flips"),
+    ),
+    wide=(
+        Column("model", plain, "model"),
+        Column("pass rate", score, "pass_rate"),
+        Column("failed", plain, "n_fail"),
+        Column("errors", plain, "n_error"),
+        Column("tasks", plain, "n_tasks"),
+        Column("flip rate", score, "flip_rate"),
+    ),
+    by=("title", "variant", "prompt_version"),
+)
+
+
+@click.command("flaky", short_help="List cases that pass and fail by chance.")
+@titled
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@common()
+def flaky(call: Call, title: str | None, limit: int) -> int:
+    """List cases that passed and failed without any change.
+
+    The prompt version, the model and the contents are the same: across the rounds of a
+    task, or from one task to the next; for all tasks, or those of TITLE. Each title,
+    variant and prompt version is a part. In each, cases with a pass rate near 50 %
+    come first.
+    """
+    from promptlab.database import fetched
+
+    with call.warehouse().built() as con:
+        columns, rows = fetched(con, _FLAKY, {"title": title, "limit": limit})
+        if not rows and title is not None:
+            check_title(con, title, "flaky")
+    if not rows and call.format == "table":
+        call.say("no case is flaky")
+        return 0
+    print_rows(columns, rows, call.format, _FLAKY_TABLE, wide=call.wide)
+    return 0
+
+
+# ---------- sentences
+
+
+MARTS = (
+    "fct_task_summaries",
+    "fct_alerts",
+    "fct_dimension_scores",
+    "fct_evidence",
+    "fct_match_results",
+    "fct_task_comparisons",
+    "fct_tag_comparisons",
+    "fct_comparison_notes",
+)
+"""Marts with a sentence per row, in the order of the output."""
+
+_NAMES = ("mart", "subject", "case_id", "round_id", "code", "sentence")
+
+_SentenceLine = tuple[str, str | None, str | None, str | None, str | None, str]
+
+_SENTENCES = Table(
+    columns=(
+        Column("about", ident, "subject"),
+        Column("case", ident, "case_id"),
+        Column("code", words, "code"),
+        Column("sentence", plain, "sentence"),
+    ),
+    wide=(Column("round", ident, "round_id"),),
+    by=("mart",),
+)
+
+
+@click.command("sentences", short_help="Print the sentences about a task.")
+@click.argument("task", default="latest")
+@click.option("--mart", type=click.Choice(MARTS), help="Only the rows of this mart.")
+@common()
+def sentences(call: Call, task: str, mart: str | None) -> int:
+    """Print a sentence for every alert, note and diagnosis of a task in the marts.
+
+    Marts contain codes and facts; reports turn them into these sentences. TASK
+    is an id, a unique prefix of one, `latest` or `previous`. The subject of a line is
+    a dimension, a tag, a scope, or the place of an alert or note in its list.
+    """
+    result = call.warehouse().result(task)
+    lines = [line for line in _sentence_lines(result) if mart in (None, line[0])]
+    print_rows(_NAMES, lines, call.format, _SENTENCES, wide=call.wide)
+    return 0
+
+
+def _sentence_lines(result: AnalysisResult) -> Iterator[_SentenceLine]:
+    summary = result.summary
+    grade = summary.grade
+    yield "fct_task_summaries", None, None, None, grade, summary.conclusion
+    for place, alert in enumerate(summary.alerts, 1):
+        yield "fct_alerts", str(place), None, None, alert.code, alert.message
+    for dimension in result.dimensions:
+        of = dimension.dimension_id
+        yield "fct_dimension_scores", of, None, None, None, dimension.diagnosis
+        for each in dimension.contributions:
+            yield "fct_evidence", of, each.case_id, each.round_id, None, each.summary
+    for case in result.case_results:
+        for scope in case.scopes:
+            of = scope.step_id or scope.scope
+            where = case.case_id, scope.round_id
+            yield "fct_match_results", of, *where, scope.status, scope.details
+    comparison = result.comparison
+    if comparison is None:
+        return
+    for one in (comparison.overall, *comparison.dimensions):
+        told = one.verdict, one.conclusion
+        yield "fct_task_comparisons", one.subject, None, None, *told
+    for tag in comparison.tags:
+        told = tag.verdict, tag.conclusion
+        yield "fct_tag_comparisons", tag.subject, None, None, *told
+    for place, note in enumerate(comparison.notes, 1):
+        yield "fct_comparison_notes", str(place), None, None, None, note

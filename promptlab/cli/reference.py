@@ -1,0 +1,311 @@
+"""Commands for setting up and looking up: examples, versions, schemas, tables."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from promptlab.cli.options import Call, common
+from promptlab.cli.output import (
+    Column,
+    Table,
+    judged,
+    plain,
+    print_objects,
+    print_text,
+    speak,
+)
+
+if TYPE_CHECKING:
+    from promptlab.contracts.sources import TableMapping
+    from promptlab.operations.health import Finding
+
+
+# ---------- init
+
+
+PARTS = ("customer_service", "memory")
+"""Folders of ``examples/``: a testset with two runs and scores, and a memory run."""
+
+_CONFIG = """\
+# Settings of promptlab. An option wins over the environment (PROMPTLAB_<NAME>), that
+# over this file.
+
+db = "promptlab.duckdb"     # the warehouse
+out = "out"                 # folder for reports
+lang = "{lang}"                 # of reports and of what commands print: zh or en
+lock_timeout = 60.0         # seconds to wait for a warehouse that is in use
+# threads = 4               # DuckDB's, and models that dbt builds at a time
+# memory_limit = "4GB"      # DuckDB's; by default most of the machine's
+# templates = "templates"   # templates that replace built-in ones of the same name
+# policy = "ci/gate.toml"   # rules of the gate, for `gate` and every report
+"""
+
+
+TASK_FILE = "run.json"
+
+
+@click.command("init", short_help="Write a config and an example to start from.")
+@click.argument("folder", default=".", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--task",
+    is_flag=True,
+    help=f"Write {TASK_FILE} instead: one whole run, to put your own into.",
+)
+@click.option(
+    "--table",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Guess a mapping for this CSV, TSV, JSONL, Parquet or XLSX.",
+)
+@common()
+def init(call: Call, folder: Path, task: bool, table: Path | None) -> int:
+    """Write a config and a small example: a testset, two runs, a memory run.
+
+    Nothing that exists is overwritten. Next: `promptlab run examples`.
+
+    With --table: guess a mapping of a table's columns, print it, and write it to the
+    config as `[tables.<name>]`; correct it there. Every table with these columns
+    can then be loaded.
+    """
+    if table is not None:
+        return _write_mapping(call, folder, table)
+    return _write_task(call, folder) if task else _write_examples(call, folder)
+
+
+def task_example() -> str:
+    """Return the text of a complete run: every field of the contract, two cases."""
+    return resources.files("promptlab.cli").joinpath(TASK_FILE).read_text("utf-8")
+
+
+def _write_task(call: Call, folder: Path) -> int:
+    file = folder / TASK_FILE
+    _refuse_to_overwrite(file)
+    folder.mkdir(parents=True, exist_ok=True)
+    file.write_text(task_example(), "utf-8")
+    click.echo(file)
+    call.say(
+        f"next: put your run into it, promptlab validate {file}, promptlab run {file}"
+    )
+    return 0
+
+
+def _write_examples(call: Call, folder: Path) -> int:
+    import shutil
+
+    from promptlab.paths import examples
+
+    config, data = folder / "promptlab.toml", folder / "examples"
+    _refuse_to_overwrite(config, data)
+    folder.mkdir(parents=True, exist_ok=True)
+    config.write_text(_CONFIG.format(lang=call.settings.lang), "utf-8")
+    for part in PARTS:
+        shutil.copytree(examples(call.settings.lang) / part, data / part)
+    click.echo(config)
+    click.echo(data)
+    call.say(f"next: cd {folder} && promptlab run examples")
+    return 0
+
+
+def _refuse_to_overwrite(*paths: Path) -> None:
+    from promptlab.errors import UsageError
+
+    taken = [str(path) for path in paths if path.exists()]
+    if taken:
+        raise UsageError(f"{', '.join(taken)}: exists already; nothing was written")
+
+
+def _write_mapping(call: Call, folder: Path, table: Path) -> int:
+    from promptlab.cli.output import print_rows
+    from promptlab.errors import UsageError
+    from promptlab.ingest.foreign.table.guessing import (
+        guess,
+        mapping_as_toml,
+        mapping_name,
+    )
+    from promptlab.settings import load_settings
+
+    mapping, columns, notes = guess(table)
+    name = mapping_name(table)
+    own, shared = folder / "promptlab.toml", folder / "pyproject.toml"
+    is_shared = not own.exists() and _has_settings(shared)
+    config = shared if is_shared else own
+    if config.exists() and name in load_settings({}, config=config, environ={}).tables:
+        raise UsageError(f"{config}: [tables.{name}] exists already; nothing written")
+    before = _CONFIG.format(lang=call.settings.lang)
+    if config.exists():
+        before = config.read_text("utf-8")
+    folder.mkdir(parents=True, exist_ok=True)
+    prefix = "tool.promptlab." if is_shared else ""
+    section = mapping_as_toml(f"{prefix}tables.{name}", mapping, notes)
+    config.write_text(f"{before.rstrip()}\n\n{section}", "utf-8")
+    meanings = _meanings(mapping)
+    named = dict.fromkeys([*columns, *meanings])
+    rows = [(each, meanings.get(each, "kept with each row")) for each in named]
+    print_rows(("column", "is"), rows, call.format)
+    for note in notes:
+        call.say(note)
+    call.say(
+        f"guessed, and written to {config} as [tables.{name}]: correct it there, then"
+        f" promptlab run {table}"
+    )
+    return 0
+
+
+def _has_settings(pyproject: Path) -> bool:
+    return pyproject.is_file() and "[tool.promptlab" in pyproject.read_text("utf-8")
+
+
+def _meanings(mapping: TableMapping) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in type(mapping).model_fields:
+        value = getattr(mapping, name)
+        for column in [value] if isinstance(value, str) else value or ():
+            also = f"{found[column]}, " if column in found else ""
+            found[column] = f"{also}{name}"
+    return found
+
+
+# ---------- doctor
+
+
+_DOCTOR_TABLE = Table(
+    columns=(
+        Column("state", judged, "state"),
+        Column("name", plain, "name"),
+        Column("value", plain, "value"),
+        Column("fix", plain, "fix"),
+    ),
+    by=("what",),
+)
+
+
+@click.command("doctor", short_help="Print versions and check the warehouse.")
+@common()
+def doctor(call: Call) -> int:
+    """Examine the warehouse file: is it whole, and does it hold together?
+
+    Reads every table, since damage only shows as it is read; compares what was loaded
+    with what was built. Each line is ok, warn or fail, with one fix; a table has only
+    those that are not ok, unless --wide or --verbose ask for all. Exits 70 if any line
+    is fail.
+    """
+    from promptlab.operations.health import examine
+
+    speak("en")  # what is wrong with a file reads as errors do
+    findings = list(examine(call.warehouse()))
+    is_short = call.format == "table" and not (call.wide or call.verbose)
+    shown = [f for f in findings if f.state != "ok"] if is_short else findings
+    if shown or not is_short:
+        columns = ("what", "name", "state", "value", "fix")
+        print_objects(shown, columns, call.format, _DOCTOR_TABLE)
+    if is_short:
+        _print_summary(findings)
+    return 70 if any(f.state == "fail" for f in findings) else 0
+
+
+def _print_summary(findings: Sequence[Finding]) -> None:
+    """Return a line with a check and its result."""
+    told = {finding.name: finding.value for finding in findings}
+    counts = Counter(finding.state for finding in findings)
+    state = "fail" if counts["fail"] else "warn" if counts["warn"] else "ok"
+    sign = judged(state)
+    looked_at = Counter(finding.what for finding in findings)
+    print_text(
+        f"promptlab {told['promptlab']}, duckdb {told['duckdb']},"
+        f" dbt {told['dbt-core']}, python {told['python']}; {told['warehouse']}:"
+        f" {looked_at['rows']} tables read, {looked_at['check']} checks;"
+        f" {counts['fail']} fail, {counts['warn']} warn, {counts['ok']} ok",
+        lead=f"{sign.text}: ",
+        lead_style=sign.style,
+    )
+
+
+# ---------- schema
+
+
+@click.command("schema", short_help="Print JSON Schemas of inputs and outputs.")
+@click.argument("name", required=False)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write every schema below this folder.",
+)
+@common(formats=("table", "json"))
+def schema(call: Call, name: str | None, out: Path | None) -> int:
+    """Print a JSON Schema, list their names, or write all with --out."""
+    from promptlab.contracts.schemas import schemas, write_schemas
+    from promptlab.errors import UsageError
+
+    if out is not None:
+        for path in write_schemas(out):
+            call.say(str(path))
+        return 0
+    known = {file.removesuffix(".schema.json"): s for file, s in schemas().items()}
+    if name is None:
+        names = list(known)
+        click.echo(json.dumps(names) if call.format == "json" else "\n".join(names))
+        return 0
+    if name not in known:
+        raise UsageError(f"{name}: there is no such schema; {', '.join(known)}")
+    click.echo(json.dumps(known[name], ensure_ascii=False, indent=2))
+    return 0
+
+
+# ---------- docs
+
+
+@click.command("docs", short_help="Write tables, columns and lineage as one page.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default="promptlab-docs.html",
+    show_default=True,
+    help="File to write; a folder gets index.html.",
+)
+@common()
+def docs(_call: Call, out: Path) -> int:
+    """Write every table, its columns and what it is made of as one HTML file.
+
+    The page holds everything itself, so it can be opened from disk or put on any static
+    host. It describes the tables that this promptlab builds; no warehouse is read.
+    """
+    from promptlab.build import plan
+    from promptlab.dictionary import page
+    from promptlab.errors import SettingsError
+
+    file = out / "index.html" if out.is_dir() else out
+    text = page(plan.load())
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        raise SettingsError(f"{file}: cannot be written: {error}") from None
+    click.echo(file)
+    return 0
+
+
+# ---------- project
+
+
+@click.command("project", short_help="Print the folder of the dbt project.")
+@common()
+def project(call: Call) -> int:
+    """Print the folder of the bundled dbt project.
+
+    Name it in the `packages.yml` of your own dbt project, and build models on the
+    marts: `packages: [{local: FOLDER}]`.
+    """
+    from promptlab.cli.output import print_rows
+    from promptlab.paths import dbt_project
+
+    if call.format == "table":  # bare, for `$(promptlab project)`
+        click.echo(dbt_project())
+    else:
+        print_rows(("project",), [(str(dbt_project()),)], call.format)
+    return 0

@@ -1,0 +1,212 @@
+"""Commands that send reports: a mail per task, or what moved since a day."""
+
+from __future__ import annotations
+
+import click
+
+from promptlab.cli.loading import report_options
+from promptlab.cli.options import Call, common
+
+
+@click.command("send")
+@click.argument("task", metavar="RUN", default="latest")
+@click.option("--to", multiple=True, required=True, help="An address; may be repeated.")
+@click.option("--subject", help="Instead of the verdict.")
+@click.option(
+    "--attach",
+    type=click.Choice(("none", "html", "zip", "link")),
+    help="The full report: not at all, as HTML, zipped, or linked below the setting"
+    " report_url [default: link where that is set, else html].",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Write report.eml below --out and send nothing."
+)
+@report_options
+@common("out", "templates", "policy")
+def send(
+    call: Call,
+    task: str,
+    to: tuple[str, ...],
+    subject: str | None,
+    attach: str | None,
+    dry_run: bool,
+) -> int:
+    """Mail the reports of stored tasks over SMTP, one mail per task.
+
+    RUN is the id of a run or a task, a `--run-name`, a title, a file or folder that was
+    loaded, `previous`, or `latest`: what was loaded last.
+
+    The server comes from the settings smtp_host, smtp_port, smtp_security (starttls,
+    tls, none), smtp_user and mail_from, in promptlab.toml or as PROMPTLAB_SMTP_HOST
+    and so on. The password comes from PROMPTLAB_SMTP_PASSWORD, or from the file that
+    smtp_password_file names; only its owner may have access to it.
+    """
+    from promptlab.cli.output import print_lines, print_rows
+    from promptlab.errors import SettingsError
+    from promptlab.operations.mailing import send, server_from
+    from promptlab.reports.files import folder_name, write_file
+    from promptlab.reports.mail import NO_REPLY, Envelope, task_message
+    from promptlab.task_ids import selected_tasks
+
+    settings = call.settings
+    missing = [
+        f"{name} ({what})"
+        for name, what, value in (
+            ("mail_from", "the sender", settings.mail_from),
+            ("smtp_host", "the mail server", settings.smtp_host),
+        )
+        if not value
+    ]
+    if missing and not dry_run:
+        raise SettingsError(
+            f"not set: {', '.join(missing)}. Name it in promptlab.toml, or with"
+            " PROMPTLAB_MAIL_FROM and PROMPTLAB_SMTP_HOST; --dry-run writes the mail"
+            " without"
+        )
+    server = None if dry_run else server_from(settings)
+    sender = settings.mail_from or NO_REPLY
+    warehouse = call.warehouse()
+    edition = warehouse.edition()
+    with warehouse.built() as con:
+        task_ids = selected_tasks(con, task)
+        messages = [
+            task_message(
+                con,
+                task_id,
+                edition,
+                Envelope(
+                    sender=sender,
+                    to=to,
+                    subject=subject,
+                    attach=attach,  # type: ignore[arg-type]  # click has checked it
+                    report_url=settings.report_url,
+                ),
+            )
+            for task_id in task_ids
+        ]
+    if server is None:
+        paths = [
+            write_file(
+                settings.out, folder_name(task_id), "report.eml", message.as_bytes()
+            )
+            for task_id, message in zip(task_ids, messages, strict=True)
+        ]
+        if call.format == "table":
+            for path in paths:
+                print_lines(str(path))
+        else:
+            print_rows(("mail",), [(str(path),) for path in paths], call.format)
+        return 0
+    for task_id, message in zip(task_ids, messages, strict=True):
+        send(message, sender, to, server, say=call.say)
+        call.say(f"{task_id}: sent to {', '.join(dict.fromkeys(to))}")
+    return 0
+
+
+_ADDRESSES = {
+    "slack": "PROMPTLAB_SLACK_WEBHOOK",
+    "teams": "PROMPTLAB_TEAMS_WEBHOOK",
+}
+
+
+@click.command("digest", short_help="Changes since a day: mail, page or chat.")
+@click.option(
+    "--since",
+    default="7d",
+    show_default=True,
+    help="A span such as 7d, 12h or 2w, or a date.",
+)
+@click.option("--to", multiple=True, help="An address; may be repeated.")
+@click.option("--subject", help="Subject, instead of the counts.")
+@click.option(
+    "--webhook",
+    "webhooks",
+    type=click.Choice(("slack", "teams")),
+    multiple=True,
+    help="Post to a chat; its URL is PROMPTLAB_SLACK_WEBHOOK or"
+    " PROMPTLAB_TEAMS_WEBHOOK.",
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Write digest.eml and the payloads below --out; send nothing.",
+)
+@report_options
+@common("out", "templates", "policy", formats=None)
+def digest(
+    call: Call,
+    since: str,
+    to: tuple[str, ...],
+    subject: str | None,
+    webhooks: tuple[str, ...],
+    dry_run: bool,
+) -> int:
+    """Report everything that moved since a day: worse, better, new, flaky, cost.
+
+    Without --to and --webhook, writes digest.html below --out. If nothing moved by
+    more than chance, nothing is written or sent, and the exit code is 5. Mails link to
+    the reports where the setting report_url says where these are; the mail server is
+    set as for `send`.
+    """
+    import json
+    import os
+
+    from promptlab.cli.output import print_lines
+    from promptlab.errors import NothingToDo, SettingsError
+    from promptlab.operations.mailing import post, send, server_from
+    from promptlab.reports import digest as digests
+    from promptlab.reports.files import write_file
+    from promptlab.reports.mail import NO_REPLY, Envelope
+
+    settings = call.settings
+    if to and not dry_run and not settings.mail_from:
+        raise SettingsError(
+            "mail_from: no sender is set; name it in promptlab.toml, or with"
+            " PROMPTLAB_MAIL_FROM (--dry-run writes the mail without one)"
+        )
+    server = server_from(settings) if to and not dry_run else None
+    for chat in webhooks:
+        if not dry_run and not os.environ.get(_ADDRESSES[chat]):
+            raise SettingsError(
+                f"webhook: {_ADDRESSES[chat]} is not set; put the address of the"
+                f" {chat} webhook there (--dry-run writes the payload without one)"
+            )
+    warehouse = call.warehouse()
+    edition = warehouse.edition()
+    start = digests.since_of(since, edition.generated_at)
+    with warehouse.built() as con:
+        digest = digests.read_digest(con, start, edition)
+    if not digest.has_news:
+        since = f"{start:%Y-%m-%d %H:%M %Z}".rstrip()
+        raise NothingToDo(
+            f"nothing got better, worse, slower or more expensive since {since}, and"
+            " no title is new"
+        )
+    written = []
+    if not (to or webhooks):
+        page = digests.digest_html(digest, edition).encode()
+        written.append(write_file(settings.out, "", "digest.html", page))
+    if to:
+        sender = settings.mail_from or NO_REPLY
+        message = digests.digest_message(
+            digest, edition, Envelope(sender=sender, to=to, subject=subject)
+        )
+        if server is None:
+            mail = message.as_bytes()
+            written.append(write_file(settings.out, "", "digest.eml", mail))
+        else:
+            send(message, sender, to, server, say=call.say)
+            call.say(f"digest: sent to {', '.join(dict.fromkeys(to))}")
+    for chat in dict.fromkeys(webhooks):
+        payload_of = {"slack": digests.slack_payload, "teams": digests.teams_payload}
+        payload = payload_of[chat](digest, edition)
+        if dry_run:
+            text = json.dumps(payload, ensure_ascii=False, indent=2).encode()
+            name = f"digest.{chat}.json"
+            written.append(write_file(settings.out, "", name, text))
+        else:
+            post(os.environ[_ADDRESSES[chat]], payload)
+            call.say(f"digest: posted to {chat}")
+    for path in written:
+        print_lines(str(path))
+    return 0

@@ -1,1 +1,0 @@
-"""DuckDB files: open them, copy them, read exported marts."""

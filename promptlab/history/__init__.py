@@ -1,1 +1,0 @@
-"""Tasks over time: comparisons, baselines, the gate, written reports."""

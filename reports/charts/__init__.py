@@ -1,1 +1,0 @@
-"""Charts: points and bars for inline SVG, and the picture of a mail."""

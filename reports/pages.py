@@ -1,0 +1,281 @@
+"""Templates: the Jinja environment, the links of a page, and the page of one task.
+
+A template may use ``result`` (the AnalysisResult), ``view`` (what the page lists of
+it, see ``views.arrange``), ``t(key, …)`` for a text of the catalogue, ``lang``,
+and the filters of ``printing``. All output is escaped, and hidden characters are named,
+without exception.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import (
+    ChoiceLoader,
+    Environment,
+    FileSystemBytecodeCache,
+    FileSystemLoader,
+    PackageLoader,
+    StrictUndefined,
+    TemplateNotFound,
+    TemplateSyntaxError,
+)
+
+from promptlab.contracts.analysis_result import AnalysisResult
+from promptlab.errors import RenderError, SettingsError
+from promptlab.paths import cache, languages
+from promptlab.reports.charts import on_track
+from promptlab.reports.edition import SHOWN, ListLimits
+from promptlab.reports.printing import Filters, visible
+from promptlab.reports.sentences import headline_parts
+from promptlab.reports.texts import catalogue
+from promptlab.reports.views import arrange, bar, case_anchor, fewer_cases
+
+# ---------- links to the files next to a page
+
+
+PAGE = "report.html"
+INDEX = "index.html"
+MEMORY = "memory"
+"""Folder of the figures of memory runs below the output folder."""
+
+
+Href = Callable[[str], str | None]
+"""Id of a task or a title to the link of its page, relative to the page that links to
+it; ``None`` without such a page."""
+
+
+@dataclass(frozen=True)
+class Links:
+    """Links of one page; ``None`` without a target."""
+
+    index: str | None = None
+    baseline: str | None = None
+    """The baseline's report."""
+    candidate: str | None = None
+    """The candidate's report, from the page of a comparison."""
+    result: str | None = None
+    """The result as JSON."""
+    memory: str | None = None
+    """The figures of a memory run, from its report."""
+    run: str | None = None
+    """The report of a memory run, from its figures."""
+
+
+NOWHERE = Links()
+"""Return the links of a separate page, such as an attachment: none."""
+
+
+# ---------- compiled templates
+
+
+_OLD_S = 30 * 24 * 3600
+
+
+def compiled_templates(lang: str) -> FileSystemBytecodeCache:
+    """Return the compiled templates of a language.
+
+    Old caches of other versions are deleted; recent ones may be in use by another
+    process.
+    """
+    folder = cache(f"templates/{lang}-{_state_of_the_code()}")
+    for other in folder.parent.iterdir():
+        if time.time() - other.stat().st_mtime > _OLD_S and other != folder:
+            shutil.rmtree(other, ignore_errors=True)
+    return FileSystemBytecodeCache(str(folder))
+
+
+def _state_of_the_code() -> str:
+    package = Path(__file__).parent  # reports, including its texts
+    digest = hashlib.sha256(str(package).encode())
+    for file in sorted(package.rglob("*")):
+        if file.suffix in {".py", ".toml"}:
+            status = file.stat()
+            digest.update(f"{file.name} {status.st_size} {status.st_mtime_ns}".encode())
+    return digest.hexdigest()[:16]
+
+
+# ---------- pages
+
+
+SECTIONS = (
+    "summary", "changes", "alerts", "dimensions", "totals", "prompt", "cases", "method"
+)  # fmt: skip
+"""Sections of the report in order, each ``sections/<name>.html.j2``."""
+
+COMPARISON_SECTIONS = ("summary", "changes", "prompt", "cases", "method")
+"""Sections of the page of a requested comparison."""
+
+_BUILT_IN = Path(__file__).parent / "templates"
+
+MOST_BYTES = 590_000
+"""Pages list fewer cases until they fit."""
+
+_CASE = '<details class="case"'  # start of a case in the built-in template
+
+
+@lru_cache(maxsize=8)
+def environment(
+    lang: str, templates: Path | None = None, *, autoescape: bool = True
+) -> Environment:
+    """Return the environment of all templates.
+
+    Args:
+        lang: Language of the texts, ``zh`` or ``en``.
+        templates: Folder whose files replace the built-in ones of the same name.
+        autoescape: False for the plain text of a mail, which is no markup; hidden
+            characters are named there, too.
+
+    Raises:
+        UsageError: the language is unknown.
+        SettingsError: *templates* is not a folder.
+    """
+    if not autoescape:
+        return environment(lang, templates).overlay(autoescape=False)
+    built_in = PackageLoader("promptlab.reports", "templates")
+    if templates is not None and not templates.is_dir():
+        raise SettingsError(f"templates: {templates} is not a folder")
+    loaders = [FileSystemLoader(templates), built_in] if templates else [built_in]
+    # autoescape=True, not select_autoescape(): that one leaves *.html.j2 unescaped.
+    env = Environment(
+        loader=ChoiceLoader(loaders),
+        bytecode_cache=compiled_templates(lang),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    texts = catalogue(lang)
+    filters = Filters(texts)
+    env.filters.update(filters.as_mapping())
+    env.globals.update(
+        t=texts.text,
+        interval=filters.interval,
+        anchor=case_anchor,
+        bar=bar,
+        on_track=on_track,
+        headline_parts=headline_parts,
+        lang=lang,
+        html_lang=texts.tag,
+    )
+    return env
+
+
+def render(env: Environment, name: str, **values: Any) -> str:
+    """Render the template *name*.
+
+    Raises:
+        SettingsError: a template of the user is invalid; names its file and line.
+        RenderError: a built-in template failed; names its file and line.
+    """
+    return "".join(_pieces(env, name, values))
+
+
+def render_up_to(env: Environment, name: str, most: int, **values: Any) -> str:
+    """Render the template *name*, and stop as soon as it exceeds *most* bytes."""
+    pieces, size = [], 0
+    for piece in _pieces(env, name, values):
+        pieces.append(piece)
+        size += len(piece.encode())
+        if size > most:
+            break
+    return "".join(pieces)
+
+
+def _shown(value: Any) -> Any:
+    """Name the hidden characters of every text that a template prints."""
+    return visible(value) if type(value) is str else value
+
+
+def _pieces(env: Environment, name: str, values: dict[str, Any]) -> Iterator[str]:
+    try:
+        yield from env.get_template(name).generate(**values)
+    except TemplateSyntaxError as error:
+        place = f"{error.filename or error.name}:{error.lineno}"
+        raise SettingsError(f"{place}: {error.message}") from error
+    except Exception as error:
+        frame = _frame(error)
+        where = f"{frame.filename}:{frame.lineno}" if frame else name
+        is_built_in = frame and Path(frame.filename).is_relative_to(_BUILT_IN)
+        if isinstance(error, TemplateNotFound) or (frame and not is_built_in):
+            raise SettingsError(f"{where}: {error}") from error
+        raise RenderError(f"{where}: {type(error).__name__}: {error}") from error
+
+
+def _frame(error: BaseException) -> traceback.FrameSummary | None:
+    """Return the template's frame; Jinja gives its frames the template's file."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not frame.filename.endswith((".py", ">"))]
+    return own[-1] if own else None
+
+
+def to_html(
+    result: AnalysisResult,
+    *,
+    lang: str | None = None,
+    templates: Path | None = None,
+    limits: ListLimits = SHOWN,
+    with_script: bool = True,
+    links: Links = NOWHERE,
+    sections: Sequence[str] = SECTIONS,
+    template: str = "report.html.j2",
+) -> str:
+    """Return the full report as one self-contained page of less than 600 KB.
+
+    Args:
+        result: The result; ``case_results`` may be shortened.
+        lang: Language of the texts; by default that of *result*.
+        templates: Folder whose files replace the built-in ones of the same name.
+        limits: Maximum number of cases, rounds, checks and changes.
+        with_script: True to sort and filter cases; the page is complete without it.
+            Mails have no script.
+        links: Links of the page.
+        sections: The sections of the page, from :data:`SECTIONS`.
+        template: Name of the template.
+    """
+    env = environment(lang or language_of(result), templates)
+    script = script_hash(env) if with_script else None
+    values: dict[str, Any] = {
+        "result": result,
+        "script": script,
+        "links": links,
+        "drawn": {},
+    }
+    while True:
+        values["view"] = arrange(result, limits)
+        is_least = limits.cases == 1 and limits.is_short
+        most = sys.maxsize if is_least else MOST_BYTES
+        page = render_up_to(env, template, most, sections=sections, **values)
+        if len(page.encode()) <= most:
+            return page
+        limits = fewer_cases(limits, result, fitted=page.count(_CASE))
+
+
+def script_hash(env: Environment, name: str = "report.js") -> str:
+    """Return the source of a page's script for its content security policy.
+
+    The script is rendered without any value, so nothing from a result can be in it;
+    browsers block any other script on the page.
+    """
+    text = render(env, name)
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def language_of(result: AnalysisResult) -> str:
+    """Return the language of *result*; English if unknown."""
+    own = result.extras.get("promptlab")
+    lang = own.get("lang") if isinstance(own, dict) else None
+    return lang if isinstance(lang, str) and lang in languages() else "en"

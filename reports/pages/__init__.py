@@ -1,1 +1,0 @@
-"""Render templates: their environment, and the links of a page."""

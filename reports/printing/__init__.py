@@ -1,1 +1,0 @@
-"""Formatting of values and untrusted texts: units, clipping, hidden characters."""

@@ -1,1 +1,0 @@
-"""View models of pages: rows selected, grouped, cut and counted for a template."""
