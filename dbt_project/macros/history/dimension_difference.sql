@@ -2,8 +2,8 @@
 {% macro dimension_difference(of_candidate, of_baseline) -%}
     case
         when {{ of_candidate }}.scorer <> {{ of_baseline }}.scorer then 'scorer_differs'
-        when coalesce({{ of_candidate }}.judges, '') <> coalesce({{ of_baseline }}.judges, '')
-            then 'judge_differs'
+        -- without a judge there is no score, which is another gap
+        when {{ of_candidate }}.judges <> {{ of_baseline }}.judges then 'judge_differs'
         when {{ of_candidate }}.scoring_mode <> {{ of_baseline }}.scoring_mode
             then 'scoring_mode_differs'
         when {{ of_candidate }}.parameters_text <> {{ of_baseline }}.parameters_text
