@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from promptlab.contracts.memory import (
     MEMORY_FORMAT_VERSION,
@@ -23,13 +22,14 @@ from promptlab.contracts.memory import (
 from promptlab.errors import NothingToDo
 from promptlab.reports.charts import Curve, curve
 from promptlab.reports.pages import NOWHERE, Links, environment, render
-from promptlab.reports.queries.rows import Row, from_json, rows
+from promptlab.reports.queries.rows import Row, from_json, of_contract, rows
 from promptlab.reports.sentences import Speech, category_name
 from promptlab.reports.texts import catalogue
-from promptlab.version import __version__
 
 if TYPE_CHECKING:
     import duckdb
+
+    from promptlab.reports.edition import Edition
 
 
 # ---------- from marts
@@ -145,12 +145,7 @@ order by operation, sum_ms desc, stage
 
 
 def memory_result(
-    con: duckdb.DuckDBPyConnection,
-    run_id: str,
-    *,
-    lang: str,
-    generated_at: datetime,
-    package_version: str = __version__,
+    con: duckdb.DuckDBPyConnection, run_id: str, edition: Edition
 ) -> MemoryResult:
     """Return the result of one memory run.
 
@@ -158,7 +153,7 @@ def memory_result(
         UsageError: the language is unknown.
         NothingToDo: the run is not in the marts.
     """
-    language = catalogue(lang).lang
+    language = catalogue(edition.lang).lang
     speech = Speech.of(language)
 
     def found(sql: str, of: str = run_id) -> list[Row]:
@@ -190,15 +185,27 @@ def memory_result(
         retention=[MemoryRetention(**row) for row in found(_RETENTION)],
         tasks=[MemoryTask(**row) for row in found(_TASKS)],
         n_wrong=_n_found(wrong),
-        wrong=[MemoryAnswer(**_answer(row)) for row in wrong],
+        wrong=[
+            of_contract(
+                MemoryAnswer, row, reference_answer=from_json(row["reference_answer"])
+            )
+            for row in wrong
+        ],
         n_forgotten=_n_found(forgotten),
-        forgotten=[ForgottenQuestion(**_answer(row)) for row in forgotten],
+        forgotten=[
+            of_contract(
+                ForgottenQuestion,
+                row,
+                reference_answer=from_json(row["reference_answer"]),
+            )
+            for row in forgotten
+        ],
         invalid_reasons=[InvalidReason(**row) for row in found(_INVALID)],
         timings=[MemoryTiming(**row) for row in found(_TIMINGS)],
         lang=language,
-        generated_at=generated_at,
+        generated_at=edition.generated_at,
         version=MEMORY_FORMAT_VERSION,
-        package_version=package_version,
+        package_version=edition.package_version,
     )
 
 
@@ -211,11 +218,6 @@ def memory_runs(con: duckdb.DuckDBPyConnection) -> set[str]:
 
 def _n_found(found: list[Row]) -> int:
     return found[0]["n_found"] if found else 0
-
-
-def _answer(row: Row) -> dict[str, Any]:
-    kept = {k: v for k, v in row.items() if k != "n_found"}
-    return kept | {"reference_answer": from_json(row["reference_answer"])}
 
 
 # ---------- the view

@@ -38,7 +38,13 @@ from promptlab.reports.gate.verdict import gate_result
 from promptlab.reports.printing import json_text
 from promptlab.reports.queries.comparisons import baseline_of, comparison
 from promptlab.reports.queries.gate import JUDGES
-from promptlab.reports.queries.rows import Row, from_json, rows, target_status
+from promptlab.reports.queries.rows import (
+    Row,
+    from_json,
+    of_contract,
+    rows,
+    target_status,
+)
 from promptlab.reports.sentences import Speech
 from promptlab.reports.texts import catalogue
 
@@ -49,7 +55,7 @@ if TYPE_CHECKING:
 TASK = """
 select
     task_id, load_id, run_id, source_kind, title, variant, prompt_version, model,
-    triggered_by, branch, commit_sha,
+    triggered_by, branch, commit_sha as commit,
     testset_id, testset_source, pipeline_id, env, extras,
     epoch_us(created_at) as created_at
 from marts.dim_tasks
@@ -78,7 +84,8 @@ order by alert_position
 
 DIMENSIONS = """
 select
-    dimension_id, name, scorer, scoring_mode, score, weight_configured, weight_used,
+    dimension_id, name, scorer, scoring_mode, score, weight_configured,
+    weight_used as weight,
     ci_low, ci_high, ci_method, ci_reason, n_cases, n_rounds, raw_metrics, target,
     parameters, diagnosis
 from marts.fct_dimension_scores
@@ -514,26 +521,19 @@ def analysis_result(
     reader = _Reader(con, task_id, before, limits)
     task = reader.task()
     speech = Speech.of(edition.lang, task["source_kind"])
-    summary = _summary(reader.summary(), speech)
+    summary = reader.summary()
     alerts = [_alert(row, speech) for row in reader.all(ALERTS)]
     dimension_rows = reader.all(DIMENSIONS)
     histograms = reader.histograms([row["dimension_id"] for row in dimension_rows])
     evidence = [_evidence(row, speech) for row in reader.all(EVIDENCE)]
     return AnalysisResult(
-        task=ResultTask(
-            task_id=task["task_id"],
-            title=task["title"],
-            prompt_version=task["prompt_version"],
-            model=task["model"],
-            triggered_by=task["triggered_by"],
-            env=from_json(task["env"]),
-            created_at=task["created_at"],
-            run_id=task["run_id"],
-            variant=task["variant"],
-            branch=task["branch"],
-            commit=task["commit_sha"],
+        task=of_contract(ResultTask, task, env=from_json(task["env"])),
+        summary=of_contract(
+            ResultSummary,
+            summary,
+            alerts=alerts,
+            conclusion=sentences.conclusion(speech, summary),
         ),
-        summary=ResultSummary(alerts=alerts, **summary),
         dimensions=[
             _dimension(row, alerts, evidence, histograms, speech)
             for row in dimension_rows
@@ -551,14 +551,12 @@ def analysis_result(
             con, task_id, edition.policy, lang=edition.lang, baseline=baseline
         ),
         totals=_totals(reader.all(TOTALS)),
-        judges=[_judge(row, speech) for row in reader.all(JUDGES, tasks=[task_id])],
+        judges=[
+            of_contract(JudgeResult, row, text=sentences.judge(speech, row))
+            for row in reader.all(JUDGES, tasks=[task_id])
+        ],
         prompt=prompt_of(reader.all(PROMPT)),
     )
-
-
-def _judge(row: Row, speech: Speech) -> JudgeResult:
-    kept = {k: v for k, v in row.items() if k in JudgeResult.model_fields}
-    return JudgeResult(**kept, text=sentences.judge(speech, row))
 
 
 def _totals(rows: list[Row]) -> ReportedTotals | None:
@@ -633,19 +631,7 @@ class _Reader:
 def _alert(row: Row, speech: Speech) -> AlertItem:
     for column in ("dimension_ids", "case_ids", "facts"):
         row[column] = from_json(row[column])
-    return AlertItem(
-        severity=row["severity"],
-        message=sentences.alert(speech, row),
-        dimension_ids=row["dimension_ids"],
-        case_ids=row["case_ids"],
-        code=row["code"],
-        n_cases=row["n_cases"],
-    )
-
-
-def _summary(row: Row, speech: Speech) -> Row:
-    kept = {k: v for k, v in row.items() if k in ResultSummary.model_fields}
-    return kept | {"conclusion": sentences.conclusion(speech, row)}
+    return of_contract(AlertItem, row, message=sentences.alert(speech, row))
 
 
 def _evidence(row: Row, speech: Speech) -> EvidenceLink:
@@ -653,13 +639,7 @@ def _evidence(row: Row, speech: Speech) -> EvidenceLink:
     row |= {"payload": payload, "facts": from_json(row["facts"])}
     summary = sentences.evidence(speech, row)
     payload["actual"] = sentences.measured(speech, row) or payload["actual"]
-    return EvidenceLink(
-        dimension_id=row["dimension_id"],
-        case_id=row["case_id"],
-        round_id=row["round_id"],
-        summary=summary,
-        payload=payload,
-    )
+    return of_contract(EvidenceLink, row, summary=summary)
 
 
 def _dimension(
@@ -672,27 +652,14 @@ def _dimension(
     dimension_id = row["dimension_id"]
     for column in ("raw_metrics", "target", "diagnosis"):
         row[column] = from_json(row[column]) or {}
-    target = row["target"]
     codes = {alert.code for alert in alerts if dimension_id in alert.dimension_ids}
-    return DimensionResult(
-        dimension_id=dimension_id,
+    return of_contract(
+        DimensionResult,
+        row,
         name=speech.dimension(dimension_id, row["name"]),
-        score=row["score"],
-        raw_metrics=row["raw_metrics"],
-        weight=row["weight_used"],
         contributions=[e for e in evidence if e.dimension_id == dimension_id],
         diagnosis=sentences.diagnosis(speech, row),
-        weight_configured=row["weight_configured"],
-        ci_low=row["ci_low"],
-        ci_high=row["ci_high"],
-        ci_method=row["ci_method"],
-        ci_reason=row["ci_reason"],
-        n_cases=row["n_cases"],
-        n_rounds=row["n_rounds"],
-        scorer=row["scorer"],
-        scoring_mode=row["scoring_mode"],
-        target=target,
-        target_status=target_status(target, row["score"], codes),
+        target_status=target_status(row["target"], row["score"], codes),
         histogram=histograms.get(dimension_id, []),
     )
 
@@ -737,23 +704,15 @@ def _scope(row: Row, speech: Speech) -> Row:
 
 def _extras(task: Row, dimensions: Iterable[Row], edition: Edition) -> dict[str, Any]:
     extras: dict[str, Any] = dict(from_json(task["extras"]) or {})
-    own = Provenance(
+    own = of_contract(
+        Provenance,
+        task,
         format_version=FORMAT_VERSION,
         package_version=edition.package_version,
         lang=edition.lang,
         load_ids=[task["load_id"]],
-        source_kind=task["source_kind"],
-        testset_id=task["testset_id"],
-        testset_source=task["testset_source"],
-        pipeline_id=task["pipeline_id"],
         scorers=[
-            ScorerUsed(
-                dimension_id=row["dimension_id"],
-                scorer=row["scorer"],
-                scoring_mode=row["scoring_mode"],
-                parameters=from_json(row["parameters"]) or {},
-                target=row["target"],
-            )
+            of_contract(ScorerUsed, row, parameters=from_json(row["parameters"]) or {})
             for row in dimensions
         ],
         given=extras.pop("promptlab", None),

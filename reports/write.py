@@ -384,13 +384,7 @@ def write_memory(
 
     The page links to the report of the run if *formats* include one.
     """
-    result = memory_result(
-        con,
-        run_id,
-        lang=edition.lang,
-        generated_at=edition.generated_at,
-        package_version=edition.package_version,
-    )
+    result = memory_result(con, run_id, edition)
     folder = f"{MEMORY}/{folder_name(run_id)}"
     report = f"../../{quote(folder_name(run_id))}/{PAGE}"
     links = Links(

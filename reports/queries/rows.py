@@ -7,7 +7,9 @@ import math
 import re
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel
 
 from promptlab.contracts.analysis_result import TargetStatus
 from promptlab.database import Row as Row
@@ -16,6 +18,8 @@ from promptlab.database import dictionaries
 if TYPE_CHECKING:
     import duckdb
 
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -36,6 +40,12 @@ def rows(
             if name.endswith("_at"):
                 row[name] = _moment(row[name])
     return found
+
+
+def of_contract(contract: type[ModelT], row: Row, **others: Any) -> ModelT:
+    """Return a contract from those columns that it has, and *others*."""
+    kept = {name: row[name] for name in row if name in contract.model_fields}
+    return contract(**kept | others)
 
 
 def _moment(microseconds: int | None) -> datetime | None:

@@ -94,12 +94,7 @@ def memory_of(marts: duckdb.DuckDBPyConnection) -> Callable[..., MemoryResult]:
     """``memory_of(lang="en", run_id=…)``: a memory run of the test warehouse."""
 
     def read(lang: str = "zh", run_id: str = RUN_ID) -> MemoryResult:
-        return memory_result(
-            marts,
-            run_id,
-            lang=lang,
-            generated_at=GENERATED_AT,
-            package_version="0.0.0",
-        )
+        edition = Edition(GENERATED_AT, lang, package_version="0.0.0")
+        return memory_result(marts, run_id, edition)
 
     return read
