@@ -30,9 +30,9 @@ from promptlab.cli.output import (
     points,
     print_headline,
     print_json,
-    print_objects,
     print_rows,
     print_sides,
+    print_table,
     print_text,
     score,
     spoken,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from promptlab.contracts.comparison import Comparison, ScoreComparison
+    from promptlab.contracts.comparison import Comparison
     from promptlab.contracts.gate import GateResult
     from promptlab.power import Plan
     from promptlab.reports.edition import Edition
@@ -160,15 +160,17 @@ def _print_comparisons(
     if call.format == "json":
         texts = [comparison.as_json() for comparison, _ in pairs]
         print_json(texts[0] if len(texts) == 1 else f"[{','.join(texts)}]")
-    elif call.format == "csv" and len(pairs) == 1:
-        print_objects(pairs[0][0].cases, _CASE_FIELDS, "csv")
     elif call.format == "csv":
+        several = len(pairs) > 1
         rows = [
-            (comparison.candidate.task_id, *(getattr(c, name) for name in _CASE_FIELDS))
+            (
+                *([comparison.candidate.task_id] if several else []),
+                *(getattr(case, name) for name in _CASE_FIELDS.values()),
+            )
             for comparison, _ in pairs
-            for c in comparison.cases
+            for case in comparison.cases
         ]
-        print_rows(("task_id", *_CASE_FIELDS), rows, "csv")
+        print_rows((*(["task_id"] if several else []), *_CASE_FIELDS), rows, "csv")
     elif call.format == "md":
         texts = [comparison_markdown(*pair) for pair in pairs]
         click.echo("\n".join(texts), nl=False)
@@ -191,16 +193,14 @@ def _print_comparison(comparison: Comparison, *, wide: bool) -> None:
     ):
         if scores:
             click.echo()
-            rows = [_score(score) for score in scores]
-            print_rows(_SCORE_NAMES, rows, "table", _score_table(heading), wide=wide)
+            print_table(scores, _score_table(heading), wide=wide)
     if comparison.measures:
         click.echo()
-        measures = comparison.measures
-        print_objects(measures, _MEASURE_NAMES, "table", _MEASURES, wide=wide)
+        print_table(comparison.measures, _MEASURES, wide=wide)
     changed = [c for c in comparison.cases if c.change != "same"]
     if changed:
         click.echo()
-        print_objects(changed, _CASE_FIELDS, "table", _CASES, wide=wide)
+        print_table(changed, _CASES, wide=wide)
 
 
 _COUNTS = (
@@ -221,19 +221,8 @@ def _print_sides(comparison: Comparison) -> None:
     print_sides(f"{baseline}  {why}", candidate)
 
 
-_SCORE_NAMES = (
-    "name", "baseline_score", "candidate_score", "delta", "ci_low", "ci_high",
-    "p_value", "p_adjusted", "n_pairs", "n_lost", "n_gained", "mcnemar_p",
-    "smallest_detectable", "verdict", "unit", "baseline_metric", "candidate_metric",
-    "measured",
-)  # fmt: skip
-
-
-def _score(score: ScoreComparison) -> Sequence[object]:
-    return (
-        score.name or spoken(score.subject),
-        *(getattr(score, name) for name in _SCORE_NAMES[1:]),
-    )
+def _subject(name: str | None, subject: str) -> Cell:
+    return plain(name or spoken(subject))
 
 
 def _from_to(before: float | None, after: float | None, measured: str | None) -> Cell:
@@ -244,7 +233,7 @@ def _from_to(before: float | None, after: float | None, measured: str | None) ->
 def _score_table(heading: str) -> Table:
     return Table(
         columns=(
-            Column(heading, plain, "name"),
+            Column(heading, _subject, "name", "subject"),
             Column("score", _from_to, "baseline_score", "candidate_score", "measured"),
             Column("change", points, "delta"),
             Column("95% interval", interval_of_points, "ci_low", "ci_high"),
@@ -261,11 +250,6 @@ def _score_table(heading: str) -> Table:
         ),
     )
 
-
-_MEASURE_NAMES = (
-    "name", "baseline_value", "candidate_value", "delta", "ci_low", "ci_high",
-    "p_value", "p_adjusted", "n_pairs", "n_higher", "n_lower", "direction", "verdict",
-)  # fmt: skip
 
 _MEASURES = Table(
     columns=(
@@ -293,13 +277,14 @@ _CASE_FIELDS = {
     "must_have_lost": "must_have_lost", "must_have_gained": "must_have_gained",
     "reason": "reason",
 }  # fmt: skip
+"""The columns of a line per case, and the fields that they show."""
 
 _CASES = Table(
     columns=(
         Column("case", ident, "case_id"),
         Column("change", judged, "change"),
-        Column("score", from_to, "before", "after"),
-        Column("status", judged_from_to, "status_before", "status_after"),
+        Column("score", from_to, "baseline_score", "candidate_score"),
+        Column("status", judged_from_to, "baseline_status", "candidate_status"),
         Column("must-have", must_have, "must_have_lost", "must_have_gained"),
     ),
     wide=(

@@ -9,6 +9,7 @@ import click
 
 from promptlab.cli.options import Call, check_title, common, nothing_titled, titled
 from promptlab.cli.output import (
+    Cell,
     Column,
     Table,
     day,
@@ -22,8 +23,8 @@ from promptlab.cli.output import (
     points,
     print_headline,
     print_json,
-    print_objects,
     print_rows,
+    print_table,
     print_text,
     score,
     spoken,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from promptlab.contracts.analysis_result import AnalysisResult
+    from promptlab.contracts.analysis_result import AnalysisResult, CheckDifference
 
 
 # ---------- runs
@@ -186,13 +187,22 @@ _DIMENSIONS = Table(
     ),
 )
 
+
+def _first_place(differences: Sequence[CheckDifference]) -> Cell:
+    return plain(differences[0].pointer if differences else None)
+
+
+def _first_reason(differences: Sequence[CheckDifference]) -> Cell:
+    return words(differences[0].reason if differences else None)
+
+
 _CASES = Table(
     columns=(
         Column("case", ident, "case_id"),
         Column("status", judged, "status"),
-        Column("score", score, "score"),
-        Column("differs at", plain, "pointer"),
-        Column("reason", words, "reason"),
+        Column("score", score, "aggregated_score"),
+        Column("differs at", _first_place, "differences"),
+        Column("reason", _first_reason, "differences"),
     ),
 )
 
@@ -216,29 +226,12 @@ def _print_task(result: AnalysisResult, *, wide: bool) -> None:
             lead_style=sign.style,
         )
     click.echo()
-    names = ("dimension_id", "name", "score", "ci_low", "ci_high", "target_status",
-             "weight", "n_cases", "diagnosis")  # fmt: skip
-    print_objects(result.dimensions, names, "table", _DIMENSIONS, wide=wide)
+    print_table(result.dimensions, _DIMENSIONS, wide=wide)
     bad = [c for c in worst_first(result.case_results) if c.status != "pass"]
     shown = bad if wide else bad[:_MOST_CASES]
     if bad:
         click.echo()
-        print_rows(
-            ("case_id", "status", "score", "pointer", "reason"),
-            [
-                (
-                    case.case_id,
-                    case.status,
-                    case.aggregated_score,
-                    case.differences[0].pointer if case.differences else None,
-                    case.differences[0].reason if case.differences else None,
-                )
-                for case in shown
-            ],
-            "table",
-            _CASES,
-            wide=wide,
-        )
+        print_table(shown, _CASES, wide=wide)
     if shown != bad:
         more = len(bad) - len(shown)
         print_text(spoken("{n} more that did not pass: --wide lists them", n=more))

@@ -455,19 +455,22 @@ def print_rows(
 
 def print_objects(
     objects: Iterable[object],
-    fields: Sequence[str] | Mapping[str, str],
+    names: Sequence[str],
     form: str,
     table: Table | None = None,
     *,
     wide: bool = False,
 ) -> None:
-    """Print objects to stdout, like `print_rows`.
+    """Print these attributes of objects to stdout, like `print_rows`."""
+    rows = [[getattr(each, name) for name in names] for each in objects]
+    print_rows(names, rows, form, table, wide=wide)
 
-    *fields* maps names of columns to attributes if they differ.
-    """
-    shown = fields.values() if isinstance(fields, Mapping) else fields
-    rows = [[getattr(each, name) for name in shown] for each in objects]
-    print_rows(tuple(fields), rows, form, table, wide=wide)
+
+def print_table(objects: Iterable[object], table: Table, *, wide: bool = False) -> None:
+    """Print objects for people; the columns of the table name their attributes."""
+    shown = [*table.columns, *table.wide]
+    names = list(dict.fromkeys(name for column in shown for name in column.names))
+    print_objects(objects, names, "table", table, wide=wide)
 
 
 def print_text(text: str, *, lead: str = "", lead_style: str = "") -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import shutil
@@ -163,6 +165,16 @@ def test_each_variant_of_a_run_is_compared_with_itself(titles):
     assert found["four-2/0"] == "four-1/2"
     assert found["four-2/3"] == "four-1/1"
     assert found["four-1/0"] is None
+
+
+def test_a_comparison_of_a_run_has_a_line_per_case_of_each_variant(
+    titles, capsys, monkeypatch
+):
+    monkeypatch.setenv("PROMPTLAB_DB", str(titles.settings.db))
+    assert run_cli(["compare", "four-2", "--format", "csv"]) in (0, 1, 4)
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {row["task_id"] for row in rows} == {f"four-2/{n}" for n in range(4)}
+    assert all(row["before"] and row["status_before"] for row in rows)
 
 
 EDITS: dict[str, tuple[Sequence[tuple[str, str]], dict[int, int | None]]] = {
