@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from itertools import groupby, zip_longest
 from typing import Any, get_args
@@ -178,7 +178,6 @@ class CaseView:
     """One case, unfolded."""
 
     case: CaseResult
-    anchor: str
     question: str | None
     """The input, if the context contains it as a text."""
     change: CaseChange | None
@@ -370,69 +369,6 @@ _MOST_VERSIONS = 3
 _QUESTION_KEYS = ("question", "query", "input", "text", "prompt", "user_input")
 _NOTES_SHOWN_ELSEWHERE = frozenset({"unscored", "in_testset"})
 
-Evidences = Callable[[Iterable[EvidenceLink], set[str | None]], list[EvidenceView]]
-
-
-def case_view(
-    case: CaseResult,
-    *,
-    anchor: str,
-    change: CaseChange | None,
-    names: dict[str, str],
-    tags: Sequence[str] = (),
-    limits: ListLimits,
-    evidences: Evidences,
-    optional: Collection[str] = (),
-) -> CaseView:
-    """Return the view of *case*.
-
-    *evidences* arranges evidence without texts that are already on the page; *optional*
-    dimensions are left out for cases without a score.
-    """
-    worst = sorted(case.rounds, key=lambda r: STATUS_ORDER.index(r.status))
-    rounds = worst[: limits.rounds]
-    differences = case.differences[: limits.checks]
-    versions = _versions(case, rounds)
-    sides = [pair.after for pair in versions if pair.after]
-    beside = {round_.round_id for side in sides for round_ in side.rounds}
-    expected = _expected(case)
-    seen: set[str | None] = {r.answer for r in rounds}
-    seen |= {text for _, text in expected}
-    views = [
-        _round_view(group, case, differences, beside, seen, limits, evidences)
-        for group in _alike(rounds, differences, case.assertions, beside)
-    ]
-    listed = {round_.round_id for round_ in rounds}
-    rest = [e for e in case.evidences if e.round_id not in listed]
-    n_listed = sum(len(v.differences) * len(v.rounds) for v in views)
-    return CaseView(
-        case=case,
-        anchor=anchor,
-        question=question(case.context) or question(case.inputs),
-        change=change,
-        first_difference=next(iter(case.differences), None),
-        first_error=first_error(case),
-        first_broken=first_broken(case),
-        first_evidence=next(iter(case.evidences), None),
-        scores=_scores(case, names, optional),
-        asked=fields(case.inputs | case.context)[: limits.fields],
-        versions=versions[:1] if limits.is_short else versions,
-        expected=expected[: limits.fields],
-        notes=_notes(case)[: limits.fields],
-        rounds=views,
-        n_rounds_more=case.n_rounds - len(rounds),
-        n_differences_more=case.n_differences - n_listed,
-        evidence=evidences(rest, seen),
-        state=_state(change),
-        tag_numbers=[number for number, tag in enumerate(tags) if tag in case.tags],
-        low_dimensions=[
-            number
-            for number, dimension_id in enumerate(names)
-            if (score := case.dimension_scores.get(dimension_id)) is not None
-            and score < 1
-        ],
-    )
-
 
 def prompt_view(prompt: Prompt | None) -> Diff | None:
     """Return the prompts side by side; ``None`` if both are unknown."""
@@ -587,50 +523,6 @@ def _found(
     return is_whole, None if is_whole else difference.actual
 
 
-def _round_view(
-    rounds: list[RoundOutcome],
-    case: CaseResult,
-    differences: Sequence[CheckDifference],
-    beside: set[str],
-    seen: set[str | None],
-    limits: ListLimits,
-    evidences: Evidences,
-) -> RoundView:
-    first = rounds[0]
-    ids = {round_.round_id for round_ in rounds}
-    found = [d for d in differences if d.round_id == first.round_id]
-    scopes = [s for s in case.scopes if s.round_id == first.round_id]
-    seen = seen | {first.answer, bare(first.answer)}
-    quoted = [side for d in found for side in (d.expected, d.actual)]
-    seen |= {text for side in quoted for text in (side, bare(side))}
-    evidence = evidences([e for e in case.evidences if e.round_id in ids], seen)
-    asserted = [a for a in case.assertions if a.round_id == first.round_id]
-    broken = [a for a in asserted if a.status != "pass"][: limits.checks]
-    held = [a for a in asserted if a.status == "pass"]
-    most_held = None if limits.checks is None else limits.checks - len(broken)
-    of_tool = {a.name for a in asserted if a.source == "tool"}
-    worst = {
-        e.evidence.dimension_id: e
-        for e in reversed(evidence)
-        if e.evidence.dimension_id not in of_tool
-    }
-    feedback = dict.fromkeys(r.feedback for r in rounds if r.feedback)
-    return RoundView(
-        rounds=rounds,
-        answer=None
-        if first.answer is None or first.round_id in beside
-        else parts(first.answer),
-        n_cut=_n_cut(first),
-        scopes=scopes[: limits.checks],
-        differences=found,
-        broken=broken,
-        held=[] if limits.is_short else held[:most_held],
-        evidence=list(reversed(worst.values())),
-        feedback=list(feedback)[:_MOST_FEEDBACK],
-        steps=first.steps[: limits.fields],
-    )
-
-
 def _reason(notes: dict[str, Any], dimension_id: str) -> str | None:
     unscored = notes.get("unscored")
     reason = unscored.get(dimension_id) if isinstance(unscored, dict) else None
@@ -736,9 +628,8 @@ def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
     compared = result.comparison.cases if result.comparison else []
     # other tools may measure different things per case
     optional = {d.dimension_id for d in result.dimensions if d.scorer == "reported"}
-    page = _Page(
-        anchors, names, limits, {c.case_id: c for c in compared}, tags, optional
-    )
+    changes = {change.case_id: change for change in compared}
+    page = Page(limits, names, changes, tags, optional)
     # missed targets first; otherwise as configured
     dimensions = sorted(
         result.dimensions, key=lambda each: _TARGET_ORDER[each.target_status]
@@ -818,17 +709,18 @@ def bar(
 
 
 @dataclass(frozen=True)
-class _Page:
+class Page:
     """State shared by the parts of a page."""
 
-    anchors: dict[str, str]
-    names: dict[str, str]
     limits: ListLimits
-    changes: dict[str, CaseChange]
-    tags: list[str]
-    optional: set[str]
+    names: dict[str, str] = field(default_factory=dict)
+    changes: dict[str, CaseChange] = field(default_factory=dict)
+    tags: Sequence[str] = ()
+    optional: Collection[str] = ()
+    """Dimensions that are left out for cases without a score."""
 
     def dimension(self, dimension: DimensionResult) -> DimensionView:
+        """Return the view of *dimension*."""
         target = dimension.target.get("min_score")
         least = target if _is_share(target) else None
         return DimensionView(
@@ -892,15 +784,97 @@ class _Page:
         )
 
     def case(self, case: CaseResult) -> CaseView:
-        return case_view(
-            case,
-            anchor=self.anchors[case.case_id],
-            change=self.changes.get(case.case_id),
-            names=self.names,
-            tags=self.tags,
-            limits=self.limits,
-            evidences=self._evidences_in_case,
-            optional=self.optional,
+        """Return the view of *case*."""
+        change = self.changes.get(case.case_id)
+        worst = sorted(case.rounds, key=lambda r: STATUS_ORDER.index(r.status))
+        rounds = worst[: self.limits.rounds]
+        differences = case.differences[: self.limits.checks]
+        versions = _versions(case, rounds)
+        sides = [pair.after for pair in versions if pair.after]
+        beside = {round_.round_id for side in sides for round_ in side.rounds}
+        expected = _expected(case)
+        seen: set[str | None] = {r.answer for r in rounds}
+        seen |= {text for _, text in expected}
+        views = [
+            self._round(group, case, differences, beside, seen)
+            for group in _alike(rounds, differences, case.assertions, beside)
+        ]
+        listed = {round_.round_id for round_ in rounds}
+        rest = [e for e in case.evidences if e.round_id not in listed]
+        n_listed = sum(len(v.differences) * len(v.rounds) for v in views)
+        return CaseView(
+            case=case,
+            question=question(case.context) or question(case.inputs),
+            change=change,
+            first_difference=next(iter(case.differences), None),
+            first_error=first_error(case),
+            first_broken=first_broken(case),
+            first_evidence=next(iter(case.evidences), None),
+            scores=_scores(case, self.names, self.optional),
+            asked=fields(case.inputs | case.context)[: self.limits.fields],
+            versions=versions[:1] if self.limits.is_short else versions,
+            expected=expected[: self.limits.fields],
+            notes=_notes(case)[: self.limits.fields],
+            rounds=views,
+            n_rounds_more=case.n_rounds - len(rounds),
+            n_differences_more=case.n_differences - n_listed,
+            evidence=self._evidences_in_case(rest, seen),
+            state=_state(change),
+            tag_numbers=[
+                number for number, tag in enumerate(self.tags) if tag in case.tags
+            ],
+            low_dimensions=[
+                number
+                for number, dimension_id in enumerate(self.names)
+                if (score := case.dimension_scores.get(dimension_id)) is not None
+                and score < 1
+            ],
+        )
+
+    def _round(
+        self,
+        rounds: list[RoundOutcome],
+        case: CaseResult,
+        differences: Sequence[CheckDifference],
+        beside: set[str],
+        seen: set[str | None],
+    ) -> RoundView:
+        first = rounds[0]
+        ids = {round_.round_id for round_ in rounds}
+        found = [d for d in differences if d.round_id == first.round_id]
+        scopes = [s for s in case.scopes if s.round_id == first.round_id]
+        seen = seen | {first.answer, bare(first.answer)}
+        quoted = [side for d in found for side in (d.expected, d.actual)]
+        seen |= {text for side in quoted for text in (side, bare(side))}
+        evidence = self._evidences_in_case(
+            [e for e in case.evidences if e.round_id in ids], seen
+        )
+        asserted = [a for a in case.assertions if a.round_id == first.round_id]
+        broken = [a for a in asserted if a.status != "pass"][: self.limits.checks]
+        held = [a for a in asserted if a.status == "pass"]
+        most_held = (
+            None if self.limits.checks is None else self.limits.checks - len(broken)
+        )
+        of_tool = {a.name for a in asserted if a.source == "tool"}
+        worst = {
+            e.evidence.dimension_id: e
+            for e in reversed(evidence)
+            if e.evidence.dimension_id not in of_tool
+        }
+        feedback = dict.fromkeys(r.feedback for r in rounds if r.feedback)
+        return RoundView(
+            rounds=rounds,
+            answer=None
+            if first.answer is None or first.round_id in beside
+            else parts(first.answer),
+            n_cut=_n_cut(first),
+            scopes=scopes[: self.limits.checks],
+            differences=found,
+            broken=broken,
+            held=[] if self.limits.is_short else held[:most_held],
+            evidence=list(reversed(worst.values())),
+            feedback=list(feedback)[:_MOST_FEEDBACK],
+            steps=first.steps[: self.limits.fields],
         )
 
 

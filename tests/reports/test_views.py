@@ -19,7 +19,7 @@ from promptlab.reports.edition import SHOWN, Edition
 from promptlab.reports.printing import Filters, TextPiece, marked_parts
 from promptlab.reports.result import prompt_of
 from promptlab.reports.texts import catalogue
-from promptlab.reports.views import MOST_CHARS, case_view, prompt_view, word_diff
+from promptlab.reports.views import MOST_CHARS, Page, prompt_view, word_diff
 
 # ---------- the task against its baseline, in the full report and the summary
 
@@ -388,14 +388,7 @@ def folded(case, rounds):
     case = case.model_copy(
         update={"rounds": rounds, "n_rounds": len(rounds), "differences": []}
     )
-    return case_view(
-        case,
-        anchor="a",
-        change=None,
-        names={},
-        limits=SHOWN,
-        evidences=lambda links, seen: [],
-    )
+    return Page(SHOWN).case(case)
 
 
 def round_(number: int, answer: str | None, status: str = "pass") -> RoundOutcome:
