@@ -170,10 +170,8 @@ def files_of_copy(target: Path) -> list[Path]:
     return [beside.with_name(beside.name + end) for end in ends]
 
 
-def attach_new(
-    con: duckdb.DuckDBPyConnection, file: Path, name: str, *, expected: int
-) -> None:
-    """Create a database file that every client can open, and attach it.
+def attach_new(con: duckdb.DuckDBPyConnection, file: Path, *, expected: int) -> None:
+    """Create a database file that every client can open, and attach it as ``fresh``.
 
     *expected* is its likely size in bytes. Small blocks keep a small file small; large
     ones make a large file smaller by a quarter, and faster to write.
@@ -181,7 +179,7 @@ def attach_new(
     path = str(file).replace("'", "''")
     block_size = _LARGE_BLOCK if expected > _LARGE_FILE else _SMALL_BLOCK
     con.execute(
-        f"attach '{path}' as {name} (read_write,"
+        f"attach '{path}' as fresh (read_write,"
         f" storage_version '{_STORAGE_VERSION}', block_size {block_size})"
     )
 
@@ -206,7 +204,7 @@ def _private_files() -> Iterator[None]:
 def _fill(
     con: duckdb.DuckDBPyConnection, file: Path, select: Select, only: str | None
 ) -> None:
-    attach_new(con, file, "fresh", expected=file_of(con).stat().st_size)
+    attach_new(con, file, expected=file_of(con).stat().st_size)
     try:
         row = con.execute("select current_database()").fetchone()
         assert row is not None
@@ -644,7 +642,7 @@ def _create(db: Path, file: Path, expected: int) -> None:
     beside = file.with_name(f".{file.name}.{os.getpid()}.new")
     try:
         with open_duckdb() as con:
-            attach_new(con, beside, "fresh", expected=expected)
+            attach_new(con, beside, expected=expected)
         with suppress(FileExistsError):
             os.link(beside, file)
     except duckdb.Error as error:

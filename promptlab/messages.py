@@ -28,9 +28,9 @@ def warn(message: str, event: str = "warning", **fields: Any) -> None:
     _tell(logging.WARNING, message, event, fields)
 
 
-def fail(message: str, event: str = "error", **fields: Any) -> None:
+def fail(message: str, **fields: Any) -> None:
     """The error that stopped the work."""
-    _tell(logging.ERROR, message, event, fields)
+    _tell(logging.ERROR, message, "error", fields)
 
 
 def _tell(level: int, message: str, event: str, fields: dict[str, Any]) -> None:

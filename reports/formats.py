@@ -149,14 +149,9 @@ _SUBJECTS = 40
 """Maximum number of listed dimensions, and of tags."""
 
 
-def comparison_markdown(
-    comparison: Comparison,
-    gate: GateResult | None = None,
-    *,
-    templates: Path | None = None,
-) -> str:
+def comparison_markdown(comparison: Comparison, gate: GateResult) -> str:
     """Return *comparison* as Markdown of at most 60 KB."""
-    env = environment(comparison.lang, templates)
+    env = environment(comparison.lang)
     changed = [c for c in comparison.cases if c.change != "same"]
     for most in _CASES:
         page = render(
@@ -173,18 +168,18 @@ def comparison_markdown(
     return page
 
 
-def gate_markdown(result: GateResult, *, templates: Path | None = None) -> str:
+def gate_markdown(result: GateResult) -> str:
     """Return *result* as Markdown."""
-    return render(environment(result.lang, templates), "gate.md.j2", result=result)
+    return render(environment(result.lang), "gate.md.j2", result=result)
 
 
-def gate_junit(results: Sequence[GateResult], *, templates: Path | None = None) -> str:
+def gate_junit(results: Sequence[GateResult]) -> str:
     """Return *results* as JUnit XML: a suite per task, a test per rule.
 
     A rule that could not be judged is an error, because CI must not show it as passed.
     """
     return render(
-        environment(results[0].lang, templates),
+        environment(results[0].lang),
         "gate.junit.xml.j2",
         suites=[(result, _counts([result])) for result in results],
         counts=_counts(results),

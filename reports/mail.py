@@ -389,29 +389,29 @@ def arrange_mail(
     )
 
 
-def bar_cells(view: DimensionView, width: int = BAR) -> list[tuple[str, int]]:
-    """Return a dimension's bar as table cells whose widths add up to *width*, pixels.
+def bar_cells(view: DimensionView) -> list[tuple[str, int]]:
+    """Return a dimension's bar as table cells whose widths add up to ``BAR``.
 
     A cell is ``fill``, ``track`` or ``tick``.
     """
-    fill = _pixels(view.bar.fill, width)
-    cells = [("fill", 0, fill), ("track", fill, width)]
+    fill = _pixels(view.bar.fill)
+    cells = [("fill", 0, fill), ("track", fill, BAR)]
     if view.bar.mark is not None:
-        tick = min(_pixels(view.bar.mark, width), width - _TICK)
+        tick = min(_pixels(view.bar.mark), BAR - _TICK)
         cells = [
             ("fill", 0, min(fill, tick)),
             ("track", min(fill, tick), tick),
             ("tick", tick, tick + _TICK),
             ("fill", tick + _TICK, fill),
-            ("track", max(fill, tick + _TICK), width),
+            ("track", max(fill, tick + _TICK), BAR),
         ]
     return [(kind, end - start) for kind, start, end in cells if end > start]
 
 
-def _pixels(hundredths: float | None, width: int) -> int:
+def _pixels(hundredths: float | None) -> int:
     if not hundredths:
         return 0
-    return max(1, round(hundredths * width / 100))  # a score above 0 is visible
+    return max(1, round(hundredths * BAR / 100))  # a score above 0 is visible
 
 
 def _proof(case: CaseResult, view: CaseView, filters: Filters) -> Proof | None:

@@ -28,7 +28,7 @@ MOST_LINKED_CELLS = 4_000
 _TITLES = """
 select title
 from marts.dim_variants
-where is_current and ($title is null or title = $title)
+where is_current
 group by title
 having count(*) > 1
 order by title
@@ -157,12 +157,9 @@ def worst(gates: Mapping[str, GateResult]) -> GateResult:
     return min(gates.values(), key=lambda gate: WORST_FIRST.index(gate.verdict))
 
 
-def titles_with_variants(
-    con: duckdb.DuckDBPyConnection, title: str | None = None
-) -> list[str]:
+def titles_with_variants(con: duckdb.DuckDBPyConnection) -> list[str]:
     """Return the titles that have more than one current variant."""
-    found = con.execute(_TITLES, {"title": title}).fetchall()
-    return [str(row[0]) for row in found]
+    return [str(row[0]) for row in con.execute(_TITLES).fetchall()]
 
 
 def run_html(

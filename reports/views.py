@@ -777,7 +777,7 @@ class Page:
             actual=actual,
             reason=_taken(payload, "reason"),
             pointer=_taken(payload, "pointer"),
-            metric=_taken_number(payload, "metric"),
+            metric=_taken_metric(payload),
             score=payload.pop("score") if _is_share(payload.get("score")) else None,
             is_told=is_told,
             more=fields({k: v for k, v in payload.items() if v is not None}),
@@ -897,8 +897,8 @@ def _taken(payload: dict[str, Any], key: str) -> str | None:
     return value if value is None or isinstance(value, str) else json_text(value)
 
 
-def _taken_number(payload: dict[str, Any], key: str) -> float | None:
-    value = payload.pop(key, None)
+def _taken_metric(payload: dict[str, Any]) -> float | None:
+    value = payload.pop("metric", None)
     return value if type(value) in (int, float) else None
 
 

@@ -56,24 +56,22 @@ def line_of(path: Path, problem: Problem) -> str:
     return in_one_line(f"{place}:{pointer} {problem.message}{mark}")
 
 
-def print_problems(
-    found: Sequence[tuple[Path, Problem]], *, limit: int | None = SHOWN_PER_FILE
-) -> None:
-    """Print at most ``limit`` problems per file to stderr, and the number of others."""
+def print_problems(found: Sequence[tuple[Path, Problem]]) -> None:
+    """Print the first problems of each file to stderr, and the number of others."""
     shown: Counter[Path] = Counter()
     total = Counter(path for path, _ in found)
     for file, problem in found:
         shown[file] += 1
-        if limit is None or shown[file] <= limit:
+        if shown[file] <= SHOWN_PER_FILE:
             fields = {name: getattr(problem, name) for name in _PROBLEM_FIELDS}
             messages.say(line_of(file, problem), "problem", file=file, **fields)
         elif shown[file] == total[file]:
+            more = total[file] - SHOWN_PER_FILE
             messages.say(
-                f"{file}: and {total[file] - limit} more; `promptlab validate {file}`"
-                " prints all",
+                f"{file}: and {more} more; `promptlab validate {file}` prints all",
                 "more_problems",
                 file=file,
-                more=total[file] - limit,
+                more=more,
             )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from promptlab.cli.options import Call, check_title, common, nothing_titled, titled
+from promptlab.cli.options import Call, common, nothing_titled, titled
 from promptlab.cli.output import (
     Cell,
     Column,
@@ -429,11 +429,14 @@ def flaky(call: Call, title: str | None, limit: int) -> int:
     come first.
     """
     from promptlab.database import fetched
+    from promptlab.errors import NothingToDo
 
     with call.warehouse().built() as con:
         columns, rows = fetched(con, _FLAKY, {"title": title, "limit": limit})
         if not rows and title is not None:
-            check_title(con, title, "flaky")
+            there = "select 1 from marts.dim_tasks where title = ? limit 1"
+            if con.execute(there, [title]).fetchone() is None:
+                raise NothingToDo(f"flaky: {nothing_titled(con, title)}")
     if not rows and call.format == "table":
         call.say("no case is flaky")
         return 0

@@ -206,16 +206,3 @@ def nothing_titled(con: duckdb.DuckDBPyConnection, title: str | None) -> str:
         return "no task yet; `promptlab run PATH`"
     hint = did_you_mean(title, titles) or "; `promptlab runs` lists the tasks"
     return f"there is no task titled {title!r}{hint}"
-
-
-def check_title(con: duckdb.DuckDBPyConnection, title: str, command: str) -> None:
-    """Raise an error if no task has this title.
-
-    Raises:
-        NothingToDo: There is no such task.
-    """
-    from promptlab.errors import NothingToDo
-
-    there = "select 1 from marts.dim_tasks where title = ? limit 1"
-    if con.execute(there, [title]).fetchone() is None:
-        raise NothingToDo(f"{command}: {nothing_titled(con, title)}")
