@@ -134,8 +134,8 @@ class Speech:
 
 
 _DIGITS = {"cost": 6, "variance": 4, "sum": 2, "tokens": 0, "characters": 0}
-WHOLE_UNITS = frozenset(unit for unit, digits in _DIGITS.items() if not digits)
-"""Units that are counted; they are named after the number."""
+"""Decimals of a metric by unit. Units without decimals are counted, and are named after
+the number."""
 
 
 # ---------- comparisons of tasks and their cases

@@ -14,7 +14,7 @@ import yaml
 
 from promptlab.contracts import analysis_input, analysis_result, gate
 from promptlab.paths import languages
-from promptlab.reports.sentences import WHOLE_UNITS
+from promptlab.reports.sentences import _DIGITS
 from promptlab.reports.texts import catalogue
 from tests.conftest import ROOT
 
@@ -148,7 +148,7 @@ CODES: dict[str, list[Codes]] = {
     "judge_family": [of("same", "other")],
     "judge_length": [of("short", "medium", "long")],
     "judge_position": [of("first", "second")],
-    "measure": [lambda: set(WHOLE_UNITS)],
+    "measure": [lambda: {unit for unit, digits in _DIGITS.items() if not digits}],
     "measure_verdict": [of_model("fct_measure_comparisons", "verdict")],
     "memory_metric": [lambda: set(re.findall(r'(?m)^    "(\w+)":', METRICS))],
     "memory_average": [of_model("fct_memory_scores", "average")],
