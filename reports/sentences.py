@@ -16,22 +16,6 @@ from promptlab.contracts.gate import CaseList, GateResult, GateRule
 from promptlab.reports.printing import Filters, bare, clip, visible
 from promptlab.reports.texts import catalogue
 
-__all__ = [
-    "Speech",
-    "alert",
-    "category_name",
-    "comparison",
-    "conclusion",
-    "details",
-    "diagnosis",
-    "evidence",
-    "from_to",
-    "judge",
-    "measured",
-    "note",
-]
-
-
 UNKNOWN = "–"
 """Replaces a missing fact, so that a sentence is never empty."""
 
