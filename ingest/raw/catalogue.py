@@ -96,6 +96,8 @@ RAW_TABLES = (
     RawTable("tasks", _TASK),
     RawTable("cases", _TASK, key=("case_id",), parent="tasks", records=_OF_ANALYSES),
     RawTable("rounds", _TASK, parent="cases", records=_OF_OTHERS),
+    RawTable("replaced_cases", _TASK),
+    RawTable("replaced_rounds", _TASK),
     RawTable("baselines", _TASK),
     RawTable("rules", _TASK),
     RawTable("golden_checks", _TASK),

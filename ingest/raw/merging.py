@@ -3,6 +3,9 @@
 Each file owns its rows. Loading it again replaces its earlier rows; a round that is
 also in another file belongs to the newer file, like the fields of a case and of the
 task. So the order of the calls does not matter, only that of the files.
+
+The rows of the older file are kept in ``replaced_rounds`` and ``replaced_cases``: it is
+not read again, so they come back when the newer file no longer has them.
 """
 
 from __future__ import annotations
@@ -38,6 +41,8 @@ class Merge:
     """Rounds of other files that are also in this file."""
     n_kept: int = 0
     """Rounds of other files that stay."""
+    n_restored: int = 0
+    """Rounds of other files that come back."""
     files: list[str] = field(default_factory=list)
     """The other files."""
 
@@ -52,11 +57,13 @@ def merged_problem(uri: str, merges: Sequence[Merge]) -> Problem:
         runs, were = f"{runs} and {len(merges) - 1} more", "were"
     kept = sum(each.n_kept for each in merges)
     replaced = sum(each.n_replaced for each in merges)
+    restored = sum(each.n_restored for each in merges)
+    back = f"; {restored} that it no longer has come back from there" * bool(restored)
     return Problem(
         "results_merged",
         f"{runs} {were} in {named} too: the rounds of {uri} are put to those by case"
         f" and round. Of those that were there, {kept} stay and {replaced} are"
-        " replaced. Give the file a run_id of its own if it is another run",
+        f" replaced{back}. Give the file a run_id of its own if it is another run",
         severity="warning",
         record_id=merges[0].task_id,
     )
@@ -80,6 +87,8 @@ class Merging:
         self._load_id = load_id
         self._uri = uri
         self._merges: dict[str, Merge] = {}
+        self._settled: list[str] = []  # all tasks of the file, after its last batch
+        self._began: dict[str, str] = {}  # task → its start before this file
         self.merges: list[Merge] = []
         """Return the outcome of the whole file, after its last batch."""
 
@@ -92,111 +101,133 @@ class Merging:
                 self._drop_again()
         if "tasks" in rows:
             with self._given(rows["cases"], "task_id", "case_id"):
-                self._con.execute(
-                    "delete from raw.cases where (task_id, case_id) in (from given)"
-                )
-            with self._given(rows["tasks"], "task_id"):
-                self._settle_tasks()
+                self._set_aside("cases", "(task_id, case_id) in (from given)")
+            self._settled = list(rows["tasks"]["task_id"])
+            self._drop_tasks()
         return had
 
     def close(self) -> None:
-        """Set the start of runs to that of their first file, after writing all rows."""
-        if self.merges:
-            self._con.execute(
-                "update raw.tasks set created_at = least(tasks.created_at,"
-                " began.created_at) from began where tasks.task_id = began.task_id"
-                " and list_contains(cast(? as varchar[]), tasks.task_id)",
-                [[each.task_id for each in self.merges if each.n_kept]],
-            )
-        self._con.execute("drop table if exists began")
+        """After the last batch of the file is written: restore rows, sum up."""
+        if not self._settled:
+            return
+        with self._given({"task_id": self._settled}, "task_id"):
+            self._restore()
+            self._sum_up()
+        for each in self.merges:
+            if each.n_kept or each.n_restored:  # a run starts with its first file
+                self._con.execute(
+                    "update raw.tasks set"
+                    " created_at = least(created_at, cast(? as timestamptz))"
+                    " where task_id = ?",
+                    [self._began.get(each.task_id), each.task_id],
+                )
 
     def _drop_own(self, tasks: Sequence[str]) -> set[str]:
-        """Delete the earlier rounds of the file; return the existing tasks."""
+        """Delete the earlier rows of the file; return the existing tasks."""
         if not tasks:
             return set()
         with self._given({"task_id": tasks}, "task_id"):
-            self._con.execute(
-                "delete from raw.rounds where task_id in (from given)"
-                " and load_id in (select load_id from raw.loads"
-                " where kind = ? and file_uri = ?)",
-                [KIND, self._uri],
-            )
+            for table in ("rounds", "cases", "replaced_rounds", "replaced_cases"):
+                self._con.execute(
+                    f"delete from raw.{table} where task_id in (from given)"
+                    " and load_id in (select load_id from raw.loads"
+                    " where kind = ? and file_uri = ?)",
+                    [KIND, self._uri],
+                )
             found = self._con.execute(
                 "select task_id from raw.tasks where task_id in (from given)"
             ).fetchall()
         return {task_id for (task_id,) in found}
 
     def _drop_again(self) -> None:
-        """Delete the rounds of other files that these rounds replace."""
-        self._con.execute(
-            "create or replace temp table again as"
-            " select load_id, task_id, count(*) as n from raw.rounds"
-            " where load_id <> ? and (task_id, case_id, round_id) in (from given)"
-            " group by all",
-            [self._load_id],
+        """Set the rounds of other files aside that these rounds replace."""
+        condition = "(task_id, case_id, round_id) in (from given)"
+        for task_id, n, files in self._con.execute(
+            "select task_id, count(*),"
+            " list(distinct loads.file_uri) filter (where loads.sha256 <> ?)"
+            " from raw.rounds inner join raw.loads using (load_id)"
+            f" where load_id <> ? and {condition} group by all order by all",
+            [self._sha256, self._load_id],
+        ).fetchall():
+            merge = self._merge(task_id)
+            merge.n_replaced += n
+            merge.files = sorted({*merge.files, *(files or ())})
+        self._count_rows(
+            "raw.rounds",
+            f"load_id <> {self._load_id} and {condition}",
+            "rows_loaded - n",
         )
-        replaced = self._con.execute(
-            "select task_id, sum(n)::bigint from again group by all order by all"
-        ).fetchall()
-        if replaced:
-            self._con.execute(
-                "delete from raw.rounds where load_id <> ?"
-                " and (task_id, case_id, round_id) in (from given)",
-                [self._load_id],
-            )
-            self._con.execute(
-                "update raw.loads set rows_loaded = rows_loaded - gone.n"
-                " from (select load_id, sum(n)::bigint as n from again group by all)"
-                " as gone where loads.load_id = gone.load_id"
-            )
-        for task_id, n in replaced:
-            self._merge(task_id).n_replaced += n
-        self._con.execute("drop table again")
+        self._set_aside("rounds", condition)
 
-    def _settle_tasks(self) -> None:
-        """Assign cases to the files with their rounds, and tasks to this file."""
-        con = self._con
-        con.execute(
-            "delete from raw.cases where task_id in (from given) and not exists ("
-            " from raw.rounds where rounds.task_id = cases.task_id"
-            " and rounds.case_id = cases.case_id)"
+    def _set_aside(self, table: str, condition: str) -> None:
+        """Move rows of other files to the table of replaced rows."""
+        condition = f"load_id <> {self._load_id} and {condition}"
+        self._con.execute(
+            f"insert into raw.replaced_{table} from raw.{table} where {condition}"
         )
-        con.execute(
-            "update raw.cases set load_id = holders.load_id from ("
-            " select task_id, case_id, max(load_id) as load_id,"
-            " list(distinct load_id) as load_ids"
-            " from raw.rounds where task_id in (from given) group by all) as holders"
-            " where cases.task_id = holders.task_id and cases.case_id = holders.case_id"
-            " and not list_contains(holders.load_ids, cases.load_id)"
+        self._con.execute(f"delete from raw.{table} where {condition}")
+
+    def _restore(self) -> None:
+        """Restore the newest replaced row of each key that has none any more."""
+        for table, key in (
+            ("rounds", "task_id, case_id, round_id"),
+            ("cases", "task_id, case_id"),
+        ):
+            self._con.execute(
+                "create or replace temp table restored as"
+                f" select * from raw.replaced_{table} where task_id in (from given)"
+                f" and ({key}) not in (select ({key}) from raw.{table}"
+                " where task_id in (from given))"
+                f" qualify row_number() over (partition by {key}"
+                " order by load_id desc) = 1"
+            )
+            if table == "rounds":
+                self._count_restored()
+            self._con.execute(f"insert into raw.{table} from restored")
+            self._con.execute(
+                f"delete from raw.replaced_{table} where (load_id, {key})"
+                f" in (select (load_id, {key}) from restored)"
+            )
+            self._con.execute("drop table restored")
+
+    def _count_restored(self) -> None:
+        for task_id, n in self._con.execute(
+            "select task_id, count(*) from restored group by all order by all"
+        ).fetchall():
+            self._merge(task_id).n_restored = n
+        self._count_rows("restored", "true", "rows_loaded + n, status = 'loaded'")
+
+    def _count_rows(self, table: str, condition: str, change: str) -> None:
+        """Change the number of rows of the loads of some rounds, *n* of each."""
+        self._con.execute(
+            f"update raw.loads set rows_loaded = {change}"
+            f" from (select load_id, count(*) as n from {table} where {condition}"
+            " group by all) as counted where loads.load_id = counted.load_id"
         )
-        for task_id, n, files in con.execute(
+
+    def _drop_tasks(self) -> None:
+        """Delete the tasks, which then belong to this file; keep when they began."""
+        with self._given({"task_id": self._settled}, "task_id"):
+            self._began = dict(
+                self._con.execute(
+                    "select task_id, created_at::varchar from raw.tasks"
+                    " where task_id in (from given)"
+                ).fetchall()
+            )
+            self._con.execute("delete from raw.tasks where task_id in (from given)")
+
+    def _sum_up(self) -> None:
+        """Count the rounds of other files that are left."""
+        for task_id, n, files in self._con.execute(
             "select task_id, count(*), list(distinct loads.file_uri order by file_uri)"
             " from raw.rounds inner join raw.loads using (load_id)"
             " where task_id in (from given) and load_id <> ? group by all order by all",
             [self._load_id],
         ).fetchall():
             merge = self._merge(task_id)
-            merge.n_kept, merge.files = n, files
-        self.merges = [
-            each for each in self._merges.values() if each.n_kept
-        ] + self._all_replaced()
-        con.execute(
-            "create or replace temp table began as"
-            " select task_id, created_at from raw.tasks where task_id in (from given)"
-        )
-        con.execute("delete from raw.tasks where task_id in (from given)")
-
-    def _all_replaced(self) -> list[Merge]:
-        """Return tasks with rows of another file of which no row is left."""
-        gone = [each for each in self._merges.values() if not each.n_kept]
-        for each in gone:
-            found = self._con.execute(
-                "select file_uri from raw.tasks inner join raw.loads using (load_id)"
-                " where task_id = ? and sha256 <> ?",
-                [each.task_id, self._sha256],
-            ).fetchall()
-            each.files = [uri for (uri,) in found]
-        return [each for each in gone if each.files]  # a copy causes no warning
+            merge.n_kept, merge.files = n - merge.n_restored, files
+        # a copy of another file causes no warning
+        self.merges = [each for each in self._merges.values() if each.files]
 
     def _merge(self, task_id: str) -> Merge:
         return self._merges.setdefault(task_id, Merge(task_id))

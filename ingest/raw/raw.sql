@@ -4,7 +4,8 @@
 -- that wrote it and its place in that load's file (`line`, or `position` counted
 -- from 0 in the file's order). Times are UTC. JSON is kept as JSON text next to the
 -- flattened columns. Only live rows stay: a task, testset, pipeline or memory file
--- that is loaded again replaces its own rows, and `loads` keeps the history.
+-- that is loaded again replaces its own rows, and `loads` keeps the history. Rows of
+-- evaluation results that are in a newer file too are in the tables `replaced_…`.
 --
 -- Columns of many tables, where a table says nothing else of them:
 --
@@ -221,6 +222,14 @@ create table if not exists raw.rounds (
     counted_as varchar,                 -- pass, fail: how the tool counts a round that is unevaluated here
     is_cached boolean                   -- the answer came from a cache; null: not known
 );
+
+-- Cases of evaluation results that a newer file of the run has too. They come back when
+-- it is loaded again without them.
+create table if not exists raw.replaced_cases as from raw.cases limit 0;
+
+-- Rounds of evaluation results that a newer file of the run has too. They come back when
+-- it is loaded again without them.
+create table if not exists raw.replaced_rounds as from raw.rounds limit 0;
 
 create table if not exists raw.baselines (
     load_id bigint not null,

@@ -73,7 +73,9 @@ def raw(plan: Plan) -> list[DescribedTable]:
     sql = resources.files("promptlab.ingest.raw").joinpath("raw.sql").read_text("utf-8")
     everywhere = dict(_COLUMN_OF_MANY.findall(sql))
     tables = []
-    for comment, name, body in _TABLE.findall(sql):
+    bodies: dict[str, str] = {}
+    for comment, name, body, like in _TABLE.findall(sql):
+        bodies[name] = body or bodies[like]
         text = " ".join(line.lstrip("- ") for line in comment.splitlines())
         columns = [
             DescribedColumn(
@@ -81,11 +83,11 @@ def raw(plan: Plan) -> list[DescribedTable]:
                 found["type"],
                 sentence(
                     found["comment"]
-                    or _of_contract(name, found["name"])
+                    or _of_contract(like or name, found["name"])
                     or everywhere.get(found["name"], "")
                 ),
             )
-            for found in _COLUMN.finditer(body)
+            for found in _COLUMN.finditer(bodies[name])
         ]
         text = sentence(text or plan.descriptions.raw[name])
         tables.append(DescribedTable("raw", name, text, columns))
@@ -94,7 +96,8 @@ def raw(plan: Plan) -> list[DescribedTable]:
 
 _COLUMN_OF_MANY = re.compile(r"^--   (\w+): +(.*)$", re.MULTILINE)
 _TABLE = re.compile(
-    r"((?:^-- [^\n]*\n)*)create table if not exists raw\.(\w+) \(\n(.*?)\n\);",
+    r"((?:^-- [^\n]*\n)*)create table if not exists raw\.(\w+)"
+    r" (?:\(\n(.*?)\n\)|as from raw\.(\w+) limit 0);",
     re.MULTILINE | re.DOTALL,
 )
 _COLUMN = re.compile(

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from promptlab.operations.health import examine
 from promptlab.operations.purge import purge
@@ -36,6 +39,7 @@ def _line(case: str, output: str, **more: Any) -> dict[str, Any]:
 
 
 def _write(file: Path, lines: Sequence[dict[str, Any]]) -> Path:
+    file.parent.mkdir(exist_ok=True)
     file.write_text("".join(f"{json.dumps(each)}\n" for each in lines), "utf-8")
     return file
 
@@ -95,9 +99,9 @@ def test_a_file_that_changed_replaces_its_own_rows_alone(tmp_path: Path) -> None
     warehouse.ingest(a, b)
     _write(b, [_line("s8", "new")])
     warehouse.ingest(b)
-    assert _outputs(warehouse) == {**{f"s{n}": "a" for n in range(4)}, "s8": "new"}
+    assert _outputs(warehouse) == {**{f"s{n}": "a" for n in range(5)}, "s8": "new"}
     cases = [case for _, case, _ in _rows(warehouse)["cases"]]
-    assert cases == ["s0", "s1", "s2", "s3", "s8"]
+    assert cases == ["s0", "s1", "s2", "s3", "s4", "s8"]
     _write(a, [_line("s1", "other")])
     warehouse.ingest(a)
     assert _outputs(warehouse) == {"s1": "other", "s8": "new"}
@@ -147,3 +151,116 @@ def test_large_files_of_a_run_are_merged_batch_by_batch(
         "s4": "late",
         "s0": "late",
     }
+
+
+def test_a_round_that_a_changed_file_no_longer_has_comes_back_from_the_other_file(
+    tmp_path: Path,
+) -> None:
+    a = _write(tmp_path / "d/1.jsonl", [_line(f"s{n}", "a") for n in range(20)])
+    b = _write(tmp_path / "d/2.jsonl", [_line(f"s{n}", "b") for n in range(10, 40)])
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(tmp_path / "d")
+    _write(b, [_line(f"s{n}", "b") for n in range(20, 40)])
+    (problem,) = warehouse.ingest(b).files[0].problems
+    assert "10 that it no longer has come back from there" in problem.message
+    fresh = Warehouse(tmp_path / "fresh.duckdb")
+    fresh.ingest(a, b)
+    assert _outputs(warehouse) == _outputs(fresh)
+    assert [each[:2] for each in _rows(warehouse)["cases"]] == [
+        each[:2] for each in _rows(fresh)["cases"]
+    ]
+    warehouse.build()
+    assert warehouse.sql("select count(*) from marts.dim_cases").rows() == [(40,)]
+    assert not [each for each in examine(warehouse) if each.state == "fail"]
+
+
+def test_a_file_of_which_no_round_was_left_is_loaded_again_when_they_come_back(
+    tmp_path: Path,
+) -> None:
+    a = _write(tmp_path / "a.jsonl", [_line("s", "a", tags=["of_a"])])
+    b = _write(tmp_path / "b.jsonl", [_line("s", "b", tags=["of_b"])])
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(a)
+    warehouse.ingest(b)
+    _write(b, [_line("t", "b")])
+    warehouse.ingest(b)
+    assert _outputs(warehouse) == {"s": "a", "t": "b"}
+    tags = warehouse.sql("select tags from raw.cases where case_id = 's'").rows()
+    assert tags == [('["of_a"]',)]
+    statuses = [status for _, status, _ in _rows(warehouse)["loads"]]
+    assert statuses == ["loaded", "replaced", "loaded"]
+
+
+def test_a_purge_also_deletes_rounds_that_another_file_replaced(
+    tmp_path: Path,
+) -> None:
+    a, b = _shards(tmp_path)
+    other = [_line("o", "a") | {"run_id": "Q"}]
+    _write(a, [*[_line(f"s{n}", "a") for n in range(5)], *other])
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(a, b)
+    purge(warehouse, tasks=["R"])
+    for table in ("rounds", "cases", "replaced_rounds", "replaced_cases"):
+        sql = f"select count(*) from raw.{table} where task_id = 'R'"
+        assert warehouse.sql(sql).rows() == [(0,)]
+    _write(b, [_line("s9", "new")])
+    warehouse.ingest(b)
+    assert _outputs(warehouse) == {"o": "a", "s9": "new"}
+
+
+def test_several_runs_in_several_files_are_merged_in_one_call(tmp_path: Path) -> None:
+    for name in ("1", "2"):
+        for run in ("Q", "R"):
+            lines = [
+                _line(case, name) | {"run_id": run} for case in ("both", f"only{name}")
+            ]
+            _write(tmp_path / f"d/{name}{run}.jsonl", lines)
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(tmp_path / "d")
+    sql = "select task_id, case_id, raw_output from raw.rounds order by all"
+    assert warehouse.sql(sql).rows() == [
+        (run, case, output)
+        for run in ("Q", "R")
+        for case, output in (("both", "2"), ("only1", "1"), ("only2", "2"))
+    ]
+
+
+_SHARD = st.sets(st.tuples(st.sampled_from("st"), st.sampled_from("12")), min_size=1)
+_STEP = st.tuples(
+    st.sampled_from(["a", "b", "c"]), _SHARD, st.sampled_from(["file", "folder"])
+)
+
+
+@given(st.lists(_STEP, min_size=2, max_size=6), st.sampled_from([100, 1 << 20]))
+@settings(max_examples=8)
+def test_any_order_of_changed_files_leaves_the_rounds_of_the_final_files(
+    steps: list[tuple[str, set[tuple[str, str]], str]], block: int
+) -> None:
+    contents: dict[str, dict[tuple[str, str], str]] = {}  # of files, oldest first
+    with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        for module in ("file_reader", "files.input_file"):
+            patch.setattr(f"promptlab.ingest.{module}.BLOCK_BYTES", block)
+        folder = Path(name)
+        warehouse = Warehouse(folder / "w.duckdb")
+        for n, (stem, rounds, what) in enumerate(steps):
+            contents.pop(stem, None)
+            contents[stem] = dict.fromkeys(rounds, f"{stem}{n}")
+            lines = [
+                _line(case, f"{stem}{n}", round_id=one, tags=[stem])
+                for case, one in sorted(rounds)
+            ]
+            file = _write(folder / f"d/{stem}.jsonl", lines)
+            warehouse.ingest(file if what == "file" else file.parent)
+        expected = {key: each for of in contents.values() for key, each in of.items()}
+        sql = "select case_id, round_id, raw_output from raw.rounds"
+        found = {(case, one): each for case, one, each in warehouse.sql(sql).rows()}
+        assert found == expected
+        newest = {case: stem for stem, of in contents.items() for case, _ in of}
+        sql = "select case_id, tags ->> '$[0]' from raw.cases"
+        assert dict(warehouse.sql(sql).rows()) == newest
+        bad = [each for each in examine(warehouse) if each.state == "fail"]
+        assert not bad
+        fresh = Warehouse(folder / "fresh.duckdb")
+        fresh.ingest(folder / "d")
+        sql = "select case_id, round_id from raw.rounds order by all"
+        assert warehouse.sql(sql).rows() == fresh.sql(sql).rows()
