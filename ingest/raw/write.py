@@ -1,15 +1,26 @@
-"""Write batches of readings to the raw tables, each in one transaction."""
+"""Write batches of readings to the raw tables, each in one transaction.
+
+A run of results in several files is merged by case and round. Each file owns its rows.
+Loading it again replaces its earlier rows; a round that is also in another file belongs
+to the newer file, like the fields of a case and of the task. So the order of the calls
+does not matter, only that of the files.
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from promptlab.ingest import raw
-from promptlab.ingest.raw import merging
-from promptlab.ingest.raw.batch import (
+from promptlab.ingest.raw.catalogue import owning_tables
+from promptlab.ingest.raw.rows import (
+    Columns,
+    Key,
     ReadBatch,
+    Reading,
     added,
     load_columns,
     problem_columns,
@@ -17,16 +28,205 @@ from promptlab.ingest.raw.batch import (
     reject_columns,
     with_load,
 )
-from promptlab.ingest.raw.catalogue import owning_tables
+from promptlab.ingest.reading.problems import Problem, warning
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
     from pathlib import Path
 
     import duckdb
+    import polars as pl
 
-    from promptlab.ingest.raw.rows import Columns, Key, Reading
-    from promptlab.ingest.reading.problems import Problem
+
+KIND = "results"
+"""Kind of files that may contain parts of one task."""
+
+_FILES_NAMED = 3
+
+
+@dataclass
+class Merge:
+    """The outcome of merging more rounds into one task."""
+
+    task_id: str
+    n_replaced: int = 0
+    """Rounds of other files that are also in this file."""
+    n_kept: int = 0
+    """Rounds of other files that stay."""
+    files: list[str] = field(default_factory=list)
+    """The other files."""
+
+
+def merged_problem(uri: str, merges: Sequence[Merge]) -> Problem:
+    """Return a warning about the merged files and replaced rounds."""
+    files = sorted({file for each in merges for file in each.files})
+    named = ", ".join(files[:_FILES_NAMED])
+    named += f" and {len(files) - _FILES_NAMED} more" if files[_FILES_NAMED:] else ""
+    runs, were = f"run {merges[0].task_id}", "was"
+    if len(merges) > 1:
+        runs, were = f"{runs} and {len(merges) - 1} more", "were"
+    kept = sum(each.n_kept for each in merges)
+    replaced = sum(each.n_replaced for each in merges)
+    return warning(
+        "results_merged",
+        f"{runs} {were} in {named} too: the rounds of {uri} are put to those by case"
+        f" and round. Of those that were there, {kept} stay and {replaced} are"
+        " replaced. Give the file a run_id of its own if it is another run",
+        record_id=merges[0].task_id,
+    )
+
+
+@dataclass
+class Merging:
+    """Replaces the rows of one file of results, batch by batch, in a transaction."""
+
+    con: duckdb.DuckDBPyConnection
+    load_id: int
+    uri: str
+    sha256: str
+    merges: list[Merge] = field(default_factory=list)
+    """The outcome of the whole file, after its last batch."""
+    _merges: dict[str, Merge] = field(default_factory=dict)
+
+    def make_room(self, one: ReadBatch) -> set[str]:
+        """Delete what a batch replaces; return which of its tasks had live rows."""
+        rows = one.reading.rows
+        had = self._drop_own([task_id for _, task_id in one.reading.keys])
+        if "rounds" in rows:
+            with self._given(rows["rounds"], "task_id", "case_id", "round_id"):
+                self._drop_again()
+        if "tasks" in rows:
+            with self._given(rows["cases"], "task_id", "case_id"):
+                self.con.execute(
+                    "delete from raw.cases where (task_id, case_id) in (from given)"
+                )
+            with self._given(rows["tasks"], "task_id"):
+                self._settle_tasks()
+        return had
+
+    def close(self) -> None:
+        """Set the start of runs to that of their first file, after writing all rows."""
+        if self.merges:
+            self.con.execute(
+                "update raw.tasks set created_at = least(tasks.created_at,"
+                " began.created_at) from began where tasks.task_id = began.task_id"
+                " and list_contains(cast(? as varchar[]), tasks.task_id)",
+                [[each.task_id for each in self.merges if each.n_kept]],
+            )
+        self.con.execute("drop table if exists began")
+
+    def _drop_own(self, tasks: Sequence[str]) -> set[str]:
+        """Delete the earlier rounds of the file; return the existing tasks."""
+        if not tasks:
+            return set()
+        with self._given({"task_id": tasks}, "task_id"):
+            self.con.execute(
+                "delete from raw.rounds where task_id in (from given)"
+                " and load_id in (select load_id from raw.loads"
+                " where kind = ? and file_uri = ?)",
+                [KIND, self.uri],
+            )
+            found = self.con.execute(
+                "select task_id from raw.tasks where task_id in (from given)"
+            ).fetchall()
+        return {task_id for (task_id,) in found}
+
+    def _drop_again(self) -> None:
+        """Delete the rounds of other files that these rounds replace."""
+        self.con.execute(
+            "create or replace temp table again as"
+            " select load_id, task_id, count(*) as n from raw.rounds"
+            " where load_id <> ? and (task_id, case_id, round_id) in (from given)"
+            " group by all",
+            [self.load_id],
+        )
+        replaced = self.con.execute(
+            "select task_id, sum(n)::bigint from again group by all order by all"
+        ).fetchall()
+        if replaced:
+            self.con.execute(
+                "delete from raw.rounds where load_id <> ?"
+                " and (task_id, case_id, round_id) in (from given)",
+                [self.load_id],
+            )
+            self.con.execute(
+                "update raw.loads set rows_loaded = rows_loaded - gone.n"
+                " from (select load_id, sum(n)::bigint as n from again group by all)"
+                " as gone where loads.load_id = gone.load_id"
+            )
+        for task_id, n in replaced:
+            self._merge(task_id).n_replaced += n
+        self.con.execute("drop table again")
+
+    def _settle_tasks(self) -> None:
+        """Assign cases to the files with their rounds, and tasks to this file."""
+        con = self.con
+        con.execute(
+            "delete from raw.cases where task_id in (from given) and not exists ("
+            " from raw.rounds where rounds.task_id = cases.task_id"
+            " and rounds.case_id = cases.case_id)"
+        )
+        con.execute(
+            "update raw.cases set load_id = holders.load_id from ("
+            " select task_id, case_id, max(load_id) as load_id,"
+            " list(distinct load_id) as load_ids"
+            " from raw.rounds where task_id in (from given) group by all) as holders"
+            " where cases.task_id = holders.task_id and cases.case_id = holders.case_id"
+            " and not list_contains(holders.load_ids, cases.load_id)"
+        )
+        for task_id, n, files in con.execute(
+            "select task_id, count(*), list(distinct loads.file_uri order by file_uri)"
+            " from raw.rounds inner join raw.loads using (load_id)"
+            " where task_id in (from given) and load_id <> ? group by all order by all",
+            [self.load_id],
+        ).fetchall():
+            merge = self._merge(task_id)
+            merge.n_kept, merge.files = n, files
+        self.merges = [
+            each for each in self._merges.values() if each.n_kept
+        ] + self._all_replaced()
+        con.execute(
+            "create or replace temp table began as"
+            " select task_id, created_at from raw.tasks where task_id in (from given)"
+        )
+        con.execute("delete from raw.tasks where task_id in (from given)")
+
+    def _all_replaced(self) -> list[Merge]:
+        """Return tasks with rows of another file of which no row is left."""
+        gone = [each for each in self._merges.values() if not each.n_kept]
+        for each in gone:
+            found = self.con.execute(
+                "select file_uri from raw.tasks inner join raw.loads using (load_id)"
+                " where task_id = ? and sha256 <> ?",
+                [each.task_id, self.sha256],
+            ).fetchall()
+            each.files = [uri for (uri,) in found]
+        return [each for each in gone if each.files]  # a copy causes no warning
+
+    def _merge(self, task_id: str) -> Merge:
+        return self._merges.setdefault(task_id, Merge(task_id))
+
+    @contextmanager
+    def _given(
+        self, columns: Columns | Mapping[str, Any], *names: str
+    ) -> Iterator[None]:
+        """Create a temporary table ``given`` of ids for a ``with`` block."""
+        import polars as pl
+
+        from promptlab.ingest.raw.tables import as_relation
+
+        frame: pl.DataFrame = pl.DataFrame(
+            {name: columns[name] for name in names},
+            schema=dict.fromkeys(names, pl.String),
+        ).unique()
+        typed = ", ".join(f"{name} varchar" for name in names)
+        self.con.execute(f"create or replace temp table given ({typed})")
+        as_relation(self.con, frame).insert_into("given")
+        try:
+            yield
+        finally:
+            self.con.execute("drop table given")
 
 
 class Writer:
@@ -34,10 +234,6 @@ class Writer:
 
     A file that is read in its own batches keeps its transaction open until the last,
     so that it is written whole or not at all.
-
-    Args:
-        con: a connection that may write; used by one thread at a time.
-        ingest_version: version of promptlab, stored with every load.
     """
 
     def __init__(self, con: duckdb.DuckDBPyConnection, ingest_version: str) -> None:
@@ -50,8 +246,8 @@ class Writer:
         self._expected: dict[Key, str] = {}  # by testset and case, before its file
         self._times: dict[Key, datetime] = {}  # of tasks, before their file
         self._written: dict[Path, tuple[int, str]] = {}
-        self._merging: merging.Merging | None = None  # of an open file
-        self._mergings: list[tuple[ReadBatch, merging.Merging]] = []  # of a batch
+        self._merging: Merging | None = None  # of an open file
+        self._mergings: list[tuple[ReadBatch, Merging]] = []  # of a batch
         self.found: list[tuple[Path, Problem]] = []
         """Problems that are found in the tables, such as merged runs."""
 
@@ -87,7 +283,8 @@ class Writer:
             self._times = {}
         numbered = list(zip(itertools.count(self._first_load_id), batch, strict=False))
         self._expected |= _expected_before(self._con, numbered)
-        self._times = _times_before(self._con, numbered) | self._times
+        keys = [key for _, one in numbered for key in one.reading.keys]
+        self._times = _times(self._con, keys) | self._times
         self._replaced |= _replace(self._con, numbered)
         self._replaced |= self._make_room(numbered)
         _write_rows(self._con, numbered)
@@ -117,11 +314,11 @@ class Writer:
         self._mergings = []
         replaced: set[Key] = set()
         for load_id, one in numbered:
-            if one.kind != merging.KIND:
+            if one.load.kind != KIND:
                 continue
             if self._merging is None:
-                self._merging = merging.Merging(
-                    self._con, load_id, one.source.uri, one.sha256
+                self._merging = Merging(
+                    self._con, load_id, one.source.uri, one.load.sha256
                 )
             replaced |= {("task", each) for each in self._merging.make_room(one)}
             self._mergings.append((one, self._merging))
@@ -134,15 +331,11 @@ class Writer:
         for one, each in self._mergings:
             each.close()
             if each.merges and not one.more:
-                problem = merging.merged_problem(one.source.uri, each.merges)
+                problem = merged_problem(one.source.uri, each.merges)
                 self.found.append((one.source.path, problem))
 
     def add_problems(self, found: Iterable[tuple[Path, Problem]]) -> None:
-        """Write problems that need all files.
-
-        Args:
-            found: path of a file that was written, and its problem.
-        """
+        """Write problems that need all files."""
         rows = [(*self._written[path], problem) for path, problem in found]
         raw.append(self._con, "rejects", [problem_columns(rows)])
 
@@ -172,7 +365,7 @@ def _replace(
             if kind in _LIVE_BY_FILE:
                 if _replace_file(con, kind, one.source.uri):
                     replaced.add((kind, *parts))
-            elif one.kind == merging.KIND:
+            elif one.load.kind == KIND:
                 theirs += [tuple(parts)]
             else:
                 ids.setdefault(kind, []).append(tuple(parts))
@@ -195,16 +388,7 @@ def _expected_before(
         for kind, *parts in one.reading.keys
         if kind == "testset"
     ]
-    if not testsets:
-        return {}
-    found = con.execute(
-        "select testset_id, case_id, content_hash from raw.test_cases"
-        " where list_contains(cast(? as varchar[]), testset_id)",
-        [testsets],
-    ).fetchall()
-    return {
-        ("testset", testset_id, case_id): each for testset_id, case_id, each in found
-    }
+    return {} if not testsets else _content_hashes(con, testsets)
 
 
 def _changed_cases(
@@ -213,22 +397,21 @@ def _changed_cases(
     """Return the cases of replaced testsets that were removed or changed."""
     if not expected:
         return set()
-    found = con.execute(
-        "select testset_id, case_id, content_hash from raw.test_cases"
-        " where list_contains(cast(? as varchar[]), testset_id)",
-        [list({key[1] for key in expected})],
-    ).fetchall()
-    now: dict[Key, str] = {
-        ("testset", testset_id, case_id): each for testset_id, case_id, each in found
-    }
+    now = _content_hashes(con, list({key[1] for key in expected}))
     return {key for key, each in expected.items() if now.get(key) != each}
 
 
-def _times_before(
-    con: duckdb.DuckDBPyConnection, numbered: Sequence[tuple[int, ReadBatch]]
-) -> dict[Key, datetime]:
-    """Return the time of each task that a batch replaces."""
-    return _times(con, [key for _, one in numbered for key in one.reading.keys])
+def _content_hashes(
+    con: duckdb.DuckDBPyConnection, testsets: list[str]
+) -> dict[Key, str]:
+    found = con.execute(
+        "select testset_id, case_id, content_hash from raw.test_cases"
+        " where list_contains(cast(? as varchar[]), testset_id)",
+        [testsets],
+    ).fetchall()
+    return {
+        ("testset", testset_id, case_id): each for testset_id, case_id, each in found
+    }
 
 
 def _replaced_runs(
@@ -260,7 +443,7 @@ def _of_other_kinds(con: duckdb.DuckDBPyConnection, tasks: Sequence[Key]) -> lis
     found = con.execute(
         "select task_id from raw.tasks where source_kind <> ?"
         " and list_contains(cast(? as varchar[]), task_id)",
-        [merging.KIND, [task_id for (task_id,) in tasks]],
+        [KIND, [task_id for (task_id,) in tasks]],
     ).fetchall()
     return [(task_id,) for (task_id,) in found]
 

@@ -149,15 +149,12 @@ class _Unfolding:
                     for index, child in enumerate(node.value)
                 ]
             if isinstance(node, yaml.MappingNode) and _is(node, "map"):
-                return self._mapping(node, keys)
+                return {
+                    key: self._value(child, (*keys, key))
+                    for key, child in self._members(node, keys).items()
+                }
             self._unknown_tag(node, keys)
             return None
-
-    def _mapping(self, node: yaml.MappingNode, keys: Keys) -> dict[str, Any]:
-        return {
-            key: self._value(child, (*keys, key))
-            for key, child in self._members(node, keys).items()
-        }
 
     def _members(self, node: yaml.MappingNode, keys: Keys) -> dict[str, yaml.Node]:
         """Return the members of a mapping; its own override those merged by ``<<``."""
