@@ -310,13 +310,11 @@ class _Attempt:
             rejected = any(each.severity == "reject" for each in problems)
             return replace(reading, rows={}, problems=problems, rejected=rejected)
         other = known.copy_of(reading.runs, source.uri)
-        if other is not None:
-            problem = copy_problem(source.uri, other)
-            self._load.status, self._load.message = "skipped", problem.message
-            return Reading(rows={}, problems=[problem], runs=reading.runs)
         newer = known.newer_of(reading.runs, reading.written)
-        if newer and newer != source.uri:
+        if other is not None or (newer and newer != source.uri):
             problem = older_problem(source.uri, newer)
+            if other is not None:
+                problem = copy_problem(source.uri, other)
             self._load.status, self._load.message = "skipped", problem.message
             return Reading(rows={}, problems=[problem], runs=reading.runs)
         replaced = known.replaced_by(reading.runs, source.uri)

@@ -83,19 +83,19 @@ def read_yaml(data: bytes) -> YamlText:
     return result
 
 
+_HINTS = {
+    "character '\\t'": " Indent with blanks, not with tabs.",
+    "another document": " Write one pipeline per file.",
+    "<block end>": " Indent what belongs together by the same number of blanks.",
+    "mapping values are not allowed": " Put a text that holds a colon in quotes.",
+}
+
+
 def _syntax_problem(error: yaml.YAMLError, text: str) -> Problem:
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         mark = error.problem_mark
         said = ", ".join(part for part in (error.context, error.problem) if part)
-        hint = ""
-        if "character '\\t'" in said:
-            hint = " Indent with blanks, not with tabs."
-        elif "another document" in said:
-            hint = " Write one pipeline per file."
-        elif "<block end>" in said:
-            hint = " Indent what belongs together by the same number of blanks."
-        elif "mapping values are not allowed" in said:
-            hint = " Put a text that holds a colon in quotes."
+        hint = next((each for part, each in _HINTS.items() if part in said), "")
         message = f"not YAML: {said}.{hint}"
         return Problem("syntax", message, line=mark.line + 1, column=mark.column + 1)
     if isinstance(error, yaml.reader.ReaderError):
