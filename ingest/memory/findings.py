@@ -66,14 +66,10 @@ class Findings:
             problem_at(self._place, fault, record_id=record_id, raw_text=raw_text)
         )
 
-    def warn(
-        self, code: str, message: str, keys: Keys = (), *, record_id: str | None = None
-    ) -> None:
+    def warn(self, code: str, message: str, keys: Keys = ()) -> None:
         """Add a warning; everything is loaded."""
         fault = Fault(keys, code, message)
-        self.problems.append(
-            problem_at(self._place, fault, "warning", record_id=record_id)
-        )
+        self.problems.append(problem_at(self._place, fault, "warning"))
 
     def count(self, code: str, message: str, keys: Keys) -> None:
         """Count a problem that may be in many records; `close` adds one warning.
