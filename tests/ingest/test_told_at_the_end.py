@@ -116,7 +116,7 @@ def test_of_two_files_of_one_id_the_later_says_that_it_replaces_the_other(
     else:
         from promptlab.ingest.parquet import ParquetLayer
 
-        with ParquetLayer(Path("raw")).connect() as con:
+        with ParquetLayer(Path("raw")).connect("rejects") as con:
             kept = con.execute(KEPT).fetchall()
     assert kept == [(name, record_id, "id_in_two_files")]
 
