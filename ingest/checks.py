@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from promptlab.contracts.scoring import golden_alternatives
@@ -121,26 +122,20 @@ class Flattener:
         return found.checks
 
 
+@dataclass
 class _CaseChecks:
-    """Collects the checks of one case.
+    """Collects the checks of one case."""
 
-    Args:
-        strict: Whether objects name the keys that they may have.
-        ignored: Keys to leave out at every depth.
-        id_size: Length of the case's id, which every check repeats.
-        left: Remaining characters for the checks.
-    """
-
-    def __init__(
-        self, strict: bool, ignored: list[str], id_size: int, left: int
-    ) -> None:
-        self.checks: list[ExpectationCheck] = []
-        self.remarks: list[Remark] = []
-        self.left = left
-        self._strict = strict
-        self._ignored = frozenset(ignored)
-        self._ignored_names = ignored
-        self._id_size = id_size
+    strict: bool
+    """Whether objects name the keys that they may have."""
+    ignored: list[str]
+    """Keys to leave out at every depth."""
+    id_size: int
+    """Length of the case's id, which every check repeats."""
+    left: int
+    """Remaining characters for the checks."""
+    checks: list[ExpectationCheck] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
 
     def add_final_root(self, expected: dict[str, Any], fields: list[str]) -> None:
         text = self._text_of(expected, _long_ones(expected))
@@ -158,7 +153,7 @@ class _CaseChecks:
         base = "" if field is None else "/" + escape_pointer(field)
         long_ones = _long_ones(expected)
         # Every check repeats these: the pointer, the field and the step.
-        repeated = self._id_size + 2 * len(base) + len(step_id or "")
+        repeated = self.id_size + 2 * len(base) + len(step_id or "")
         self._spend(repeated)
         # value, path, pointer below base, whether a pointer must replace the path
         stack: list[tuple[Any, str, str, bool]] = [(expected, "$", "", False)]
@@ -169,7 +164,7 @@ class _CaseChecks:
                 self._spend((repeated + len(path) + len(pointer)) * len(value))
                 self._add_object(value, place, long_ones)
                 for key in reversed(value):
-                    if key in self._ignored:
+                    if key in self.ignored:
                         continue
                     below = f"{pointer}/{escape_pointer(key)}"
                     if odd or key in ("", "*"):
@@ -243,13 +238,13 @@ class _CaseChecks:
     ) -> None:
         text = self._text_of(value, long_ones)
         allowed = None
-        if self._strict:
-            keys = [key for key in value if key not in self._ignored]
+        if self.strict:
+            keys = [key for key in value if key not in self.ignored]
             allowed = self._allowed(keys)
         self.checks.append(ExpectationCheck(*place, "object", text, allowed=allowed))
 
     def _allowed(self, keys: Iterable[str]) -> str:
-        text = compact([*keys, *self._ignored_names])
+        text = compact([*keys, *self.ignored])
         self._spend(len(text))
         return text
 
@@ -328,13 +323,8 @@ _LEAST_ROOM = 64 << 20
 _ROOM_PER_CHARACTER = 50
 
 
-class GoldenAnswer(NamedTuple):
-    """One ``golden_answer`` baseline."""
-
-    case_id: str
-    baseline_id: str
-    payload: str
-    """A JSON object, as text."""
+GoldenAnswer = tuple[str, str, str]
+"""Case id, baseline id, and payload: a JSON object as text."""
 
 
 def golden_checks(baselines: Sequence[GoldenAnswer]) -> dict[str, list[Any]]:
@@ -350,7 +340,7 @@ def golden_checks(baselines: Sequence[GoldenAnswer]) -> dict[str, list[Any]]:
     Raises:
         ExpectationTooLargeError: The checks would be many times their size.
     """
-    size = sum(len(each.payload) for each in baselines)
+    size = sum(len(payload) for _, _, payload in baselines)
     flattener = Flattener(_LEAST_ROOM + _ROOM_PER_CHARACTER * size)
     columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
     rows = columns.values()
@@ -370,15 +360,6 @@ def golden_checks(baselines: Sequence[GoldenAnswer]) -> dict[str, list[Any]]:
 
 
 _COLUMNS = (
-    "case_id",
-    "baseline_id",
-    "golden_no",
-    "check_no",
-    "path",
-    "pointer",
-    "matcher",
-    "operand",
-    "operand_ascii",
-    "number",
-    "length",
+    *("case_id", "baseline_id", "golden_no", "check_no", "path", "pointer"),
+    *("matcher", "operand", "operand_ascii", "number", "length"),
 )

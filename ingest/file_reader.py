@@ -1,23 +1,29 @@
-"""Read planned files one by one in batches; skip known ones."""
+"""Read planned files one by one in batches; skip known ones.
+
+A run whose file contains no time gets the start of its load. Starts of loads increase,
+so a run that is loaded later is newer. The modification time of a file is not used:
+``git checkout``, ``unzip`` and ``cp`` change it.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from promptlab.contracts.base import plain_name
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.input_file import (
     BLOCK_BYTES,
-    Block,
     ChangedWhileRead,
     InputFile,
 )
-from promptlab.ingest.files.redaction import Redactor
+from promptlab.ingest.files.redaction import Mode, Redactor
 from promptlab.ingest.foreign.identity import (
     copy_problem,
     older_problem,
@@ -26,8 +32,6 @@ from promptlab.ingest.foreign.identity import (
 from promptlab.ingest.foreign.registry import TOOLS
 from promptlab.ingest.formats import LINE_KINDS, read_batches
 from promptlab.ingest.given import Given
-from promptlab.ingest.ingested import FileLoad
-from promptlab.ingest.raw.batch import ReadBatch
 from promptlab.ingest.raw.load_log import (
     Known,
     Outcome,
@@ -36,16 +40,70 @@ from promptlab.ingest.raw.load_log import (
     read_with,
     versions_of,
 )
-from promptlab.ingest.raw.rows import Reading
-from promptlab.ingest.reading.limits import LIMIT_CODES, Limits
-from promptlab.ingest.reading.problems import Problem
-from promptlab.ingest.reading.source import Source
-from promptlab.ingest.undated import LoadOrder, date_runs, undated_problem
+from promptlab.ingest.raw.rows import FileLoad, ReadBatch, Reading
+from promptlab.ingest.reading.problems import Problem, warning
+from promptlab.ingest.reading.source import LIMIT_CODES, Limits, Source
 from promptlab.json_text.places import BOM
 
 if TYPE_CHECKING:
     from promptlab.contracts.testset import Pipeline
-    from promptlab.ingest.files.redaction_rules import Mode
+
+
+TIME_MISSING = "time_missing"
+
+_TICK = timedelta(microseconds=1)
+_FIXES = {
+    "table": 'Name the column that holds the time in the mapping: time = "…"',
+    "results": "Write `created_at` or `executed_at` into the records",
+}
+_FIX = "Ingest such files in the order in which they were made"
+
+
+def load_starts(after: datetime | None = None) -> Iterator[datetime]:
+    """Yield the start of each load: later than all earlier ones, whatever the clock."""
+    while True:
+        now = datetime.now(UTC)
+        after = now if after is None or now > after else after + _TICK
+        yield after
+
+
+def date_runs(reading: Reading, moment: datetime) -> list[str]:
+    """Set *moment* as the time of tasks without a time; return their ids.
+
+    Memory runs are not among the ids: their reader reports the time from their path.
+    """
+    undated: list[str] = []
+    for table in ("tasks", "memory_runs"):
+        tasks = reading.rows.get(table)
+        if tasks is None or None not in (times := list(tasks["created_at"])):
+            continue
+        dated: Mapping[str, Any] = {
+            **tasks,
+            "created_at": pl.Series(
+                [time or moment for time in times], dtype=pl.Datetime("us", "UTC")
+            ),
+        }
+        reading.rows[table] = dated
+        if table == "tasks":
+            undated += [
+                task_id
+                for task_id, time in zip(tasks["task_id"], times, strict=True)
+                if time is None
+            ]
+    return undated
+
+
+def undated_problem(kind: str, task_ids: list[str]) -> Problem:
+    """Return a warning that tasks are ordered by loading, and how to set a time."""
+    more = f" and {len(task_ids) - 1} more" if task_ids[1:] else ""
+    return warning(
+        TIME_MISSING,
+        f"the file does not say when {task_ids[0]}{more} ran: the time of this load is"
+        " used, so that runs without a time are ordered as they are loaded."
+        f" {_FIXES.get(kind, _FIX)}",
+        record_id=task_ids[0],
+    )
+
 
 OnProgress = Callable[[Path, int], None]
 """Called after each file with its path and size."""
@@ -53,41 +111,30 @@ OnProgress = Callable[[Path, int], None]
 _ATTEMPTS = 3
 """Attempts to read a file that changes while it is read."""
 
-_NO_RUN = Problem(
+_NO_RUN = warning(
     "no_run",
     "holds no row of a run, so there is nothing to load; write it again when the run"
     " is over",
-    severity="warning",
 )
 
 
+@dataclass
 class FileReader:
-    """Reads the files that are not in the warehouse yet.
+    """Reads the files that are not in the warehouse yet."""
 
-    Args:
-        known: versions to skip; those read here are added.
-        pipelines: known pipelines; those read here are added.
-        testset: testset of every task, whatever the files say.
-        limits: limits of an input.
-        redact: the values to replace before any other processing.
-    """
+    known: Known
+    """Versions to skip; those read here are added."""
+    pipelines: list[Pipeline]
+    """Known pipelines; those read here are added."""
+    testset: str | None
+    """Testset of every task, whatever the files say."""
+    limits: Limits
+    redact: Mode
+    """The values to replace before any other processing."""
+    loads: list[FileLoad] = field(default_factory=list)
 
-    def __init__(
-        self,
-        known: Known,
-        pipelines: list[Pipeline],
-        testset: str | None,
-        limits: Limits,
-        redact: Mode,
-    ) -> None:
-        self.loads: list[FileLoad] = []
-        self.known = known
-        self.pipelines = pipelines
-        self.testset = testset
-        self.limits = limits
-        self.redact = redact
-        self.next_start: Callable[[], datetime] = LoadOrder(known.last_start).next
-        """Return the start of the next load, later than every load before."""
+    def __post_init__(self) -> None:
+        self.starts: Iterator[datetime] = load_starts(self.known.last_start)
 
     def read_all(
         self,
@@ -107,7 +154,7 @@ class FileReader:
         changing. Its earlier batches are then withdrawn by one that is ``abandoned``.
         """
         if found.fault:
-            yield from self._leave_out(found, kind, "unreadable", found.fault)
+            yield from _Attempt(self, found, kind).left_out("unreadable", found.fault)
             return
         for _ in range(_ATTEMPTS):
             given: ReadBatch | None = None
@@ -120,17 +167,12 @@ class FileReader:
                     yield replace(given, more=False, abandoned=True)
                 if isinstance(error, OSError):
                     reason = error.strerror or str(error)
-                    yield from self._leave_out(found, kind, "unreadable", reason)
+                    yield from _Attempt(self, found, kind).left_out(
+                        "unreadable", reason
+                    )
                     return
         reason = "it changed each time while it was read. Ingest it when it is done"
-        yield from self._leave_out(found, kind, "changed_while_read", reason)
-
-    def _leave_out(
-        self, found: FoundFile, kind: str | None, code: str, reason: str
-    ) -> Iterator[ReadBatch]:
-        problem = Problem(code, f"cannot be read: {reason}")
-        reading = Reading(rows={}, problems=[problem], rejected=True)
-        yield from _Attempt(self, found, kind).left_out(reading)
+        yield from _Attempt(self, found, kind).left_out("changed_while_read", reason)
 
 
 class _Attempt:
@@ -140,7 +182,7 @@ class _Attempt:
         self._reader = reader
         self._found = found
         self._kind = kind
-        self._started_at = reader.next_start()
+        self._started_at = next(reader.starts)
         self._redactor = Redactor(reader.redact, yaml=kind == "pipeline")
         self._undated: list[str] = []
         self._sha256 = ""  # of a file that cannot be read
@@ -166,30 +208,32 @@ class _Attempt:
         self._sha256 = self._load.sha256 = _sha256(file, source)
         if self._is_known(source):
             return
+        redact = self._redactor.redact
         if self._kind in TOOLS:
             readings = _unchanged(read_batches(self._kind, source), file)
-            yield from self._as_batches(readings, source)
         elif is_too_large:
-            problem = self._reader.limits.file_too_large(file.size)
-            reading = Reading(rows={}, problems=[problem], rejected=True)
-            yield from self._as_batches(iter([reading]), source)
+            readings = _rejected(self._reader.limits.file_too_large(file.size))
         elif self._kind is None:
             self._load.status, self._load.message = "skipped", "of no known kind"
-            yield from self._as_batches(iter([Reading(rows={})]), source)
+            readings = iter([Reading(rows={})])
+        elif is_whole:
+            source = replace(source, data=redact(source.data))
+            readings = read_batches(self._kind, source)
         else:
-            if is_whole:
-                data = self._redactor.redact(source.data)
-                source = replace(source, data=data)
-            else:
-                blocks = file.blocks(self._reader.limits.max_record)
-                source = replace(source, blocks=self._redacted(blocks))
-            yield from self._as_batches(read_batches(self._kind, source), source)
+            blocks = (
+                redact(block) if isinstance(block, bytes) else block
+                for block in file.blocks(self._reader.limits.max_record)
+            )
+            source = replace(source, blocks=blocks)
+            readings = read_batches(self._kind, source)
+        yield from self._as_batches(readings, source)
 
-    def left_out(self, reading: Reading) -> Iterator[ReadBatch]:
+    def left_out(self, code: str, reason: str) -> Iterator[ReadBatch]:
         """Yield one batch with the reason for leaving the file out, unless known."""
         source = self._source(None)
         if not self._is_known(source):
-            yield from self._as_batches(iter([reading]), source)
+            problem = Problem(code, f"cannot be read: {reason}")
+            yield from self._as_batches(_rejected(problem), source)
 
     def _is_read_whole(self, file: InputFile) -> bool:
         if self._kind not in LINE_KINDS or file.size <= BLOCK_BYTES:
@@ -198,13 +242,6 @@ class _Attempt:
             return False
         # a JSON list has no lines to go by
         return file.head().removeprefix(BOM).lstrip()[:1] == b"["
-
-    def _redacted(self, blocks: Iterable[Block]) -> Iterator[Block]:
-        for block in blocks:
-            if isinstance(block, bytes):
-                yield self._redactor.redact(block)
-            else:
-                yield block
 
     def _as_batches(
         self, readings: Iterator[Reading], source: Source
@@ -249,15 +286,11 @@ class _Attempt:
                     ),
                 )
             given = ReadBatch(
-                kind=load.kind,
-                status=load.status,
-                message=load.message,
+                load=load,
                 source=source,
                 reading=reading,
-                sha256=self._sha256,
                 testset=versions[0].testset,
                 read_with=settings,
-                redacted=load.redacted,
                 started_at=self._started_at,
                 finished_at=datetime.now(UTC),
                 more=not is_last,
@@ -277,13 +310,11 @@ class _Attempt:
             rejected = any(each.severity == "reject" for each in problems)
             return replace(reading, rows={}, problems=problems, rejected=rejected)
         other = known.copy_of(reading.runs, source.uri)
-        if other is not None:
-            problem = copy_problem(source.uri, other)
-            self._load.status, self._load.message = "skipped", problem.message
-            return Reading(rows={}, problems=[problem], runs=reading.runs)
         newer = known.newer_of(reading.runs, reading.written)
-        if newer and newer != source.uri:
+        if other is not None or (newer and newer != source.uri):
             problem = older_problem(source.uri, newer)
+            if other is not None:
+                problem = copy_problem(source.uri, other)
             self._load.status, self._load.message = "skipped", problem.message
             return Reading(rows={}, problems=[problem], runs=reading.runs)
         replaced = known.replaced_by(reading.runs, source.uri)
@@ -351,20 +382,12 @@ class _Attempt:
         )
 
     def _source(self, file: InputFile | None, data: bytes = b"") -> Source:
-        return Source(
+        return Source.of(
+            self._found,
             data=data,
-            name=self._found.name,
-            path=self._found.path,
-            uri=self._found.uri,
             pipelines=self._reader.pipelines,
             size=file.size if file else 0,
             limits=self._reader.limits,
-            form=self._found.form,
-            companions=self._found.companions,
-            mapping=self._found.mapping,
-            labels=self._found.labels,
-            prompt_vars=self._found.given.prompt_vars,
-            tag_keys=self._found.given.tag_keys,
             redact=self._redactor.redact,
         )
 
@@ -408,6 +431,10 @@ def _sha256(file: InputFile, source: Source) -> str:
         return own
     hashes = [own, *(InputFile(each).sha256() for each in source.companions)]
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+
+
+def _rejected(problem: Problem) -> Iterator[Reading]:
+    yield Reading(rows={}, problems=[problem], rejected=True)
 
 
 def _unchanged(readings: Iterator[Reading], file: InputFile) -> Iterator[Reading]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from promptlab.contracts.base import in_utc
 from promptlab.errors import UsageError
@@ -46,12 +46,6 @@ _CI = {
     ),
 }
 """CI system → its marker variable, and those of branch, base and commit."""
-
-CI_VARIABLES = tuple(
-    name
-    for known, *groups in _CI.values()
-    for name in (known, *(each for group in groups for each in group))
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,27 +94,15 @@ NOTHING = Given()
 def given_by(
     environ: Mapping[str, str],
     *,
-    title: str | None = None,
-    variant: str | None = None,
     time: str | None = None,
-    run_name: str | None = None,
     branch: str | None = None,
     base_branch: str | None = None,
     commit: str | None = None,
-    recheck_of: str | None = None,
+    **named: Any,
 ) -> Given:
     """Return the values of options and of the variables of a CI system.
 
-    Args:
-        environ: Environment variables.
-        title: Title of every task.
-        variant: Variant of every task.
-        time: When the runs were made, ISO 8601; without a zone: UTC.
-        run_name: Name of the runs that belong together.
-        branch: Branch that was evaluated.
-        base_branch: Branch that others are compared with.
-        commit: Commit that was evaluated.
-        recheck_of: Whole id of the task or run whose cases were asked again.
+    The time is ISO 8601; without a zone: UTC. *named* are further fields.
 
     Raises:
         UsageError: the time is invalid.
@@ -135,15 +117,12 @@ def given_by(
     of_ci = _of_ci(environ)
     source = "option" if branch or commit else of_ci.revision_source
     return Given(
-        title=title,
-        variant=variant,
         created_at=moment,
-        run_name=run_name,
         branch=branch or of_ci.branch,
         base_branch=base_branch or of_ci.base_branch,
         commit_sha=commit or of_ci.commit_sha,
         revision_source=source,
-        recheck_of=recheck_of,
+        **named,
     )
 
 

@@ -108,22 +108,20 @@ def row_id(about: Mapping[str, Any]) -> str:
     return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")
 
 
-def read_labels(source: Source, options: LabelOptions) -> Reading:
-    """Read one file of labels.
+def read(source: Source) -> Iterator[Reading]:
+    """Read one file of labels: CSV, TSV, JSON or JSONL, UTF-8.
 
-    Args:
-        source: The whole file: CSV, TSV, JSON or JSONL, UTF-8.
-        options: Options of the call.
-
-    Returns:
+    Yields:
         Rows of ``raw.labels``. A label with an unknown word is rejected with its row;
         empty cells are skipped.
     """
+    options = source.labels or LabelOptions()
     try:
         found = list(_labels(source))
     except _Unreadable as error:
         problem = Problem("labels_unreadable", str(error))
-        return Reading(rows={}, problems=[problem], rejected=True)
+        yield Reading(rows={}, problems=[problem], rejected=True)
+        return
     problems: list[Problem] = []
     graded = _graded_columns(found, options)
     rows: list[tuple[Any, ...]] = []
@@ -134,7 +132,7 @@ def read_labels(source: Source, options: LabelOptions) -> Reading:
         elif row is not None:
             rows.append(row)
     rejected = sum(problem.severity == "reject" for problem in problems)
-    return Reading(
+    yield Reading(
         rows={"labels": columns_of(COLUMNS, rows)} if rows else {},
         problems=problems,
         records_loaded=len(rows),
@@ -145,7 +143,7 @@ def read_labels(source: Source, options: LabelOptions) -> Reading:
 
 
 class _Unreadable(Exception):
-    """Return the reading of a file without labels."""
+    """The file holds no labels."""
 
 
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -344,9 +342,7 @@ def _langsmith(number: int, row: dict[str, Any]) -> Iterator[_Label]:
         number,
         word,
         row,
-        labeler=by.get("user_id") or by.get("user_name")
-        if isinstance(by, dict)
-        else None,
+        labeler=by.get("user_id") or by.get("user_name"),
         dimension=row.get("key"),
         comment=row.get("comment"),
         at=row.get("modified_at") or row.get("created_at"),
@@ -357,7 +353,7 @@ _OPIK = re.compile(r"^(?P<by>[^.]+)\.(?P<score>[^.]+)$")
 
 
 def _opik(number: int, row: dict[str, Any]) -> Iterator[_Label]:
-    scores = [key for key in row if _OPIK.match(key) and not _is_remark(key)]
+    scores = _opik_scores(row)
     several = len({key.split(".")[1] for key in scores}) > 1
     for key in scores:
         by, score = key.split(".")
@@ -372,13 +368,12 @@ def _opik(number: int, row: dict[str, Any]) -> Iterator[_Label]:
         )
 
 
-def _is_remark(key: str) -> bool:
-    return key.rsplit(".", 1)[-1] in {"reason", "comment"}
-
-
-def _is_opik(keys: set[str]) -> bool:
-    scores = [key for key in keys if _OPIK.match(key) and not _is_remark(key)]
-    return any(f"{key}.reason" in keys or f"{key}.comment" in keys for key in scores)
+def _opik_scores(keys: Iterable[str]) -> list[str]:
+    return [
+        key
+        for key in keys
+        if _OPIK.match(key) and not key.endswith((".reason", ".comment"))
+    ]
 
 
 _READERS: tuple[
@@ -393,7 +388,8 @@ _READERS: tuple[
     (_langfuse, lambda keys: "source" in keys and "name" in keys and bool(
         {"traceId", "trace_id"} & keys)),
     (_langsmith, lambda keys: {"run_id", "key", "feedback_source"} <= keys),
-    (_opik, _is_opik),
+    (_opik, lambda keys: any(
+        keys & {f"{key}.reason", f"{key}.comment"} for key in _opik_scores(keys))),
 )  # fmt: skip
 """Reader, and a test of the keys of its tool."""
 
@@ -401,49 +397,32 @@ _READERS: tuple[
 def _sheet(
     records: list[tuple[int, dict[str, Any]]], keys: set[str]
 ) -> Iterator[_Label]:
-    """Read a table with a row per label, or a column per person."""
+    """Read a table with a row per label, or a column per person or per question."""
     lower = {key.lower(): key for key in keys}
     label = next((lower[name] for name in _LABEL if name in lower), None)
-    if label is not None:
-        for number, record in records:
-            yield _Label(
-                number,
-                record.get(label),
-                record,
-                labeler=_first(record, _LABELER),
-                dimension=_first(record, _DIMENSION),
-                comment=_first(record, _COMMENT),
-                at=_first(record, _TIME),
-            )
-        return
-    others = [key for key in keys if key.lower() not in _NO_PERSON]
-    people = [key for key in others if _are_labels(records, key)]
-    if people and "annotation_id" in lower:  # Label Studio: a column per question
-        for number, record in records:
-            for question in sorted(people):
-                yield _Label(
-                    number,
-                    record.get(question),
-                    record,
-                    labeler=_first(record, _LABELER),
-                    dimension=question if len(people) > 1 else None,
-                    comment=_first(record, _COMMENT),
-                    at=_first(record, _TIME),
-                )
-        return
-    if not people:
+    columns = [label] if label else []
+    are_questions = are_people = False
+    if label is None:
+        others = sorted(key for key in keys if key.lower() not in _NO_PERSON)
+        columns = [key for key in others if _are_labels(records, key)]
+        are_questions = "annotation_id" in lower  # Label Studio
+        are_people = not are_questions
+    if not columns:
         raise _Unreadable(
             "has no column of labels; expected `label` with `labeler`, or a column per"
             " person with pass and fail or grades"
         )
     for number, record in records:
-        for person in sorted(people):
+        for column in columns:
+            dimension = _first(record, _DIMENSION)
+            if are_questions:
+                dimension = column if len(columns) > 1 else None
             yield _Label(
                 number,
-                record.get(person),
+                record.get(column),
                 record,
-                labeler=person,
-                dimension=_first(record, _DIMENSION),
+                labeler=column if are_people else _first(record, _LABELER),
+                dimension=dimension,
                 comment=_first(record, _COMMENT),
                 at=_first(record, _TIME),
             )
@@ -518,43 +497,42 @@ def _bad_word(label: _Label, expected: str) -> Problem:
 
 def _about(label: _Label) -> dict[str, Any]:
     about = label.about
-    given = _first(about, _ROW)
-    packed: dict[str, Any] = {}
-    if given:
-        try:
-            packed = msgspec.json.decode(
-                base64.urlsafe_b64decode(given + "=" * (-len(given) % 4))
-            )
-        except (ValueError, *_UNREADABLE):
-            packed = {}
-    if isinstance(packed, dict) and packed:
-        return {
-            "task_id": _text(packed.get("task")),
-            "case_id": _text(packed.get("case")),
-            "round_id": _text(packed.get("round")),
-            "output_hash": _text(packed.get("hash")),
-            "dimension_id": _text(packed.get("dimension")),
-            "policy": _first(about, _POLICY),
-            "split": _first(about, _SPLIT),
-            "draw": _text(packed.get("draw")),
-            "weight": _weight(packed.get("weight")),
-        }
-    digest, round_id = _first(about, _HASH), _first(about, _ROUND)
-    output = about.get(next((key for key in _OUTPUT if key in about), ""))
-    # a tool may show the answer of a round in another form
-    if digest is None and round_id is None and isinstance(output, str) and output:
-        digest = hashlib.md5(output.encode(), usedforsecurity=False).hexdigest()
+    packed = _unpacked(_first(about, _ROW))
+    if packed:
+        names = ("task", "case", "round", "hash", "dimension", "draw")
+        task, case, round_id, digest, dimension, draw = (
+            _text(packed.get(name)) for name in names
+        )
+        weight = packed.get("weight")
+    else:
+        task, case, draw = (_first(about, n) for n in (_TASK, _CASE, _DRAW))
+        digest, round_id = _first(about, _HASH), _first(about, _ROUND)
+        dimension, weight = _first(about, _DIMENSION[:2]), _first(about, _WEIGHT)
+        output = about.get(next((key for key in _OUTPUT if key in about), ""))
+        # a tool may show the answer of a round in another form
+        if digest is None and round_id is None and isinstance(output, str) and output:
+            digest = hashlib.md5(output.encode(), usedforsecurity=False).hexdigest()
     return {
-        "task_id": _first(about, _TASK),
-        "case_id": _first(about, _CASE),
+        "task_id": task,
+        "case_id": case,
         "round_id": round_id,
         "output_hash": digest,
-        "dimension_id": _first(about, _DIMENSION[:2]),
+        "dimension_id": dimension,
+        "draw": draw,
+        "weight": _weight(weight),
         "policy": _first(about, _POLICY),
         "split": _first(about, _SPLIT),
-        "draw": _first(about, _DRAW),
-        "weight": _weight(_first(about, _WEIGHT)),
     }
+
+
+def _unpacked(row: str | None) -> dict[str, Any]:
+    """Return what `row_id` packed."""
+    try:
+        packed = base64.urlsafe_b64decode((row or "") + "=" * (-len(row or "") % 4))
+        found = msgspec.json.decode(packed)
+    except (ValueError, *_UNREADABLE):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _weight(value: Any) -> float | None:

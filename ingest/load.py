@@ -11,22 +11,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlab.ingest.closing import References, same_ids, told_at_the_end
 from promptlab.ingest.file_reader import FileReader, OnProgress
 from promptlab.ingest.files.finding import FoundFile
-from promptlab.ingest.ingested import FileLoad
-from promptlab.ingest.raw.batch import ReadBatch
+from promptlab.ingest.files.redaction import Mode
+from promptlab.ingest.ingested import References, same_ids, told_at_the_end
 from promptlab.ingest.raw.load_log import Known, known_files, known_pipelines
-from promptlab.ingest.raw.rows import Key, Reading
+from promptlab.ingest.raw.rows import FileLoad, Key, ReadBatch, Reading
 from promptlab.ingest.raw.write import Writer
-from promptlab.ingest.reading.limits import DEFAULT, Limits
+from promptlab.ingest.reading.source import DEFAULT, Limits
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
     import duckdb
 
-    from promptlab.ingest.files.redaction_rules import Mode
 
 BATCH_BYTES = 32 << 20
 BATCH_FILES = 1000

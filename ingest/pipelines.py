@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,9 @@ from pydantic import ValidationError
 
 from promptlab.contracts.testset import Pipeline
 from promptlab.errors import InputError, nearest
-from promptlab.ingest.raw.rows import Reading, Rows, columns_of
-from promptlab.ingest.reading.contract_faults import faults
-from promptlab.ingest.reading.problems import Problem, Severity, problem_at
+from promptlab.ingest.raw.rows import Reading, Rows, columns_of_rows
+from promptlab.ingest.reading.problems import Problem, Severity, faults, problem_at
+from promptlab.ingest.reading.source import Source
 from promptlab.ingest.reading.yaml_text import YamlText, read_yaml
 from promptlab.json_text.places import Keys
 from promptlab.json_text.reading import Fault
@@ -27,22 +28,18 @@ _TEXTS = ("id", "name", "evaluation_target", "default_testset")
 _STEP_TEXTS = ("id", "output_key", "type")
 
 
-def read_pipeline(data: bytes, name: str) -> Reading:
-    """Read one pipeline file.
+def read(source: Source) -> Iterator[Reading]:
+    """Read one pipeline file: rows of ``pipelines`` and ``pipeline_steps``.
 
-    Args:
-        data: The file's bytes.
-        name: The file's name without suffix, for the message when it has no id.
-
-    Returns:
-        Rows of ``pipelines`` and ``pipeline_steps``. A pipeline is one record: any
-        error rejects the file, and all errors are reported.
+    A pipeline is one record: any error rejects the file, and all errors are reported.
+    The name of the file is shown if it has no id.
     """
-    text = read_yaml(data)
-    pipeline, problems = _check(text, name)
+    text = read_yaml(source.data)
+    pipeline, problems = _check(text, source.name)
     if pipeline is None:
-        return Reading({}, problems, records_rejected=1, rejected=True)
-    return Reading(
+        yield Reading({}, problems, records_rejected=1, rejected=True)
+        return
+    yield Reading(
         _rows(pipeline, compact(text.value)),
         problems,
         records_loaded=1,
@@ -124,23 +121,23 @@ def _try(path: Path) -> Pipeline | None:
         return None
 
 
+@dataclass
 class _PipelineCheck:
     """Checks a file against the contract, and conditions across fields."""
 
-    def __init__(self, text: YamlText, name: str) -> None:
-        self.problems: list[Problem] = []
-        self._text = text
-        self._name = name
+    text: YamlText
+    name: str
+    problems: list[Problem] = field(default_factory=list)
 
     def pipeline(self) -> Pipeline | None:
         """Return the pipeline, or ``None`` when anything rejects it."""
-        value = self._text.value
+        value = self.text.value
         if not isinstance(value, dict):
             self._tell(
                 "wrong_type",
                 (),
                 f"a pipeline is an object, found {shown(value)}. "
-                f"Begin with: id: {self._name}",
+                f"Begin with: id: {self.name}",
             )
             return None
         self._read_as_text(value)
@@ -149,7 +146,7 @@ class _PipelineCheck:
             pipeline = Pipeline.model_validate(value)
         except ValidationError as error:
             for fault in faults(error, value):
-                hint = f". Add: id: {self._name}" if fault.keys == ("id",) else ""
+                hint = f". Add: id: {self.name}" if fault.keys == ("id",) else ""
                 self._tell(fault.code, fault.keys, fault.message + hint)
         self._check_twins(value)
         if pipeline is None or any(one.severity == "reject" for one in self.problems):
@@ -167,7 +164,7 @@ class _PipelineCheck:
             if isinstance(step, dict):
                 places += [(step, key, ("steps", index, key)) for key in _STEP_TEXTS]
         for holder, key, keys in places:
-            written = self._text.written.get(keys)
+            written = self.text.written.get(keys)
             if written is not None:
                 holder[key] = written
                 self._tell(
@@ -188,24 +185,16 @@ class _PipelineCheck:
                 before = first.setdefault((key, name), index)
                 if before == index:
                     continue
-                line = self._text.place(("steps", before, key))[0]
+                line = self.text.place(("steps", before, key))[0]
+                keys: Keys = ("steps", index, key)
+                message = f"{shown(name)} is already the"
                 if key == "id":
-                    message = (
-                        f"is already the id of the step in line {line}. Rename it."
-                    )
-                    self._tell(
-                        "duplicate_step",
-                        ("steps", index, key),
-                        f"{shown(name)} {message}",
-                    )
+                    message += f" id of the step in line {line}. Rename it."
+                    self._tell("duplicate_step", keys, message)
                 else:
-                    message = f"is already the output key of the step in line {line}"
-                    self._tell(
-                        "duplicate_output_key",
-                        ("steps", index, key),
-                        f"{shown(name)} {message}; the later step hides the earlier.",
-                        "warning",
-                    )
+                    message += f" output key of the step in line {line}"
+                    message += "; the later step hides the earlier."
+                    self._tell("duplicate_output_key", keys, message, "warning")
 
     def _check_target(self, pipeline: Pipeline) -> None:
         target = pipeline.evaluation_target
@@ -223,47 +212,34 @@ class _PipelineCheck:
     def _tell(
         self, code: str, keys: Keys, message: str, severity: Severity = "reject"
     ) -> None:
-        value = self._text.value
+        value = self.text.value
         name = value.get("id") if isinstance(value, dict) else None
         record_id = name if isinstance(name, str) else None
         fault = Fault(keys, code, message)
         self.problems.append(
-            problem_at(self._text.place, fault, severity, record_id=record_id)
+            problem_at(self.text.place, fault, severity, record_id=record_id)
         )
 
 
 def _rows(pipeline: Pipeline, raw_data: str) -> Rows:
-    return {
-        "pipelines": columns_of(
-            (
-                "pipeline_id",
-                "name",
-                "evaluation_target",
-                "default_testset",
-                "raw_data",
-            ),
-            [
-                (
-                    pipeline.id,
-                    pipeline.name,
-                    pipeline.evaluation_target,
-                    pipeline.default_testset,
-                    raw_data,
-                )
-            ],
-        ),
-        "pipeline_steps": columns_of(
-            ("pipeline_id", "step_id", "output_key", "type", "required", "position"),
-            [
-                (
-                    pipeline.id,
-                    step.id,
-                    step.output_key,
-                    step.type,
-                    step.required,
-                    position,
-                )
-                for position, step in enumerate(pipeline.steps)
-            ],
-        ),
+    rows: Rows = {
+        "pipelines": {
+            "pipeline_id": [pipeline.id],
+            "name": [pipeline.name],
+            "evaluation_target": [pipeline.evaluation_target],
+            "default_testset": [pipeline.default_testset],
+            "raw_data": [raw_data],
+        },
     }
+    steps = [
+        {
+            "pipeline_id": pipeline.id,
+            "step_id": step.id,
+            "output_key": step.output_key,
+            "type": step.type,
+            "required": step.required,
+            "position": position,
+        }
+        for position, step in enumerate(pipeline.steps)
+    ]
+    return rows | {"pipeline_steps": columns_of_rows(steps)} if steps else rows

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptlab.errors import InputError, UsageError
 from promptlab.ingest.files.finding import FoundFile, find_files
-from promptlab.ingest.foreign.gathering import gathered
-from promptlab.ingest.foreign.registry import TOOLS, order_of
+from promptlab.ingest.foreign.registry import TOOLS, order_of, tool
 from promptlab.ingest.foreign.registry import recognise as recognise_foreign
 from promptlab.ingest.foreign.table.guessing import no_mapping
 from promptlab.ingest.foreign.table.opening import columns_of, form_of
-from promptlab.ingest.formats import KINDS
-from promptlab.ingest.kinds import HEAD_BYTES, recognise
+from promptlab.ingest.formats import HEAD_BYTES, KINDS, recognise
 
 if TYPE_CHECKING:
     from promptlab.contracts.sources import TableMapping
+
+
+Planned = tuple[FoundFile, "str | None"]
+"""A file and its kind."""
+
 
 TABLE = "table"
 """Kind of a file with a mapping in the config."""
@@ -28,7 +32,7 @@ Mappings = Mapping[str, "TableMapping"]
 
 def plan(
     paths: Sequence[Path], kind: str = "auto", tables: Mappings | None = None
-) -> list[tuple[FoundFile, str | None]]:
+) -> list[Planned]:
     """Return the files below ``paths`` and their kinds, in reading order.
 
     Pipelines come first, so that testsets can be checked against their steps.
@@ -45,7 +49,7 @@ def plan(
     """
     if kind not in {"auto", *KINDS}:
         raise UsageError(f"--kind {kind}: there is no such kind; {', '.join(KINDS)}")
-    planned: list[tuple[FoundFile, str | None]] = []
+    planned: list[Planned] = []
     for found in find_files(paths):
         if found.fault:
             planned.append((found, None))
@@ -54,7 +58,23 @@ def plan(
     return sorted(gathered(planned), key=_place)
 
 
-def _place(one: tuple[FoundFile, str | None]) -> tuple[int, int]:
+def gathered(planned: Iterable[Planned]) -> list[Planned]:
+    """Group the files of each run by the rules of its tool; leave others unchanged."""
+    result: list[Planned] = []
+    of_tool: dict[str, list[FoundFile]] = defaultdict(list)
+    for found, kind in planned:
+        if kind in TOOLS and hasattr(tool(kind), "gather"):
+            of_tool[kind].append(found)
+        else:
+            result.append((found, kind))
+    for kind, files in of_tool.items():
+        for lead, others in tool(kind).gather(files):
+            companions = tuple(other.path for other in others)
+            result.append((replace(lead, companions=companions), kind))
+    return result
+
+
+def _place(one: Planned) -> tuple[int, int]:
     """Return the sort key; the most complete form of a run comes first."""
     found, kind = one
     if kind is None:
@@ -62,9 +82,7 @@ def _place(one: tuple[FoundFile, str | None]) -> tuple[int, int]:
     return KINDS.index(kind), order_of(kind, found.form) if kind in TOOLS else 0
 
 
-def _with_kind(
-    found: FoundFile, kind: str, tables: Mappings
-) -> tuple[FoundFile, str | None]:
+def _with_kind(found: FoundFile, kind: str, tables: Mappings) -> Planned:
     if kind not in {"auto", *TOOLS}:
         return found, kind
     try:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Iterator
 from typing import Any, cast
 
 import polars as pl
-from pydantic import BaseModel
 
 from promptlab.contracts.analysis_input import ScoreRecord
-from promptlab.errors import nearest
-from promptlab.ingest.files.input_file import Block
 from promptlab.ingest.raw.rows import Columns, Key, Reading, Reference
 from promptlab.ingest.reading.checked_columns import (
     Doubtful,
@@ -21,49 +17,44 @@ from promptlab.ingest.reading.checked_columns import (
     names,
     texts,
 )
-from promptlab.ingest.reading.garbage import no_garbage_collection
-from promptlab.ingest.reading.limits import DEFAULT, Limits
 from promptlab.ingest.reading.records import (
     Id,
     SeenIds,
     StructRecords,
     Table,
     UnknownKeys,
+    not_stored,
     record_batches,
+    twins,
 )
+from promptlab.ingest.reading.source import Source, no_garbage_collection
 from promptlab.json_text.reading import Fault
 from promptlab.json_text.writing import shown
 
 _KEY = ("task_id", "case_id", "round_id", "dimension_id", "scorer")
 
 
-def score_batches(
-    blocks: Iterable[Block], name: str, *, limits: Limits = DEFAULT
-) -> Iterator[Reading]:
-    """Read a file of scores; each line is independent.
-
-    Args:
-        blocks: The file in blocks of whole lines: JSONL (or a JSON list), UTF-8.
-        name: Name of the file, which owns its scores.
-        limits: Limits of a record.
+def read(source: Source) -> Iterator[Reading]:
+    """Read a file of scores, JSONL or a JSON list; each line is independent.
 
     Yields:
         Batch by batch, rows of ``scores``. A record that violates its contract, or
         repeats a score of the same round, scorer and dimension, is rejected.
     """
     seen = SeenIds()
-    unknown = UnknownKeys(_advice)
+    unknown = UnknownKeys(lambda model, key, _: not_stored(model, key, "`payload`"))
     dimensions: dict[Id, Reference] = {}
-    keys: list[Key] = [("scores", name)]
-    for records in record_batches(ScoreRecord, "round_id", blocks, limits):
+    keys: list[Key] = [("scores", source.uri)]
+    for records in record_batches(ScoreRecord, "round_id", source):
         with no_garbage_collection():
             table = records.build(_columns)
-            twins = _twins(table, seen)
-            if twins:
-                records.leave_out({row: _twin(records.structs[row]) for row in twins})
+            repeated = twins(_ids(table), seen)
+            if repeated:
+                structs = records.structs
+                records.leave_out({row: _twin(structs[row]) for row in repeated})
                 table = records.build(_columns)
             if not records.is_last:
-                for each in _ids(table):
+                for each in _ids(table).iter_rows():
                     seen.add(each)
         unknown.count(records)
         _note_dimensions(records, dimensions)
@@ -99,18 +90,8 @@ def _columns(records: StructRecords) -> Table:
     return table
 
 
-def _twins(table: Table, seen: SeenIds) -> list[int]:
-    """Return the rows whose round, dimension and scorer were seen before."""
-    frame = pl.DataFrame([table[key].alias(key) for key in _KEY])
-    twins = [row for row, each in enumerate(_ids(table)) if each in seen]
-    if frame.n_unique() < frame.height:
-        first = frame.select(pl.struct(_KEY).is_first_distinct()).to_series()
-        twins = sorted({*twins, *(~first).arg_true().to_list()})
-    return twins
-
-
-def _ids(table: Table) -> list[tuple[str, ...]]:
-    return pl.DataFrame([table[key].alias(key) for key in _KEY]).rows()
+def _ids(table: Table) -> pl.DataFrame:
+    return pl.DataFrame([table[key].alias(key) for key in _KEY])
 
 
 def _twin(twin: Any) -> Fault:
@@ -119,16 +100,6 @@ def _twin(twin: Any) -> Fault:
         f" {shown(twin.dimension_id)} before in this file: the first score counts"
     )
     return Fault((), "duplicate_score", message)
-
-
-def _advice(model: type[BaseModel], key: str, _score: Any) -> str:
-    return _said(model, key)
-
-
-@lru_cache(maxsize=1024)
-def _said(model: type[BaseModel], key: str) -> str:
-    near = nearest(key, list(model.model_fields))
-    return f"is not stored{near or '; put it into `payload`'}"
 
 
 def _note_dimensions(records: StructRecords, found: dict[Id, Reference]) -> None:

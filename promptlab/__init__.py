@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         UnifiedEvaluator,
     )
     from promptlab.ingest.pipelines import load_pipeline_config
-    from promptlab.ingest.testsets.api import (
+    from promptlab.ingest.testsets import (
         filter_by_tags,
         load_testset,
         validate_testset,
@@ -39,10 +39,10 @@ _HOMES = {
     "UnifiedEvaluator": "promptlab.evaluator",
     "Warehouse": "promptlab.warehouse",
     "__version__": "promptlab.version",
-    "filter_by_tags": "promptlab.ingest.testsets.api",
+    "filter_by_tags": "promptlab.ingest.testsets",
     "load_pipeline_config": "promptlab.ingest.pipelines",
-    "load_testset": "promptlab.ingest.testsets.api",
-    "validate_testset": "promptlab.ingest.testsets.api",
+    "load_testset": "promptlab.ingest.testsets",
+    "validate_testset": "promptlab.ingest.testsets",
 }
 
 __all__ = [

@@ -90,7 +90,7 @@ class Warehouse(WarehouseFile):
         from promptlab.ingest.load import ingest
         from promptlab.ingest.parquet import ParquetLayer, ingest_parquet, mapping
         from promptlab.ingest.plan import plan
-        from promptlab.ingest.reading.limits import Limits
+        from promptlab.ingest.reading.source import Limits
         from promptlab.version import __version__
 
         named = [Path(path) for path in paths]

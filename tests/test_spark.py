@@ -9,7 +9,7 @@ import yaml
 
 from promptlab import spark
 from promptlab.errors import SettingsError, UsageError
-from promptlab.ingest.parquet.workers import mapping
+from promptlab.ingest.parquet.sink import mapping
 from promptlab.paths import dbt_project
 
 

@@ -1,21 +1,229 @@
-"""The head of an analysis input: task, dimensions, extras."""
+"""The head of an analysis input: task, dimensions, extras.
+
+An invalid parameter or target does not reject the file: a warning names the place, the
+dimension gets no score, and an alert explains it after the build.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
 
-from promptlab.contracts.analysis_input import AnalysisInput
+from promptlab.contracts.analysis_input import AnalysisInput, DimensionConfig
 from promptlab.contracts.base import read_time
-from promptlab.ingest.analysis.dimensions import dimension_rows
+from promptlab.contracts.scoring import PARAMETERS, DimensionParameters
+from promptlab.errors import nearest
 from promptlab.ingest.raw.rows import Columns, Rows
-from promptlab.ingest.reading.contract_faults import faults
-from promptlab.ingest.reading.limits import DEFAULT, Limits
+from promptlab.ingest.reading.problems import faults
+from promptlab.ingest.reading.source import DEFAULT, Limits
 from promptlab.json_text.reading import Fault, parse_all
-from promptlab.json_text.writing import compact
+from promptlab.json_text.writing import compact, shown
+from promptlab.paths import scorer
+
+_LARGEST = 1e300
+_WORDS = ("match_rule", "compare", "reducer", "aggregation", "of")
+"""Parameters that an alert shows without quotes."""
+_OTHERS = ("scorer", "scorer_name", "of")
+"""Parameters that no contract checks."""
+_THRESHOLDS = ("min_score", "max_score", "max_variance")
+
+_EMPTY: dict[str, Any] = dict.fromkeys(
+    (
+        *("match_rule", "compare", "reducer", "aggregation", "stability_of"),
+        *("scorer_name", "k", "tolerance", "pass_score", "trim_share"),
+        *("input_price_per_million", "output_price_per_million"),
+        *("must", "must_not", "required_keys", "bad_parameters"),
+        *("lower_limit", "upper_limit", *_THRESHOLDS),
+        *("target_problem", "target_warning"),
+    )
+)
+"""Typed columns; null: missing or invalid."""
+
+
+def dimension_rows(contract: AnalysisInput) -> tuple[Columns, list[Fault]]:
+    """Return the rows of ``dimension_configs``, and a warning for each error."""
+    scorers = {each.dimension_id: scorer_of(each) for each in contract.dimensions}
+    rows: list[dict[str, Any]] = []
+    warnings: list[Fault] = []
+    for position, each in enumerate(contract.dimensions):
+        parameters, found = _parameters(each, scorers)
+        target, found_too = _target(each, scorers[each.dimension_id])
+        warnings += [
+            replace(fault, keys=("dimensions", position, *fault.keys))
+            for fault in (*found, *found_too)
+        ]
+        rows.append(
+            {
+                "task_id": contract.task.task_id,
+                "dimension_id": each.dimension_id,
+                "position": position,
+                "name": each.name,
+                "weight": each.weight,
+                "target": compact(each.target),
+                "parameters": compact(each.parameters),
+                "scoring_mode": each.scoring_mode,
+                **_EMPTY,
+                **parameters,
+                **target,
+            }
+        )
+    names = rows[0] if rows else {"task_id": None}
+    return {name: [row[name] for row in rows] for name in names}, warnings
+
+
+def scorer_of(dimension: DimensionConfig) -> str:
+    """Return the name of the scorer that a dimension asks for."""
+    named = _text(dimension.parameters.get("scorer"))
+    return (named or "").strip(" ") or dimension.dimension_id
+
+
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else compact(value)
+
+
+def _parameters(
+    dimension: DimensionConfig, scorers: Mapping[str, str]
+) -> tuple[dict[str, Any], list[Fault]]:
+    given = dimension.parameters
+    own_scorer = scorers[dimension.dimension_id]
+    model = PARAMETERS.get(own_scorer, DimensionParameters)
+    found: list[Fault] = []
+    try:
+        model.model_validate(given)
+    except ValidationError as error:
+        found = faults(error, given, model)
+    bad = {str(name): None for fault in found for name in fault.keys[:1]}
+    if any(not fault.keys for fault in found):
+        bad |= {"must": None, "must_not": None}
+    if own_scorer == "stability":
+        of = given.get("of")
+        referred = scorers.get(of) if isinstance(of, str) else None
+        if referred in (None, "stability"):
+            bad["of"] = None
+            known = [name for name, each in scorers.items() if each != "stability"]
+            message = (
+                f"expected another dimension of the task, found {shown(of)}"
+                f"{nearest(str(of), known)}"
+            )
+            found.append(Fault(("of",) if "of" in given else (), "", message))
+    typed = {name: given.get(name) for name in model.model_fields if name not in bad}
+    for name in ("must", "must_not", "required_keys"):
+        if typed.get(name) is not None:
+            typed[name] = compact(typed[name])
+    if "trim" in typed:
+        typed["trim_share"] = typed.pop("trim")
+    typed["scorer_name"] = _text(given.get("scorer_name"))
+    typed["stability_of"] = _text(given.get("of"))
+    typed["bad_parameters"] = _shown_parameters(given, bad)
+    warnings = [
+        Fault(
+            ("parameters", *fault.keys),
+            "invalid_parameter",
+            f"{fault.message}. The dimension will have no score",
+        )
+        for fault in found
+    ]
+    for name in given:
+        if name not in model.model_fields and name not in _OTHERS:
+            known = [each for each in model.model_fields if each not in given]
+            if near := nearest(name, known, cutoff=0.8):
+                message = f"the scorer {own_scorer} does not read this parameter{near}"
+                fault = Fault(("parameters", name), "unknown_parameter", message)
+                warnings.append(fault)
+    return typed, warnings
+
+
+def _shown_parameters(given: Mapping[str, Any], bad: Iterable[str]) -> str | None:
+    """Return invalid parameters as shown in the alert: ``k = 0, trim = 0.5``."""
+    texts = []
+    for name in bad:
+        value = given.get(name)
+        is_word = isinstance(value, str) and name in _WORDS
+        texts.append(f"{name} = {value if is_word else compact(value)}")
+    return ", ".join(texts) or None
+
+
+def _target(
+    dimension: DimensionConfig, scorer_name: str
+) -> tuple[dict[str, Any], list[Fault]]:
+    """Read the limits of a target.
+
+    A side's limit is its plain key (``max``), else the one other ``max_*`` key. Shares
+    are scored without a limit, unless the mode is ``range``; other metrics need the
+    limits of their mode.
+    """
+    given = {key: each for key, each in dimension.target.items() if each is not None}
+    mode, built_in = dimension.scoring_mode, scorer(scorer_name)
+    in_ms = built_in is not None and built_in["unit"] == "ms"
+    is_share = built_in is None or built_in["is_share"] == "true"
+    typed: dict[str, Any] = {name: _number(given.get(name)) for name in _THRESHOLDS}
+    problems: dict[str, str | None] = {}
+    keys: dict[str, str | None] = {}
+    limits: dict[str, float | None] = {}
+    for side in ("min", "max"):
+        names = [key for key in given if key.startswith(f"{side}_")]
+        names = [key for key in names if key not in _THRESHOLDS]
+        names = [side] if side in given else names
+        keys[side] = names[-1] if names else None
+        number = _number(given[names[0]]) if len(names) == 1 else None
+        if number is not None and in_ms and names[0] == f"{side}_seconds":
+            number *= 1000
+        limits[side] = number
+        problems[side] = None
+        if len(names) > 1:
+            problems[side] = "target_ambiguous"
+        elif names and number is None:
+            problems[side] = "target_not_a_number"
+    typed["lower_limit"], typed["upper_limit"] = limits["min"], limits["max"]
+    lower = limits["min"] if mode in ("higher_better", "range") else None
+    upper = limits["max"] if mode in ("lower_better", "range") else None
+    problem = None
+    if is_share and mode != "range":
+        pass
+    elif mode in ("lower_better", "range") and problems["max"]:
+        problem = problems["max"]
+    elif mode in ("higher_better", "range") and problems["min"]:
+        problem = problems["min"]
+    elif lower is None and upper is None:
+        problem = "target_missing"
+    elif lower is not None and upper is not None:
+        problem = "target_crossed" if lower > upper else None
+    elif upper is not None and upper < 0:
+        problem = "target_negative"
+    elif lower is not None and lower <= 0:
+        problem = "target_not_positive"
+    odd = next((n for n in _THRESHOLDS if n in given and typed[n] is None), None)
+    warning = problem or problems["max"] or problems["min"]
+    warning = warning or ("target_not_a_number" if odd else None)
+    typed |= {"target_problem": problem, "target_warning": warning}
+    if warning is None:
+        return typed, []
+    bad_side = "max" if problems["max"] == warning else "min"
+    key = keys[bad_side] if warning in problems.values() else odd
+    message = _ADVICE[warning].format(found=shown(given.get(key or "")), mode=mode)
+    if problem:
+        message += ". The dimension will have no score"
+    way = ("target",) if key is None else ("target", key)
+    return typed, [Fault(way, "invalid_target", message)]
+
+
+_ADVICE = {
+    "target_ambiguous": "the target has two limits for this side; keep one of them",
+    "target_not_a_number": "expected a number, found {found}",
+    "target_missing": 'scoring_mode {mode} needs a limit, such as "max" or "min"',
+    "target_crossed": "the lower limit is above the upper one",
+    "target_negative": "expected an upper limit of at least 0",
+    "target_not_positive": "expected a lower limit above 0",
+}
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) <= _LARGEST else None
 
 
 class HeadFaults(Exception):
@@ -78,7 +286,9 @@ def read_head(parts: Mapping[str, str], limits: Limits = DEFAULT) -> AnalysisHea
             if each.keys not in known
         ]
     if found:
-        raise HeadFaults(found, _task_id(values))
+        task = values.get("task")
+        task_id = task.get("task_id") if isinstance(task, dict) else None
+        raise HeadFaults(found, task_id if isinstance(task_id, str) else None)
     task = contract.task
     dimensions, warnings = dimension_rows(contract)
     return AnalysisHead(
@@ -125,9 +335,3 @@ def _task_rows(contract: AnalysisInput, extras: str) -> Columns:
 def _first_text(*values: Any) -> str | None:
     """Return the first of *values* that is a text and not empty."""
     return next((v for v in values if isinstance(v, str) and v.strip()), None)
-
-
-def _task_id(values: Mapping[str, Any]) -> str | None:
-    task = values.get("task")
-    task_id = task.get("task_id") if isinstance(task, dict) else None
-    return task_id if isinstance(task_id, str) else None

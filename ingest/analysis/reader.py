@@ -5,12 +5,13 @@ An error in the task or its dimensions rejects the file; one in a case, only tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import cache, cached_property, partial
 from json import JSONDecodeError
 from typing import Any
 
+import msgspec
 from pydantic import BaseModel
 
 from promptlab.contracts.analysis_input import (
@@ -22,19 +23,140 @@ from promptlab.contracts.analysis_input import (
     TestTaskMeta,
 )
 from promptlab.errors import nearest
-from promptlab.ingest.analysis.document import AnalysisDocument
 from promptlab.ingest.analysis.head import AnalysisHead, HeadFaults, read_head
 from promptlab.ingest.analysis.rows import task_rows
 from promptlab.ingest.raw.rows import Reading, Reference
 from promptlab.ingest.reading.checked_columns import zone_message
-from promptlab.ingest.reading.garbage import no_garbage_collection
-from promptlab.ingest.reading.limits import DEFAULT, Limits
-from promptlab.ingest.reading.problems import CountedProblems, Problem
-from promptlab.ingest.reading.records import StructRecords, UnknownKeys, broken_document
-from promptlab.json_text.places import BOM, Key
+from promptlab.ingest.reading.problems import (
+    CountedProblems,
+    Problem,
+    Severity,
+    kept,
+    problem_at,
+)
+from promptlab.ingest.reading.records import (
+    EMPTY,
+    RecordPlace,
+    StructRecords,
+    UnknownKeys,
+    broken_document,
+    list_places,
+    not_stored,
+    struct_of,
+)
+from promptlab.ingest.reading.source import Source, no_garbage_collection
+from promptlab.json_text.places import BOM, Key, Span, SpanIndex, after_space
 from promptlab.json_text.reading import Fault
 from promptlab.json_text.writing import shown
 from promptlab.paths import builtin_scorers
+
+_REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class AnalysisDocument:
+    """The text of a file, and the positions of its parts."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def read(self, cases: StructRecords) -> Mapping[str, str]:
+        """Read the cases, and return the JSON text of every other member.
+
+        A file without a fault is decoded in one go, and so is one whose contract lacks
+        some of its keys. In any other the cases are read one by one.
+
+        Returns:
+            Member of the file → its text; ``cases`` is ``[]`` if it is a list.
+
+        Raises:
+            JSONDecodeError: The file is not JSON.
+            HeadFaults: It is JSON, but not an object.
+        """
+        try:
+            return self._read_at_once(cases)
+        except _REFUSALS:
+            parts = self._parts()
+            if parts.get("cases") == "[]":
+                cases.take_list(self._index.text, self._cases, ("cases",))
+            return parts
+
+    def _read_at_once(self, cases: StructRecords) -> Mapping[str, str]:
+        try:
+            file = _decoder(closed=True).decode(self._data)
+        except msgspec.ValidationError:  # perhaps only for a key
+            self._data.decode()  # msgspec does not check that skipped values are UTF-8
+            file = _decoder(closed=False).decode(self._data)
+            parts, is_open = self._parts(), True
+        else:
+            parts, is_open = {"cases": "[]"}, False
+            for name in ("task", "dimensions", "extras"):
+                parts[name] = str(getattr(file, name), "utf-8")
+        places = range(len(file.cases))
+        cases.take(file.cases, places, lambda n: self._case_places[n], is_open=is_open)
+        return parts
+
+    def _parts(self) -> dict[str, str]:
+        parts = {}
+        for key, span in self._top.items():
+            is_list = key == "cases" and self._index.text[span.start] == "["
+            parts[str(key)] = "[]" if is_list else self._written(span)
+        return parts
+
+    def problem(
+        self, fault: Fault, record_id: str | None, severity: Severity = "reject"
+    ) -> Problem:
+        """Return an error with its place; its keys start at the top of the file."""
+        raw_text = None
+        if severity == "reject" and fault.keys and fault.keys[0] in self._top:
+            raw_text = kept(self._written(self._top[fault.keys[0]]))
+        index = self._index
+        return problem_at(
+            lambda keys: index.line_column(index.find(keys)),
+            fault,
+            severity,
+            record_id=record_id,
+            raw_text=raw_text,
+        )
+
+    @cached_property
+    def _index(self) -> SpanIndex:
+        return SpanIndex(self._data.decode("utf-8", "surrogateescape"))
+
+    @cached_property
+    def _top(self) -> dict[Key, Span]:
+        index = self._index
+        end = after_space(index.text, index.walk(index.start, also="cases"))
+        if end < len(index.text):
+            raise JSONDecodeError("Extra data", index.text, end)
+        if not index.text.startswith("{", index.start):
+            message = "expected an object with `task` and `cases`"
+            raise HeadFaults([Fault((), "wrong_type", message)], None)
+        return {span.key: span for span in index.inside(index.start)}
+
+    @property
+    def _cases(self) -> list[Span]:
+        return self._index.inside(self._top["cases"].start)
+
+    @cached_property
+    def _case_places(self) -> list[RecordPlace]:
+        return list(list_places(self._index.text, self._cases, ("cases",)))
+
+    def _written(self, span: Span) -> str:
+        return self._index.text[span.start : span.end]
+
+
+@cache
+def _decoder(*, closed: bool) -> msgspec.json.Decoder[Any]:
+    case = struct_of(TestCaseBundle, closed=closed)
+    kinds = {"cases": list[case]}  # type: ignore[valid-type]  # built from the contract
+    defaults = {"dimensions": msgspec.Raw(b"[]"), "extras": EMPTY}
+    fields = [
+        (name, kinds.get(name, msgspec.Raw), defaults.get(name, msgspec.NODEFAULT))
+        for name in AnalysisInput.model_fields
+    ]
+    file = msgspec.defstruct("AnalysisFile", fields, forbid_unknown_fields=closed)
+    return msgspec.json.Decoder(file)
+
 
 _ROOM: dict[type[BaseModel], str] = {
     AnalysisInput: "`extras`",
@@ -52,15 +174,8 @@ def unknown_keys(
     head: AnalysisHead,
     cases: StructRecords,
 ) -> list[Problem]:
-    """Warn about each unknown key; those of cases come last.
-
-    Args:
-        document: The file.
-        members: The keys of the file itself.
-        head: The part before its cases.
-        cases: Its cases.
-    """
-    unknown = UnknownKeys(_advice)
+    """Warn about each unknown key; those of cases come last."""
+    unknown = UnknownKeys(lambda model, key, _: not_stored(model, key, _ROOM[model]))
 
     def see(model: type[BaseModel], keys: Iterable[str], *way: Key) -> None:
         for key in keys:
@@ -75,16 +190,6 @@ def unknown_keys(
         see(type(each), each.model_extra or (), "dimensions", place)
     unknown.count(cases)
     return unknown.problems()
-
-
-def _advice(model: type[BaseModel], key: str, _record: Any) -> str:
-    return _said(model, key)
-
-
-@lru_cache(maxsize=1024)
-def _said(model: type[BaseModel], key: str) -> str:
-    near = nearest(key, list(model.model_fields))
-    return f"is not stored{near or f'; put it into {_ROOM[model]}'}"
 
 
 def head_warnings(document: AnalysisDocument, head: AnalysisHead) -> list[Problem]:
@@ -127,25 +232,24 @@ def testset_references(
     return found
 
 
-def read_analysis(data: bytes, *, limits: Limits = DEFAULT) -> Reading:
-    """Read one analysis input.
+def read(source: Source) -> Iterator[Reading]:
+    """Read one analysis input: JSON, UTF-8, with or without a byte order mark.
 
-    Args:
-        data: The file: JSON, UTF-8, with or without a byte order mark.
-        limits: Limits of its parts.
-
-    Returns:
+    Yields:
         Rows of ``tasks``, ``cases``, ``rounds``, ``baselines``, ``rules``,
-        ``golden_checks``,
-        ``dimension_configs``, in columns; every fault with JSON Pointer, line and
-        column.
+        ``golden_checks``, ``dimension_configs``, in columns; every fault with JSON
+        Pointer, line and column.
     """
-    document = AnalysisDocument(data.removeprefix(BOM))
-    cases = StructRecords(TestCaseBundle, "case_id", limits)
+    yield _read(source)
+
+
+def _read(source: Source) -> Reading:
+    document = AnalysisDocument(source.data.removeprefix(BOM))
+    cases = StructRecords(TestCaseBundle, "case_id", source.limits)
     with no_garbage_collection():
         try:
             parts = document.read(cases)
-            head = read_head(parts, limits)
+            head = read_head(parts, source.limits)
         except JSONDecodeError as error:
             return _rejected([broken_document(error.doc)])
         except HeadFaults as error:
@@ -154,7 +258,7 @@ def read_analysis(data: bytes, *, limits: Limits = DEFAULT) -> Reading:
             _leave_out_twins(cases)
             found = [*problems, *cases.sorted_problems()]
             return _rejected(found, cases.refused + len(cases.structs))
-        return _read_cases(document, parts, head, cases, limits)
+        return _read_cases(document, parts, head, cases)
 
 
 def _read_cases(
@@ -162,14 +266,15 @@ def _read_cases(
     parts: Iterable[str],
     head: AnalysisHead,
     cases: StructRecords,
-    limits: Limits,
 ) -> Reading:
     _leave_out_twins(cases)
     _drop_twin_rounds(cases)
-    zoneless: list[tuple[int, int]] = []
-    slips: list[tuple[int, Fault]] = []
-    rows = cases.build(lambda good: task_rows(head, good, limits, zoneless, slips))
-    unusable = CountedProblems(_with_count)
+    rows, zoneless, slips = cases.build(partial(task_rows, head))
+    unusable = CountedProblems(
+        lambda _, first, count: (
+            first.message + (f" (here and in {count - 1} more)" if count > 1 else "")
+        )
+    )
     for row, slip in slips:
         unusable.add((slip.code, slip.message), partial(cases.problem, row, slip))
     warnings = [
@@ -189,10 +294,6 @@ def _read_cases(
         keys=[("task", head.task_id)],
         references=testset_references(document, head),
     )
-
-
-def _with_count(_: object, first: Problem, count: int) -> str:
-    return first.message + (f" (here and in {count - 1} more)" if count > 1 else "")
 
 
 def _rejected(problems: list[Problem], cases: int = 0) -> Reading:

@@ -1,41 +1,211 @@
-"""Convert the checked structs of one task to columns of the raw tables."""
+"""Convert the checked structs of one task to columns of the raw tables.
+
+A rule is one row of a ``rules`` baseline, whose payload is one rule or a list of them
+under ``rules``. It is written with its kind as the key (``{"contains": "x",
+"max_chars": 80}``, one rule for each) or under ``type`` (``{"type": "contains",
+"value": "x"}``).
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from operator import attrgetter
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 import polars as pl
 
+from promptlab.contracts.scoring import KEY_TYPES, RULE_VALUES
+from promptlab.errors import nearest
 from promptlab.ingest.analysis.head import AnalysisHead
-from promptlab.ingest.analysis.rules import rule_rows
 from promptlab.ingest.checks import (
     MATCH_RULE,
     ExpectationTooLargeError,
-    GoldenAnswer,
     golden_checks,
 )
-from promptlab.ingest.raw.rows import Columns, Rows, height
+from promptlab.ingest.raw.rows import Columns, Rows, columns_of, height
 from promptlab.ingest.reading.checked_columns import (
     Doubtful,
     doubles,
     integers,
     json_objects,
-    json_objects_or_null,
     names,
     texts,
     times,
 )
-from promptlab.ingest.reading.limits import Limits
 from promptlab.ingest.reading.records import StructRecords, Table
-from promptlab.json_text.places import STRINGS
-from promptlab.json_text.reading import Fault
+from promptlab.ingest.reading.source import Limits
+from promptlab.json_text.places import STRINGS, Keys
+from promptlab.json_text.reading import Fault, parse_all
+from promptlab.json_text.writing import compact, shown
 from promptlab.patterns import translate
+
+_OPERANDS = ("value", "values", "pattern", "keys", "target")
+_KINDS = ("type", "rule", "kind")
+_ALIASES = {"regex_match": "regex"}
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
+
+
+class Rule(NamedTuple):
+    """One rule, named as the columns of ``raw.rules``."""
+
+    rule: str | None
+    """One of ``RULE_VALUES``; None: the kind is unknown."""
+    severity: str | None
+    field: str | None
+    """The part of the answer that it checks; None: all of it."""
+    operand: str | None
+    """The operand of the rule, as JSON."""
+    number: float | None
+    """The operand as a number."""
+    pattern: str | None
+    """regex: the translated pattern; None: it is invalid."""
+    ascii_pattern: str | None
+    """regex: the pattern for texts that are all ASCII."""
+    is_usable: bool
+
+
+Rules = tuple[tuple[Rule, ...], tuple[Fault, ...]]
+"""The rules of a payload, and a warning for each invalid one."""
+
+
+def _rule_rows(
+    baselines: Table, parts: _Parts
+) -> tuple[Columns, list[tuple[int, Fault]]]:
+    """Return the rows of ``raw.rules``, and case and warning of each invalid rule."""
+    rows: list[tuple[Any, ...]] = []
+    warnings: list[tuple[int, Fault]] = []
+    with_rules = (baselines["type"] == "rules").arg_true()
+    names = ("case_id", "baseline_id", "payload")
+    columns = [baselines[name].gather(with_rules) for name in names]
+    for n, *owner, payload in zip(with_rules, *columns, strict=True):
+        rules, found = rules_of(payload)
+        rows += [(*owner, number, *rule) for number, rule in enumerate(rules, start=1)]
+        row, place = parts.place(n)
+        for fault in found:
+            way = ("baselines", place, "payload", *fault.keys)
+            warnings.append((row, replace(fault, keys=way)))
+    named = ("case_id", "baseline_id", "rule_no", *Rule._fields)
+    return columns_of(named, rows) if len(with_rules) else {}, warnings
+
+
+@lru_cache(maxsize=4096)
+def rules_of(payload: str) -> Rules:
+    """Return the rules of one payload, given as JSON text."""
+    value, _ = parse_all(payload)
+    listed = value.get("rules") if isinstance(value, dict) else None
+    entries: list[tuple[Keys, Any]] = [((), value)]
+    if isinstance(listed, list):
+        entries = [(("rules", n), each) for n, each in enumerate(listed)]
+    severity = _text(value.get("severity")) if isinstance(value, dict) else None
+    rules: list[Rule] = []
+    warnings: list[Fault] = []
+    for keys, entry in entries:
+        entry = entry if isinstance(entry, dict) else {}
+        own_severity = _text(entry.get("severity"))
+        said = severity if own_severity is None else own_severity
+        part = _text(entry.get("field"))
+        found = list(_operands(entry))
+        if not found:
+            rules.append(Rule(None, said, part, None, None, None, None, False))
+            warnings.append(Fault(keys, "unknown_rule", _unknown_rule(entry)))
+        for name, operand in found:
+            if name in ("non_empty", "is_json") and operand is False:
+                continue  # it requires nothing
+            rule = _rule(name, operand, said, part)
+            rules.append(rule)
+            if not rule.is_usable:
+                message = (
+                    f"the rule {name} cannot be used with {shown(operand)}; expected"
+                    f" {_EXPECTED[RULE_VALUES[name]]}. It stays unevaluated"
+                )
+                way = (*keys, name) if name in entry else keys
+                warnings.append(Fault(way, "invalid_rule", message))
+    return tuple(rules), tuple(warnings)
+
+
+_EXPECTED = {
+    "texts": "a text or a list of texts",
+    "pattern": "a regular expression (RE2)",
+    "value": "a JSON value other than null",
+    "values": "a list of JSON values",
+    "count": "a number",
+    "keys": "a list of keys, or an object of keys and their types",
+    "nothing": "true",
+}
+
+
+def _operands(entry: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield each rule of an entry with its operand."""
+    kinds = (entry[key] for key in _KINDS if entry.get(key) is not None)
+    kind = _text(next(kinds, None))
+    kind = _ALIASES.get(kind or "", kind)
+    for name, takes in RULE_VALUES.items():
+        if name == kind:
+            given = (entry[key] for key in _OPERANDS if entry.get(key) is not None)
+            yield name, next(given, True if takes == "nothing" else None)
+        elif name in entry:
+            yield name, entry[name]
+
+
+def _rule(name: str, operand: Any, severity: str | None, field: str | None) -> Rule:
+    text = _text(operand)
+    text = None if text is None else text.strip()
+    number = pattern = ascii_pattern = None
+    is_number = isinstance(operand, int | float | str) and not isinstance(operand, bool)
+    if is_number and text is not None and _NUMBER.fullmatch(text):
+        number = float(text)
+        number = None if math.isinf(number) else number
+    takes = RULE_VALUES[name]
+    if takes == "pattern":
+        found = None if text is None else translate(text)
+        if found is not None and found.error is None:
+            pattern, ascii_pattern = found.translated, found.ascii
+        is_usable = pattern is not None
+    elif takes == "count":
+        is_usable = number is not None
+    elif takes == "nothing":
+        is_usable = isinstance(operand, bool)
+    elif takes == "keys":
+        is_usable = isinstance(operand, list) or (
+            isinstance(operand, dict)
+            and all(isinstance(t, str) and t in KEY_TYPES for t in operand.values())
+        )
+    elif takes in ("value", "values"):
+        is_usable = operand is not None and not (takes == "values" and operand == [])
+    else:
+        is_usable = isinstance(operand, str) or (
+            isinstance(operand, list) and bool(operand)
+        )
+    return Rule(
+        name,
+        severity,
+        field,
+        operand=None if operand is None else compact(operand),
+        number=number,
+        pattern=pattern,
+        ascii_pattern=ascii_pattern,
+        is_usable=is_usable,
+    )
+
+
+def _unknown_rule(entry: dict[str, Any]) -> str:
+    named = [str(entry[key]) for key in _KINDS if entry.get(key) is not None]
+    others = [key for key in entry if key not in ("severity", "field", *_KINDS)]
+    near = ""
+    for word in (*named, *others):
+        near = near or nearest(word, [*RULE_VALUES])
+    known = near or f"; expected one of {', '.join(RULE_VALUES)}"
+    return f"names no known kind of rule{known}. It stays unevaluated"
+
+
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else compact(value)
+
 
 # Only an escape or a named group has another spelling; in JSON an escape also has a
 # backslash.
@@ -96,20 +266,15 @@ def _candidates(payload: str) -> Iterator[str]:
 
 
 def task_rows(
-    head: AnalysisHead,
-    cases: StructRecords,
-    limits: Limits,
-    zoneless: list[tuple[int, int]],
-    slips: list[tuple[int, Fault]],
-) -> Rows:
+    head: AnalysisHead, cases: StructRecords
+) -> tuple[Rows, list[tuple[int, int]], list[tuple[int, Fault]]]:
     """Turn the cases of a task into columns, without a Python object per row.
 
-    Args:
-        head: The task, its dimensions, its extras.
-        cases: The good cases; their ids are unique, and those of a case's rounds are.
-        limits: Limits of a value.
-        zoneless: Receives rounds whose time has no zone, as (case, position in it).
-        slips: Receives the invalid rules, as (case, warning).
+    Their ids are unique, and those of a case's rounds are.
+
+    Returns:
+        The rows; the rounds whose time has no zone, as (case, position in it); the
+        invalid rules, as (case, warning).
 
     Raises:
         Doubtful: Some cases hold a value that only the contract can judge.
@@ -117,11 +282,11 @@ def task_rows(
     structs = cases.structs
     case_ids = names(_each("case_id", structs))
     positions = integers([cases.position(row) for row in range(len(structs))])
-    rounds = _Parts(structs, attrgetter("rounds"), limits)
-    baseline_parts = _Parts(structs, attrgetter("baselines"), limits)
+    rounds = _Parts(structs, attrgetter("rounds"), cases.limits)
+    baseline_parts = _Parts(structs, attrgetter("baselines"), cases.limits)
     without_zone: list[int] = []
     tables: dict[str, Table] = {
-        "cases": _Parts(structs, lambda case: [case], limits).build(
+        "cases": _Parts(structs, lambda case: [case], cases.limits).build(
             lambda _: {
                 "case_id": case_ids,
                 "position": positions,
@@ -131,36 +296,23 @@ def task_rows(
         "rounds": rounds.build(lambda parts: _rounds(parts, without_zone), case_ids),
         "baselines": baseline_parts.build(_baselines, case_ids),
     }
-    zoneless[:] = [rounds.place(row) for row in without_zone]
     baselines = tables["baselines"]
-    rules = [each.parameters.get("match_rule") for each in head.contract.dimensions]
+    match_rules = [
+        each.parameters.get("match_rule") for each in head.contract.dimensions
+    ]
     baselines["patterns"] = spellings(
-        baselines["type"], baselines["payload"], are_answers_patterns="regex" in rules
+        baselines["type"],
+        baselines["payload"],
+        are_answers_patterns="regex" in match_rules,
     )
-    rows: Rows = {
-        name: _of_task(head.task_id, cast("Columns", each))
-        for name, each in tables.items()
-    }
-    with_rules = (baselines["type"] == "rules").arg_true().to_list()
-    if with_rules:
-        flat_rules, warnings = rule_rows(
-            [
-                (baselines["case_id"][n], baselines["baseline_id"][n], payload)
-                for n, payload in zip(
-                    with_rules, baselines["payload"].gather(with_rules), strict=True
-                )
-            ]
-        )
-        rows["rules"] = _of_task(head.task_id, flat_rules)
-        slips[:] = []
-        for n, fault in warnings:
-            row, place = baseline_parts.place(with_rules[n])
-            way = ("baselines", place, "payload", *fault.keys)
-            slips.append((row, replace(fault, keys=way)))
-    if MATCH_RULE in rules:
-        checks = _golden_checks(case_ids, baselines)
-        rows["golden_checks"] = _of_task(head.task_id, checks)
-    return rows
+    rows: Rows = {name: cast("Columns", table) for name, table in tables.items()}
+    rules, slips = _rule_rows(baselines, baseline_parts)
+    if rules:
+        rows["rules"] = rules
+    if MATCH_RULE in match_rules:
+        rows["golden_checks"] = _golden_checks(case_ids, baselines)
+    of_task = {name: _of_task(head.task_id, table) for name, table in rows.items()}
+    return of_task, [rounds.place(row) for row in without_zone], slips
 
 
 class _Parts:
@@ -247,7 +399,7 @@ def _rounds(rounds: Sequence[Any], zoneless: list[int]) -> Table:
         "round_id": names(_each("round_id", rounds)),
         "run_index": integers(_each("run_index", rounds)),
         "raw_output": texts(_each("raw_output", rounds)),
-        "parsed_output": json_objects_or_null(_each("parsed_output", rounds)),
+        "parsed_output": json_objects(_each("parsed_output", rounds), may_be_null=True),
         "input_tokens": integers(_each("input_tokens", rounds)),
         "output_tokens": integers(_each("output_tokens", rounds)),
         "latency_ms": doubles(_each("latency_ms", rounds)),
@@ -267,15 +419,14 @@ def _baselines(baselines: Sequence[Any]) -> Table:
 
 
 def _golden_checks(case_ids: pl.Series, baselines: Table) -> Columns:
-    golden = pl.DataFrame({name: baselines[name] for name in GoldenAnswer._fields})
-    is_golden = baselines["type"] == "golden_answer"
-    answers = [GoldenAnswer(*row) for row in golden.filter(is_golden).iter_rows()]
+    golden = pl.DataFrame(baselines).filter(pl.col("type") == "golden_answer")
+    answers = golden.select("case_id", "baseline_id", "payload").rows()
     try:
         return golden_checks(answers)
     except ExpectationTooLargeError as error:
-        longest = max(answers, key=lambda answer: len(answer.payload))
+        longest, *_ = max(answers, key=lambda answer: len(answer[2]))
         raise Doubtful(
-            (case_ids == longest.case_id).arg_true().to_list(),
+            (case_ids == longest).arg_true().to_list(),
             "flattened, its golden answers are far larger than they are written."
             " Nest them less deeply.",
         ) from error

@@ -28,7 +28,7 @@ class FoundFile:
     """Path below the ingested folder without suffix; a file named itself: its stem."""
     uri: str
     """Absolute path, links followed."""
-    named: bool
+    named: bool = False
     """Named on the command line, so that an unknown kind is an error, not a skip."""
     fault: str | None = None
     """The error if it cannot be read, as found while listing the folders."""

@@ -1,23 +1,382 @@
-"""Redact secrets and personal data in a file's bytes before parsing.
+r"""Redact secrets and personal data in a file's bytes before parsing.
 
 This is the only place that redacts: rows, rejects and messages are made from its
 output. Line breaks are kept, so line numbers are those of the file; columns refer to
 the redacted text. A clean file costs one pass of RE2.
+
+The patterns are RE2's, over bytes. A value may be in JSON, in JSON inside a JSON text,
+or in plain text; so a quote or a slash may have backslashes before it, and the last
+letter of an escape such as ``\n`` is not part of the next word (``_START``).
+
+A secret key may be in JSON, in JSON inside a JSON text (``\"password\": ``), in JSON
+inside a CSV cell (``""password"": ``), in a Python dict (``'password': ``), or before
+the ``=`` of a query, a shell line or a config. `KEY` finds the ends of all keys that
+may be secret in one pass of RE2; only these are examined further. docs/privacy.md lists
+the keys, and a test checks the list.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from functools import cache
-from typing import TYPE_CHECKING, Any
-
-from promptlab.ingest.files.redaction_rules import RULES, Mode, Rule
-from promptlab.ingest.files.secret_values import WHOLE, WORDS, is_secret
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from re2 import _Match, _Regexp
+
+
+_KINDS_OF_KEYS = (
+    "access account admin aes anthropic api app auth aws azure client consumer deploy"
+    " encryption gcp github gitlab google hmac jwt license master openai private root"
+    " secret service session shared signing ssh storage subscription webhook"
+)
+_KINDS_OF_TOKENS = (
+    "access api app auth bearer bot csrf deploy github gitlab hf id jwt oauth refresh"
+    " secret session slack sso user xsrf"
+)
+_KINDS_OF_PASS = (
+    "admin database db ftp imap mongo mysql pg postgres redis root smtp ssh"
+)
+_MORE = (
+    "base64 b64 confirm confirmation current dev hash new old plain prev previous"
+    " primary prod production secondary staging test text value"
+)
+_TOKENS_OF_MODELS = (
+    "any average avg bos cached class cls completion cost count each end"
+    " eos eot every first generated in input last mask max mean min n next no"
+    " num number out output pad per prev previous prompt reasoning second sep special"
+    " start stop target time top total unk unknown"
+)
+
+
+def _any_of(words: str) -> str:
+    return f"(?:{'|'.join(words.split())})"
+
+
+_SUFFIX = rf"(?:[_.-]?(?:{_any_of(_MORE)}|[0-9]{{1,3}}))*"
+WORDS = (
+    r"(?:passwords?|passwd|passphrase|pwd|secrets?|credentials?"
+    rf"|{_any_of(_KINDS_OF_PASS)}[_-]?pass|{_any_of(_KINDS_OF_KEYS)}[_-]?keys?"
+    rf"|{_any_of(_KINDS_OF_TOKENS)}[_-]?tokens|token){_SUFFIX}"
+)
+"""The last words of keys that may be secret."""
+
+WHOLE = r"(?:(?:proxy-|x-)?authorization|(?:(?:set|session|auth)[_-]?)?cookies?)"
+"""Keys that are secret as a whole."""
+
+_COLON = r"\\*[\"']{1,2}[ \t\r\n]*:[ \t\r\n]*"
+KEY = rf"(?i:{WORDS}(?:{_COLON}|=)|[\"']{WHOLE}{_COLON})"
+"""A match ends at the start of the value."""
+
+_OF_KEYS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+_LONGEST_KEY = 80
+_BLANKS = b" \t\r\n"
+_HUMPS = re.compile(rb"(?<=[a-z0-9])(?=[A-Z])")
+_MODELS_TOKEN = re.compile(
+    rb"(?:^|[_.-])" + _any_of(_TOKENS_OF_MODELS).encode() + rb"[_.-]token(?:[_.-]|\Z)"
+)
+_OTHER_TOKEN = re.compile(
+    rb"[a-z0-9](?<!" + rb")(?<!".join(w.encode() for w in _KINDS_OF_TOKENS.split())
+    + rb")token(?:[_.-]|\Z)"
+)  # fmt: skip
+_OPENING = re.compile(
+    rb"(?:[bBrRuU]{1,2}(?=\\*[\"']))?(\\*)(\"\"(?![ \t\r\n,}\])]|\Z)|\"|')"
+)
+_NUMBER = re.compile(rb"-?[0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.])")
+_BARE = re.compile(rb"[^\s\"'\\,;&]+")
+# each match starts at its first backslash, so that a run of them is scanned once
+_QUOTE = re.compile(rb'(?<!\\)(\\*)"|[\r\n]')
+_DOUBLED = re.compile(rb'(?<!\\)(\\*)""|[\r\n]')
+_SINGLE = re.compile(rb"(?<!\\)(\\*)(?:'|\"\"?)|[\r\n]")
+_IN_LIST = re.compile(rb"[\[\](){}:]|(?<!\\)\\*[\"']")
+_LONGEST_LIST = 1 << 16
+_NOTHING = re.compile(
+    rb"(?:\[redacted:[a-z_]+\]|[\s\"'\\,\[\]()]|null|None|true|false|True|False)*\Z"
+)
+_IDS_OF_TOKENS = 6  # digits: the size of a vocabulary
+
+
+class SecretValue(NamedTuple):
+    """The place of a value, and the quotes that its mark needs."""
+
+    start: int
+    end: int
+    quote: bytes = b""
+
+
+def find_value(data: bytes, found: int, place: int) -> SecretValue | None:
+    """Return the value of a key, if the key is secret and the value can be one."""
+    whole = data[found:place]
+    if whole.endswith(b"="):
+        word, quote = whole[:-1], b""
+    else:
+        quoted = whole.rstrip(_BLANKS)[:-1].rstrip(_BLANKS)
+        word = quoted.rstrip(b"\\\"'")
+        quote = quoted[len(word) :]
+    before = data[max(0, found - _LONGEST_KEY) : found]
+    prefix = before[len(before.rstrip(_OF_KEYS)) :]
+    if before[: len(before) - len(prefix)].endswith(b"\\"):
+        prefix = prefix[1:]  # of an escape such as \n
+    opens = found - len(prefix)
+    if word[:1] in (b'"', b"'"):
+        word, opens = word[1:], found + 1
+    key = prefix + word
+    if not is_secret(key):
+        return None
+    if not quote:
+        return _after_equals(data, place)
+    if data[opens - 1 : opens] != quote[-1:]:
+        return None
+    return _after_colon(data, place, key, quote)
+
+
+@lru_cache(4096)
+def is_secret(key: bytes) -> bool:
+    """Return true if a key found by `KEY` is secret; token counts of models are not."""
+    key = _HUMPS.sub(b"_", key).lower()
+    if b"token" not in key or key.endswith((b"secret", b"password")):
+        return True
+    return not (_MODELS_TOKEN.search(key) or _OTHER_TOKEN.search(key))
+
+
+def _after_equals(data: bytes, place: int) -> SecretValue | None:
+    if data[place : place + 1] == b"=":  # a comparison
+        return None
+    text = _text(data, place)
+    if text is not None:
+        return text
+    bare = _BARE.match(data, place)
+    return SecretValue(*bare.span()) if bare else None
+
+
+def _after_colon(
+    data: bytes, place: int, key: bytes, quote: bytes
+) -> SecretValue | None:
+    text = _text(data, place)
+    if text is not None:
+        return text
+    number = _NUMBER.match(data, place)
+    if number is not None:
+        is_id = key.lower() == b"token" and len(number[0]) <= _IDS_OF_TOKENS
+        return None if is_id else SecretValue(*number.span(), quote)
+    if data[place : place + 1] in (b"[", b"("):
+        return _list(data, place, quote)
+    return None
+
+
+def _text(data: bytes, place: int) -> SecretValue | None:
+    opening = _OPENING.match(data, place)
+    if opening is None:
+        return None
+    ends = {b"'": _end_of_single, b'""': _end_of_doubled}.get(opening[2], end_of_text)
+    return SecretValue(opening.end(), ends(data, opening.end()))
+
+
+def _list(data: bytes, place: int, quote: bytes) -> SecretValue | None:
+    """Return the content of a list of texts and numbers, unless it contains objects."""
+    depth, at, last = 0, place, place + _LONGEST_LIST
+    while (found := _IN_LIST.search(data, at, last)) is not None:
+        at = found.end()
+        if found[0] in b"{}:":
+            return None
+        depth += {b"[": 1, b"(": 1, b"]": -1, b")": -1}.get(found[0], 0)
+        if depth == 0:
+            inside = data[place + 1 : at - 1]
+            is_empty = _NOTHING.match(inside) is not None
+            return None if is_empty else SecretValue(place + 1, at - 1, quote)
+        if found[0] not in b"[](){}":
+            opening = _OPENING.match(data, found.start())
+            text = _text(data, found.start())
+            assert opening is not None and text is not None
+            at = text.end + len(opening[1]) + len(opening[2])
+    return None
+
+
+def end_of_text(data: bytes, start: int) -> int:
+    """Return the end of the JSON text whose opening quote is right before *start*.
+
+    In a text nested in *n* others every escaped character has ``2 ** n - 1`` more
+    backslashes, its quotes too. The text ends at its own unescaped quote, or where an
+    outer text ends.
+    """
+    level = 0
+    while data[start - 2 - level : start - 1 - level] == b"\\":
+        level += 1
+    for quote in _QUOTE.finditer(data, start):
+        if quote[1] is None:
+            return quote.start()
+        own, rest = divmod(len(quote[1]) - level, level + 1)
+        if own < 0:
+            return quote.start()
+        if rest == 0 and own % 2 == 0:
+            return quote.end() - 1 - level
+    return len(data)
+
+
+def _end_of_doubled(data: bytes, start: int) -> int:
+    for quote in _DOUBLED.finditer(data, start):
+        if quote[1] is None:
+            return quote.start()
+        if len(quote[1]) % 2 == 0:
+            return quote.end() - 2
+    return len(data)
+
+
+def _end_of_single(data: bytes, start: int) -> int:
+    """Return true if a quote without a backslash ends the enclosing JSON text."""
+    for quote in _SINGLE.finditer(data, start):
+        if quote[1] is None:
+            return quote.start()
+        kind = quote[0][len(quote[1]) :]
+        if kind == b"'" and not quote[1]:
+            return quote.start()
+        if kind == b'"' and len(quote[1]) % 2 == 0:
+            return quote.end() - 1
+    return len(data)
+
+
+Mode = Literal["off", "on", "strict"]
+
+
+class Rule(NamedTuple):
+    """One kind of value."""
+
+    name: str
+    """Used in the mark: ``[redacted:email]``."""
+    mode: Mode
+    """The least strict mode that applies it."""
+    what: str
+    """Description for the documentation."""
+    pattern: str
+    """Its group ``X`` is replaced; without a group, `find` returns the value."""
+    is_one: Callable[[bytes], bool] = lambda _: True
+    """A further check of a match."""
+    find: Callable[[bytes, int, int], SecretValue | None] | None = None
+    """Finds the value in the data from the start and end of the match."""
+    may_be_number: bool = False
+    """True if it may be an unquoted number in JSON."""
+
+
+def _has_digit(found: bytes) -> bool:
+    return any(0x30 <= byte <= 0x39 for byte in found)
+
+
+def _is_no_port(found: bytes) -> bool:
+    """Return whether it is a password, not ``8080?mail=a`` of a URL without one."""
+    return re.match(rb"[0-9]{1,5}[?#,;]", found) is None
+
+
+def _is_id_card(found: bytes) -> bool:
+    """Check the checksum ISO 7064 MOD 11-2 of GB 11643."""
+    total = sum(int(chr(d)) * 2 ** (17 - n) for n, d in enumerate(found[:17]))
+    return b"10X98765432"[total % 11 :][:1] == found[17:].upper()
+
+
+def _is_international(found: bytes) -> bool:
+    return 8 <= sum(0x30 <= byte <= 0x39 for byte in found) <= 15
+
+
+_START = r"(?:\b|\\[nrtbf]|\\u[0-9A-Fa-f]{4})"
+_NAME = r"[^/\\\"'\s:;,<>|*?()\[\]{}]+"
+
+_PEM_BODY = r"(?:[A-Za-z0-9+/=:,\s-]|\\+[nrt/])"
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "secret",
+        "on",
+        "the text, number or list under a key such as `password`, `token`, `api_key`,"
+        " `authorization`, `client_secret`, `cookie`, or behind such a name and `=`",
+        KEY,
+        find=find_value,
+    ),
+    Rule(
+        "api_key",
+        "on",
+        "`sk-…`, `AKIA…`, `ghp_…`, `github_pat_…`, `glpat-…`, `xoxb-…`, `AIza…`,"
+        " `hf_…`, `LTAI…`",
+        _START + r"(?P<X>sk-[A-Za-z0-9_-]{16,}|sk_(?:live|test)_[A-Za-z0-9]{16,}"
+        r"|(?:AKIA|ASIA)[A-Z0-9]{16}|gh[pousr]_[A-Za-z0-9]{20,}"
+        r"|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{20,}"
+        r"|xox[abeoprs]-[A-Za-z0-9-]{10,}|AIza[A-Za-z0-9_-]{35}|hf_[A-Za-z0-9]{30,}"
+        r"|LTAI[A-Za-z0-9]{12,24})",
+        _has_digit,
+    ),
+    Rule(
+        "jwt",
+        "on",
+        "JSON web tokens",
+        _START + r"(?P<X>eyJ[A-Za-z0-9_-]{5,}\.eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*)",
+    ),
+    Rule(
+        "bearer",
+        "on",
+        "what follows `Bearer` or `Basic`",
+        _START + r"(?i:bearer|basic)\s+(?P<X>[A-Za-z0-9._~+/=-]{16,})",
+        _has_digit,
+    ),
+    Rule(
+        "url_password",
+        "on",
+        "the password in `scheme://user:password@host`",
+        r"[A-Za-z][A-Za-z0-9+.-]*:(?:\\*/){2}[^/\\\s:@\"]*:(?P<X>[^/\\\s\"]+)@",
+        _is_no_port,
+    ),
+    Rule(
+        "private_key",
+        "on",
+        "PEM private keys, whole",
+        r"(?P<X>-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
+        rf"(?:{_PEM_BODY}*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
+        rf"|{_PEM_BODY}*))",  # truncated
+    ),
+    Rule(
+        "email",
+        "strict",
+        "e-mail addresses",
+        _START + r"(?P<X>[A-Za-z0-9_%+][A-Za-z0-9._%+-]{0,63}(?:@|\\+u0040)"
+        r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,})",
+    ),
+    Rule(
+        "id_card",
+        "strict",
+        "ID card numbers of China, where the check digit is right",
+        _START + r"(?P<X>[1-9][0-9]{5}(?:18|19|20)[0-9]{2}(?:0[1-9]|1[0-2])"
+        r"(?:0[1-9]|[12][0-9]|3[01])[0-9]{3}[0-9Xx])\b",
+        _is_id_card,
+        may_be_number=True,
+    ),
+    Rule(
+        "phone",
+        "strict",
+        "mobile numbers of China",
+        _START + r"(?P<X>(?:86[- ]?)?1[3-9][0-9][- ]?[0-9]{4}[- ]?[0-9]{4})\b",
+        may_be_number=True,
+    ),
+    Rule(
+        "phone",
+        "strict",
+        "international numbers with `+`",
+        r"(?P<X>\+[1-9][0-9]{0,2}(?:[ .()-]{0,2}[0-9]{1,5}){2,6})\b",
+        _is_international,
+    ),
+    Rule(
+        "home",
+        "strict",
+        "the name in `/home/name`, `/Users/name`, `C:\\Users\\name`",
+        r"(?:^|[^A-Za-z0-9._~%/\\-]|\\[nrtbf]|\\u[0-9A-Fa-f]{4})"
+        rf"\\*/(?:home|Users)\\*/(?P<X>{_NAME})",
+    ),
+    Rule(
+        "home",
+        "strict",
+        "",
+        rf"\b[A-Za-z]:\\+(?i:Users)\\+(?P<X>{_NAME})",
+    ),
+)
+
 
 _STRENGTH: dict[Mode, int] = {"off": 0, "on": 1, "strict": 2}
 _MOST_MEMORY = 64 << 20
@@ -83,7 +442,8 @@ class Redactor:
             if mark is not None:
                 yield data[done:start]
                 is_bare = self._yaml and rule.find is None
-                if is_bare and _YAML_VALUE.match(_line_before(data, start)):
+                line_before = data[data.rfind(b"\n", 0, start) + 1 : start]
+                if is_bare and _YAML_VALUE.match(line_before):
                     mark, end = b'"' + mark + b'"', _end_of_line(data, end)
                 yield mark
                 done = end
@@ -164,10 +524,6 @@ def _compiled(mode: Mode) -> tuple[Any, dict[int, tuple[Rule, int | None]]]:
 def _end_of_line(data: bytes, start: int) -> int:
     end = data.find(b"\n", start)
     return len(data) if end < 0 else end
-
-
-def _line_before(data: bytes, place: int) -> bytes:
-    return data[data.rfind(b"\n", 0, place) + 1 : place]
 
 
 def _is_part_of_number(data: bytes, start: int, end: int) -> bool:

@@ -9,11 +9,11 @@ defines:
 ``recognise(head) -> str | None``
     Return the form of a file, from its first bytes; ``None``: it is not this tool's.
 ``translate(source) -> Iterator[Record]``
-    The file as records, in any order, and problems of single records: `tool_files`
-    redacts and decodes it, and `writing` creates the records (`records`). Raises
+    The file as records, in any order, and problems of single records: `documents`
+    redacts and decodes it, and `writing` defines and creates the records. Raises
     `Refused` if the file cannot be read at all.
 ``gather(files)`` (only if a run is several files)
-    Group files by run: the leading file and its companions (`runs`).
+    Group files by run: the leading file and its companions (`registry`).
 
 A translation is pure: it computes no score, judges no answer and writes nothing. Values
 of the tool are kept unchanged; SQL computes the numbers. Everything downstream

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from promptlab.ingest.foreign.documents import Refused
+from promptlab.ingest.foreign.documents import Refused, refused
 from promptlab.ingest.reading.problems import Problem
 
 if sys.version_info >= (3, 14):
@@ -70,12 +70,10 @@ class Archive:
         """
         member = self._members[name]
         if member.file_size > self._largest:
-            raise Refused(
-                Problem(
-                    "file_too_large",
-                    f"{name} unpacks to more than {self._largest} bytes, the most that"
-                    " max_file_mb allows",
-                )
+            raise refused(
+                "file_too_large",
+                f"{name} unpacks to more than {self._largest} bytes, the most that"
+                " max_file_mb allows",
             )
         unpack = _UNPACK.get(member.compress_type)
         if unpack is None or member.flag_bits & _ENCRYPTED:

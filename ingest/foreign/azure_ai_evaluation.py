@@ -14,21 +14,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from promptlab.ingest.foreign.documents import number, on_scale, text, time
-from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.documents import (
+    ToolFiles,
+    members,
+    number,
+    on_scale,
+    text,
+    time,
+)
 from promptlab.ingest.foreign.identity import SameRun, content_id
-from promptlab.ingest.foreign.records import Record, Rule, Status
-from promptlab.ingest.foreign.runs import Part, Run, led_by
-from promptlab.ingest.foreign.tool_files import ToolFiles
-from promptlab.ingest.foreign.writing import TaskWriter
-from promptlab.ingest.reading.problems import Problem
-
-if TYPE_CHECKING:
-    from promptlab.ingest.reading.source import Source
+from promptlab.ingest.foreign.registry import Files, Head, Run, led_by
+from promptlab.ingest.foreign.writing import Record, Rule, Status, TaskWriter
+from promptlab.ingest.reading.problems import Problem, warning
+from promptlab.ingest.reading.source import Source
 
 FORMS = ("json", "rows", "summary", "parameters")
 
@@ -81,19 +83,17 @@ def recognise(head: Head) -> str | None:
         return "rows"
     if {"evaluation_gpt_model", "evaluation_timestamp"} <= head.keys:
         return "parameters"
-    ratings = head.has(b'"mean_rating"', b'"pass_rate"')
-    return "summary" if ratings and _is_summary(head) else None
+    if head.has(b'"mean_rating"', b'"pass_rate"'):
+        rated = (head.keys_below(key) for key in head.keys)
+        if any({"mean_rating", "pass_rate"} <= each for each in rated):
+            return "summary"
+    return None
 
 
-def _is_summary(head: Head) -> bool:
-    rated = (head.keys_below(key) for key in head.keys)
-    return any({"mean_rating", "pass_rate"} <= each for each in rated)
-
-
-def gather(parts: Sequence[Part]) -> Iterator[Run]:
+def gather(files: Files) -> Iterator[Run]:
     """The file of rows leads the summary and the parameters of its folder."""
-    yield from ((part, ()) for part in parts if part.form == "json")
-    yield from led_by("rows", (part for part in parts if part.form != "json"))
+    yield from ((file, ()) for file in files if file.form == "json")
+    yield from led_by("rows", (file for file in files if file.form != "json"))
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
@@ -109,11 +109,10 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     elif source.form == "rows":
         yield from _folder(source)
     else:
-        yield Problem(
+        yield warning(
             "rows_missing",
             f"{source.path.name} belongs to an eval_results.jsonl that is not in its"
             " folder: it holds no row to load",
-            severity="warning",
         )
 
 
@@ -135,7 +134,7 @@ def _folder(source: Source) -> Iterator[Record | Problem]:
     run = _RunOfRows(exported, source, beside.get("parameters", {}))
     yield from run.records()
     for metric, claims in beside.get("summary", {}).items():
-        for name, value in claims.items() if isinstance(claims, dict) else ():
+        for name, value in members(claims).items():
             run.add_claim(metric, name, value)
     yield from run.task.written()
 
@@ -160,13 +159,7 @@ def _as_export(row: dict[str, Any], measured: Collection[str]) -> dict[str, Any]
 
 
 class _RunOfRows:
-    """One run; it has no id, so its id is a hash of its rows.
-
-    Args:
-        rows: Named as ``evaluate`` names them.
-        source: The file.
-        parameters: The run's parameters, from the file next to it.
-    """
+    """One run; it has no id, so its id is a hash of its rows."""
 
     def __init__(
         self, rows: Sequence[dict[str, Any]], source: Source, parameters: dict[str, Any]
@@ -191,7 +184,7 @@ class _RunOfRows:
             yield from self.task.written()
         path, parameters = self._source.path, self._parameters
         asked = parameters.get("target_parameters")
-        overrides = asked.get("overrides") if isinstance(asked, dict) else None
+        overrides = members(asked).get("overrides")
         self.task.describe(
             "azure",
             prompt_version=(
@@ -201,8 +194,6 @@ class _RunOfRows:
             settings=overrides if isinstance(overrides, dict) else None,
             extras={"parameters": parameters} if parameters else None,
         )
-        for name, models in self._judges().items():
-            self.task.judge(name, ", ".join(sorted(models)))
         self.task.grade([name for name, graded in self._graded.items() if graded])
 
     def _write(self, row: dict[str, Any]) -> None:
@@ -244,6 +235,13 @@ class _RunOfRows:
                 continue  # a column of texts is not a score
             if name not in self._graded:
                 self._graded[name] = self._is_graded(name)
+            # a sample's folder names one model, of all metrics with the prefix
+            for model in (
+                outputs.get(f"{name}_model"),
+                name.startswith("gpt_")
+                and self._parameters.get("evaluation_gpt_model"),
+            ):
+                self.task.judged_by(name, model if isinstance(model, str) else None)
             answer.score(
                 name,
                 value,
@@ -252,23 +250,6 @@ class _RunOfRows:
                 if value is not None or given is None
                 else {"given": given},
             )
-
-    def _judges(self) -> dict[str, set[str]]:
-        """Return the models that judged, by dimension.
-
-        A row of ``evaluate`` names the model of each result. A sample's folder names
-        one model, which all metrics with the prefix ``gpt_`` use.
-        """
-        judges: dict[str, set[str]] = {}
-        model = self._parameters.get("evaluation_gpt_model")
-        for name in self._graded:
-            models = {row.get(f"outputs.{name}_model") for row in self._rows}
-            if isinstance(model, str) and name.startswith("gpt_"):
-                models.add(model)
-            known = {each for each in models if isinstance(each, str) and each}
-            if known:
-                judges[name] = known
-        return judges
 
     def _has_numbers(self, name: str) -> bool:
         """Return true if any row has a number for it."""

@@ -13,30 +13,33 @@ it is. A metric with an error is not a verdict, although DeepEval fails the test
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import (
     ABSENT,
+    ToolFiles,
     is_there,
+    members,
     milliseconds,
     number,
     on_scale,
 )
-from promptlab.ingest.foreign.heads import Head
 from promptlab.ingest.foreign.identity import SameRun, content_id, copy_problem
-from promptlab.ingest.foreign.records import Direction, Record, Status
-from promptlab.ingest.foreign.runs import Part, Run, by_folder
-from promptlab.ingest.foreign.settings import env_of, model_settings, setting
-from promptlab.ingest.foreign.tool_files import ToolFiles
-from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
+from promptlab.ingest.foreign.prompts import env_of, model_settings, setting
+from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
+from promptlab.ingest.foreign.writing import (
+    CaseWriter,
+    Direction,
+    Record,
+    RoundWriter,
+    Status,
+    TaskWriter,
+)
 from promptlab.ingest.reading.problems import Problem
-
-if TYPE_CHECKING:
-    from promptlab.ingest.reading.source import Source
+from promptlab.ingest.reading.source import Source
 
 
 class Metric(msgspec.Struct):
@@ -113,14 +116,12 @@ class TestCase(msgspec.Struct):
     def about(self) -> dict[str, Any]:
         """Return the description by its author."""
         found = self.metadata or self.additionalMetadata
-        return found if isinstance(found, dict) else {}
+        return members(found)
 
 
 class Prompt(msgspec.Struct):
     """A prompt of a run: its name or its text."""
 
-    alias: str | None = None
-    version: str | None = None
     text_template: str | None = None
     messages_template: list[Any] | None = None
 
@@ -179,89 +180,53 @@ _COUNTS = {"passes": "pass", "fails": "fail", "errors": "unevaluated"}
 _SHARE_ENDINGS = ("[GEval]", "(GEval)", "[DAG]", "(DAG)", "(ragas)")
 
 
-class RunReading:
-    """Converts test cases to records.
-
-    Args:
-        run: The run.
-        cases: Its test cases, and problems of those that cannot be read.
-        source: The file that leads it.
-    """
-
-    def __init__(
-        self, run: TestRun, cases: Sequence[TestCase | Problem], source: Source
-    ) -> None:
-        self._run = run
-        self._source = source
-        self._problems = [each for each in cases if isinstance(each, Problem)]
-        self._cases = [each for each in cases if isinstance(each, TestCase)]
-        self.rows = set(map(_row_id, self._cases))
-        """Return a hash of each test case."""
-
-    def _own_rows(self) -> set[str]:
-        """Return hashes that identify the run.
-
-        The durations of answers differ between runs, and stay the same when a run is
-        judged again; without durations, verdicts are included in the hash.
-        """
-        is_timed = all(each.runDuration for each in self._cases)
-        return set(map(_answer_id, self._cases)) if is_timed else self.rows
-
-    def records(self) -> Iterator[Record | Problem]:
-        """Yield all records of the run."""
-        run = self._run
-        same_run = SameRun("deepeval", run.identifier or "")
-        for row in self._own_rows():
-            same_run.add(row)
-        # the file has no id and no time: a run is identified by its content
-        task_id = content_id(same_run.hash(), run.identifier or "deepeval")
-        task = TaskWriter(
-            "deepeval", task_id, self._source, same_run, is_share=_is_share
-        )
-        settings = run.hyperparameters or {}
-        task.describe(
-            run.datasetAlias or run.testFile or run.identifier or "deepeval",
-            prompt_version=setting(settings, "prompt version", "prompt"),
-            model=setting(settings, "model", "llm", "model name"),
-            env=env_of(settings),
-            settings=model_settings(settings),
-            extras=prompts.about(_prompt(run), identifier=run.identifier),
-        )
-        yield from (*task.written(), *self._problems)
-        directions = _directions(self._cases)
-        for each in self._cases:
-            answer = _round(each, _case(each, task))
-            for metric in each.metrics:
-                lower = directions.get(metric.title) == "lower_better"
-                _write(metric, answer, lower=lower)
-            yield from task.written()
-        task.grade(directions=directions)
-        judges: dict[str, set[str]] = {}
-        for case in self._cases:
-            for metric in case.metrics:
-                if metric.evaluationModel:
-                    judges.setdefault(metric.title, set()).add(metric.evaluationModel)
-        for name, models in judges.items():
-            task.judge(name, ", ".join(sorted(models)))
-        _write_totals(run, task)
-        if run.testPassed is None and not run.metricsScores:
-            task.warn(
-                "run_incomplete",
-                f"{self._source.path.name} claims no totals: DeepEval wrote it on the"
-                " way, and the run may have had more test cases",
-            )
-        yield from task.written()
-
-
-def _answer_id(case: TestCase) -> str:
-    return content_id([case.order, case.asked, case.actualOutput, case.runDuration])
-
-
-def _row_id(case: TestCase) -> str:
-    judged = [(each.title, each.score, each.success) for each in case.metrics]
-    return content_id(
-        [case.order, case.asked, case.actualOutput, case.runDuration, judged]
+def _records(
+    run: TestRun, read: Sequence[TestCase | Problem], source: Source
+) -> Iterator[Record | Problem]:
+    """Yield all records of a run, and problems of test cases that cannot be read."""
+    cases = [each for each in read if isinstance(each, TestCase)]
+    # the durations of answers differ between runs, and stay the same when a run is
+    # judged again; without durations, verdicts identify the run too
+    is_timed = all(each.runDuration for each in cases)
+    same_run = SameRun("deepeval", run.identifier or "")
+    for row in {_row_id(each, judged=not is_timed) for each in cases}:
+        same_run.add(row)
+    # the file has no id and no time: a run is identified by its content
+    task_id = content_id(same_run.hash(), run.identifier or "deepeval")
+    task = TaskWriter("deepeval", task_id, source, same_run, is_share=_is_share)
+    settings = run.hyperparameters or {}
+    task.describe(
+        run.datasetAlias or run.testFile or run.identifier or "deepeval",
+        prompt_version=setting(settings, "prompt version", "prompt"),
+        model=setting(settings, "model", "llm", "model name"),
+        env=env_of(settings),
+        settings=model_settings(settings),
+        extras=prompts.about(_prompt(run), identifier=run.identifier),
     )
+    yield from task.written()
+    yield from (each for each in read if isinstance(each, Problem))
+    directions = _directions(cases)
+    for each in cases:
+        answer = _round(each, _case(each, task))
+        for metric in each.metrics:
+            lower = directions.get(metric.title) == "lower_better"
+            _write(metric, answer, lower=lower)
+        yield from task.written()
+    task.grade(directions=directions)
+    _write_totals(run, task)
+    if run.testPassed is None and not run.metricsScores:
+        task.warn(
+            "run_incomplete",
+            f"{source.path.name} claims no totals: DeepEval wrote it on the way, and"
+            " the run may have had more test cases",
+        )
+    yield from task.written()
+
+
+def _row_id(case: TestCase, *, judged: bool = True) -> str:
+    row = [case.order, case.asked, case.actualOutput, case.runDuration]
+    verdicts = [(each.title, each.score, each.success) for each in case.metrics]
+    return content_id([*row, verdicts] if judged else row)
 
 
 def _prompt(run: TestRun) -> Any:
@@ -365,6 +330,7 @@ def _status(case: TestCase) -> Status:
 def _write(metric: Metric, answer: RoundWriter, *, lower: bool) -> None:
     value = number(metric.score)
     share = on_scale(value)
+    answer.task.judged_by(metric.title, metric.evaluationModel)
     judge = {"judge": metric.evaluationModel, "judge_cost": metric.evaluationCost}
     answer.check(
         metric.title,
@@ -430,37 +396,31 @@ def recognise(head: Head) -> str | None:
     return "bare" if judged or head.keys & _KEYS else None
 
 
-def gather(parts: Sequence[Part]) -> Iterator[Run]:
+def gather(files: Files) -> Iterator[Run]:
     """Add files of an unfinished run to the run of their folder."""
-    for files in by_folder(parts):
-        partial = [part for part in files if part.path.name == _PARTIAL]
-        ended = [part for part in files if part not in partial]
-        ended.sort(key=lambda part: FORMS.index(part.form))
-        for place, part in enumerate(ended or partial):
-            yield part, tuple(partial) if ended and place == 0 else ()
+    for folder in by_folder(files):
+        partial = [file for file in folder if file.path.name == _PARTIAL]
+        ended = [file for file in folder if file not in partial]
+        ended.sort(key=lambda file: FORMS.index(str(file.form)))
+        for place, file in enumerate(ended or partial):
+            yield file, partial if ended and place == 0 else ()
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
     """Yield the run, and test cases of partial files that it lacks."""
-    reading = _read(source)
-    yield from reading.records()
-    for companion in source.companions:
-        partial = _read(source, companion)
-        if partial.rows <= reading.rows:
-            yield copy_problem(companion.resolve().as_posix(), source.uri)
+    known: set[str] = set()
+    for path in (None, *source.companions):
+        file = _FILES.document(source, File, path)
+        wrapped = file.testRunData
+        run = _FILES.decoded(bytes(wrapped), TestRun) if is_there(wrapped) else file
+        of_talks = run.conversationalTestCases or []
+        cases = [
+            *_FILES.items(run.testCases, TestCase, "/testCases"),
+            *_FILES.items(of_talks, TestCase, "/conversationalTestCases"),
+        ]
+        rows = {_row_id(each) for each in cases if isinstance(each, TestCase)}
+        known = known if path else rows
+        if path is not None and rows <= known:
+            yield copy_problem(path.resolve().as_posix(), source.uri)
         else:
-            yield from partial.records()
-
-
-def _read(source: Source, path: Path | None = None) -> RunReading:
-    file = _FILES.document(source, File, path)
-    wrapped = file.testRunData
-    run = _FILES.decoded(bytes(wrapped), TestRun) if is_there(wrapped) else file
-    return RunReading(run, list(_cases(run)), source)
-
-
-def _cases(run: TestRun) -> Iterator[TestCase | Problem]:
-    """Yield each test case; reject one with another shape."""
-    yield from _FILES.items(run.testCases, TestCase, "/testCases")
-    of_talks = run.conversationalTestCases or []
-    yield from _FILES.items(of_talks, TestCase, "/conversationalTestCases")
+            yield from _records(run, cases, source)

@@ -1,17 +1,29 @@
-"""Decode JSON of other tools into structs; accept bare NaN, and describe errors."""
+"""Read and decode the files of a tool's run, within the limits.
+
+JSON becomes structs; a bare NaN is accepted, and errors are described.
+"""
 
 from __future__ import annotations
 
+import io
 import math
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from promptlab.contracts.base import in_utc, read_time
-from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.files.input_file import InputFile, TooLong, blocks
+from promptlab.ingest.reading.problems import Problem, warning
+from promptlab.ingest.reading.source import Source
+from promptlab.json_text.places import BOM
+from promptlab.json_text.places import decode as decode_text
+from promptlab.json_text.reading import errors_of
 from promptlab.json_text.writing import compact
 
 T = TypeVar("T")
@@ -29,6 +41,11 @@ class Refused(Exception):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.message)
         self.problem = problem
+
+
+def refused(code: str, message: str, line: int | None = None) -> Refused:
+    """Return the error of a file that cannot be loaded."""
+    return Refused(Problem(code, message, line=line))
 
 
 def decode(data: bytes | memoryview | msgspec.Raw, kind: type[T]) -> T:
@@ -85,6 +102,11 @@ def is_there(raw: msgspec.Raw) -> bool:
     return bytes(raw) not in (b"", b"null")
 
 
+def members(value: Any) -> dict[str, Any]:
+    """Return an object; any other value has no members."""
+    return value if isinstance(value, dict) else {}
+
+
 def answer(value: Any) -> tuple[str | None, str | None]:
     """Return an output as (text, parsed JSON object or null)."""
     if value is None or isinstance(value, str):
@@ -106,6 +128,14 @@ def number(value: Any) -> float | None:
     except OverflowError:
         return None
     return as_double if math.isfinite(as_double) else None
+
+
+def numeric(written: str) -> float | None:
+    """Return the number that a text is; ``None`` for any other text."""
+    try:
+        return number(float(written))
+    except ValueError:
+        return None
 
 
 def is_infinite(value: Any) -> bool:
@@ -162,3 +192,224 @@ def first_line(value: str | None, longest: int = 60) -> str | None:
 @cache
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
+
+
+def file_bytes(source: Source, path: Path | None = None) -> bytes:
+    """Return all bytes of the leading file or of a companion, unchanged.
+
+    Raises:
+        Refused: They exceed ``max_file_mb``.
+        ChangedWhileRead: They may be of two versions.
+        OSError: It cannot be read.
+    """
+    file = None if _is_held(source, path) else InputFile(path or source.path)
+    size = file.size if file else source.size
+    if size > source.limits.max_file:
+        raise Refused(source.limits.file_too_large(size))
+    return file.whole() if file else source.data
+
+
+def lines(source: Source, path: Path | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield each line that is not blank, redacted, and its number from 1.
+
+    Raises:
+        Refused: A line exceeds ``max_record_mb``.
+        ChangedWhileRead: At the end; discard all data then.
+        OSError: It cannot be read.
+    """
+    number = 0
+    longest = source.limits.max_record
+    if _is_held(source, path):
+        found = blocks(io.BytesIO(source.data), longest)
+    else:
+        found = InputFile(path or source.path).blocks(longest)
+    for block in found:
+        if isinstance(block, TooLong):
+            raise Refused(source.limits.record_too_large(block.size, number + 1))
+        redacted = source.redact(block)
+        if number == 0:
+            redacted = redacted.removeprefix(BOM)
+        for line in redacted.split(b"\n")[: None if redacted[-1:] != b"\n" else -1]:
+            number += 1
+            if line.strip():
+                yield number, line
+
+
+def _is_held(source: Source, path: Path | None) -> bool:
+    """Return true if the bytes of the leading file are in memory."""
+    return bool(source.data) and path in (None, source.path)
+
+
+CsvRow = dict[str, str | None]
+"""Column → text; an empty cell is null."""
+
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""Exceptions of decoding."""
+
+_ALLOWED = ("duplicate_key", "not_a_number")
+"""The last value of a repeated key is used; NaN is read as null, Infinity as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFiles:
+    """Decodes the files of one tool.
+
+    Args:
+        tool: Its name, for people.
+        versions: Versions that the reader was tested with.
+    """
+
+    tool: str
+    versions: str
+
+    def document(self, source: Source, kind: type[T], path: Path | None = None) -> T:
+        """Decode the leading file, or a companion, redacted.
+
+        Raises:
+            Refused: It cannot be read; the problem has the place and the error.
+        """
+        return self.decoded(source.redact(file_bytes(source, path)), kind)
+
+    def decoded(self, data: bytes, kind: type[T]) -> T:
+        """Return all bytes of a file.
+
+        Raises:
+            Refused: They cannot be read; the problem has the place and the error.
+        """
+        try:
+            return decode(data.removeprefix(BOM), kind)
+        except UNREADABLE as error:
+            raise Refused(self.problem(error, document=data)) from None
+
+    def lines(
+        self, source: Source, kind: type[T], path: Path | None = None
+    ) -> Iterator[T | Problem]:
+        """Yield each line of the leading file, or of a companion, redacted."""
+        pointer = None if path is None else path.name
+        for line, written in lines(source, path):
+            yield self.record(written, kind, line=line, pointer=pointer)
+
+    def items(
+        self,
+        written: Iterable[msgspec.Raw],
+        kind: type[T],
+        pointer: str,
+        redact: Callable[[bytes], bytes] = bytes,
+    ) -> Iterator[T | Problem]:
+        """Yield each item of the list at *pointer*, decoded one by one."""
+        for place, raw in enumerate(written):
+            yield self.record(redact(bytes(raw)), kind, pointer=f"{pointer}/{place}")
+
+    def record(
+        self,
+        written: bytes,
+        kind: type[T],
+        *,
+        line: int | None = None,
+        pointer: str | None = None,
+    ) -> T | Problem:
+        """Decode one record, or reject it if it has another shape."""
+        try:
+            return decode(written, kind)
+        except UNREADABLE as error:
+            return self.problem(error, line=line, pointer=pointer, raw=written)
+
+    def problem(
+        self,
+        error: Exception,
+        *,
+        line: int | None = None,
+        pointer: str | None = None,
+        raw: bytes | None = None,
+        document: bytes = b"",
+    ) -> Problem:
+        """Return the reject of a file, or of one record, that its reader cannot read.
+
+        Args:
+            error: The exception of decoding.
+            line: Line of the record.
+            pointer: JSON Pointer of the record in its file.
+            raw: The text of the record, which is stored.
+            document: The text of a whole file, which is not stored.
+        """
+        why, column = str(error), None
+        written = document if raw is None else raw
+        is_syntax = not isinstance(error, msgspec.ValidationError)
+        found = errors_of(decode_text(written), allow=_ALLOWED) if is_syntax else []
+        if written and found:
+            why, column = found[0].message, found[0].column
+            line = (line or 1) + (found[0].line or 1) - 1
+        elif isinstance(error, RecursionError):
+            why = "it is nested too deeply to be read"
+        return Problem(
+            "unexpected_shape",
+            f"looks like {self.tool}'s, but: {why.rstrip('.')}. The reader was tried on"
+            f" {self.versions}; write the file again with one of these, or tell us of"
+            " the new shape",
+            line=line,
+            column=column,
+            pointer=pointer,
+            raw_text=None if raw is None else raw.decode("utf-8", "replace"),
+        )
+
+    def csv(self, source: Source) -> Iterator[CsvRow | Problem]:
+        """Yield each row of a CSV file, redacted; cells are texts, or null if empty.
+
+        A repeated header is not a row, and is reported.
+
+        Raises:
+            Refused: It is larger than ``max_file_mb``, or not CSV in UTF-8.
+        """
+        import polars as pl
+
+        data = source.redact(file_bytes(source))
+        try:
+            table = pl.read_csv(io.BytesIO(data), infer_schema=False)
+        except pl.exceptions.PolarsError as error:
+            why = str(error).splitlines()[0]
+            raise refused(
+                "unexpected_shape",
+                f"looks like {self.tool}'s CSV, but: {why}. The reader was tried on"
+                f" {self.versions}; write the file again, or as JSON lines",
+            ) from None
+        for place, row in enumerate(table.iter_rows(named=True), start=1):
+            cells = list(row.values())
+            if all(cell is None for cell in cells):
+                continue  # an empty line
+            where = f"row {place} below the header"
+            again = repeated_header(cells, table.columns, where)
+            yield row if again is None else again
+
+
+_FEW = 3
+
+
+def repeated_header(
+    cells: Sequence[Any], names: Sequence[str], place: str, line: int | None = None
+) -> Problem | None:
+    """Return a warning for a repeated header in a table.
+
+    Raises:
+        Refused: It is the header of another table, so the next rows have other columns.
+    """
+    first = cells[0] if cells else None
+    if not isinstance(first, str) or first.removeprefix("\ufeff") not in names:
+        return None
+    cells = [first.removeprefix("\ufeff"), *cells[1:]]
+    if cells == list(names):
+        return warning(
+            "repeated_header",
+            f"{place} is the header once more: two exports were joined here. It is no"
+            " row, and is left out",
+            line=line,
+        )
+    known = sum(each in names for each in cells)
+    if known >= _FEW and 2 * known > len(cells):
+        raise refused(
+            "two_headers",
+            f"{place} is a header with other columns than the first line: two"
+            " exports were joined that cannot be read as one table. Give each as"
+            " a file of its own",
+            line=line,
+        )
+    return None

@@ -10,27 +10,36 @@ wrote say the round and its verdict themselves, in ``metadata``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import msgspec
 
 from promptlab.ingest.foreign import prompts
-from promptlab.ingest.foreign.documents import integer, number, on_scale, time
-from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.documents import (
+    ToolFiles,
+    integer,
+    members,
+    number,
+    on_scale,
+    time,
+)
 from promptlab.ingest.foreign.identity import OwnIds, some_of
-from promptlab.ingest.foreign.records import Direction, Record, Rule, Status
-from promptlab.ingest.foreign.runs import Part, Run
-from promptlab.ingest.foreign.settings import model_settings
-from promptlab.ingest.foreign.tool_files import ToolFiles
-from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
-from promptlab.ingest.reading.problems import Problem
-
-if TYPE_CHECKING:
-    from promptlab.ingest.reading.source import Source
-
+from promptlab.ingest.foreign.prompts import model_settings
+from promptlab.ingest.foreign.registry import Files, Head, Run
+from promptlab.ingest.foreign.writing import (
+    CaseWriter,
+    Direction,
+    Record,
+    RoundWriter,
+    Rule,
+    Status,
+    TaskWriter,
+)
+from promptlab.ingest.reading.problems import Problem, warning
+from promptlab.ingest.reading.source import Source
 
 FILES = ToolFiles("Every Eval Ever", "schema version 0.3.0")
 SAMPLES = "_samples.jsonl"
@@ -52,10 +61,10 @@ class Metric(msgspec.Struct):
     @property
     def judges(self) -> tuple[str, str]:
         """The models that judge, and their prompt."""
-        said = _object(self.llm_scoring)
+        said = members(self.llm_scoring)
         judges = said.get("judges")
         infos = [
-            _object(_object(each).get("model_info"))
+            members(members(each).get("model_info"))
             for each in (judges if isinstance(judges, list) else ())
         ]
         models = [str(info.get("id") or info.get("name") or "") for info in infos]
@@ -99,7 +108,6 @@ class Aggregate(msgspec.Struct):
     evaluation_id: str
     model_info: dict[str, Any]
     evaluation_results: list[Result]
-    schema_version: str | None = None
     evaluation_timestamp: Any = None
     retrieved_timestamp: Any = None
     eval_library: Library = msgspec.field(default_factory=Library)
@@ -189,44 +197,30 @@ def _answer(line: Line) -> str | None:
 def write_totals(
     results: Iterable[Result], task: TaskWriter, dimensions: Collection[str] = ()
 ) -> None:
-    """Write the totals of the aggregates: each score and its uncertainty.
-
-    Args:
-        results: The aggregates.
-        task: The task that they are kept with.
-        dimensions: Those of the task that have rows to recompute them from.
-    """
+    """Write the totals of the aggregates: each score and its uncertainty."""
     for result in results:
         details = result.score_details
-        uncertainty = _object(details.get("uncertainty"))
-        stderr = _object(uncertainty.get("standard_error")).get("value")
-        is_mean = _object(details.get("details")).get("aggregation", "mean") == "mean"
+        uncertainty = members(details.get("uncertainty"))
+        stderr = members(uncertainty.get("standard_error")).get("value")
+        is_mean = members(details.get("details")).get("aggregation", "mean") == "mean"
+        mean: Rule = "mean_over_cases" if is_mean else "own_formula"
+        error: Rule = "stderr_over_cases" if is_mean else "own_formula"
         names = (result.metric, result.evaluation_result_id)
         known = next((name for name in names if name in dimensions), None)
         claims: dict[str, tuple[Rule, Any]] = {
-            "score": ("mean_over_cases", details.get("score")),
-            "standard_error": ("stderr_over_cases", stderr),
+            "score": (mean, details.get("score")),
+            "standard_error": (error, stderr),
         }
         for name, (rule, value) in claims.items():
             if name == "score" or value is not None:
                 task.total(
                     f"{result.evaluation_name}/{result.metric}.{name}",
-                    _rule(rule, known, is_mean=is_mean),
+                    rule if known else "not_in_rows",
                     value,
                     n=integer(uncertainty.get("num_samples")),
                     dimension=known,
                     scope="task" if dimensions else "run",
                 )
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _rule(rule: Rule, known: str | None, *, is_mean: bool) -> Rule:
-    if known is None:
-        return "not_in_rows"
-    return rule if is_mean else "own_formula"
 
 
 def parsed(value: Any) -> Any:
@@ -255,12 +249,7 @@ class _OpenEvaluation:
 
 
 class SampledRun:
-    """One aggregate with its samples.
-
-    Args:
-        aggregate: The leading file, if any.
-        source: The file that leads.
-    """
+    """One aggregate with its samples."""
 
     def __init__(self, aggregate: Aggregate | None, source: Source) -> None:
         self.aggregate = aggregate or Aggregate("", {}, [])
@@ -377,10 +366,8 @@ class SampledRun:
         aggregate = self.aggregate
         result = next(iter(self._by_name[title]), None)
         config = result.generation_config if result else {}
-        details, arguments = (
-            each if isinstance(each := config.get(name), dict) else {}
-            for name in ("additional_details", "generation_args")
-        )
+        details = members(config.get("additional_details"))
+        arguments = members(config.get("generation_args"))
         library = aggregate.eval_library
         task.describe(
             title,
@@ -450,15 +437,15 @@ def recognise(head: Head) -> str | None:
     return "samples" if keys <= head.keys else None
 
 
-def gather(parts: Sequence[Part]) -> Iterator[Run]:
+def gather(files: Files) -> Iterator[Run]:
     """``X.json`` leads ``X_samples.jsonl``; others stand alone."""
-    samples = {part.path: part for part in parts if part.form == "samples"}
-    for part in parts:
-        if part.form == "aggregate":
-            own = samples.pop(part.path.with_name(part.path.stem + SAMPLES), None)
-            yield part, () if own is None else (own,)
-    for part in samples.values():
-        yield part, ()
+    samples = {file.path: file for file in files if file.form == "samples"}
+    for file in files:
+        if file.form == "aggregate":
+            own = samples.pop(file.path.with_name(file.path.stem + SAMPLES), None)
+            yield file, () if own is None else (own,)
+    for file in samples.values():
+        yield file, ()
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
@@ -467,11 +454,10 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         run = SampledRun(None, source)
         yield from run.samples([source.path])
         run_id = run.aggregate.evaluation_id
-        yield Problem(
+        yield warning(
             "results_missing",
             f"{source.path.name} has no aggregate beside it, which says what its"
             f" numbers mean: give {source.path.name.removesuffix(SAMPLES)}.json too",
-            severity="warning",
             record_id=run_id,
         )
         return

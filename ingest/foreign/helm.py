@@ -10,37 +10,37 @@ is a total. HELM has no pass rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import (
-    Refused,
+    ToolFiles,
     decode,
+    file_bytes,
     first_line,
     integer,
+    members,
     number,
     on_scale,
+    refused,
     time,
 )
-from promptlab.ingest.foreign.heads import Head
 from promptlab.ingest.foreign.identity import content_id
-from promptlab.ingest.foreign.records import Record, Rule
-from promptlab.ingest.foreign.runs import Part, Run, led_by
-from promptlab.ingest.foreign.settings import model_settings
-from promptlab.ingest.foreign.tool_files import ToolFiles, file_bytes
+from promptlab.ingest.foreign.prompts import model_settings
+from promptlab.ingest.foreign.registry import Files, Head, Run, led_by
 from promptlab.ingest.foreign.writing import (
     CaseWriter,
+    Record,
     RoundWriter,
+    Rule,
     TaskWriter,
     category_tag,
 )
 from promptlab.ingest.reading.problems import Problem
-
-if TYPE_CHECKING:
-    from promptlab.ingest.reading.source import Source
+from promptlab.ingest.reading.source import Source
 
 
 class RunSpec(msgspec.Struct):
@@ -81,7 +81,6 @@ class RequestState(msgspec.Struct):
 
     instance: Instance
     train_trial_index: int = 0
-    request_mode: str | None = None
     output_mapping: dict[str, str] | None = None
     request: dict[str, Any] = {}
     result: dict[str, Any] | None = None
@@ -147,11 +146,7 @@ _LOWER = frozenset({"inference_runtime", "denoised_runtime", "bits_per_byte"})
 
 
 class HelmRun:
-    """The files of one folder.
-
-    Args:
-        source: ``run_spec.json``, with the others as companions.
-    """
+    """The files of one folder."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -270,7 +265,7 @@ class HelmRun:
         result = (state.result if state else None) or {}
         completions = result.get("completions") or []
         first = completions[0] if isinstance(completions, list) and completions else {}
-        output = first.get("text") if isinstance(first, dict) else None
+        output = members(first).get("text")
         seconds = number(result.get("request_time"))
         moment = result.get("request_datetime")
         if isinstance(moment, int | float):
@@ -434,19 +429,17 @@ def recognise(head: Head) -> str | None:
     return None
 
 
-def gather(parts: Sequence[Part]) -> Iterator[Run]:
+def gather(files: Files) -> Iterator[Run]:
     """``run_spec.json`` leads its folder; without it each file stands alone."""
-    return led_by("run_spec", parts)
+    return led_by("run_spec", files)
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
     """The run as records."""
     if source.form != "run_spec":
-        raise Refused(
-            Problem(
-                "run_spec_missing",
-                f"{source.path.name} is part of a HELM run and has no run_spec.json"
-                " beside it, which names task and model: give the whole folder",
-            )
+        raise refused(
+            "run_spec_missing",
+            f"{source.path.name} is part of a HELM run and has no run_spec.json"
+            " beside it, which names task and model: give the whole folder",
         )
     yield from HelmRun(source).records()

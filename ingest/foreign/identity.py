@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from promptlab.ingest.foreign.documents import Refused
-from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.problems import Problem, warning
 
 _sorted = msgspec.json.Encoder(order="deterministic").encode
 _NUMBER = re.compile(r"(\d+)")
@@ -104,43 +103,31 @@ def some_of(names: Iterable[str], most: int = 3) -> str:
     return ", ".join(names[:most]) + more
 
 
-_BOM = "\ufeff"
-_FEW = 3
-
-
 def copy_problem(uri: str, other: str) -> Problem:
     """Return a warning: another file already contains this run."""
-    return Problem(
+    return warning(
         "copy_of_run",
         f"{uri} holds the same run as {other}, which is loaded: it is loaded once",
-        severity="warning",
     )
 
 
 def older_problem(uri: str, other: str) -> Problem:
     """Return a warning: another file of the call has a newer version of the run."""
-    return Problem(
+    return warning(
         "older_version",
         f"{uri} holds an older version of the run that {other} holds, by the time that"
         " the tool wrote into both: the newer one counts",
-        severity="warning",
     )
 
 
 def replaced_problems(uri: str, replaced: Mapping[str, str]) -> list[Problem]:
-    """Return a warning for each task that was loaded from another file.
-
-    Args:
-        uri: The file that is loaded now.
-        replaced: Task → the file from which it was loaded before.
-    """
+    """Return a warning for each task that was loaded from another file."""
     return [
-        Problem(
+        warning(
             "run_replaced",
             f"{uri} holds another version of the run that {other} brought (other"
             " scores, verdicts or rows): this one, which was read later, counts from"
             " now on",
-            severity="warning",
             record_id=task_id,
         )
         for task_id, other in replaced.items()
@@ -152,9 +139,6 @@ class OwnIds:
 
     A row whose id was seen is a copy: two exports of a run were joined. Equal rows with
     different ids, or without ids, are true duplicates.
-
-    Args:
-        what: The tool's name of the id.
     """
 
     def __init__(self, what: str) -> None:
@@ -183,22 +167,18 @@ class OwnIds:
     def problems(self) -> Iterator[Problem]:
         """Return one warning for all rows that were left out."""
         if self._again:
-            yield Problem(
+            rows = "1 row has" if self._again == 1 else f"{self._again} rows have"
+            yield warning(
                 "repeated_row",
-                f"{_rows(self._again)} {self._what} that a row before has, the first"
+                f"{rows} the {self._what} that a row before has, the first"
                 f" {self._first}: each is loaded once, as it stands first. Were two"
                 " exports joined?",
-                severity="warning",
                 record_id=self._first,
             )
 
 
 class Unjudged:
-    """Rows without a verdict: they are unevaluated, not failed.
-
-    Args:
-        name: The tool's name of the verdict.
-    """
+    """Rows without a verdict: they are unevaluated, not failed."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -214,55 +194,10 @@ class Unjudged:
         """Return one warning for all of them."""
         if self._n:
             rows = "1 row has" if self._n == 1 else f"{self._n} rows have"
-            yield Problem(
+            yield warning(
                 "verdict_missing",
                 f"{rows} no `{self._name}` of true or false, the first of case"
                 f" {self._first}: they are not evaluated, which is neither a pass nor"
                 " a fail",
-                severity="warning",
                 record_id=self._first,
             )
-
-
-def _rows(n: int) -> str:
-    return "1 row has the" if n == 1 else f"{n} rows have the"
-
-
-def repeated_header(
-    cells: Sequence[Any], names: Sequence[str], place: str, line: int | None = None
-) -> Problem | None:
-    """Return a warning for a repeated header in a table.
-
-    Args:
-        cells: The row.
-        names: The header as written.
-        place: The place of the row, in words.
-        line: Its line, in a file that has lines.
-
-    Raises:
-        Refused: It is the header of another table, so the next rows have other columns.
-    """
-    first = cells[0] if cells else None
-    if not isinstance(first, str) or first.removeprefix(_BOM) not in names:
-        return None
-    cells = [first.removeprefix(_BOM), *cells[1:]]
-    if cells == list(names):
-        return Problem(
-            "repeated_header",
-            f"{place} is the header once more: two exports were joined here. It is no"
-            " row, and is left out",
-            severity="warning",
-            line=line,
-        )
-    known = sum(each in names for each in cells)
-    if known >= _FEW and 2 * known > len(cells):
-        raise Refused(
-            Problem(
-                "two_headers",
-                f"{place} is a header with other columns than the first line: two"
-                " exports were joined that cannot be read as one table. Give each as"
-                " a file of its own",
-                line=line,
-            )
-        )
-    return None

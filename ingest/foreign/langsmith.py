@@ -14,24 +14,22 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptlab.ingest.foreign.documents import (
+    ToolFiles,
     milliseconds,
     number,
+    numeric,
     on_scale,
     text,
     time,
 )
-from promptlab.ingest.foreign.heads import Head
 from promptlab.ingest.foreign.identity import OwnIds, SameRun, content_id, first_text
-from promptlab.ingest.foreign.records import Record
-from promptlab.ingest.foreign.tool_files import ToolFiles
-from promptlab.ingest.foreign.writing import TaskWriter
+from promptlab.ingest.foreign.registry import Head
+from promptlab.ingest.foreign.writing import Record, TaskWriter
 from promptlab.ingest.reading.problems import Problem
-
-if TYPE_CHECKING:
-    from promptlab.ingest.reading.source import Source
+from promptlab.ingest.reading.source import Source
 
 FORMS = ("jsonl", "json", "csv")
 
@@ -136,12 +134,7 @@ def _value(given: Any) -> float | None:
     if not isinstance(given, str):
         return number(given)
     word = _WORDS.get(given.lower())
-    if word is not None:
-        return word
-    try:
-        return number(float(given))
-    except ValueError:
-        return None
+    return numeric(given) if word is None else word
 
 
 def _born(run_id: Any) -> datetime | None:

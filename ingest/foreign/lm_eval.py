@@ -13,15 +13,25 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
+from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.foreign import prompts
-from promptlab.ingest.foreign.documents import decode, number, on_scale, text, time
-from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.documents import (
+    UNREADABLE,
+    ToolFiles,
+    decode,
+    lines,
+    members,
+    number,
+    on_scale,
+    text,
+    time,
+)
 from promptlab.ingest.foreign.identity import (
     OwnIds,
     SameRun,
@@ -30,16 +40,17 @@ from promptlab.ingest.foreign.identity import (
     joined_texts,
     some_of,
 )
-from promptlab.ingest.foreign.records import Direction, Record, Rule
-from promptlab.ingest.foreign.runs import Part, Run
-from promptlab.ingest.foreign.settings import model_settings
-from promptlab.ingest.foreign.tool_files import UNREADABLE, ToolFiles, lines
-from promptlab.ingest.foreign.writing import RoundWriter, TaskWriter
+from promptlab.ingest.foreign.prompts import model_settings
+from promptlab.ingest.foreign.registry import Files, Head, Run
+from promptlab.ingest.foreign.writing import (
+    Direction,
+    Record,
+    RoundWriter,
+    Rule,
+    TaskWriter,
+)
 from promptlab.ingest.reading.problems import Problem
-
-if TYPE_CHECKING:
-    from promptlab.ingest.reading.source import Source
-
+from promptlab.ingest.reading.source import Source
 
 FILES = ToolFiles("lm-eval", "0.4.13 and 0.3")
 
@@ -78,17 +89,9 @@ class Row(msgspec.Struct):
 
 _GRADED = frozenset(
     {
-        "acc",
-        "acc_norm",
-        "acc_bytes",
-        "acc_mutual_info",
-        "exact_match",
-        "em",
-        "f1",
-        "contains",
-        "pass@1",
-        "prompt_level_strict_acc",
-        "prompt_level_loose_acc",
+        *("acc", "acc_norm", "acc_bytes", "acc_mutual_info", "exact_match", "em"),
+        *("f1", "contains", "pass@1", "prompt_level_strict_acc"),
+        *("prompt_level_loose_acc",),
     }
 )
 """Metrics of a document defined on the scale 0 to 1."""
@@ -97,13 +100,7 @@ _NO_METRICS = frozenset({"name", "alias", "sample_len", "sample_count", " "})
 
 
 class HarnessTask:
-    """One harness task.
-
-    Args:
-        task: The task to write.
-        name: Its name in the harness.
-        results: The results of its run, if available.
-    """
+    """One harness task."""
 
     def __init__(self, task: TaskWriter, name: str, results: Results | None) -> None:
         self.task = task
@@ -190,7 +187,7 @@ class HarnessTask:
     def _settings(self, results: Results) -> dict[str, Any]:
         """Return the seed, and how answers are generated: for the task, for the run."""
         config = results.configs.get(self._name)
-        of_task = config.get("generation_kwargs") if isinstance(config, dict) else None
+        of_task = members(config).get("generation_kwargs")
         about = results.config
         return model_settings(
             {"seed": about.get("random_seed")}, of_task, about.get("gen_kwargs")
@@ -198,8 +195,7 @@ class HarnessTask:
 
     def _prompt(self, results: Results) -> Any:
         """Return the prompt: system message, description and template of a document."""
-        config = results.configs.get(self._name)
-        config = config if isinstance(config, dict) else {}
+        config = members(results.configs.get(self._name))
         asked = [config.get("description"), config.get("doc_to_text")]
         return prompts.messages(
             ("system", results.system_instruction),
@@ -251,12 +247,7 @@ class Claim(NamedTuple):
 
 
 def claims(name: str, metrics: Mapping[str, Any]) -> Iterator[Claim]:
-    """Return the totals of one harness task.
-
-    Args:
-        name: Of the harness task.
-        metrics: ``metric,filter`` → value.
-    """
+    """Return the totals of one harness task."""
     for key, value in metrics.items():
         if key in _NO_METRICS or isinstance(value, str | dict):
             continue
@@ -269,7 +260,7 @@ def claims(name: str, metrics: Mapping[str, Any]) -> Iterator[Claim]:
 
 
 def _aggregations(config: Any) -> dict[str, str]:
-    metrics = config.get("metric_list") if isinstance(config, dict) else None
+    metrics = members(config).get("metric_list")
     return {
         str(each.get("metric")): str(each.get("aggregation", "mean"))
         for each in (metrics if isinstance(metrics, list) else ())
@@ -298,23 +289,23 @@ def recognise(head: Head) -> str | None:
     return "results" if head.keys & keys else None
 
 
-def gather(parts: Sequence[Part]) -> Iterator[Run]:
+def gather(files: Files) -> Iterator[Run]:
     """Group results with the samples of the same folder and time."""
-    samples: dict[tuple[Path, str], list[Part]] = defaultdict(list)
-    for part in parts:
-        named = _NAME.fullmatch(part.path.name)
-        if part.form == "samples" and named:
-            samples[part.path.parent, named["time"]].append(part)
+    samples: dict[tuple[Path, str], list[FoundFile]] = defaultdict(list)
+    for file in files:
+        named = _NAME.fullmatch(file.path.name)
+        if file.form == "samples" and named:
+            samples[file.path.parent, named["time"]].append(file)
     taken: set[Path] = set()
-    for part in parts:
-        found = _TIME.search(part.path.name)
-        if part.form == "results":
-            own = samples.get((part.path.parent, found[1]), []) if found else []
+    for file in files:
+        found = _TIME.search(file.path.name)
+        if file.form == "results":
+            own = samples.get((file.path.parent, found[1]), []) if found else []
             taken |= {each.path for each in own}
-            yield part, tuple(own)
-    for part in parts:
-        if part.form == "samples" and part.path not in taken:
-            yield part, ()
+            yield file, own
+    for file in files:
+        if file.form == "samples" and file.path not in taken:
+            yield file, ()
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:

@@ -17,17 +17,19 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptlab.ingest.foreign.documents import (
-    Refused,
+    ToolFiles,
+    file_bytes,
     integer,
+    members,
     milliseconds,
     number,
     on_scale,
+    refused,
     text,
 )
-from promptlab.ingest.foreign.heads import Head
 from promptlab.ingest.foreign.identity import (
     Occurrences,
     SameRun,
@@ -36,14 +38,16 @@ from promptlab.ingest.foreign.identity import (
     joined_texts,
     some_of,
 )
-from promptlab.ingest.foreign.records import Record, Rule, Status
-from promptlab.ingest.foreign.runs import Part, Run, by_folder
-from promptlab.ingest.foreign.tool_files import ToolFiles, file_bytes
-from promptlab.ingest.foreign.writing import RoundWriter, TaskWriter
-from promptlab.ingest.reading.problems import Problem
-
-if TYPE_CHECKING:
-    from promptlab.ingest.reading.source import Source
+from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
+from promptlab.ingest.foreign.writing import (
+    Record,
+    RoundWriter,
+    Rule,
+    Status,
+    TaskWriter,
+)
+from promptlab.ingest.reading.problems import Problem, warning
+from promptlab.ingest.reading.source import Source
 
 _FILES = ToolFiles("a memory benchmark", "the layouts in docs/tools/memory_benchmarks")
 
@@ -256,26 +260,25 @@ def recognise(head: Head) -> str | None:
     return _TYPES if types and not keys & {"question_id", "question_type"} else None
 
 
-def gather(parts: Sequence[Part]) -> Iterator[Run]:
+def gather(files: Files) -> Iterator[Run]:
     """Answers of LongMemEval, each with the file of question types in its folder."""
-    for folder in by_folder(parts):
-        types = tuple(part for part in folder if part.form == _TYPES)
-        answers = [part for part in folder if part.form != _TYPES]
-        takers = [part for part in answers if LAYOUTS[part.form] is _LME]
-        for part in answers:
-            yield part, types if part in takers else ()
+    for folder in by_folder(files):
+        types = [file for file in folder if file.form == _TYPES]
+        answers = [file for file in folder if file.form != _TYPES]
+        takers = [file for file in answers if LAYOUTS[str(file.form)] is _LME]
+        for file in answers:
+            yield file, types if file in takers else ()
         if not takers:
-            yield from ((part, ()) for part in types)
+            yield from ((file, ()) for file in types)
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
     """The file as one task."""
     if source.form == _TYPES:
-        yield Problem(
+        yield warning(
             "rows_missing",
             f"{source.path.name} holds types of LongMemEval's questions and no answers:"
             " put it into the folder of the answers, and ingest that folder",
-            severity="warning",
         )
         return
     types: dict[str, Any] = {}
@@ -292,7 +295,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
                 rows.append((None, line))
     else:
         given = _FILES.decoded(source.redact(file_bytes(source)), Any)
-        document = given if isinstance(given, dict) else {}
+        document = members(given)
         key = LAYOUTS[form].rows
         listed = given if key is None else document.get(key)
         rows, n_odd = _placed(listed)
@@ -303,7 +306,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
                 " question: they are left out",
             )
     if not rows:
-        raise Refused(Problem("no_rows", "it has no row with an answer to load"))
+        raise refused("no_rows", "it has no row with an answer to load")
     systems: dict[str | None, list[Placed]] = {}
     for placed in rows:
         name = _word(placed[1].get("system")) if form == "locomo_plus" else None
@@ -464,7 +467,7 @@ class _Run:
         tags = self._tags_of(case_id, row)
         tags += [
             f"{axis}:{name}"
-            for axis, value in _members(row.get("category_axes"))
+            for axis, value in members(row.get("category_axes")).items()
             if (name := _word(value)) is not None
         ]
         self._tags.update(tags)
@@ -476,11 +479,12 @@ class _Run:
             cluster=cluster,
         )
         verdict = _at(row, layout.verdict)
-        repeats = list(verdict.items()) if isinstance(verdict, dict) else []
+        repeats = list(members(verdict).items())
         judged = [_judgement(each) for _, each in repeats] or [_judgement(verdict)]
         known = [each for each in judged if each is not None]
         value = sum(known) / len(known) if known else None
-        if self._never_asked(row):
+        said = str(row.get("judge_reason") or "").strip().lower()
+        if said == "empty context":  # written without asking the judge
             value = None
         if isinstance(verdict, str) and value is None:
             self._odd_verdicts.append(verdict)
@@ -497,7 +501,7 @@ class _Run:
             if isinstance(row.get("usage"), dict)
             else row.get("tokens")
         )
-        usage = usage if isinstance(usage, dict) else {}
+        usage = members(usage)
         seconds = number(_at(row, ("response_time",)))
         spent = number(row.get("duration_ms"))
         kept = {
@@ -526,7 +530,7 @@ class _Run:
         inside = row.get(self._layout.metrics or "")
         named = {name: row.get(key) for key, name in self._layout.scores.items()}
         named |= {name: row.get(name) for name in self._metrics}
-        named |= inside if isinstance(inside, dict) else {}
+        named |= members(inside)
         for name in sorted(named):
             value = number(named[name])
             if value is not None:
@@ -534,11 +538,6 @@ class _Run:
                 answer.score(name, value, shared)
             else:
                 answer.task.see_odd(name, named[name], answer.case_id)
-
-    def _never_asked(self, row: Row) -> bool:
-        """Return whether a verdict was written without asking the judge."""
-        reason = row.get("judge_reason")
-        return isinstance(reason, str) and reason.strip().lower() == "empty context"
 
     def _tags_of(self, case_id: str, row: Row) -> list[str]:
         code = _word(row.get(self._layout.category))
@@ -580,7 +579,7 @@ class _Run:
             if claimed is not None:
                 counts = {"status": "pass"} if name.endswith("correct") else None
                 task.total(name, rule, claimed, dimension=dimension, parameters=counts)
-        for kind, figures in _members(document.get("by_question_type")):
+        for kind, figures in members(document.get("by_question_type")).items():
             is_number = number(figures) is not None
             claimed = number(
                 figures if is_number else _at({"": figures}, [".accuracy"])
@@ -593,7 +592,7 @@ class _Run:
                     dimension=_JUDGE,
                     parameters={"tag": f"question_type:{kind}"},
                 )
-        for name, value in _members(document.get("averaged_metrics")):
+        for name, value in members(document.get("averaged_metrics")).items():
             scale = 1 if name.endswith(("_len", "_time")) else 100
             claimed = number(value)
             if claimed is not None and name in task.dimensions:
@@ -603,10 +602,10 @@ class _Run:
                     claimed / scale,
                     dimension=name,
                 )
-        for group, metrics in _members(document.get("aggregate_metrics")):
+        for group, metrics in members(document.get("aggregate_metrics")).items():
             code = group.removeprefix("category_")
             tag = f"category:{code} {_LOCOMO[code][0]}" if code in _LOCOMO else None
-            for name, figures in _members(metrics):
+            for name, figures in members(metrics).items():
                 claimed = number(_at({"": figures}, [".mean"]))
                 if claimed is not None and name in task.dimensions:
                     task.total(
@@ -698,7 +697,3 @@ _HEADLINES = (
 def _is_share(name: str) -> bool:
     """Return whether a metric is on the scale 0 to 1 by its definition."""
     return name in {_JUDGE, *_HEADLINES, "bleu1"} or name.startswith(("rouge", "bleu"))
-
-
-def _members(value: Any) -> Iterable[tuple[str, Any]]:
-    return value.items() if isinstance(value, dict) else ()

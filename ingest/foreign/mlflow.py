@@ -18,31 +18,36 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import (
+    ToolFiles,
     decode,
     integer,
+    lines,
+    members,
     milliseconds,
     number,
     on_scale,
     text,
     time,
 )
-from promptlab.ingest.foreign.heads import Head
 from promptlab.ingest.foreign.identity import OwnIds, SameRun, content_id, first_text
-from promptlab.ingest.foreign.records import Record, Rule
-from promptlab.ingest.foreign.runs import Part, Run, by_folder
-from promptlab.ingest.foreign.settings import env_of, model_settings, setting
-from promptlab.ingest.foreign.tool_files import ToolFiles, lines
-from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
+from promptlab.ingest.foreign.prompts import env_of, model_settings, setting
+from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
+from promptlab.ingest.foreign.writing import (
+    CaseWriter,
+    Record,
+    RoundWriter,
+    Rule,
+    TaskWriter,
+)
 from promptlab.ingest.reading.problems import Problem
-
-if TYPE_CHECKING:
-    from promptlab.ingest.reading.source import Source
+from promptlab.ingest.reading.source import Source
 
 
 class Failure(msgspec.Struct):
@@ -99,7 +104,7 @@ class Trace(msgspec.Struct):
     def usage(self) -> dict[str, Any]:
         """Tokens of all its calls."""
         found = _json(self.trace_metadata.get("mlflow.trace.tokenUsage"))
-        return found if isinstance(found, dict) else {}
+        return members(found)
 
     def judged(self) -> Iterator[Assessment]:
         """Return the results of scorers; the last valid one of each name."""
@@ -143,7 +148,7 @@ class Span(msgspec.Struct):
     @property
     def message(self) -> str | None:
         """Return its error."""
-        message = self.status.get("message") if isinstance(self.status, dict) else None
+        message = members(self.status).get("message")
         return message if isinstance(message, str) else None
 
 
@@ -207,15 +212,10 @@ _ANSWER = "expected_response"
 def run_records(
     run_id: str, traces: Sequence[Trace], metrics: Mapping[str, Any], source: Source
 ) -> Iterator[Record | Problem]:
-    """The records of one run.
-
-    Args:
-        run_id: MLflow's own id of it.
-        traces: Its questions and answers.
-        metrics: Its totals.
-        source: Its file.
-    """
-    traces = sorted(traces, key=_began)  # duplicates are numbered alike in all forms
+    """The records of one run."""
+    # by time, so that duplicates are numbered alike in all forms
+    latest = datetime.max.replace(tzinfo=UTC)
+    traces = sorted(traces, key=lambda trace: _moment(trace.request_time) or latest)
     settings = _settings(traces)
     task = TaskWriter("mlflow", run_id, source)
     for trace in traces:
@@ -253,8 +253,6 @@ def run_records(
         commit_sha=_said(traces, "mlflow.source.git.commit"),
         extras=prompts.about(prompts.in_settings(settings)),
     )
-    for name, models in _judges(traces).items():
-        task.judge(name, ", ".join(sorted(models)))
     task.grade()
     write_totals(metrics, task)
     yield from task.written()
@@ -264,18 +262,6 @@ def _said(traces: Sequence[Trace], name: str) -> str | None:
     """Return the first text of the traces' metadata that is not empty."""
     found = (trace.trace_metadata.get(name) for trace in traces)
     return next((each for each in found if isinstance(each, str) and each), None)
-
-
-def _judges(traces: Sequence[Trace]) -> dict[str, set[str]]:
-    """Return the models that judged, by scorer."""
-    judges: dict[str, set[str]] = defaultdict(set)
-    for trace in traces:
-        for each in trace.judged():
-            source = each.source or {}
-            model = source.get("source_id")
-            if source.get("source_type") == "LLM_JUDGE" and isinstance(model, str):
-                judges[each.assessment_name].add(model)
-    return judges
 
 
 _RULES: dict[str, Rule] = {
@@ -354,13 +340,9 @@ def _round(trace: Trace, case: CaseWriter) -> RoundWriter:
         output_tokens=integer(usage.get("output_tokens")),
         latency_ms=number(trace.execution_duration),
         metadata={key: each for key, each in about.items() if each is not None},
-        executed_at=_time(trace),
+        executed_at=_moment(trace.request_time),
         error=(trace.error or "the trace has the state ERROR") if broke else None,
     )
-
-
-def _time(trace: Trace) -> datetime | None:
-    return _moment(trace.request_time)
 
 
 def _moment(written: Any) -> datetime | None:
@@ -368,14 +350,14 @@ def _moment(written: Any) -> datetime | None:
     return time(written if milliseconds is None else milliseconds / 1000)
 
 
-def _began(trace: Trace) -> datetime:
-    return _time(trace) or datetime.max.replace(tzinfo=UTC)
-
-
 def _write_score(assessment: Assessment, answer: RoundWriter) -> None:
     feedback = assessment.feedback
     given = feedback.value if feedback else None
     value = _WORDS.get(given.lower()) if isinstance(given, str) else number(given)
+    source = assessment.source or {}
+    model = source.get("source_id")
+    if source.get("source_type") == "LLM_JUDGE" and isinstance(model, str):
+        answer.task.judged_by(assessment.assessment_name, model)
     about: dict[str, Any] = {}
     if given is not None and (value is None or isinstance(given, str)):
         about["given"] = given
@@ -395,16 +377,8 @@ _MEASURES = frozenset({"latency", "token_count"})
 """Columns that MLflow's built-in metrics add without a prefix."""
 _TARGETS = frozenset(
     {
-        "answer",
-        "expected",
-        "expected_output",
-        "ground_truth",
-        "label",
-        "labels",
-        "reference",
-        "target",
-        "targets",
-        "truth",
+        *("answer", "expected", "expected_output", "ground_truth", "label", "labels"),
+        *("reference", "target", "targets", "truth"),
     }
 )
 """Usual names of the column of expected answers; the table does not declare it."""
@@ -413,13 +387,7 @@ _TARGETS = frozenset(
 def classic_records(
     table: Table, metrics: Mapping[str, Any], source: Source
 ) -> Iterator[Record | Problem]:
-    """The records of the run.
-
-    Args:
-        table: Its rows.
-        metrics: Its totals.
-        source: Its file.
-    """
+    """The records of the run."""
     same_run = SameRun("mlflow")
     for cells in table.data:
         same_run.add(text(cells))
@@ -437,7 +405,11 @@ def classic_records(
 
 
 def _write(row: dict[str, Any], task: TaskWriter) -> None:
-    measured = {key: row.pop(key) for key in list(row) if _is_measured(key)}
+    measured = {
+        key: row.pop(key)
+        for key in list(row)
+        if key in _MEASURES or key.endswith(("/score", "/justification"))
+    }
     output = row.pop(_OUTPUTS, None)
     expected = [row.pop(key) for key in list(row) if key.lower() in _TARGETS]
     case = task.case(
@@ -475,10 +447,6 @@ def totals_alone(
     return task.written()
 
 
-def _is_measured(column: str) -> bool:
-    return column in _MEASURES or column.endswith(("/score", "/justification"))
-
-
 FORMS = ("traces", "rows", "csv", "classic", "metrics")
 
 _FILES = ToolFiles("MLflow", "3.17.2")
@@ -504,26 +472,26 @@ def recognise(head: Head) -> str | None:
     return None
 
 
-def gather(parts: Sequence[Part]) -> Iterator[Run]:
+def gather(files: Files) -> Iterator[Run]:
     """Group metrics with the first form of the run with the same file name."""
-    for files in by_folder(parts):
-        leads = [part for part in files if part.form != "metrics"]
-        leads.sort(key=lambda part: FORMS.index(part.form))
-        own: dict[Path, list[Part]] = defaultdict(list)
-        for part in files:
-            if part.form != "metrics":
+    for folder in by_folder(files):
+        leads = [file for file in folder if file.form != "metrics"]
+        leads.sort(key=lambda file: FORMS.index(str(file.form)))
+        own: dict[Path, list[FoundFile]] = defaultdict(list)
+        for file in folder:
+            if file.form != "metrics":
                 continue
-            begins = part.path.stem.removesuffix("metrics")
+            begins = file.path.stem.removesuffix("metrics")
             named = [
                 lead for lead in leads if begins and lead.path.name.startswith(begins)
             ]
             lead = named[0] if named else leads[0] if len(leads) == 1 else None
             if lead is None or own[lead.path]:
-                yield part, ()
+                yield file, ()
             else:
-                own[lead.path].append(part)
+                own[lead.path].append(file)
         for lead in leads:
-            yield lead, tuple(own[lead.path])
+            yield lead, own[lead.path]
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
@@ -540,7 +508,12 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         return
     runs: dict[str, list[Trace]] = defaultdict(list)
     ids = OwnIds("trace id")
-    for trace in _traces(source):
+    kind: Any = Trace if source.form == "rows" else Written
+    for place, written in _written(source):
+        trace: Any = written
+        if not isinstance(written, Problem):
+            trace = _FILES.record(written, kind, line=place)
+        trace = trace.trace() if isinstance(trace, Written) else trace
         if isinstance(trace, Problem):
             yield trace
         elif not ids.again(trace.trace_id):
@@ -549,18 +522,6 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         claimed = metrics if len(runs) == 1 else {}
         yield from run_records(run_id, traces, claimed, source)
     yield from ids.problems()
-
-
-def _traces(source: Source) -> Iterator[Trace | Problem]:
-    """Yield each trace; reject one with another shape."""
-    for place, written in _written(source):
-        if isinstance(written, Problem):
-            yield written
-        elif source.form == "rows":
-            yield _FILES.record(written, Trace, line=place)
-        else:
-            trace = _FILES.record(written, Written, line=place)
-            yield trace if isinstance(trace, Problem) else trace.trace()
 
 
 def _written(source: Source) -> Iterator[tuple[int, bytes | Problem]]:

@@ -12,30 +12,32 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import (
-    Refused,
+    ToolFiles,
     integer,
+    members,
     number,
     on_scale,
+    refused,
     text,
     time,
 )
-from promptlab.ingest.foreign.grading import Dimensions
-from promptlab.ingest.foreign.heads import Head
 from promptlab.ingest.foreign.identity import OwnIds, Unjudged, content_id, natural_key
-from promptlab.ingest.foreign.records import Record, Rule, Status
-from promptlab.ingest.foreign.tool_files import ToolFiles
-from promptlab.ingest.foreign.writing import TaskWriter
+from promptlab.ingest.foreign.registry import Head
+from promptlab.ingest.foreign.writing import (
+    Dimensions,
+    Record,
+    Rule,
+    Status,
+    TaskWriter,
+)
 from promptlab.ingest.reading.problems import Problem
-
-if TYPE_CHECKING:
-    from promptlab.ingest.reading.source import Source
+from promptlab.ingest.reading.source import Source
 
 FORMS = ("jsonl",)
 
@@ -100,7 +102,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
                 continue
             samples.setdefault(line.sample_id, _Sample(line.sample_id)).add(line)
     if spec is None:
-        raise Refused(Problem("unexpected_shape", "no line holds the run's `spec`"))
+        raise refused("unexpected_shape", "no line holds the run's `spec`")
     task = TaskWriter("openai_evals", spec.run_id, source)
     # by the numbers in their ids, so that equal prompts keep their order
     unjudged = Unjudged("correct")
@@ -131,12 +133,10 @@ def _same_spec(spec: Spec, before: Spec | None) -> Spec:
         Refused: It is another run's: samples of two runs have the same ids.
     """
     if before is not None and spec.run_id != before.run_id:
-        raise Refused(
-            Problem(
-                "two_runs",
-                f"it holds two runs, {before.run_id} and {spec.run_id}: give each as a"
-                " file of its own",
-            )
+        raise refused(
+            "two_runs",
+            f"it holds two runs, {before.run_id} and {spec.run_id}: give each as a"
+            " file of its own",
         )
     return spec
 
@@ -162,8 +162,7 @@ class _Sample:
                 self.prompt = data.get("prompt")
                 self.executed_at = event.created_at
             self.outputs.append(data.get("sampled"))
-            usage = data.get("usage")
-            usage = usage if isinstance(usage, dict) else {}
+            usage = members(data.get("usage"))
             names = ("prompt_tokens", "completion_tokens")
             given, made = (integer(usage.get(name)) for name in names)
             self.tokens.append((given, made))
@@ -259,15 +258,13 @@ def _opening(samples: Collection[_Sample]) -> list[Any]:
     asked = [each.prompt for each in samples]
     if len(asked) < 2 or not all(isinstance(each, list) for each in asked):
         return []
-    turns = takewhile(
-        lambda turn: turn.count(turn[0]) == len(turn) and _is_system(turn[0]),
-        zip(*asked, strict=False),
-    )
-    return [turn[0] for turn in turns]
-
-
-def _is_system(message: Any) -> bool:
-    return isinstance(message, dict) and message.get("role") == "system"
+    opening = []
+    for first, *others in zip(*asked, strict=False):
+        is_system = isinstance(first, dict) and first.get("role") == "system"
+        if not is_system or others.count(first) < len(others):
+            break
+        opening.append(first)
+    return opening
 
 
 def _last_words(prompt: Any) -> str | None:

@@ -14,29 +14,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import (
+    ToolFiles,
     decode,
     integer,
+    members,
     milliseconds,
     number,
     on_scale,
     text,
 )
-from promptlab.ingest.foreign.heads import Head
 from promptlab.ingest.foreign.identity import OwnIds, SameRun, content_id
-from promptlab.ingest.foreign.records import Record
-from promptlab.ingest.foreign.settings import env_of, model_settings, setting
-from promptlab.ingest.foreign.tool_files import ToolFiles
-from promptlab.ingest.foreign.writing import RoundWriter, TaskWriter
+from promptlab.ingest.foreign.prompts import env_of, model_settings, setting
+from promptlab.ingest.foreign.registry import Head
+from promptlab.ingest.foreign.writing import Record, RoundWriter, TaskWriter
 from promptlab.ingest.reading.problems import Problem
-
-if TYPE_CHECKING:
-    from promptlab.ingest.reading.source import Source
+from promptlab.ingest.reading.source import Source
 
 FORMS = ("json",)
 
@@ -55,7 +53,7 @@ class Result(msgspec.Struct):
     @property
     def evaluator(self) -> str:
         """Its name."""
-        name = self.source.get("name") if isinstance(self.source, dict) else None
+        name = members(self.source).get("name")
         return name if isinstance(name, str) else "evaluator"
 
 
@@ -213,7 +211,7 @@ def _write_checks(row: Row, answer: RoundWriter) -> None:
 
 def _describe(report: Report, models: set[str | None], task: TaskWriter) -> None:
     about = report.experiment_metadata
-    settings = about if isinstance(about, dict) else {}
+    settings = members(about)
     only = next(iter(models)) if len(models) == 1 else None
     task.describe(
         report.dataset_name or report.name,

@@ -13,22 +13,18 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from promptlab.ingest.foreign.documents import Refused, is_infinite
-from promptlab.ingest.foreign.heads import Head
-from promptlab.ingest.foreign.records import Record
-from promptlab.ingest.foreign.table.cells import (
-    is_few,
-    is_nothing,
-    number_of,
-)
+from promptlab.ingest.foreign.documents import is_infinite, refused
+from promptlab.ingest.foreign.registry import Head
+from promptlab.ingest.foreign.table.cells import is_few, is_nothing, number_of
 from promptlab.ingest.foreign.table.dialect import is_nameless
 from promptlab.ingest.foreign.table.opening import Rows
 from promptlab.ingest.foreign.table.tasks import Tasks
+from promptlab.ingest.foreign.writing import Record
 from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.source import Source
 
 if TYPE_CHECKING:
     from promptlab.contracts.sources import TableMapping
-    from promptlab.ingest.reading.source import Source
 
 FORMS = ("jsonl", "csv")
 
@@ -87,7 +83,8 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     rows = Rows(source, form)
     mapping = _mapping(rows)
     if mapping is not None:
-        tasks = Tasks(_title(source), mapping, source, kind="ragas")
+        folder = PurePath(source.name).parent.name  # below the ingested path
+        tasks = Tasks(folder or "ragas", mapping, source, kind="ragas")
         yield from tasks.read(rows)
 
 
@@ -109,12 +106,10 @@ def _mapping(rows: Rows) -> TableMapping | None:
     if not columns:
         return None
     if columns.keys().isdisjoint(_ASKED | _ASKED_ONCE):
-        raise Refused(
-            Problem(
-                "unexpected_shape",
-                "no column is `user_input`, or `question` as before Ragas 0.2: what was"
-                " asked is not known. Write `result.to_pandas()` with all its columns",
-            )
+        raise refused(
+            "unexpected_shape",
+            "no column is `user_input`, or `question` as before Ragas 0.2: what was"
+            " asked is not known. Write `result.to_pandas()` with all its columns",
         )
     metrics = [name for name, each in columns.items() if _is_metric(name, each)]
     scores = [name for name in metrics if _is_graded(name, columns[name].values)]
@@ -128,9 +123,7 @@ def _mapping(rows: Rows) -> TableMapping | None:
         "lower_is_better": [name for name in values if _base(name) in _LOWER],
     }
     if not metrics and settings["output"] is None:
-        raise Refused(
-            Problem("no_metrics", "its rows hold no metric and no answer: a data set")
-        )
+        raise refused("no_metrics", "its rows hold no metric and no answer: a data set")
     return TableMapping.model_validate({k: v for k, v in settings.items() if v})
 
 
@@ -172,8 +165,3 @@ def _is_graded(name: str, values: set[float]) -> bool:
 def _base(name: str) -> str:
     """Return a metric without its mode: ``rouge_score(mode=fmeasure)``."""
     return name.partition("(")[0].strip()
-
-
-def _title(source: Source) -> str:
-    """Return its folder below the ingested path."""
-    return PurePath(source.name).parent.name or "ragas"

@@ -11,20 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import astuple
 
-from promptlab.ingest.foreign.documents import Refused, first_line
+from promptlab.ingest.foreign.documents import (
+    UNREADABLE,
+    Refused,
+    ToolFiles,
+    first_line,
+)
 from promptlab.ingest.foreign.identity import SameRun
-from promptlab.ingest.foreign.records import TABLES, Case, Check, Record, Round, Score
 from promptlab.ingest.foreign.registry import tool
-from promptlab.ingest.foreign.tool_files import UNREADABLE, ToolFiles
+from promptlab.ingest.foreign.writing import TABLES, Case, Check, Record, Round, Score
 from promptlab.ingest.raw.rows import Reading, height
-from promptlab.ingest.reading.garbage import no_garbage_collection
-from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.problems import Problem, warning
+from promptlab.ingest.reading.source import Limits, Source, no_garbage_collection
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from promptlab.ingest.reading.limits import Limits
-    from promptlab.ingest.reading.source import Source
 
 BATCH_RECORDS = 50_000
 
@@ -78,12 +80,8 @@ _Columns = dict[str, Sequence[Any]]
 _Rows = dict[str, _Columns]
 
 
-def foreign_batches(name: str, source: Source) -> Iterator[Reading]:
+def read(name: str, source: Source) -> Iterator[Reading]:
     """Read one run of a tool.
-
-    Args:
-        name: Name of the tool in the registry.
-        source: The file that leads the run.
 
     Yields:
         Batches of rows, at least one; the last has the hashes of the runs.
@@ -142,7 +140,9 @@ class _Batch:
             said = attrgetter("task_id", *names)
             for record in self._records.get(kind, ()):
                 task_id, *values = said(record)
-                self._said[task_id].add(kind.__name__, *map(_written, values))
+                # CSV may round the last digits
+                alike = (f"{v:.12g}" if type(v) is float else v for v in values)
+                self._said[task_id].add(kind.__name__, *alike)
         return is_over
 
     def refuse(self, problem: Problem) -> None:
@@ -220,10 +220,9 @@ class _Batch:
                 if size > most:
                     setattr(record, name, instead)
                     self._records[Problem].append(
-                        Problem(
+                        warning(
                             "string_too_long",
                             f"{self._limits.too_long(size)}: it is left out",
-                            severity="warning",
                             record_id=record.case_id,
                             pointer=f"/{name}",
                         )
@@ -243,19 +242,13 @@ def _too_large(columns: _Columns, name: str, instead: int | None) -> Iterator[Pr
     for row, value in enumerate(written):
         if value is not None and not -_BIGINT <= value < _BIGINT:
             kept[row] = instead
-            yield Problem(
+            yield warning(
                 "number_too_large",
                 f"{name} is a number of {len(str(abs(value)))} digits, too large to be"
                 " meant: it is left out",
-                severity="warning",
                 record_id=columns["case_id"][row] if "case_id" in columns else None,
                 pointer=f"/{name}",
             )
-
-
-def _written(value: Any) -> Any:
-    """Return a value equal in all forms of a run: CSV may round the last digits."""
-    return f"{value:.12g}" if type(value) is float else value
 
 
 def _columns(kind: type[Any], records: list[Any]) -> _Columns:

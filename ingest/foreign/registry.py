@@ -1,20 +1,137 @@
-"""The supported tools: one line each, in the order of recognition."""
+"""The supported tools: how their files are recognised, and grouped into runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
+import csv
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from pathlib import Path
+from typing import Any
 
-from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.files.finding import FoundFile
+from promptlab.json_text.places import BOM, members
 
-if TYPE_CHECKING:
-    from promptlab.ingest.foreign.records import Record
-    from promptlab.ingest.foreign.runs import Gather
-    from promptlab.ingest.reading.problems import Problem
-    from promptlab.ingest.reading.source import Source
+_ZIP = b"PK\x03\x04"
+_OPENS_AN_OBJECT = re.compile(rb"\s*\{")
+_MOST_KEYS = 200
+_OURS = ({"task", "cases"}, {"task_id", "case_id", "dimension_id"}, {"experiment_info"})
+"""Key combinations of promptlab's own formats, which no tool's files have."""
+_LONGEST_HEADER = 1 << 16
+
+Buffer = bytes | memoryview
+
+
+class Head:
+    """The beginning of a file."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data.removeprefix(BOM)
+
+    @property
+    def is_zip(self) -> bool:
+        """True if it is an archive."""
+        return self.data.startswith(_ZIP)
+
+    @cached_property
+    def is_json(self) -> bool:
+        """True if it starts an object or a list."""
+        return self.data.lstrip()[:1] in (b"{", b"[")
+
+    @property
+    def may_be_foreign(self) -> bool:
+        """True if it may be a file of one of these tools."""
+        if self.is_zip:
+            return True
+        if self.is_json or self.data.lstrip()[:1] == b"<":
+            return not any(ours <= self.keys for ours in _OURS)
+        return bool(self.columns) or self.data.startswith(b"evalId:")
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Keys of the first object: of the document, or of the first line.
+
+        A table, an archive or a program has none, whatever is in it.
+        """
+        return self.keys_below()
+
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        """Names of the columns, if it is a CSV file."""
+        if self.is_json:
+            return frozenset()
+        line, _, _ = self.data.partition(b"\n")
+        if b"," not in line or len(line) > _LONGEST_HEADER:
+            return frozenset()
+        try:
+            return frozenset(next(csv.reader([line.decode().rstrip("\r")])))
+        except (csv.Error, UnicodeDecodeError):
+            return frozenset()
+
+    def keys_below(self, key: str | None = None) -> frozenset[str]:
+        """Return the keys of the object under *key* of the first object."""
+        if key is None:
+            return frozenset(self._first_object)
+        value = self._first_object.get(key, b"")
+        if _OPENS_AN_OBJECT.match(value) is None:
+            return frozenset()
+        return frozenset(_members(value))
+
+    def has(self, *marks: bytes) -> bool:
+        """Return true if the head contains all of these byte strings."""
+        return all(mark in self.data for mark in marks)
+
+    @cached_property
+    def _first_object(self) -> Mapping[str, Buffer]:
+        return _members(self.data) if self.is_json else {}
+
+
+def _members(data: Buffer) -> Mapping[str, Buffer]:
+    """Return each key of the first object, with the bytes from its value on.
+
+    A complete document is decoded, which is 100 times as fast; otherwise the tokens of
+    the head are scanned.
+    """
+    import msgspec  # lazy: `--help` lists the tools and reads no file
+
+    from promptlab.ingest.foreign.documents import decode
+
+    try:
+        whole = decode(data, dict[str, msgspec.Raw])
+        return {key: memoryview(value) for key, value in whole.items()}
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        found = islice(members(data), _MOST_KEYS)
+        return {
+            key.decode("utf-8", "replace"): memoryview(data)[at:] for key, at in found
+        }
+
+
+Files = Iterable[FoundFile]
+
+Run = tuple[FoundFile, Sequence[FoundFile]]
+"""The file that leads, and those that belong to it; each file is in one run."""
+
+
+def by_folder(files: Files) -> Iterable[list[FoundFile]]:
+    """Group files by folder."""
+    folders: dict[Path, list[FoundFile]] = defaultdict(list)
+    for file in files:
+        folders[file.path.parent].append(file)
+    return folders.values()
+
+
+def led_by(form: str, files: Files) -> Iterator[Run]:
+    """Let the only file of *form* lead its folder; without it, each is its own run."""
+    for of_folder in by_folder(files):
+        leads = [file for file in of_folder if file.form == form]
+        if len(leads) == 1:
+            yield leads[0], [file for file in of_folder if file not in leads]
+        else:
+            yield from ((file, ()) for file in of_folder)
+
 
 TOOLS = (
     "promptfoo",
@@ -35,36 +152,13 @@ TOOLS = (
 """Modules of this package; also the names in ``--kind`` and the load log."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """One tool's reader; the package's docstring describes its parts."""
-
-    name: str
-    forms: tuple[str, ...]
-    recognise: Callable[[Head], str | None]
-    translate: Callable[[Source], Iterator[Record | Problem]]
-    gather: Gather | None
-
-
-@cache
-def tool(name: str) -> Tool:
-    """The reader of a tool."""
-    module: Any = import_module(f"promptlab.ingest.foreign.{name}")
-    return Tool(
-        name,
-        module.FORMS,
-        module.recognise,
-        module.translate,
-        getattr(module, "gather", None),
-    )
+def tool(name: str) -> Any:
+    """Return the module of a tool; the package's docstring describes its parts."""
+    return import_module(f"promptlab.ingest.foreign.{name}")
 
 
 def recognise(data: bytes) -> tuple[str, str] | None:
-    """Return the tool that wrote a file, and its form; None: not a known tool.
-
-    Args:
-        data: The file's first bytes.
-    """
+    """Return the tool that wrote a file, and its form; None: not a known tool."""
     head = Head(data)
     if not head.may_be_foreign:
         return None
@@ -77,5 +171,5 @@ def recognise(data: bytes) -> tuple[str, str] | None:
 
 def order_of(name: str, form: str | None) -> int:
     """Return the rank of a form among those of its tool, the most complete first."""
-    forms: Sequence[str] = tool(name).forms
+    forms: Sequence[str] = tool(name).FORMS
     return forms.index(form) if form in forms else len(forms)

@@ -1,6 +1,8 @@
-"""Write the records of a task.
+"""The records of a task, and writing them.
 
-A reader passes the case of a row, the answer and the judgements::
+A record is one struct per raw table, with the table's columns, which ``raw.sql``
+describes; the loader adds ``load_id``. JSON is text. A reader passes the case of a row,
+the answer and the judgements::
 
     task = TaskWriter("quizmaster", run_id, source)
     for row in rows:
@@ -12,16 +14,18 @@ A reader passes the case of a row, the answer and the judgements::
     task.grade()
     yield from task.written()
 
-This module keeps the common state of records: ids, positions, known cases and
-dimensions. The reader yields records as it goes, so a large file is never in memory.
+`TaskWriter` keeps the common state of records: ids, positions, known cases, and the
+dimensions with their scales. The reader yields records as it goes, so a large file is
+never in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -34,26 +38,331 @@ from promptlab.ingest.foreign.documents import (
     says_nothing,
     text,
 )
-from promptlab.ingest.foreign.grading import Dimensions, no_share
 from promptlab.ingest.foreign.identity import Occurrences, SameRun
-from promptlab.ingest.foreign.records import (
-    Baseline,
-    Case,
-    Check,
-    Direction,
-    Judge,
-    Record,
-    Round,
-    Rule,
-    Score,
-    Status,
-    Task,
-    Total,
-)
-from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.problems import Problem, warning
+from promptlab.ingest.reading.source import Source
 
-if TYPE_CHECKING:
-    from promptlab.ingest.reading.source import Source
+Json = Annotated[str, "JSON as text"]
+Status = Literal["pass", "fail", "error", "unevaluated"]
+Direction = Literal["higher_better", "lower_better"]
+Rule = Literal[
+    "count_rounds",
+    "count_completed_rounds",
+    "count_cases",
+    "count_checks",
+    "count_checks_of_dimension",
+    "share_of_checks_passed",
+    "sum_latency_ms",
+    "sum_cost",
+    "sum_input_tokens",
+    "sum_output_tokens",
+    "sum_total_tokens",
+    "weighted_sum",
+    "sum_weights",
+    "sum_checks",
+    "mean_over_cases",
+    "mean_over_tags",
+    "stderr_over_cases",
+    "sd_over_cases",
+    "variance_over_cases",
+    "mean_over_rounds",
+    "sum_over_rounds",
+    "min_over_rounds",
+    "max_over_rounds",
+    "p90_over_rounds",
+    "population_variance_over_rounds",
+    "own_formula",
+    "not_in_rows",
+    "random_draws",
+    "several_tasks",
+]
+"""The rule of a total; the seed ``total_rules`` explains each."""
+
+
+class Task(msgspec.Struct, gc=False, kw_only=True):
+    """One prompt version on one model in one run."""
+
+    task_id: str
+    source_kind: str
+    """Name of the tool, as in the registry."""
+    title: str
+    prompt_version: str
+    model: str
+    created_at: datetime | None
+    """Time of the run; None: not in the file."""
+    run_id: str
+    """The tool's name of the run; all tasks of one run share it."""
+    run_hash: str
+    """Equal for all versions of one run, and only for them (`identity.SameRun`)."""
+    is_version: bool = False
+    """If true, the hash includes scores and verdicts: versions of a run differ."""
+    written_at: datetime | None = None
+    """Time at which this version was written or last judged, if the tool records it."""
+    tool_version: str | None = None
+    triggered_by: str = "unknown"
+    env: Json = "{}"
+    extras: Json = "{}"
+    testset_ref: str | None = None
+    pipeline_ref: str | None = None
+    provider: str | None = None
+    """The tool's label of the system that answered; None: the model."""
+    prompt_name: str | None = None
+    """The label of its prompt, without the prompt's text."""
+    prompt_position: int | None = None
+    """Position of its prompt among the prompts of the run."""
+    variant: str | None = None
+    """Name of the variant, if the file contains one."""
+    settings: Json | None = None
+    """Temperature, seed and other settings of the model."""
+    judge: Json | None = None
+    """Models and rubrics that judged the answers."""
+    branch: str | None = None
+    commit_sha: str | None = None
+
+
+class Dimension(msgspec.Struct, gc=False, kw_only=True):
+    """A scorer, a metric or a named assertion, exactly as the tool names it."""
+
+    task_id: str
+    dimension_id: str
+    position: int
+    name: str
+    weight: float
+    """Weight in the overall score; 0 for values without a known scale."""
+    is_graded: bool
+    """True if values are from 0 to 1 according to the tool, so they are scores."""
+    direction: Direction | None = None
+    """None: unknown."""
+    target: Json = "{}"
+    parameters: Json = '{"scorer":"reported"}'
+    scoring_mode: Direction = "higher_better"
+
+
+class Case(msgspec.Struct, gc=False):
+    """A case; its id is the same in every run that has it."""
+
+    task_id: str
+    case_id: str
+    position: int
+    context: Json
+    tags: Json = "[]"
+    cluster: str | None = None
+    """The group of the case: a conversation, a document."""
+    categories: Json = "{}"
+    """Texts of its metadata by key; keys with few texts become tags."""
+    expectation_hash: str | None = None
+    """Hash of what the tool asserts; ``None``: nothing beyond its baselines."""
+
+
+class Baseline(msgspec.Struct, gc=False):
+    """An expected answer of a case."""
+
+    task_id: str
+    case_id: str
+    baseline_id: str
+    position: int
+    payload: Json
+    type: str = "golden_answer"
+    owner: str = "unknown"
+    confidence: float | None = None
+
+
+class Round(msgspec.Struct, gc=False, kw_only=True):
+    """One answer to a case: a repeat, an epoch."""
+
+    task_id: str
+    case_id: str
+    round_id: str
+    position: int
+    run_index: int
+    raw_output: str | None = None
+    parsed_output: Json | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    latency_ms: float | None = None
+    metadata: Json = "{}"
+    executed_at: datetime | None = None
+    error: str | None = None
+    """The error of the model or the task; a failed assertion is not an error."""
+    reported_status: Status | None = None
+    """The tool's own verdict; ``None`` without a pass rule."""
+    counted_as: Literal["pass", "fail"] | None = None
+    """The status that the tool assumes for an unknown round."""
+    is_cached: bool | None = None
+    """True if the answer came from a cache; ``None``: unknown."""
+
+
+class Check(msgspec.Struct, gc=False, kw_only=True):
+    """One assertion of a round, judged by the tool."""
+
+    task_id: str
+    case_id: str
+    round_id: str
+    position: int
+    name: str
+    type: str
+    passed: bool | None
+    """``None``: it could not be judged."""
+    parent_position: int | None = None
+    """The set of assertions that it belongs to."""
+    score: float | None = None
+    weight: float | None = None
+    threshold: float | None = None
+    expected: Json | None = None
+    reason: str | None = None
+    error: str | None = None
+    """The error of the judge that could not judge it."""
+
+
+class Score(msgspec.Struct, gc=False, kw_only=True):
+    """The number that the tool gave to a round on a dimension."""
+
+    task_id: str
+    case_id: str
+    round_id: str
+    dimension_id: str
+    value: float | None
+    """The tool's own number; ``None``: missing (NaN, an error of the judge)."""
+    score: float | None
+    """0 to 1, 1 best; ``None`` if the value is not on this scale."""
+    weight: float | None = None
+    """Weight in the tool's sums over this dimension; ``None``: 1."""
+    n_checks: int = 1
+    """Number of assertions that it summarises."""
+    summary: str | None = None
+    payload: Json = "{}"
+
+
+class Total(msgspec.Struct, gc=False, kw_only=True):
+    """A total in the file, and the rule that recomputes it from the rows."""
+
+    task_id: str
+    position: int
+    name: str
+    """Its path in the file: ``prompts[0].metrics.score``."""
+    rule: Rule
+    value: float | None
+    n: int | None = None
+    """Number of rows, if the file contains it."""
+    dimension_id: str | None = None
+    scope: Literal["task", "run"] = "task"
+    """``run``: over all tasks of the run."""
+    parameters: Json = "{}"
+    """Parameters of the rule: ``status`` to count, ``reducer`` of a case's rounds,
+    ``tag`` of the cases, ``tag_key`` of their tags (the part before the colon),
+    ``figure`` of the rounds' metadata, ``threshold`` from which a value counts 1,
+    ``digits`` that the tool rounds to."""
+
+
+class Judge(msgspec.Struct, gc=False):
+    """The model that judged a dimension or an assertion, and its rubric."""
+
+    task_id: str
+    name: str
+    """Dimension or assertion that was judged."""
+    model: str | None = None
+    template: str | None = None
+    """Its prompt; ``None``: the default of the tool."""
+    rubric: str | None = None
+    """What it was asked; ``None``: unknown, or different from case to case."""
+
+
+Record = Task | Dimension | Case | Baseline | Round | Check | Score | Total | Judge
+
+TABLES: dict[type[msgspec.Struct], str] = {
+    Task: "tasks",
+    Dimension: "dimension_configs",
+    Case: "cases",
+    Baseline: "baselines",
+    Round: "rounds",
+    Check: "reported_checks",
+    Score: "reported_scores",
+    Total: "reported_totals",
+    Judge: "judges",
+}
+"""Record → raw table."""
+
+
+@dataclass(slots=True)
+class _Values:
+    """Properties that all values of one dimension share."""
+
+    some: bool = False
+    all_binary: bool = True
+    all_on_scale: bool = True
+
+
+@dataclass
+class Dimensions:
+    """The dimensions of a task, in order of appearance.
+
+    Args:
+        task_id: The task they belong to.
+        is_share: Returns true if values of this name are from 0 to 1 by the
+            tool's definition; else only dimensions with nothing but 0 and 1 are scores.
+    """
+
+    task_id: str
+    is_share: Callable[[str], bool] = lambda _name: False
+    _values: dict[str, _Values] = field(default_factory=dict)
+
+    def see(self, name: str, value: float | None) -> None:
+        """Record a value."""
+        values = self._values.get(name)
+        if values is None:
+            values = self._values[name] = _Values()
+        if value is not None:
+            values.some = True
+            if value not in (0, 1):
+                values.all_binary = False
+                values.all_on_scale &= 0 <= value <= 1
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def has_numbers(self, name: str) -> bool:
+        """Return true if any value of a dimension is a number."""
+        return self._values[name].some
+
+    def is_graded(self, name: str) -> bool:
+        """Return true if its values are known to be from 0 to 1."""
+        values = self._values[name]
+        is_binary = values.some and values.all_binary
+        return values.all_on_scale and (is_binary or self.is_share(name))
+
+    def records(
+        self,
+        graded: Collection[str] | None = None,
+        directions: Mapping[str, Direction | None] | None = None,
+        weights: Mapping[str, float] | None = None,
+    ) -> Iterator[Dimension]:
+        """Return one record for each dimension.
+
+        Args:
+            graded: Dimensions with values from 0 to 1, 1 best; else those known to be.
+            directions: Directions from the tool; else graded values are best at 1.
+            weights: Weights in the overall score; else the first graded dimension is
+                the score: the mean of different metrics has no meaning.
+        """
+        if graded is None:
+            graded = [name for name in self if self.is_graded(name)]
+        if weights is None:
+            weights = dict.fromkeys([n for n in self if n in graded][:1], 1.0)
+        directions = directions or {}
+        for position, name in enumerate(self):
+            is_graded = name in graded
+            yield Dimension(
+                task_id=self.task_id,
+                dimension_id=name,
+                position=position,
+                name=name,
+                weight=weights.get(name, 0.0),
+                is_graded=is_graded,
+                direction=directions.get(name, "higher_better" if is_graded else None),
+            )
 
 
 class TaskWriter:
@@ -74,7 +383,7 @@ class TaskWriter:
         source: Source,
         same_run: SameRun | None = None,
         *,
-        is_share: Callable[[str], bool] = no_share,
+        is_share: Callable[[str], bool] = lambda _name: False,
     ) -> None:
         self.task_id = task_id
         self.dimensions = Dimensions(task_id, is_share)
@@ -88,6 +397,7 @@ class TaskWriter:
         self._odd: dict[str, _OddScores] = {}
         self.n_rounds: dict[str, int] = {}
         """Case → its number of rounds so far."""
+        self._judges: dict[str, set[str]] = {}
         self._seen = Occurrences()
         self._places = count()
         self._records: list[Record | Problem] = []
@@ -136,8 +446,8 @@ class TaskWriter:
             place = len(self.n_rounds) if place is None else place
             self.n_rounds[case_id] = 0
             texts = _categories(categories)
-            if self._source.tag_keys is not None:
-                named = {k: texts[k] for k in self._source.tag_keys if k in texts}
+            if self._source.given.tag_keys is not None:
+                named = {k: texts[k] for k in self._source.given.tag_keys if k in texts}
                 tags = list(dict.fromkeys([*tags, *map(category_tag, named.items())]))
                 texts = {}
             self.write(
@@ -166,52 +476,34 @@ class TaskWriter:
         self,
         title: str | None = None,
         *,
-        model: str | None = None,
-        prompt_version: str | None = None,
-        created_at: datetime | None = None,
-        run_id: str | None = None,
-        run_hash: str | None = None,
-        written_at: datetime | None = None,
-        tool_version: str | None = None,
-        env: str = "{}",
         extras: Mapping[str, Any] | None = None,
-        provider: str | None = None,
-        prompt_name: str | None = None,
-        prompt_position: int | None = None,
-        variant: str | None = None,
         settings: Mapping[str, Any] | None = None,
         judge: Any = None,
-        branch: str | None = None,
-        commit_sha: str | None = None,
+        **fields: Any,
     ) -> None:
         """Write the task itself; `Task` describes the fields.
 
         The default title is that of its file, the default time that of its earliest
         round. A *run_hash* covers the whole content of the run.
         """
+        defaults: dict[str, Any] = {
+            "prompt_version": "unknown",
+            "model": "unknown",
+            "created_at": self.earliest,
+            "run_id": self.task_id,
+            "run_hash": self.same_run.hash(),
+        }
         self.write(
             Task(
                 task_id=self.task_id,
                 source_kind=self._kind,
                 title=title or self._source.path.name.split(".", 1)[0],
-                prompt_version=prompt_version or "unknown",
-                model=model or "unknown",
-                created_at=created_at or self.earliest,
-                run_id=run_id or self.task_id,
-                run_hash=run_hash or self.same_run.hash(),
-                is_version=run_hash is not None,
-                written_at=written_at,
-                tool_version=tool_version,
-                env=env,
+                is_version=fields.get("run_hash") is not None,
                 extras=text(extras or {}),
-                provider=provider,
-                prompt_name=prompt_name,
-                prompt_position=prompt_position,
-                variant=variant,
                 settings=text(settings) if settings else None,
                 judge=text(judge) if judge else None,
-                branch=branch,
-                commit_sha=commit_sha,
+                **{name: fields.get(name) or each for name, each in defaults.items()},
+                **{k: v for k, v in fields.items() if k not in defaults},
             )
         )
 
@@ -229,6 +521,8 @@ class TaskWriter:
         alone are labels, except for infinities and those of *numbers*.
         """
         self._records += self.dimensions.records(graded, directions, weights)
+        for name, models in self._judges.items():
+            self.judge(name, ", ".join(sorted(models)))
         for name, odd in self._odd.items():
             if odd.is_number or name in numbers or self.dimensions.has_numbers(name):
                 self.write(odd.problem(name))
@@ -251,10 +545,9 @@ class TaskWriter:
         value: Any,
         *,
         dimension: str | None = None,
-        n: int | None = None,
-        scope: Literal["task", "run"] = "task",
         parameters: Mapping[str, Any] | None = None,
         place: int | None = None,
+        **fields: Any,
     ) -> None:
         """Write a total of the file; `Total` describes the fields.
 
@@ -267,10 +560,9 @@ class TaskWriter:
                 name=name,
                 rule=rule,
                 value=number(value),
-                n=n,
                 dimension_id=dimension,
-                scope=scope,
                 parameters=text(parameters) if parameters else "{}",
+                **fields,
             )
         )
 
@@ -284,28 +576,19 @@ class TaskWriter:
     ) -> None:
         """Write the judge of a dimension or an assertion, if known."""
         if model or template or rubric:
-            self.write(
-                Judge(
-                    task_id=self.task_id,
-                    name=name,
-                    model=model or None,
-                    template=template or None,
-                    rubric=rubric or None,
-                )
-            )
+            known = (each or None for each in (model, template, rubric))
+            self.write(Judge(self.task_id, name, *known))
+
+    def judged_by(self, dimension: str, model: str | None) -> None:
+        """Record a model that judged a dimension; `grade` writes them."""
+        if model:
+            self._judges.setdefault(dimension, set()).add(model)
 
     def warn(self, code: str, message: str, case_id: str | None = None) -> None:
         """Report a problem of the whole task, or of a case."""
         line = None if case_id is None else self.line
-        self.write(
-            Problem(
-                code,
-                message,
-                severity="warning",
-                line=line,
-                record_id=case_id or self.task_id,
-            )
-        )
+        about = case_id or self.task_id
+        self.write(Problem(code, message, "warning", line=line, record_id=about))
 
 
 _LONGEST_CATEGORY = 60
@@ -341,12 +624,11 @@ class _OddScores(msgspec.Struct):
     def problem(self, dimension: str) -> Problem:
         """Return one warning for all of them."""
         where = "1 row" if self.n == 1 else f"{self.n} rows, the first of them"
-        return Problem(
+        return warning(
             "odd_score",
             f"`{dimension}` is not a finite number in {where}"
             f" {first_line(self.first, 80)!r}: it has no score there, and the value is"
             " kept with it",
-            severity="warning",
             line=self.line,
             record_id=self.case_id,
         )
@@ -364,15 +646,11 @@ class CaseWriter(msgspec.Struct, gc=False):  # no reference cycles
         *,
         n: int | None = None,
         name: str | int | None = None,
-        input_tokens: int | None = None,
-        output_tokens: int | None = None,
-        latency_ms: float | None = None,
         metadata: Mapping[str, Any] | None = None,
         executed_at: datetime | None = None,
         error: str | None = None,
         status: Status | None = None,
-        counted_as: Literal["pass", "fail"] | None = None,
-        is_cached: bool | None = None,
+        **fields: Any,
     ) -> RoundWriter:
         """Write an answer; `Round` describes the fields.
 
@@ -395,15 +673,11 @@ class CaseWriter(msgspec.Struct, gc=False):  # no reference cycles
                 run_index=n,
                 raw_output=raw_output,
                 parsed_output=parsed_output,
-                input_tokens=input_tokens,
-                output_tokens=output_tokens,
-                latency_ms=latency_ms,
                 metadata=text(metadata) if metadata else "{}",
                 executed_at=executed_at,
                 error=error,
                 reported_status=status or (None if error is None else "error"),
-                counted_as=counted_as,
-                is_cached=is_cached,
+                **fields,
             )
         )
         return RoundWriter(task, case_id, round_id)
@@ -455,11 +729,7 @@ class RoundWriter(msgspec.Struct, gc=False):  # as above
         passed: bool | None,
         *,
         place: int | None = None,
-        score: float | None = None,
-        threshold: float | None = None,
-        expected: str | None = None,
-        reason: str | None = None,
-        error: str | None = None,
+        **fields: Any,
     ) -> None:
         """Write an assertion; `Check` describes the fields.
 
@@ -474,11 +744,7 @@ class RoundWriter(msgspec.Struct, gc=False):  # as above
                 name=name,
                 type=kind,
                 passed=passed,
-                score=score,
-                threshold=threshold,
-                expected=expected,
-                reason=reason,
-                error=error,
+                **fields,
             )
         )
         self.n_checks += 1

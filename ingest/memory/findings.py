@@ -1,16 +1,28 @@
-"""The problems of a memory-benchmark file, each with its place."""
+"""The problems of a memory-benchmark file, and tolerant reading of its objects.
+
+The answers of a conversation are useful even if its statistics are invalid, so a value
+of the wrong type becomes an extra with a warning, and only fields that identify a
+record are required.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+from pydantic import BaseModel, ValidationError
 
-from promptlab.ingest.reading.problems import CountedProblems, Problem, problem_at
+from promptlab.ingest.reading.problems import (
+    CountedProblems,
+    Problem,
+    faults,
+    problem_at,
+)
 from promptlab.json_text.places import Keys, SpanIndex
 from promptlab.json_text.reading import Fault
+from promptlab.json_text.writing import shown
 
 _WHOLE_FILE = object()
 
@@ -54,14 +66,10 @@ class Findings:
             problem_at(self._place, fault, record_id=record_id, raw_text=raw_text)
         )
 
-    def warn(
-        self, code: str, message: str, keys: Keys = (), *, record_id: str | None = None
-    ) -> None:
+    def warn(self, code: str, message: str, keys: Keys = ()) -> None:
         """Add a warning; everything is loaded."""
         fault = Fault(keys, code, message)
-        self.problems.append(
-            problem_at(self._place, fault, "warning", record_id=record_id)
-        )
+        self.problems.append(problem_at(self._place, fault, "warning"))
 
     def count(self, code: str, message: str, keys: Keys) -> None:
         """Count a problem that may be in many records; `close` adds one warning.
@@ -97,3 +105,57 @@ class Findings:
 def _how_often(_kind: object, first: Problem, count: int) -> str:
     often = f" ({count} times, this is the first)" if count > 1 else ""
     return first.message + often
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def tolerant(
+    model: type[Model], value: Any, keys: Keys, findings: Findings
+) -> tuple[Model, Any]:
+    """Read an object by its contract and set invalid values aside.
+
+    Args:
+        model: A contract whose required fields, if any, exist in the object.
+        value: The object; null and missing count as an empty object.
+        keys: Its path in the file.
+        findings: Receives a warning for every value that is set aside.
+
+    Returns:
+        The known fields, and the rest as a JSON object, which may be empty.
+    """
+    if value is None:
+        return model(), {}
+    if not isinstance(value, dict):
+        _refuse(f"expected an object, found {shown(value)}", keys, findings)
+        return model(), value
+    try:
+        read = model.model_validate(value)
+        refused = {}
+    except ValidationError as error:
+        found = faults(error, value)
+        for fault in found:
+            _refuse(fault.message, (*keys, *fault.keys), findings)
+        names = {fault.keys[0] for fault in found}
+        refused = {name: value[name] for name in value if name in names}
+        kept = {name: value[name] for name in value if name not in names}
+        read = model.model_validate(kept)
+    return read, refused | unknown_keys(read, keys, findings)
+
+
+def unknown_keys(read: BaseModel, keys: Keys, findings: Findings) -> dict[str, Any]:
+    """Return unknown fields at all depths, with a warning for each."""
+    rest: dict[str, Any] = dict(read.model_extra or {})
+    for name in rest:
+        findings.unknown((*keys, name))
+    for name in type(read).model_fields:
+        inner = getattr(read, name)
+        if isinstance(inner, BaseModel):
+            inner_rest = unknown_keys(inner, (*keys, name), findings)
+            if inner_rest:
+                rest[name] = inner_rest
+    return rest
+
+
+def _refuse(message: str, keys: Keys, findings: Findings) -> None:
+    findings.count("unreadable_value", f"{message}; it is kept in extras.", keys)

@@ -7,45 +7,178 @@ the wrong type are stored in `extras` and named in a warning.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Any
 
 import msgspec
 
-from promptlab.contracts.memory import RoundHead
-from promptlab.ingest.memory.answers import AnswerRow
-from promptlab.ingest.memory.findings import Findings, json_text
+from promptlab.contracts.memory import LONGEST_MS, MOST, RoundHead, StageTiming
+from promptlab.ingest.memory.findings import Findings, json_text, tolerant
 from promptlab.ingest.memory.head import MemoryHead, read_head
-from promptlab.ingest.memory.rounds import Rounds
-from promptlab.ingest.memory.timings import (
-    TIMING_COLUMNS,
-    snapshots_by_round,
-    timing_rows,
+from promptlab.ingest.memory.rounds import ANSWER_COLUMNS, Rounds
+from promptlab.ingest.raw.rows import (
+    Columns,
+    Reading,
+    Rows,
+    columns_of,
+    columns_of_rows,
+    height,
 )
-from promptlab.ingest.raw.rows import Columns, Reading, Rows, columns_of, height
-from promptlab.ingest.reading.garbage import no_garbage_collection
-from promptlab.ingest.reading.limits import DEFAULT, Limits
 from promptlab.ingest.reading.problems import Problem, problem_at
-from promptlab.json_text.places import BOM, decode
+from promptlab.ingest.reading.source import Limits, Source, no_garbage_collection
+from promptlab.json_text.places import BOM, Keys, decode
 from promptlab.json_text.reading import depth, errors_of
 from promptlab.json_text.writing import shown
 
+# pre_insert_ms, memory_retrieval_ms, … repeat their operation and unit.
+_STAGE = re.compile(r"(?P<stage>.+?)(_insert|_retrieval)?_ms")
+_OPERATIONS = {"insert_timings": "insert", "retrieval_timings": "retrieval"}
 
-def read_memory(data: bytes, path: PurePath, *, limits: Limits = DEFAULT) -> Reading:
-    """Read one file of the memory benchmark.
 
-    Args:
-        data: The file.
-        path: Its path, if known: it names the run (``paths``).
-        limits: Limits of its parts; a violation rejects the file.
+TIMING_COLUMNS = (
+    *("operation", "grain", "position", "test_index", "stage"),
+    *("duration_ms", "min_ms", "max_ms", "count"),
+)
 
-    Returns:
+
+def timing_rows(
+    value: Any, keys: Keys, findings: Findings
+) -> tuple[list[tuple[Any, ...]], dict[str, Any]]:
+    """Read ``timing_summary``: its rows and its unknown fields."""
+    rows: list[tuple[Any, ...]] = []
+    rest: dict[str, Any] = {}
+    for name, timings in _members(value, keys, findings, rest):
+        here = (*keys, name)
+        if name not in _OPERATIONS:
+            findings.unknown(here)
+            rest[name] = timings
+            continue
+        odd: dict[str, Any] = {}
+        for part, inner in _members(timings, here, findings, odd):
+            if part not in _PARTS:
+                findings.unknown((*here, part))
+                odd[part] = inner
+                continue
+            found, left = _PARTS[part](inner, (*here, part), findings)
+            rows += [(_OPERATIONS[name], *row) for row in found]
+            if left is not None:
+                odd[part] = left
+        if odd:
+            rest[name] = odd
+    return rows, rest
+
+
+def snapshots_by_round(
+    value: Any, rounds: set[int], keys: Keys, findings: Findings
+) -> tuple[dict[int, dict[str, Any]], list[Any]]:
+    """Read ``memory_snapshots``: one per round, and those without a round."""
+    found: dict[int, dict[str, Any]] = {}
+    rest: list[Any] = []
+    if value is not None and not isinstance(value, list):
+        _odd(f"expected a list, found {shown(value)}", keys, findings)
+        return found, [value]
+    for place, snapshot in enumerate(value or []):
+        index = snapshot.get("test_index") if isinstance(snapshot, dict) else None
+        if _is_round(index) and index in rounds and index not in found:
+            found[index] = {k: v for k, v in snapshot.items() if k != "test_index"}
+        else:
+            _odd(
+                "belongs to no round, or to one that has its own",
+                (*keys, place),
+                findings,
+            )
+            rest.append(snapshot)
+    return found, rest
+
+
+def _summary(
+    value: Any, keys: Keys, findings: Findings
+) -> tuple[list[tuple[Any, ...]], Any]:
+    rows: list[tuple[Any, ...]] = []
+    stages: dict[str, Any] = {}
+    for position, (name, times) in enumerate(_members(value, keys, findings, stages)):
+        read, rest = tolerant(StageTiming, times, (*keys, name), findings)
+        measured = (read.avg_ms, read.min_ms, read.max_ms, read.count)
+        rows.append(("summary", position, None, _stage(name), *measured))
+        if rest:
+            stages[name] = rest
+    return rows, stages or None
+
+
+def _details(
+    value: Any, keys: Keys, findings: Findings
+) -> tuple[list[tuple[Any, ...]], Any]:
+    if not isinstance(value, list):
+        if value is not None:
+            _odd(f"expected a list, found {shown(value)}", keys, findings)
+        return [], value
+    rows: list[tuple[Any, ...]] = []
+    calls: dict[str, Any] = {}
+    for position, call in enumerate(value):
+        here = (*keys, position)
+        rest: dict[str, Any] = {}
+        members = dict(_members(call, here, findings, rest))
+        index = members.pop("test_index", None)
+        if index is not None and not _is_round(index):
+            _odd("is no number of a round", (*here, "test_index"), findings)
+            rest["test_index"], index = index, None
+        for name, duration in members.items():
+            if _is_duration(duration) and name.endswith("_ms"):
+                measured = (float(duration), None, None, None)
+                rows.append(("detail", position, index, _stage(name), *measured))
+            elif duration is not None:
+                _odd("is no time in milliseconds", (*here, name), findings)
+                rest[name] = duration
+        if rest:
+            calls[str(position)] = rest
+    return rows, calls or None
+
+
+_PARTS = {"summary": _summary, "details": _details}
+
+
+def _members(
+    value: Any, keys: Keys, findings: Findings, rest: dict[str, Any]
+) -> list[tuple[str, Any]]:
+    """Return an object's members; add any other value to *rest*."""
+    if isinstance(value, dict):
+        return list(value.items())
+    if value is not None:
+        _odd(f"expected an object, found {shown(value)}", keys, findings)
+        rest["value"] = value
+    return []
+
+
+def _is_duration(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 <= value <= LONGEST_MS
+
+
+def _is_round(value: Any) -> bool:
+    return type(value) is int and abs(value) <= MOST
+
+
+def _stage(name: str) -> str:
+    found = _STAGE.fullmatch(name)
+    return found["stage"] if found else name
+
+
+def _odd(message: str, keys: Keys, findings: Findings) -> None:
+    findings.count("unreadable_value", f"{message}; it is kept in extras.", keys)
+
+
+def read(source: Source) -> Iterator[Reading]:
+    """Read one file of the memory benchmark, whose path names the run.
+
+    Yields:
         Rows of ``memory_runs``, ``memory_tests``, ``memory_answers``,
         ``memory_invalid_questions`` and ``memory_timings``. Its records are answers.
     """
     with no_garbage_collection():
-        return _read(data, path, limits)
+        reading = _read(source.data, PurePath(source.uri), source.limits)
+    yield reading
 
 
 def _read(data: bytes, path: PurePath, limits: Limits) -> Reading:
@@ -114,6 +247,9 @@ def _is_result(document: Any, findings: Findings) -> bool:
     return False
 
 
+_INVALID = {"question_index", "question", "reason"}
+
+
 def _rows(
     document: dict[str, Any], head: MemoryHead, rounds: Rounds, findings: Findings
 ) -> Rows:
@@ -137,15 +273,14 @@ def _rows(
             ("test_summary", "total_tests"),
         )
     tables: Rows = {
-        "memory_runs": _one_row(_run_row(head)),
+        "memory_runs": _run_row(head),
         "memory_tests": _test_columns(rounds.heads, snapshots),
-        "memory_answers": columns_of(AnswerRow._fields, rounds.answers),
-        "memory_invalid_questions": columns_of(
-            ("position", "question_index", "question", "reason"),
+        "memory_answers": columns_of(ANSWER_COLUMNS, rounds.answers),
+        "memory_invalid_questions": columns_of_rows(
             [
-                (place, one.question_index, one.question, one.reason)
+                {"position": place, **one.model_dump(include=_INVALID)}
                 for place, one in enumerate(head.invalid_questions)
-            ],
+            ]
         ),
         "memory_timings": columns_of(TIMING_COLUMNS, timings),
     }
@@ -156,13 +291,14 @@ def _rows(
             "task_id": [head.task_id] * height(columns),
         }
         for table, columns in tables.items()
+        if height(columns)
     }
 
 
-def _run_row(head: MemoryHead) -> dict[str, Any]:
+def _run_row(head: MemoryHead) -> Columns:
     statistics, summary = head.statistics, head.summary
     extras = {name: rest for name, rest in head.extras.items() if rest}
-    return {
+    row = {
         "dataset": head.dataset,
         "run_timestamp": head.run.stamp,
         "memory_system": head.run.memory_system,
@@ -178,37 +314,25 @@ def _run_row(head: MemoryHead) -> dict[str, Any]:
         "test_threshold": summary.test_threshold,
         "extras": json_text(extras),
     }
+    return {name: [value] for name, value in row.items()}
 
 
 def _test_columns(
     heads: Sequence[tuple[RoundHead, int, Any]], snapshots: dict[int, dict[str, Any]]
 ) -> Columns:
-    names = (
-        "test_index",
-        "range_start",
-        "range_end",
-        "dialogs_inserted_count",
-        "questions",
-        "memory_snapshot",
-        "extras",
-    )
     rows = []
     for head, answers, rest in heads:
         asked = head.question_range
         snapshot = snapshots.get(head.test_index)
         rows.append(
-            (
-                head.test_index,
-                asked.start if asked else None,
-                asked.end if asked else None,
-                head.dialogs_inserted_count,
-                answers,
-                None if snapshot is None else json_text(snapshot),
-                json_text(rest),
-            )
+            {
+                "test_index": head.test_index,
+                "range_start": asked.start if asked else None,
+                "range_end": asked.end if asked else None,
+                "dialogs_inserted_count": head.dialogs_inserted_count,
+                "questions": answers,
+                "memory_snapshot": None if snapshot is None else json_text(snapshot),
+                "extras": json_text(rest),
+            }
         )
-    return columns_of(names, rows)
-
-
-def _one_row(row: dict[str, Any]) -> Columns:
-    return {name: [value] for name, value in row.items()}
+    return columns_of_rows(rows)

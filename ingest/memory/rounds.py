@@ -5,23 +5,145 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any, NamedTuple
 
 import msgspec
 from pydantic import ValidationError
 
 from promptlab.contracts.memory import Question, RoundHead
 from promptlab.errors import nearest
-from promptlab.ingest.memory.answers import AnswerRow, Identity, answer_row
-from promptlab.ingest.memory.findings import Findings
-from promptlab.ingest.memory.tolerance import tolerant
-from promptlab.ingest.reading.contract_faults import faults
-from promptlab.ingest.reading.structs import struct_of
+from promptlab.ingest.memory.findings import Findings, json_bytes, json_text, tolerant
+from promptlab.ingest.memory.locomo_form import answer_parts, reference_parts
+from promptlab.ingest.reading.problems import faults
+from promptlab.ingest.reading.records import struct_of
 from promptlab.json_text.places import Keys
 from promptlab.json_text.writing import shown
 
+ADVERSARIAL = "5"
+
+_WORTH_REMEMBERING = 2000
+# Bytes of a question.
+
+
+Identity = tuple[str, str, str]
+"""Text, category and evidence of a question."""
+
+
+class _Asked(NamedTuple):
+    """The part of a question that is the same in every round."""
+
+    question_text: str
+    reference_answer: str | None
+    evidence: str | None
+    category: str | None
+    reference_texts: str | None
+    reference_stems: str | None
+
+    @property
+    def identity(self) -> Identity:
+        return self.question_text, self.category or "", self.evidence or ""
+
+
+def answer_row(
+    task_id: str,
+    test_index: int,
+    position: int,
+    question: Question,
+    unknown: dict[str, Any],
+    twins: Counter[Identity],
+) -> tuple[Any, ...]:
+    """Return the row of one question."""
+    written = json_bytes(
+        (
+            question.question_text,
+            question.reference_answer,
+            question.evidence,
+            question.category,
+        )
+    )
+    is_short = len(written) <= _WORTH_REMEMBERING
+    asked, identity, key = (_remembered if is_short else _prepared)(task_id, written)
+    number = twins[identity] = twins.get(identity, 0) + 1
+    answer = as_text(question.predicted_answer)
+    answer_stems = None
+    if answer is not None and asked.reference_stems is not None:
+        answer_stems = json_text(answer_parts(answer, asked.category))
+    return (
+        test_index,
+        question.question_index,
+        position,
+        key if number == 1 else _key(task_id, identity, number),
+        answer,
+        as_text(question.error) if question.error else None,
+        answer_stems,
+        json_text(unknown) if unknown else "{}",
+        *asked,
+    )
+
+
+def _prepared(task_id: str, written: bytes) -> tuple[_Asked, Identity, str]:
+    """Return the common part of a question's rows, and its key."""
+    asked = _asked(*msgspec.json.decode(written))
+    return asked, asked.identity, _key(task_id, asked.identity, 1)
+
+
+_remembered = lru_cache(maxsize=10_000)(_prepared)
+"""Number of cached questions; rounds repeat them, but long references need memory."""
+
+
+def _key(task_id: str, identity: Identity, number: int) -> str:
+    """Return a question's key: the same in every round, run and machine."""
+    digest = blake2b(digest_size=10)
+    for part in (task_id, *identity, str(number)):
+        # Lengths make the joined text unambiguous.
+        data = part.encode()
+        digest.update(b"%d:%b" % (len(data), data))
+    return digest.hexdigest()
+
+
+def as_text(value: Any) -> str | None:
+    """Return a JSON value as text: a text itself, ``None`` for null, else JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    return json_text(value)
+
+
+def _asked(question: str, reference: Any, evidence: Any, category: Any) -> _Asked:
+    """Prepare a question; the elements of a list of references are alternatives."""
+    name = as_text(category)
+    alternatives = reference if isinstance(reference, list) else [reference]
+    texts = [text for each in alternatives if (text := as_text(each)) is not None]
+    # Category 5 is scored by the answer, not by its reference.
+    compared = [] if name == ADVERSARIAL else texts
+    return _Asked(
+        question,
+        None if reference is None else json_text(reference),
+        None if evidence is None else json_text(evidence),
+        name,
+        json_text(texts) if texts else None,
+        json_text([reference_parts(each, name) for each in compared])
+        if compared
+        else None,
+    )
+
+
 _KNOWN = frozenset(Question.model_fields)
 _STRUCTS: Any = list[struct_of(Question, free=Any)]  # type: ignore[misc]  # built
+
+
+ANSWER_COLUMNS = (
+    "test_index",
+    "question_index",
+    "position",
+    "question_key",
+    "predicted_answer",
+    "error",
+    "answer_stems",
+    "extras",
+    *_Asked._fields,
+)
 
 
 @dataclass
@@ -32,7 +154,7 @@ class Rounds:
     findings: Findings
     heads: list[tuple[RoundHead, int, Any]] = field(default_factory=list)
     """Frame, number of answers, and the unknown fields of the frame."""
-    answers: list[AnswerRow] = field(default_factory=list)
+    answers: list[tuple[Any, ...]] = field(default_factory=list)
     rejected: int = 0
 
     def read(self, rounds: Sequence[Any]) -> None:
@@ -74,7 +196,9 @@ class Rounds:
                 self._reject_second(question, raw, test_index, (*here, place))
                 continue
             seen.add(question.question_index)
-            unknown = {} if _KNOWN.issuperset(raw) else _unknown(raw)
+            unknown = {}
+            if not _KNOWN.issuperset(raw):
+                unknown = {name: raw[name] for name in raw if name not in _KNOWN}
             if unknown or not isinstance(question.predicted_answer, str | None):
                 self._tell(question, unknown, (*here, place))
             self.answers.append(
@@ -139,17 +263,8 @@ class Rounds:
         self.rejected += 1
 
     def _record_id(self, test_index: int, question_index: Any) -> str:
-        return f"{self.task_id}/{test_index}/{_as_id(question_index)}"
-
-
-def _unknown(raw: dict[str, Any]) -> dict[str, Any]:
-    """Return the unknown fields of a question."""
-    return {name: raw[name] for name in raw if name not in _KNOWN}
-
-
-def _as_id(question_index: Any) -> str:
-    """Return a question's number for a message, of any type."""
-    return "?" if question_index is None else shown(question_index)
+        number = "?" if question_index is None else shown(question_index)
+        return f"{self.task_id}/{test_index}/{number}"
 
 
 def _fault_of_round(one: Any, seen: set[int]) -> tuple[str, str, Keys] | None:

@@ -29,13 +29,13 @@ from typing import TYPE_CHECKING, Any
 from promptlab.database import open_duckdb
 from promptlab.errors import DatabaseLocked, SettingsError, WarehouseError
 from promptlab.ingest.raw.catalogue import BY_NAME, OF_BUILDS, SCHEMA_VERSION
+from promptlab.ingest.raw.rows import Key
 from promptlab.ingest.raw.tables import polars_types
 
 if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
-    from promptlab.ingest.raw.rows import Key
 
 FORMAT_VERSION = "1.0"
 # 1.0  first version
@@ -55,11 +55,7 @@ _LIVE_COLUMNS = ("kind", "id_1", "id_2", "load_id")
 
 
 class ParquetLayer:
-    """A folder with the raw layer as Parquet.
-
-    Args:
-        folder: its path; ``open`` creates it.
-    """
+    """A folder with the raw layer as Parquet."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
@@ -227,46 +223,29 @@ class ParquetLayer:
                 )  # it may be open on a network disk
 
     @contextmanager
-    def connect(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open a connection with earlier loads as ``raw.*``, for an ingest."""
+    def connect(self, *tables: str) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Open a connection with earlier loads and live rows of tables as ``raw.*``."""
         name = self.manifest()["snapshot"]
+        live = _quoted(self._snapshot_file("live", name))
         with open_duckdb() as con:
             con.execute("create schema raw")
             con.execute(
                 "create view raw.loads as from"
                 f" read_parquet({_quoted(self._snapshot_file('loads', name))})"
             )
-            for table in ("rejects", "pipelines"):
+            for table in tables:
                 files = _quoted(self.folder / "tables" / table / "*" / "*.parquet")
+                owner = BY_NAME[table].owner
+                # rejects have no owner; the load log reads them by rowid
                 con.execute(
-                    f"create table raw.{table} as select * from"
-                    f" read_parquet({files}, hive_partitioning = true)"
-                )
-            live = _quoted(self._snapshot_file("live", name))
-            con.execute(
-                f"delete from raw.pipelines where (pipeline_id, load_id) not in"
-                f" (select (id_1, load_id) from read_parquet({live})"
-                " where kind = 'pipeline')"
-            )
-            yield con
-
-    @contextmanager
-    def connect_to_names(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open a connection with the existing names as ``raw.*``."""
-        live = _quoted(self._snapshot_file("live", self.manifest()["snapshot"]))
-        with open_duckdb() as con:
-            con.execute("create schema raw")
-            for table, kind in (
-                ("testsets", "testset"),
-                ("tasks", "task"),
-                ("dimension_configs", "task"),
-            ):
-                files = _quoted(self.folder / "tables" / table / "*" / "*.parquet")
-                con.execute(
-                    f"create view raw.{table} as select * from"
-                    f" read_parquet({files}, hive_partitioning = true)"
-                    f" where ({kind}_id, load_id) in (select (id_1, load_id)"
-                    f" from read_parquet({live}) where kind = '{kind}')"
+                    f"create {'view' if owner else 'table'} raw.{table} as select *"
+                    f" from read_parquet({files}, hive_partitioning = true)"
+                    + (
+                        f" where ({owner.key[0]}, load_id) in (select (id_1, load_id)"
+                        f" from read_parquet({live}) where kind = '{owner.kind}')"
+                        if owner
+                        else ""
+                    )
                 )
             yield con
 

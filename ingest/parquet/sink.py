@@ -1,41 +1,212 @@
 """Load files into the Parquet layer; known files are skipped.
 
-The caller's ``map`` decides where shards are flattened: here, in a pool of processes,
-or as tasks of Spark. Commits are made here, in the order of the files.
+A shard of files is flattened to Parquet parts by a pure function: the same shard
+produces the same files at the same paths, so a task that is lost or run twice changes
+nothing; its files are ignored until the layer's manifest names them. The caller's
+``map`` decides where: here, in a pool of processes, or as tasks of Spark. Commits are
+made here, in the order of the files.
 """
 
 from __future__ import annotations
 
+import os
+import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import repeat
+from multiprocessing import parent_process
+from typing import TYPE_CHECKING, Any
 
-from promptlab.ingest.closing import References, asks_for_names, told_at_the_end
-from promptlab.ingest.file_reader import OnProgress
+from promptlab.contracts.testset import Pipeline
+from promptlab.errors import UsageError, WarehouseError
+from promptlab.ingest.file_reader import FileReader, OnProgress, load_starts
 from promptlab.ingest.files.finding import FoundFile
-from promptlab.ingest.ingested import FileLoad
-from promptlab.ingest.parquet.flatten import (
-    Flattened,
-    Shard,
-    ShardFile,
-    flatten,
-    shards_of,
-)
+from promptlab.ingest.files.redaction import Mode
+from promptlab.ingest.ingested import References, asks_for_names, told_at_the_end
 from promptlab.ingest.parquet.layer import ParquetLayer, frame_of
-from promptlab.ingest.raw.batch import ReadBatch, load_columns, problem_columns
-from promptlab.ingest.raw.load_log import known_files, known_pipelines
-from promptlab.ingest.reading.limits import DEFAULT, Limits
-from promptlab.ingest.undated import LoadOrder
+from promptlab.ingest.raw.load_log import Known, known_files, known_pipelines
+from promptlab.ingest.raw.rows import (
+    FileLoad,
+    Key,
+    ReadBatch,
+    Reading,
+    added,
+    height,
+    load_columns,
+    problem_columns,
+    redaction_columns,
+    reject_columns,
+    with_load,
+)
+from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.source import DEFAULT, Limits
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import polars as pl
 
-    from promptlab.ingest.files.redaction_rules import Mode
-    from promptlab.ingest.raw.rows import Key
-    from promptlab.ingest.reading.problems import Problem
+
+SHARD_BYTES = 64 << 20
+SHARD_FILES = 1000
+
+
+ShardFile = tuple[int, FoundFile, "str | None"]
+"""A load id, the file that becomes this load, and its kind."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Files for one worker, and all options of reading."""
+
+    layer: ParquetLayer
+    files: Sequence[ShardFile]
+    known: Known
+    pipelines: Sequence[Pipeline]
+    testset: str | None
+    limits: Limits
+    redact: Mode
+    began: datetime
+    """Start of the ingest. Each load begins its id in microseconds later, because
+    workers have separate clocks."""
+
+
+@dataclass(frozen=True)
+class Flattened:
+    """A shard after it was read: its loads and the written files."""
+
+    loads: list[FileLoad]
+    """One load per file."""
+    written: list[tuple[int, ReadBatch]]
+    """Load id and file, without its rows and problems, of each that was written."""
+    pipelines: list[Pipeline]
+    """Pipelines known before the shard, then those read in it."""
+    references: References
+    """Names that its files use and define."""
+
+
+def shards_of(
+    files: Sequence[ShardFile], *, most_bytes: int = SHARD_BYTES
+) -> Iterator[list[ShardFile]]:
+    """Yield shards of bounded size, in order; pipelines first, in separate shards.
+
+    Testsets are checked against pipelines, which must be read before.
+    """
+    shard: list[ShardFile] = []
+    size = 0
+    for file in files:
+        _, found, kind = file
+        if shard and (
+            size + found.size > most_bytes
+            or len(shard) >= SHARD_FILES
+            or (shard[-1][2] == "pipeline") != (kind == "pipeline")
+        ):
+            yield shard
+            shard, size = [], 0
+        shard.append(file)
+        size += found.size
+    if shard:
+        yield shard
+
+
+def flatten(shard: Shard) -> Flattened:
+    """Read every unknown file of a shard and write its rows."""
+    reader = FileReader(
+        shard.known, list(shard.pipelines), shard.testset, shard.limits, shard.redact
+    )
+    references = References(shard.testset)
+    written: list[tuple[int, ReadBatch]] = []
+    for load_id, found, kind in shard.files:
+        reader.loads.append(FileLoad(found.path, kind or "unknown"))
+        start = shard.began + timedelta(microseconds=load_id)
+        reader.starts = repeat(start)
+        before: Reading | None = None
+        part = 0
+        for one in reader.read(found, kind):
+            references.see(one)
+            if one.abandoned:
+                shard.layer.discard(load_id)
+                before, part = None, 0
+                continue
+            _write(shard.layer, load_id, part, one)
+            before, part = added(before, one.reading), part + 1
+            if not one.more:
+                source = replace(one.source, data=b"", blocks=None, pipelines=())
+                whole = replace(one, reading=before, source=source)
+                written.append((load_id, whole))
+    return Flattened(reader.loads, written, reader.pipelines, references)
+
+
+def _write(layer: ParquetLayer, load_id: int, part: int, one: ReadBatch) -> None:
+    tables = {
+        table: with_load(table, columns, load_id, one.source.uri)
+        for table, columns in one.reading.rows.items()
+    }
+    tables["rejects"] = reject_columns([(load_id, one)])
+    if not one.more:
+        tables["redactions"] = redaction_columns([(load_id, one)])
+    for table, columns in tables.items():
+        if height(columns):
+            layer.write(table, load_id, part, frame_of(table, columns))
+
+
+Map = Callable[..., Any]
+"""Like ``map``: a function and a sequence of items; results in order."""
+
+
+@contextmanager
+def mapping(workers: str) -> Iterator[Map]:
+    """Provide a ``map`` for the length of a ``with`` block.
+
+    Args:
+        workers: the number of processes, ``1`` for only this one; or ``spark``.
+
+    Raises:
+        UsageError: it is neither.
+        SettingsError: Spark is not installed.
+        WarehouseError: a process was killed.
+    """
+    if workers == "spark":
+        from promptlab.spark import map_on_spark
+
+        yield map_on_spark
+    elif workers == "1":
+        yield map
+    elif workers.isdecimal() and int(workers) > 0:
+        from concurrent.futures import ProcessPoolExecutor
+        from concurrent.futures.process import BrokenProcessPool
+        from multiprocessing import get_context
+
+        # not forked: this process may have threads already
+        context = get_context("spawn")
+        with ProcessPoolExecutor(int(workers), context, _end_with_parent) as pool:
+            try:
+                yield pool.map
+            except BrokenProcessPool:
+                raise WarehouseError(
+                    f"--workers {workers}: a worker was killed, perhaps for want of"
+                    " memory; the same call with fewer completes what is missing"
+                ) from None
+    else:
+        raise UsageError(
+            f"--workers {workers}: expected a number of processes, or spark"
+        )
+
+
+def _end_with_parent() -> None:
+    """End this worker when its parent ends, even if killed."""
+
+    def watch() -> None:
+        parent = parent_process()
+        assert parent is not None  # workers have one
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
 
 COMMIT_EVERY_S = 60
 """Every commit rewrites the list of live objects; after a kill, files since the last
@@ -59,18 +230,10 @@ def ingest_parquet(
     map_shards: MapShards = map,
     on_progress: OnProgress = lambda _path, _size: None,
 ) -> list[FileLoad]:
-    """Load the planned files into the Parquet layer.
+    """Load the planned files into the Parquet layer, which is created if missing.
 
-    Args:
-        layer: the target; created if missing.
-        planned: the files from ``promptlab.ingest.plan``.
-        ingest_version: version of promptlab, stored with every load.
-        testset: testset of every task loaded here, whatever the files say.
-        purged_too: load files again that were purged.
-        limits: limits of an input.
-        redact: values to replace before anything is stored.
-        map_shards: runs the flattening of shards.
-        on_progress: called after each file.
+    *map_shards* runs the flattening of shards; the other arguments are those of
+    `promptlab.ingest.load.ingest`.
 
     Returns:
         One ``FileLoad`` per file, in the order they were planned.
@@ -83,13 +246,13 @@ def ingest_parquet(
     references = References(testset)
     waiting: list[tuple[int, ReadBatch]] = []
     with layer.locked():
-        with layer.connect() as con:
+        with layer.connect("rejects", "pipelines") as con:
             known = known_files(con, purged_too=purged_too)
             pipelines = known_pipelines(con)
         first = layer.give_out(len(planned))
-        files = [ShardFile(n, *one) for n, one in enumerate(planned, first)]
+        files = [(n, *one) for n, one in enumerate(planned, first)]
         groups = list(shards_of(files))
-        start = LoadOrder(known.last_start).next()
+        start = next(load_starts(known.last_start))
         began = start - timedelta(microseconds=first)
 
         def shard(group: Sequence[ShardFile]) -> Shard:
@@ -114,7 +277,7 @@ def ingest_parquet(
         committed = time.monotonic()
         try:
             # pipelines are read here: shards of testsets need them
-            while groups and groups[0][0].kind == "pipeline":
+            while groups and groups[0][0][2] == "pipeline":
                 result = flatten(shard(groups.pop(0)))
                 pipelines = result.pipelines
                 keep(result)
@@ -123,7 +286,8 @@ def ingest_parquet(
                 if time.monotonic() - committed >= COMMIT_EVERY_S:
                     committed = commit()
             if asks_for_names(done, references):
-                with layer.connect_to_names() as con:
+                names = ("testsets", "tasks", "dimension_configs")
+                with layer.connect(*names) as con:
                     references.know(con)
             found = told_at_the_end(done, references, merges=False)
             _add_problems(layer, [(*load_ids[path], each) for path, each in found])

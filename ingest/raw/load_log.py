@@ -13,20 +13,17 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from promptlab.ingest.reading.limits import Limits
+from promptlab.ingest.raw.rows import MOST_PROBLEMS
 from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.source import Limits
 
 if TYPE_CHECKING:
     import duckdb
 
     from promptlab.contracts.testset import Pipeline
-    from promptlab.ingest.files.redaction_rules import Mode
+    from promptlab.ingest.files.redaction import Mode
     from promptlab.ingest.raw.rows import Key
     from promptlab.ingest.reading.source import Source
-
-MOST_PROBLEMS = 1000
-"""Maximum number of problems of one load in memory, shown when the file is ingested
-again."""
 
 # Kinds of files whose meaning depends on their name or path.
 _MEANT_BY_NAME = {"testset", "results"}
@@ -134,12 +131,7 @@ class Known:
         return all(self._file_with(run_hash, "") for run_hash in runs.values())
 
     def newer_of(self, runs: Mapping[str, str], written: Mapping[str, datetime]) -> str:
-        """Return the file of this call with newer versions of these runs, or ``""``.
-
-        Args:
-            runs: task → hash.
-            written: task → time at which the tool wrote it; without a time, not older.
-        """
+        """Return the file of this call with newer versions of these runs, or ``""``."""
         newer = ""
         for task_id in runs:
             before, moment = self.runs.get(task_id), written.get(task_id)
@@ -182,12 +174,6 @@ def read_with(
     Limits only matter if one was exceeded: then the file is read again when they
     change. A file within all limits stays the same version.
     A table is read again when its mapping changes.
-
-    Args:
-        mode: mode of redaction.
-        limits: those of the ingest, for a file that exceeds one.
-        mapping: name and hash of the mapping, for a table.
-        given: title, variant and time of the call.
     """
     words = [f"redact={mode}"]
     if mapping is not None:
@@ -221,42 +207,29 @@ def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> 
     """Read the load log; with ``purged_too`` purged files are not known."""
     problems = _first_problems(con)
     known = Known()
-    for (
-        load_id,
-        kind,
-        name,
-        uri,
-        sha256,
-        testset,
-        settings,
-        status,
-        loaded,
-        rejected,
-        runs,
-        objects,
-        is_last,
-    ) in con.execute(
+    for load_id, kind, name, uri, sha256, testset, settings, *outcome in con.execute(
         "select load_id, kind, source_name, file_uri, sha256, testset_override,"
         " read_with, status, rows_loaded, rows_rejected,"
         " runs, objects, load_id = max(load_id) over (partition by file_uri)"
         " from raw.loads order by load_id"
     ).fetchall():
+        status, loaded, rejected, runs, objects, is_last = outcome
         if status == "purged":
             if not purged_too:
                 known.purged.add(sha256)
             continue
         of_load = problems.get(load_id, [])
         of_tool = {} if runs is None else json.loads(runs)
-        outcome = Outcome(status, of_load, loaded, rejected, uri, objects, of_tool)
+        known_as = Outcome(status, of_load, loaded, rejected, uri, objects, of_tool)
         if status == "loaded":
             known.add_runs(of_tool, uri)
         if status != "replaced":
             place = _place(kind, name, uri)
             version = Version(kind, place, sha256, testset, settings)
-            known.add((version,), outcome)
+            known.add((version,), known_as)
         if is_last:
             version = Version(kind, f"path:{uri}", sha256, testset, settings)
-            known.add((version,), outcome)
+            known.add((version,), known_as)
     _know_starts(con, known)
     return known
 

@@ -69,11 +69,6 @@ def record_decisions(
 ) -> int:
     """Append decisions of the gate that differ from the newest ones recorded.
 
-    Args:
-        con: A connection that may write.
-        decisions: Task and decision.
-        policy_hash: Hash of the policy.
-
     Returns:
         The number of added rows.
     """

@@ -1,18 +1,22 @@
-"""The result of every format: rows for the raw tables, and problems of the file.
+"""Rows for the raw tables: those of a reading, and those of a batch that is written.
 
 Rows are kept column by column. Column names are those of ``raw.sql``, which stays the
 only schema; ``load_id``, and ``file_uri`` where a table has it, are added when the rows
-are written.
+are written. The same rows are written to DuckDB tables and to Parquet files.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal
 
+from promptlab.ingest.raw.catalogue import BY_NAME
 from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.source import Source
 
 Columns = Mapping[str, Sequence[Any]]
 """Column → its values, a list or polars series, one per row; all of one length."""
@@ -20,6 +24,10 @@ Columns = Mapping[str, Sequence[Any]]
 Rows = dict[str, Columns]
 """Raw table → its columns. A table without rows may be absent."""
 
+
+MOST_PROBLEMS = 1000
+"""Maximum number of problems of one load in memory, shown when the file is ingested
+again."""
 
 Key = tuple[str, ...]
 """Key of a live object: its kind, then the parts of its id."""
@@ -80,10 +88,6 @@ class Reading:
 def columns_of(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Columns:
     """Turn rows into columns.
 
-    Args:
-        names: The columns, in the order of each row's values.
-        rows: One sequence of values per row.
-
     Raises:
         ValueError: A row does not have one value per name.
     """
@@ -93,6 +97,161 @@ def columns_of(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Columns:
     return dict(zip(names, columns, strict=True))
 
 
+def columns_of_rows(rows: Sequence[Mapping[str, Any]]) -> Columns:
+    """Turn rows of the same columns into columns; no rows into no columns."""
+    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+
+
 def height(columns: Columns) -> int:
     """Return how many rows the columns have."""
     return len(next(iter(columns.values()))) if columns else 0
+
+
+@dataclass
+class FileLoad:
+    """The outcome of one file, as shown to the user."""
+
+    path: Path
+    kind: str
+    status: str = "loaded"
+    """loaded, unchanged, rejected, skipped or purged."""
+    problems: list[Problem] = field(default_factory=list)
+    """The first ``MOST_PROBLEMS`` of a very large file; ``raw.rejects`` has all."""
+    records_loaded: int = 0
+    records_rejected: int = 0
+    keys: list[Key] = field(default_factory=list)
+    """The objects in it, like in a `Reading`; of an unchanged file with joined ids."""
+    sha256: str = ""
+    """Hash of the file's bytes; empty if it could not be read."""
+    message: str | None = None
+    redacted: dict[str, int] = field(default_factory=dict)
+    """Rule → values that were redacted."""
+
+    def add(self, reading: Reading) -> None:
+        """Add the counts, keys and problems of one batch of the file."""
+        room = max(0, MOST_PROBLEMS - len(self.problems)) if self.problems else None
+        self.problems = self.problems + reading.problems[:room]
+        self.records_loaded += reading.records_loaded
+        self.records_rejected += reading.records_rejected
+        self.keys = self.keys + reading.keys
+        if reading.rejected:
+            self.status = "rejected"
+            found = (p.message for p in self.problems if p.severity == "reject")
+            self.message = next(found, "nothing could be read")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBatch:
+    """Rows and problems of a file, or of a part of a large file, to be written."""
+
+    load: FileLoad
+    """The whole file; complete with its last batch."""
+    source: Source
+    reading: Reading
+    testset: str | None
+    """The testset named on the command line, if the kind supports it."""
+    read_with: str
+    """The settings that affect the reading of the file."""
+    started_at: datetime
+    finished_at: datetime
+    more: bool = False
+    """More batches of this file follow."""
+    abandoned: bool = False
+    """The file was abandoned: its earlier batches must be deleted."""
+
+
+def added(before: Reading | None, reading: Reading) -> Reading:
+    """Add up the keys and counts of a file's batches, without rows and problems."""
+    before = before or Reading(rows={})
+    return Reading(
+        rows={},
+        records_loaded=before.records_loaded + reading.records_loaded,
+        records_rejected=before.records_rejected + reading.records_rejected,
+        keys=before.keys + reading.keys,
+    )
+
+
+def with_load(table: str, columns: Columns, load_id: int, uri: str) -> Columns:
+    """Return rows of a raw table with ``load_id``, and ``file_uri`` if it has one."""
+    n = len(next(iter(columns.values())))
+    file_uri = {"file_uri": [uri] * n} if BY_NAME[table].has_file else {}
+    return {"load_id": [load_id] * n, **file_uri, **columns}
+
+
+def reject_columns(numbered: Sequence[tuple[int, ReadBatch]]) -> Columns:
+    """Return rows of ``raw.rejects``: every problem of these files, by load."""
+    return problem_columns(
+        [
+            (load_id, one.source.uri, problem)
+            for load_id, one in numbered
+            for problem in one.reading.problems
+        ]
+    )
+
+
+def problem_columns(rows: Sequence[tuple[int, str, Problem]]) -> Columns:
+    """Return rows of ``raw.rejects`` from load ids, file URIs and problems."""
+    return {
+        "load_id": [load_id for load_id, _, _ in rows],
+        "file_uri": [uri for _, uri, _ in rows],
+        **{name: [getattr(p, name) for _, _, p in rows] for name in Problem.__slots__},
+    }
+
+
+def redaction_columns(numbered: Sequence[tuple[int, ReadBatch]]) -> Columns:
+    """Return rows of ``raw.redactions``: replaced values per rule and load."""
+    rows = [
+        (load_id, rule, count)
+        for load_id, one in numbered
+        for rule, count in sorted(one.load.redacted.items())
+    ]
+    return columns_of(("load_id", "rule", "n_values"), rows)
+
+
+def _replaced_by(reading: Reading, replaced: set[Key]) -> list[Key]:
+    """Return the objects that a file replaced, and what it changed of them."""
+    own = [key for key in reading.keys if key in replaced]
+    keys = set(own)
+    changed = [key for key in replaced if key[:2] in keys and key not in keys]
+    return own + sorted(changed)
+
+
+def load_columns(
+    numbered: Sequence[tuple[int, ReadBatch]],
+    readings: Sequence[Reading],
+    replaced: set[Key],
+    ingest_version: str,
+    ingest_id: int,
+) -> Columns:
+    """Return rows of ``raw.loads``, one per file."""
+
+    def ids(keys: Iterable[Key]) -> str:
+        return json.dumps(["|".join(key[1:]) for key in keys], ensure_ascii=False)
+
+    files = [one for _, one in numbered]
+    return {
+        "load_id": [load_id for load_id, _ in numbered],
+        "file_uri": [one.source.uri for one in files],
+        "kind": [one.load.kind for one in files],
+        "source_name": [one.source.name for one in files],
+        "sha256": [one.load.sha256 for one in files],
+        "bytes": [one.source.size for one in files],
+        "status": [one.load.status for one in files],
+        "rows_loaded": [reading.records_loaded for reading in readings],
+        "rows_rejected": [reading.records_rejected for reading in readings],
+        "replaced": [ids(_replaced_by(r, replaced)) for r in readings],
+        "testset_override": [one.testset for one in files],
+        "message": [one.load.message for one in files],
+        "started_at": [one.started_at for one in files],
+        "finished_at": [one.finished_at for one in files],
+        "ingest_version": [ingest_version] * len(files),
+        "read_with": [one.read_with for one in files],
+        "objects": [ids(reading.keys) for reading in readings],
+        "runs": [
+            json.dumps(one.reading.runs, ensure_ascii=False)
+            if one.reading.runs
+            else None
+            for one in files
+        ],
+        "ingest_id": [ingest_id] * len(files),
+    }

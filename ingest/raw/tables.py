@@ -18,13 +18,12 @@ from promptlab.ingest.raw.catalogue import (
     UPGRADES,
     tables_of,
 )
+from promptlab.ingest.raw.rows import Columns
 from promptlab.messages import say
 
 if TYPE_CHECKING:
     import duckdb
     import polars as pl
-
-    from promptlab.ingest.raw.rows import Columns
 
 
 def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> None:
@@ -140,10 +139,6 @@ def check_not_views(
     instead: str = "ingest there (--sink parquet://DIR), and build with --raw",
 ) -> None:
     """Check that the raw tables are in this file.
-
-    Args:
-        con: a connection.
-        instead: the fix if they are not.
 
     Raises:
         UsageError: they are Parquet files, which are read-only.

@@ -1,15 +1,28 @@
-"""Write batches of readings to the raw tables, each in one transaction."""
+"""Write batches of readings to the raw tables, each in one transaction.
+
+A run of results in several files is merged by case and round. Each file owns its rows.
+Loading it again replaces its earlier rows; a round that is also in another file belongs
+to the newer file, like the fields of a case and of the task. So the order of the calls
+does not matter, only that of the files. The rows of the older file are kept in
+``replaced_rounds`` and ``replaced_cases``: it is not read again, so they come back when
+the newer file no longer has them.
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from promptlab.ingest import raw
-from promptlab.ingest.raw import merging
-from promptlab.ingest.raw.batch import (
+from promptlab.ingest.raw.catalogue import owning_tables
+from promptlab.ingest.raw.rows import (
+    Columns,
+    Key,
     ReadBatch,
+    Reading,
     added,
     load_columns,
     problem_columns,
@@ -17,16 +30,235 @@ from promptlab.ingest.raw.batch import (
     reject_columns,
     with_load,
 )
-from promptlab.ingest.raw.catalogue import owning_tables
+from promptlab.ingest.reading.problems import Problem, warning
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
     from pathlib import Path
 
     import duckdb
+    import polars as pl
 
-    from promptlab.ingest.raw.rows import Columns, Key, Reading
-    from promptlab.ingest.reading.problems import Problem
+
+KIND = "results"
+"""Kind of files that may contain parts of one task."""
+
+_FILES_NAMED = 3
+
+
+@dataclass
+class Merge:
+    """The outcome of merging more rounds into one task."""
+
+    task_id: str
+    n_replaced: int = 0
+    """Rounds of other files that are also in this file."""
+    n_kept: int = 0
+    """Rounds of other files that stay."""
+    n_restored: int = 0
+    """Rounds of other files that come back."""
+    files: list[str] = field(default_factory=list)
+    """The other files."""
+
+
+def merged_problem(uri: str, merges: Sequence[Merge]) -> Problem:
+    """Return a warning about the merged files and replaced rounds."""
+    files = sorted({file for each in merges for file in each.files})
+    named = ", ".join(files[:_FILES_NAMED])
+    named += f" and {len(files) - _FILES_NAMED} more" if files[_FILES_NAMED:] else ""
+    runs, were = f"run {merges[0].task_id}", "was"
+    if len(merges) > 1:
+        runs, were = f"{runs} and {len(merges) - 1} more", "were"
+    kept = sum(each.n_kept for each in merges)
+    replaced = sum(each.n_replaced for each in merges)
+    restored = sum(each.n_restored for each in merges)
+    back = f"; {restored} that it no longer has come back from there" * bool(restored)
+    return warning(
+        "results_merged",
+        f"{runs} {were} in {named} too: the rounds of {uri} are put to those by case"
+        f" and round. Of those that were there, {kept} stay and {replaced} are"
+        f" replaced{back}. Give the file a run_id of its own if it is another run",
+        record_id=merges[0].task_id,
+    )
+
+
+@dataclass
+class Merging:
+    """Replaces the rows of one file of results, batch by batch, in a transaction."""
+
+    con: duckdb.DuckDBPyConnection
+    load_id: int
+    uri: str
+    sha256: str
+    merges: list[Merge] = field(default_factory=list)
+    """The outcome of the whole file, after its last batch."""
+    _merges: dict[str, Merge] = field(default_factory=dict)
+    _settled: list[str] = field(default_factory=list)
+    """All tasks of the file, after its last batch."""
+    _began: dict[str, str] = field(default_factory=dict)
+    """Task → its start before this file."""
+
+    def make_room(self, one: ReadBatch) -> set[str]:
+        """Delete what a batch replaces; return which of its tasks had live rows."""
+        rows = one.reading.rows
+        had = self._drop_own([task_id for _, task_id in one.reading.keys])
+        if "rounds" in rows:
+            with self._given(rows["rounds"], "task_id", "case_id", "round_id"):
+                self._drop_again()
+        if "tasks" in rows:
+            with self._given(rows["cases"], "task_id", "case_id"):
+                self._set_aside("cases", "(task_id, case_id) in (from given)")
+            self._settled = list(rows["tasks"]["task_id"])
+            self._drop_tasks()
+        return had
+
+    def close(self) -> None:
+        """After the last batch of the file is written: restore rows, sum up."""
+        if not self._settled:
+            return
+        with self._given({"task_id": self._settled}, "task_id"):
+            self._restore()
+            self._sum_up()
+        for each in self.merges:
+            if each.n_kept or each.n_restored:  # a run starts with its first file
+                self.con.execute(
+                    "update raw.tasks set"
+                    " created_at = least(created_at, cast(? as timestamptz))"
+                    " where task_id = ?",
+                    [self._began.get(each.task_id), each.task_id],
+                )
+
+    def _drop_own(self, tasks: Sequence[str]) -> set[str]:
+        """Delete the earlier rows of the file; return the existing tasks."""
+        if not tasks:
+            return set()
+        with self._given({"task_id": tasks}, "task_id"):
+            for table in ("rounds", "cases", "replaced_rounds", "replaced_cases"):
+                self.con.execute(
+                    f"delete from raw.{table} where task_id in (from given)"
+                    " and load_id in (select load_id from raw.loads"
+                    " where kind = ? and file_uri = ?)",
+                    [KIND, self.uri],
+                )
+            found = self.con.execute(
+                "select task_id from raw.tasks where task_id in (from given)"
+            ).fetchall()
+        return {task_id for (task_id,) in found}
+
+    def _drop_again(self) -> None:
+        """Set the rounds of other files aside that these rounds replace."""
+        condition = "(task_id, case_id, round_id) in (from given)"
+        for task_id, n, files in self.con.execute(
+            "select task_id, count(*),"
+            " list(distinct loads.file_uri) filter (where loads.sha256 <> ?)"
+            " from raw.rounds inner join raw.loads using (load_id)"
+            f" where load_id <> ? and {condition} group by all order by all",
+            [self.sha256, self.load_id],
+        ).fetchall():
+            merge = self._merge(task_id)
+            merge.n_replaced += n
+            merge.files = sorted({*merge.files, *(files or ())})
+        self._count_rows(
+            "raw.rounds",
+            f"load_id <> {self.load_id} and {condition}",
+            "rows_loaded - n",
+        )
+        self._set_aside("rounds", condition)
+
+    def _set_aside(self, table: str, condition: str) -> None:
+        """Move rows of other files to the table of replaced rows."""
+        condition = f"load_id <> {self.load_id} and {condition}"
+        self.con.execute(
+            f"insert into raw.replaced_{table} from raw.{table} where {condition}"
+        )
+        self.con.execute(f"delete from raw.{table} where {condition}")
+
+    def _restore(self) -> None:
+        """Restore the newest replaced row of each key that has none any more."""
+        for table, key in (
+            ("rounds", "task_id, case_id, round_id"),
+            ("cases", "task_id, case_id"),
+        ):
+            self.con.execute(
+                "create or replace temp table restored as"
+                f" select * from raw.replaced_{table} where task_id in (from given)"
+                f" and ({key}) not in (select ({key}) from raw.{table}"
+                " where task_id in (from given))"
+                f" qualify row_number() over (partition by {key}"
+                " order by load_id desc) = 1"
+            )
+            if table == "rounds":
+                self._count_restored()
+            self.con.execute(f"insert into raw.{table} from restored")
+            self.con.execute(
+                f"delete from raw.replaced_{table} where (load_id, {key})"
+                f" in (select (load_id, {key}) from restored)"
+            )
+            self.con.execute("drop table restored")
+
+    def _count_restored(self) -> None:
+        for task_id, n in self.con.execute(
+            "select task_id, count(*) from restored group by all order by all"
+        ).fetchall():
+            self._merge(task_id).n_restored = n
+        self._count_rows("restored", "true", "rows_loaded + n, status = 'loaded'")
+
+    def _count_rows(self, table: str, condition: str, change: str) -> None:
+        """Change the number of rows of the loads of some rounds, *n* of each."""
+        self.con.execute(
+            f"update raw.loads set rows_loaded = {change}"
+            f" from (select load_id, count(*) as n from {table} where {condition}"
+            " group by all) as counted where loads.load_id = counted.load_id"
+        )
+
+    def _drop_tasks(self) -> None:
+        """Delete the tasks, which then belong to this file; keep when they began."""
+        with self._given({"task_id": self._settled}, "task_id"):
+            self._began = dict(
+                self.con.execute(
+                    "select task_id, created_at::varchar from raw.tasks"
+                    " where task_id in (from given)"
+                ).fetchall()
+            )
+            self.con.execute("delete from raw.tasks where task_id in (from given)")
+
+    def _sum_up(self) -> None:
+        """Count the rounds of other files that are left."""
+        for task_id, n, files in self.con.execute(
+            "select task_id, count(*), list(distinct loads.file_uri order by file_uri)"
+            " from raw.rounds inner join raw.loads using (load_id)"
+            " where task_id in (from given) and load_id <> ? group by all order by all",
+            [self.load_id],
+        ).fetchall():
+            merge = self._merge(task_id)
+            merge.n_kept, merge.files = n - merge.n_restored, files
+        # a copy of another file causes no warning
+        self.merges = [each for each in self._merges.values() if each.files]
+
+    def _merge(self, task_id: str) -> Merge:
+        return self._merges.setdefault(task_id, Merge(task_id))
+
+    @contextmanager
+    def _given(
+        self, columns: Columns | Mapping[str, Any], *names: str
+    ) -> Iterator[None]:
+        """Create a temporary table ``given`` of ids for a ``with`` block."""
+        import polars as pl
+
+        from promptlab.ingest.raw.tables import as_relation
+
+        frame: pl.DataFrame = pl.DataFrame(
+            {name: columns[name] for name in names},
+            schema=dict.fromkeys(names, pl.String),
+        ).unique()
+        typed = ", ".join(f"{name} varchar" for name in names)
+        self.con.execute(f"create or replace temp table given ({typed})")
+        as_relation(self.con, frame).insert_into("given")
+        try:
+            yield
+        finally:
+            self.con.execute("drop table given")
 
 
 class Writer:
@@ -34,10 +266,6 @@ class Writer:
 
     A file that is read in its own batches keeps its transaction open until the last,
     so that it is written whole or not at all.
-
-    Args:
-        con: a connection that may write; used by one thread at a time.
-        ingest_version: version of promptlab, stored with every load.
     """
 
     def __init__(self, con: duckdb.DuckDBPyConnection, ingest_version: str) -> None:
@@ -50,8 +278,8 @@ class Writer:
         self._expected: dict[Key, str] = {}  # by testset and case, before its file
         self._times: dict[Key, datetime] = {}  # of tasks, before their file
         self._written: dict[Path, tuple[int, str]] = {}
-        self._merging: merging.Merging | None = None  # of an open file
-        self._mergings: list[tuple[ReadBatch, merging.Merging]] = []  # of a batch
+        self._merging: Merging | None = None  # of an open file
+        self._mergings: list[tuple[ReadBatch, Merging]] = []  # of a batch
         self.found: list[tuple[Path, Problem]] = []
         """Problems that are found in the tables, such as merged runs."""
 
@@ -87,7 +315,8 @@ class Writer:
             self._times = {}
         numbered = list(zip(itertools.count(self._first_load_id), batch, strict=False))
         self._expected |= _expected_before(self._con, numbered)
-        self._times = _times_before(self._con, numbered) | self._times
+        keys = [key for _, one in numbered for key in one.reading.keys]
+        self._times = _times(self._con, keys) | self._times
         self._replaced |= _replace(self._con, numbered)
         self._replaced |= self._make_room(numbered)
         _write_rows(self._con, numbered)
@@ -117,11 +346,11 @@ class Writer:
         self._mergings = []
         replaced: set[Key] = set()
         for load_id, one in numbered:
-            if one.kind != merging.KIND:
+            if one.load.kind != KIND:
                 continue
             if self._merging is None:
-                self._merging = merging.Merging(
-                    self._con, load_id, one.source.uri, one.sha256
+                self._merging = Merging(
+                    self._con, load_id, one.source.uri, one.load.sha256
                 )
             replaced |= {("task", each) for each in self._merging.make_room(one)}
             self._mergings.append((one, self._merging))
@@ -134,15 +363,11 @@ class Writer:
         for one, each in self._mergings:
             each.close()
             if each.merges and not one.more:
-                problem = merging.merged_problem(one.source.uri, each.merges)
+                problem = merged_problem(one.source.uri, each.merges)
                 self.found.append((one.source.path, problem))
 
     def add_problems(self, found: Iterable[tuple[Path, Problem]]) -> None:
-        """Write problems that need all files.
-
-        Args:
-            found: path of a file that was written, and its problem.
-        """
+        """Write problems that need all files."""
         rows = [(*self._written[path], problem) for path, problem in found]
         raw.append(self._con, "rejects", [problem_columns(rows)])
 
@@ -172,7 +397,7 @@ def _replace(
             if kind in _LIVE_BY_FILE:
                 if _replace_file(con, kind, one.source.uri):
                     replaced.add((kind, *parts))
-            elif one.kind == merging.KIND:
+            elif one.load.kind == KIND:
                 theirs += [tuple(parts)]
             else:
                 ids.setdefault(kind, []).append(tuple(parts))
@@ -195,16 +420,7 @@ def _expected_before(
         for kind, *parts in one.reading.keys
         if kind == "testset"
     ]
-    if not testsets:
-        return {}
-    found = con.execute(
-        "select testset_id, case_id, content_hash from raw.test_cases"
-        " where list_contains(cast(? as varchar[]), testset_id)",
-        [testsets],
-    ).fetchall()
-    return {
-        ("testset", testset_id, case_id): each for testset_id, case_id, each in found
-    }
+    return {} if not testsets else _content_hashes(con, testsets)
 
 
 def _changed_cases(
@@ -213,22 +429,21 @@ def _changed_cases(
     """Return the cases of replaced testsets that were removed or changed."""
     if not expected:
         return set()
-    found = con.execute(
-        "select testset_id, case_id, content_hash from raw.test_cases"
-        " where list_contains(cast(? as varchar[]), testset_id)",
-        [list({key[1] for key in expected})],
-    ).fetchall()
-    now: dict[Key, str] = {
-        ("testset", testset_id, case_id): each for testset_id, case_id, each in found
-    }
+    now = _content_hashes(con, list({key[1] for key in expected}))
     return {key for key, each in expected.items() if now.get(key) != each}
 
 
-def _times_before(
-    con: duckdb.DuckDBPyConnection, numbered: Sequence[tuple[int, ReadBatch]]
-) -> dict[Key, datetime]:
-    """Return the time of each task that a batch replaces."""
-    return _times(con, [key for _, one in numbered for key in one.reading.keys])
+def _content_hashes(
+    con: duckdb.DuckDBPyConnection, testsets: list[str]
+) -> dict[Key, str]:
+    found = con.execute(
+        "select testset_id, case_id, content_hash from raw.test_cases"
+        " where list_contains(cast(? as varchar[]), testset_id)",
+        [testsets],
+    ).fetchall()
+    return {
+        ("testset", testset_id, case_id): each for testset_id, case_id, each in found
+    }
 
 
 def _replaced_runs(
@@ -260,7 +475,7 @@ def _of_other_kinds(con: duckdb.DuckDBPyConnection, tasks: Sequence[Key]) -> lis
     found = con.execute(
         "select task_id from raw.tasks where source_kind <> ?"
         " and list_contains(cast(? as varchar[]), task_id)",
-        [merging.KIND, [task_id for (task_id,) in tasks]],
+        [KIND, [task_id for (task_id,) in tasks]],
     ).fetchall()
     return [(task_id,) for (task_id,) in found]
 

@@ -71,8 +71,8 @@ def booleans(values: Sequence[bool | None]) -> pl.Series:
     return pl.Series(values, dtype=pl.Boolean)
 
 
-def json_values(raws: Sequence[msgspec.Raw]) -> pl.Series:
-    """Return JSON as text.
+def json_values_or_null(raws: Sequence[msgspec.Raw]) -> pl.Series:
+    """Return JSON as text, null for JSON null.
 
     Raises:
         Doubtful: Bytes that are not UTF-8.
@@ -82,41 +82,22 @@ def json_values(raws: Sequence[msgspec.Raw]) -> pl.Series:
         column = slices.cast(pl.String)
     except pl.exceptions.PolarsError:
         raise Doubtful(_not_utf8(slices)) from None
-    return column
-
-
-def json_objects(raws: Sequence[msgspec.Raw]) -> pl.Series:
-    """Return JSON objects as text.
-
-    Raises:
-        Doubtful: Like `json_values`, or a value that is not an object.
-    """
-    column = json_values(raws)
-    objects = column.str.starts_with("{")
-    if not objects.all():
-        raise Doubtful((~objects).arg_true().to_list())
-    return column
-
-
-def json_values_or_null(raws: Sequence[msgspec.Raw]) -> pl.Series:
-    """Return JSON as text, null for JSON null.
-
-    Raises:
-        Doubtful: Like `json_values`.
-    """
-    column = json_values(raws)
     return column.set(column == "null", None)
 
 
-def json_objects_or_null(raws: Sequence[msgspec.Raw]) -> pl.Series:
-    """Return JSON objects as text, null for JSON null.
+def json_objects(
+    raws: Sequence[msgspec.Raw], *, may_be_null: bool = False
+) -> pl.Series:
+    """Return JSON objects as text.
 
     Raises:
-        Doubtful: Like `json_objects`.
+        Doubtful: Bytes that are not UTF-8, or a value that is not an object.
     """
     column = json_values_or_null(raws)
-    objects = column.str.starts_with("{")
-    if not objects.all():  # nulls are left out
+    objects = column.str.starts_with("{")  # null is left out by `all`
+    if not may_be_null:
+        objects = objects.fill_null(value=False)
+    if not objects.all():
         raise Doubtful((~objects).arg_true().to_list())
     return column
 

@@ -32,8 +32,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from promptlab.ingest.files.input_file import Block, TooLong
-from promptlab.ingest.reading.limits import DEFAULT, Limits
 from promptlab.ingest.reading.problems import LONGEST_RAW_TEXT, Problem, kept
+from promptlab.ingest.reading.source import DEFAULT, Limits
 from promptlab.json_text.places import BOM, Keys, SpanIndex, line_column, pointer
 from promptlab.json_text.reading import (
     Fault,

@@ -1,13 +1,29 @@
-"""Problems of a file, which `validate` prints and `raw.rejects` stores."""
+"""Problems of a file, which `validate` prints and `raw.rejects` stores.
+
+The second half converts errors of a contract to sentences: the found and the expected
+value. An error has a path inside a record; with the record's place it becomes a
+problem.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import re
+import types
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
-from promptlab.json_text.places import Keys, pointer
-from promptlab.json_text.reading import Fault, printable
+from pydantic import BaseModel, ValidationError
+
+from promptlab.errors import nearest
+from promptlab.json_text.places import Key, Keys, pointer
+from promptlab.json_text.reading import Fault, parse_all, printable
+from promptlab.json_text.writing import shown
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
 
 Severity = Literal["reject", "warning"]
 
@@ -36,6 +52,11 @@ class Problem:
     record_id: str | None = None
     pointer: str | None = None
     raw_text: str | None = None
+
+
+def warning(code: str, message: str, **where: Any) -> Problem:
+    """Return a problem of a record, or of a file, that is loaded."""
+    return Problem(code, message, "warning", **where)
 
 
 def problem_at(
@@ -104,3 +125,179 @@ class CountedProblems:
             replace(first, message=self._message(kind, first, self._counts[kind]))
             for kind, first in self._first.items()
         ]
+
+
+_EXPECTED = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "list_type": "a list",
+    "datetime_type": "a time as text, such as 2024-10-24T12:30:00Z",
+    "none_required": "null",
+}
+_BOUNDS = {
+    "greater_than_equal": ("at least", "ge"),
+    "greater_than": ("more than", "gt"),
+    "less_than_equal": ("at most", "le"),
+    "less_than": ("less than", "lt"),
+}
+
+
+def faults(
+    error: ValidationError, value: Any, model: type[BaseModel] | None = None
+) -> list[Fault]:
+    """Return every error once, in the order of the contract's fields.
+
+    Args:
+        error: The exception of the contract.
+        value: The input; distinguishes real keys from pydantic's names of branches.
+        model: The contract, which describes missing values.
+    """
+    found: dict[tuple[tuple[Key, ...], str], list[str]] = {}
+    for details in error.errors(include_url=False):
+        keys = _real_keys(details, value)
+        code, message = _message(details, model)
+        if code == "missing" and model is not None and "did you mean" not in message:
+            wanted = expected_at(model, keys)
+            message += f". Write {wanted}" if wanted else ""
+        found.setdefault((keys, code), []).append(message)
+    return [
+        Fault(keys, code, _joined(messages)) for (keys, code), messages in found.items()
+    ]
+
+
+def judge(model: type[BaseModel], text: str) -> list[Fault]:
+    """Return all errors of a record; an empty list if it is valid.
+
+    Args:
+        model: The contract.
+        text: The record's JSON, decoded with `surrogateescape`.
+    """
+    value, found = parse_all(text)
+    try:
+        model.model_validate(value)
+    except ValidationError as error:
+        known = {fault.keys for fault in found}
+        found += [
+            each for each in faults(error, value, model) if each.keys not in known
+        ]
+    return found
+
+
+def _real_keys(details: ErrorDetails, value: Any) -> tuple[Key, ...]:
+    keys: list[Key] = []
+    for key in details["loc"]:
+        inside = (isinstance(value, dict) and key in value) or (
+            isinstance(value, list) and isinstance(key, int) and key < len(value)
+        )
+        if inside:
+            value = value[key]
+            keys.append(key)
+        elif details["type"] == "missing":
+            keys.append(key)
+    return (*keys, *details.get("ctx", {}).get("below", ()))
+
+
+def _unknown_keys(details: ErrorDetails, model: type[BaseModel] | None) -> list[str]:
+    """Return unknown keys next to a missing one: one may be misspelled."""
+    if not isinstance(details["input"], dict):
+        return []
+    above = [key for key in details["loc"] if isinstance(key, str | int)][:-1]
+    return [
+        key
+        for key in details["input"]
+        if model is None or not expected_at(model, (*above, key))
+    ]
+
+
+def _message(details: ErrorDetails, model: type[BaseModel] | None) -> tuple[str, str]:
+    kind, context = details["type"], details.get("ctx", {})
+    found = shown(details["input"])
+    if kind == "missing":
+        name = str(details["loc"][-1])
+        keys = _unknown_keys(details, model)
+        if name.endswith("_id") and "id" in keys:  # names in other tools
+            return "missing", 'required, but missing; did you mean "id"?'
+        return "missing", f"required, but missing{nearest(name, keys)}"
+    if kind in _EXPECTED:
+        return "wrong_type", f"expected {_EXPECTED[kind]}, found {found}"
+    if kind in _BOUNDS:
+        words, key = _BOUNDS[kind]
+        return "out_of_range", f"expected {words} {context[key]}, found {found}"
+    if kind == "string_pattern_mismatch":
+        return "blank", f"expected text that is not blank, found {found}"
+    if kind == "literal_error":
+        words = context["expected"].replace(" or ", ", ").replace("'", "")
+        known = words.split(", ")
+        message = f"expected one of {', '.join(known)}, found {found}"
+        return "unknown_value", message + nearest(str(details["input"]), known)
+    if kind == "value_error":
+        return "bad_value", f"{context['error']}, found {found}"
+    return kind, details["msg"]
+
+
+def _joined(messages: list[str]) -> str:
+    """Join the errors of a union's branches: ``expected text or null, found 5``."""
+    first = messages[0]
+    head, middle, tail = first.partition(", found ")
+    others = [each.partition(", found ")[0] for each in messages[1:]]
+    words = [each.removeprefix("expected ") for each in others if each != head]
+    return " or ".join([head, *dict.fromkeys(words)]) + middle + tail
+
+
+_END_OF_SENTENCE = re.compile(r"\. (?=[A-Z])")  # not the one of "e.g. manual"
+
+_TYPES: dict[Any, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    datetime: "a time such as 2024-10-24T12:30:00Z",
+    list: "a list",
+    dict: "an object",
+}
+
+
+def expected_at(model: type[BaseModel], way: Sequence[Key]) -> str:
+    """Return what a contract expects at a path: a type, and a short description.
+
+    Returns:
+        Such as ``text: Trigger of the run, e.g. manual, ci``; nothing for a path
+        outside of the contract.
+    """
+    annotation: Any = model
+    description = ""
+    for key in way:
+        annotation = _plain(annotation)
+        if isinstance(key, int):
+            annotation = next(iter(get_args(annotation)), None)
+        elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            field = annotation.model_fields.get(key)
+            annotation = None if field is None else field.annotation
+            description = "" if field is None else field.description or ""
+        else:
+            return ""
+    sentences = _END_OF_SENTENCE.split(" ".join(description.split()))
+    first = sentences[0].replace("`", "").removeprefix("Ours: ")
+    words = _type_in_words(_plain(annotation))
+    return ": ".join(each for each in (words, first.rstrip(".")) if each)
+
+
+def _plain(annotation: Any) -> Any:
+    """Return the type without constraints and without null."""
+    while get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    if get_origin(annotation) in (Union, types.UnionType):
+        return _plain(next(each for each in get_args(annotation) if each is not None))
+    return annotation
+
+
+def _type_in_words(annotation: Any) -> str:
+    if get_origin(annotation) is Literal:
+        return f"one of {', '.join(map(str, get_args(annotation)))}"
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return "an object"
+    return _TYPES.get(get_origin(annotation) or annotation, "")

@@ -1,5 +1,11 @@
 """Records of a file: decoded fast into structs, or else checked by their contract.
 
+msgspec decodes several times faster than pydantic and leaves free-form objects as raw
+slices of the file. A struct is derived from its contract (`promptlab.contracts`),
+which defines names, types, ranges and defaults. What the struct does not check (a slice
+is an object, a text is a time or not blank: msgspec's patterns are slow) is checked by
+column; records that fail are checked by the contract itself.
+
 Records come from JSONL, from a JSON list, or from a list inside a document. The place
 of a record is found only when there is a problem to report.
 """
@@ -8,39 +14,180 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from datetime import datetime
+from functools import cache, lru_cache, partial
 from json import JSONDecodeError
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 
 import msgspec
 import polars as pl
+from annotated_types import Ge, Gt, Le, Lt
 from pydantic import AfterValidator, BaseModel
+from pydantic.fields import FieldInfo
 
-from promptlab.contracts.base import plain_name
+from promptlab.contracts.base import JsonObject, plain_name
+from promptlab.errors import nearest
 from promptlab.ingest.files.input_file import Block
 from promptlab.ingest.reading.checked_columns import Doubtful
-from promptlab.ingest.reading.contract_faults import judge
 from promptlab.ingest.reading.jsonl import Record, Rejected, read_records
-from promptlab.ingest.reading.limits import DEFAULT, Limits
 from promptlab.ingest.reading.problems import (
     CountedProblems,
     Problem,
     Severity,
+    judge,
     kept,
     problem_at,
 )
-from promptlab.ingest.reading.structs import (
-    Members,
-    UnknownKey,
-    struct_of,
-    unknown_keys,
-)
+from promptlab.ingest.reading.source import DEFAULT, Limits, Source
 from promptlab.json_text.places import BOM, Key, Span, SpanIndex, after_space, spans
 from promptlab.json_text.reading import Fault, read_exactly
 from promptlab.json_text.writing import shown
+
+EMPTY = msgspec.Raw(b"{}")
+NULL = msgspec.Raw(b"null")
+
+Structs = type[msgspec.Struct]
+Members = dict[str, msgspec.Raw]
+"""An object whose values are not decoded."""
+
+
+UnknownKey = tuple[tuple[Key, ...], type[BaseModel], msgspec.Raw]
+"""The path of an unknown key from the top of its record, the contract of the object
+that has it, and its value."""
+
+
+@cache
+def struct_of(
+    model: type[BaseModel], *, closed: bool = False, free: Any = msgspec.Raw
+) -> Structs:
+    """Derive a struct that decodes records of *model*.
+
+    Free-form objects (``JsonObject``, or null where the contract allows it) and ``Any``
+    become `msgspec.Raw`, times become text, models become structs.
+
+    Args:
+        model: The contract.
+        closed: Refuse unknown keys.
+        free: Type of the model's free-form fields. `Any` for values that were already
+            decoded (`msgspec.convert`).
+    """
+    fields = [
+        (
+            name,
+            free
+            if _is_raw(field.annotation)
+            else _kind(field.annotation, tuple(field.metadata), closed),
+            _default(field, free),
+        )
+        for name, field in model.model_fields.items()
+    ]
+    return msgspec.defstruct(
+        model.__name__,
+        [entry if entry[2] is not msgspec.NODEFAULT else entry[:2] for entry in fields],
+        kw_only=True,
+        gc=False,
+        forbid_unknown_fields=closed,
+    )
+
+
+def unknown_keys(
+    model: type[BaseModel], members: Members, way: tuple[Key, ...] = ()
+) -> Iterator[UnknownKey]:
+    """Yield the unknown keys of *model*, and those of the models in its lists."""
+    known = _names(model)
+    for key, value in members.items():
+        if key not in known:
+            yield (*way, key), model, value
+    for name, part in _listed(model).items():
+        for place, each in enumerate(_LIST.decode(members.get(name, _NOTHING))):
+            if not _names(part).issuperset(each):
+                yield from unknown_keys(part, each, (*way, name, place))
+
+
+_LIST = msgspec.json.Decoder(list[Members])
+_NOTHING = msgspec.Raw(b"[]")
+
+
+@cache
+def _names(model: type[BaseModel]) -> frozenset[str]:
+    return frozenset(model.model_fields)
+
+
+@cache
+def _listed(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
+    """Fields that are lists of models."""
+    listed = {}
+    for name, field in model.model_fields.items():
+        (inner,) = get_args(field.annotation)[:1] or (None,)
+        is_list = get_origin(field.annotation) is list
+        if is_list and isinstance(inner, type) and issubclass(inner, BaseModel):
+            listed[name] = inner
+    return listed
+
+
+def _default(field: FieldInfo, free: Any) -> Any:
+    if field.is_required():
+        return msgspec.NODEFAULT
+    is_raw = free is msgspec.Raw and _is_raw(field.annotation)
+    if field.default_factory is None:
+        return NULL if is_raw and field.default is None else field.default
+    if is_raw:
+        return EMPTY
+    return msgspec.field(default_factory=field.default_factory)  # type: ignore[arg-type]  # ours take no argument
+
+
+def _is_raw(annotation: Any) -> bool:
+    return annotation in (Any, JsonObject, JsonObject | None)
+
+
+def _kind(annotation: Any, metadata: tuple[Any, ...], closed: bool) -> Any:
+    if annotation is datetime:
+        return str
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return struct_of(annotation, closed=closed)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _kind(arguments[0], arguments[1:], closed)
+    if origin in (Union, types.UnionType):
+        return Union[tuple(_kind(each, (), closed) for each in arguments)]  # noqa: UP007
+    if origin is list:
+        return list[_kind(arguments[0], (), closed)]  # type: ignore[misc]  # built
+    if origin in (dict, Literal) or annotation in (str, int, float, bool, type(None)):
+        limits = _limits(metadata)
+        return Annotated[annotation, msgspec.Meta(**limits)] if limits else annotation
+    message = f"no fast form for {annotation!r}: add it to ingest/reading/records.py"
+    raise TypeError(message)
+
+
+def _limits(metadata: tuple[Any, ...]) -> dict[str, Any]:
+    limits: dict[str, Any] = {}
+    for note in metadata:
+        match note:
+            case FieldInfo():
+                limits |= _limits(tuple(note.metadata))
+            case Ge(ge=bound):
+                limits["ge"] = bound
+            case Gt(gt=bound):
+                limits["gt"] = bound
+            case Le(le=bound):
+                limits["le"] = bound
+            case Lt(lt=bound):
+                limits["lt"] = bound
+    return limits
+
 
 Table = dict[str, pl.Series]
 
@@ -79,13 +226,7 @@ class RecordPlace(NamedTuple):
 def list_places(
     text: str, found: Iterable[Span], way: tuple[Key, ...] = ()
 ) -> Iterator[RecordPlace]:
-    """Yield the place of each record of a list.
-
-    Args:
-        text: The document.
-        found: The records, in their order.
-        way: The path to the list.
-    """
+    """Yield the place of each record of a list."""
     line, line_start, before = 1, 0, 0
     for span in found:
         breaks = text.count("\n", before, span.start)
@@ -107,22 +248,15 @@ def broken_document(text: str) -> Problem:
 def record_batches(
     model: type[BaseModel],
     id_field: str,
-    data: Iterable[Block],
-    limits: Limits = DEFAULT,
+    source: Source,
 ) -> Iterator[StructRecords]:
     """Read a file: JSONL, one object, or a list of objects.
-
-    Args:
-        model: The contract of every record.
-        id_field: The field with the id of the record for problems.
-        data: The file in blocks of whole lines.
-        limits: Limits of a record.
 
     Yields:
         Batches of records, at least one; a file of one block, or a JSON list, is one
         batch. The last one is marked.
     """
-    blocks = iter(data)
+    blocks, limits = iter(source.in_blocks), source.limits
     block: Block | None = next(blocks, b"")
     new_batch = partial(StructRecords, model, id_field, limits)
     if isinstance(block, bytes):
@@ -161,20 +295,14 @@ def record_batches(
 
 
 class StructRecords:
-    """A batch of a file's records, which can still be rejected.
-
-    Args:
-        model: The contract of every record.
-        id_field: The field with the id of the record for problems.
-        limits: Limits of a record.
-    """
+    """A batch of a file's records, which can still be rejected."""
 
     def __init__(
         self, model: type[BaseModel], id_field: str, limits: Limits = DEFAULT
     ) -> None:
         self._model = model
         self._id_field = id_field
-        self._limits = limits
+        self.limits = limits
         self._closed = msgspec.json.Decoder(struct_of(model, closed=True))
         self._open = msgspec.json.Decoder(struct_of(model))
         self._case_ids = [
@@ -202,8 +330,8 @@ class StructRecords:
             self.refused += 1
             return len(record.problems[0].raw_text or "")
         place = RecordPlace(record.line, 1, record.text)
-        if isinstance(record.value, _Parsed):
-            self._keep(place, record.value)
+        if isinstance(record.value, tuple):  # of `parse`; JSON has none
+            self._keep(place, *record.value)
         else:
             self._read(place)
         return len(record.text)
@@ -215,7 +343,7 @@ class StructRecords:
         # Inside a record a line that ends with } is never followed by one with {.
         if not data.startswith(b"{") or data.count(b"}\n{") + 1 != lines:
             return False
-        limits = self._limits
+        limits = self.limits
         for each in data.split(b"\n"):
             if len(each) > limits.harmless and (
                 len(each) > limits.max_record
@@ -282,46 +410,40 @@ class StructRecords:
     def take_list(
         self, text: str, found: Iterable[Span], way: tuple[Key, ...] = ()
     ) -> None:
-        """Read the records of a list one by one.
-
-        Args:
-            text: The document.
-            found: The place of each in it.
-            way: The path to the list.
-        """
+        """Read the records of a list one by one."""
         for place in list_places(text, found, way):
             self._read(place)
 
     def _read(self, place: RecordPlace) -> None:
         text = place.text
-        if self._limits.fault(text):
+        if self.limits.fault(text):
             self._refuse(place, "")
             return
         try:
-            self._keep(place, self.parse(text))
+            self._keep(place, *self.parse(text))
         except (ValueError, RecursionError) as error:
             self._refuse(place, str(error))
 
-    def _keep(self, place: RecordPlace, parsed: _Parsed) -> None:
-        self._name_plainly([parsed.struct])
+    def _keep(self, place: RecordPlace, struct: Any, is_open: bool) -> None:
+        self._name_plainly([struct])
         self._places.append(place)
-        self.structs.append(parsed.struct)
-        self._is_open.append(parsed.is_open)
+        self.structs.append(struct)
+        self._is_open.append(is_open)
 
-    def parse(self, text: str) -> Any:
-        """Decode one record.
+    def parse(self, text: str) -> tuple[Any, bool]:
+        """Decode one record; true if it has unknown keys.
 
         Raises:
             ValueError: It is not valid JSON, or violates the contract.
         """
         try:
-            return _Parsed(self._closed.decode(text), is_open=False)
+            return self._closed.decode(text), False
         except msgspec.ValidationError:
             pass  # perhaps only because of an unknown key
         except msgspec.DecodeError as error:
             raise ValueError(str(error)) from error
         try:
-            return _Parsed(self._open.decode(text), is_open=True)
+            return self._open.decode(text), True
         except msgspec.DecodeError as error:
             raise ValueError(str(error)) from error
 
@@ -337,7 +459,7 @@ class StructRecords:
     def _refuse(self, place: RecordPlace, reason: str) -> None:
         """Report every error of a record; by default *reason*."""
         self.refused += 1
-        too_large = self._limits.fault(place.text)
+        too_large = self.limits.fault(place.text)
         found = [too_large] if too_large else judge(self._model, place.text)
         found = found or [Fault((), "unreadable", reason)]
         self.problems += self._problems(place, found, "reject")
@@ -442,12 +564,6 @@ class StructRecords:
         return sorted(self.problems, key=lambda p: (p.line or 0, p.column or 0))
 
 
-class _Parsed(NamedTuple):
-    struct: Any
-    is_open: bool
-    """True if it has unknown keys."""
-
-
 Advice = Callable[[type[BaseModel], str, Any], str]
 """Returns a hint about an unknown key (its right place or spelling), from the contract,
 the key and its record; empty: no warning."""
@@ -482,6 +598,13 @@ class UnknownKeys:
             self._found.add((model, key, advice), place)
 
 
+@lru_cache(maxsize=1024)
+def not_stored(model: type[BaseModel], key: str, room: str) -> str:
+    """Return a hint about an unknown key: its spelling, or where it can be kept."""
+    near = nearest(key, list(model.model_fields))
+    return f"is not stored{near or f'; put it into {room}'}"
+
+
 def _unknown_key(
     kind: tuple[type[BaseModel], str, str], _first: Problem, count: int
 ) -> str:
@@ -493,6 +616,17 @@ def _unknown_key(
 Id = tuple[str, ...]
 
 
+def twins(ids: pl.DataFrame, seen: SeenIds) -> list[int]:
+    """Return the rows whose ids are all given, and are in an earlier row or *seen*."""
+    is_given = pl.all_horizontal(pl.all().is_not_null())
+    is_again = is_given & ~pl.struct(pl.all()).is_first_distinct()
+    again = set(ids.select(is_again.arg_true()).to_series())
+    if seen:
+        rows = enumerate(ids.iter_rows())
+        again |= {row for row, each in rows if None not in each and each in seen}
+    return sorted(again)
+
+
 class SeenIds:
     """Ids of a file so far, at about 80 bytes each, to find duplicates."""
 
@@ -502,6 +636,9 @@ class SeenIds:
     def add(self, each: Id) -> None:
         """Remember an id."""
         self._digests.add(self._digest(each))
+
+    def __bool__(self) -> bool:
+        return bool(self._digests)
 
     def __contains__(self, each: Id) -> bool:
         return bool(self._digests) and self._digest(each) in self._digests

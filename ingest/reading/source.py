@@ -1,31 +1,177 @@
-"""The input of a reader: the bytes of a file, its path and its options."""
+"""The input of a reader: the bytes of a file, its path, its options and its limits.
+
+Limits bound memory and rows. A value within a limit is stored unchanged; nothing is
+truncated.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+import contextlib
+import gc
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
+from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.input_file import Block
-from promptlab.ingest.reading.limits import DEFAULT, Limits
+from promptlab.ingest.reading.problems import Problem
+from promptlab.json_text.places import STRINGS_AND_BRACKETS, line_column
+from promptlab.json_text.reading import Fault, too_deep
 
 if TYPE_CHECKING:
-    from promptlab.contracts.sources import LabelOptions, TableMapping
     from promptlab.contracts.testset import Pipeline
+    from promptlab.settings import Settings
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Pause the collector while objects without cycles are created.
+
+    It would scan all of them repeatedly, which doubles the time to read a testset.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+MB = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Limits:
+    """The limits of one ingest."""
+
+    max_file: int = 512 * MB
+    """Maximum bytes of a file that is one JSON document; JSONL has no such limit."""
+
+    max_record: int = 64 * MB
+    """Maximum bytes of one record of a JSONL file."""
+
+    max_string: int = 16 * MB
+    """Maximum bytes of one text inside a record."""
+
+    max_depth: int = 500
+    """Maximum nesting depth of objects and lists."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> Limits:
+        """Return the limits of the settings."""
+        return cls(
+            max_file=settings.max_file_mb * MB,
+            max_record=settings.max_record_mb * MB,
+            max_string=settings.max_string_mb * MB,
+            max_depth=settings.max_depth,
+        )
+
+    @property
+    def harmless(self) -> int:
+        """Return the length up to which a text cannot exceed a limit."""
+        return min(2 * self.max_depth, self.max_string // 4)
+
+    def fault(self, text: str) -> Fault | None:
+        """Return the error of a JSON text that is too deep or has too long a string.
+
+        Text is only scanned if its length makes an error possible, so normal records
+        cost one comparison.
+        """
+        if len(text) <= self.harmless:
+            return None
+        brackets = text.count("{") + text.count("[")
+        if brackets <= self.max_depth and len(text) <= self.max_string // 4:
+            return None
+        depth = deepest = 0
+        first = None  # the first bracket that is too deep
+        for match in STRINGS_AND_BRACKETS.finditer(text):
+            at = match.start()
+            if text[at] == '"':
+                if match.end() - at > self.max_string // 4:
+                    size = _size(match[0])
+                    if size > self.max_string:
+                        place = line_column(text, at)
+                        message = self.too_long(size)
+                        return Fault((), "string_too_long", message, *place)
+            elif text[at] in "{[":
+                depth += 1
+                deepest = max(deepest, depth)
+                if depth > self.max_depth and first is None:
+                    first = at
+            else:
+                depth -= 1
+        if first is None:
+            return None
+        message = too_deep(self.max_depth, deepest)
+        return Fault((), "too_deep", message, *line_column(text, first))
+
+    def too_long(self, size: int) -> str:
+        """Return the message for a string of *size* bytes."""
+        return (
+            f"a text of {in_mb(size)}; the limit is {in_mb(self.max_string)} (setting"
+            " max_string_mb). Shorten it, or raise the setting."
+        )
+
+    def too_much(self) -> str:
+        """Return the message for a record that is still open at the limit."""
+        return f"beyond {in_mb(self.max_record)} (setting max_record_mb)"
+
+    def record_too_large(self, size: int, line: int) -> Problem:
+        """Return the reject of a JSONL record of at least *size* bytes at *line*."""
+        message = (
+            f"the record that opens here has {in_mb(size)}; the limit is"
+            f" {in_mb(self.max_record)} (setting max_record_mb). Split it, or raise the"
+            " setting."
+        )
+        return Problem("record_too_large", message, line=line, column=1)
+
+    def file_too_large(self, size: int) -> Problem:
+        """Return the reject of a file of *size* bytes that must be read whole."""
+        what = f"is one JSON document of {in_mb(size)}"
+        return self._too_large(what, "Split it, write JSONL, or raise the setting.")
+
+    def unpacks_to(self, size: int) -> Problem:
+        """Return the reject of a compressed file with at least *size* bytes."""
+        what = f"unpacks to {in_mb(size)} or more"
+        return self._too_large(what, "Split it, or raise the setting.")
+
+    def _too_large(self, what: str, fix: str) -> Problem:
+        message = (
+            f"the file {what}; the limit is {in_mb(self.max_file)} (setting"
+            f" max_file_mb). {fix} Nothing of the file was loaded."
+        )
+        return Problem("file_too_large", message)
+
+
+DEFAULT = Limits()
+
+LIMIT_CODES = frozenset(
+    {"file_too_large", "record_too_large", "string_too_long", "too_deep"}
+)
+"""Codes of problems that depend on settings."""
+
+
+def in_mb(size: int) -> str:
+    """Format a size for a message."""
+    return f"{size / MB:,.1f} MB".replace(".0 MB", " MB")
+
+
+def _size(token: str) -> int:
+    """UTF-8 bytes of a string, given as it is written."""
+    with contextlib.suppress(ValueError):  # invalid: use its length as written
+        token = json.loads(token, strict=False)
+    return len(token.encode("utf-8", "surrogatepass"))
+
+
+@dataclass(frozen=True, slots=True)
+class Source(FoundFile):
     """The bytes of a file, its path and its options."""
 
-    data: bytes
+    data: bytes = b""
     """The whole file; empty if it is passed in blocks, or opened by its reader."""
-    name: str
-    """Path below the ingested folder without suffix; a file named itself: its stem."""
-    path: Path
-    uri: str
-    """Absolute path, as stored in the warehouse."""
     pipelines: Sequence[Pipeline] = ()
     """Pipelines read before this file, for checking the steps of testsets."""
     blocks: Iterable[Block] | None = None
@@ -34,20 +180,14 @@ class Source:
     """Bytes of the file."""
     limits: Limits = DEFAULT
     """Size limits of its records and values."""
-    form: str | None = None
-    """The form of another tool's file."""
-    companions: Sequence[Path] = ()
-    """Other files of the same run of another tool."""
-    mapping: tuple[str, TableMapping] | None = None
-    """Name and content of the mapping of a table."""
-    labels: LabelOptions | None = None
-    """Options of the call for a file of labels."""
-    prompt_vars: tuple[str, ...] = ()
-    """Variables of promptfoo tests that are part of the prompt."""
-    tag_keys: tuple[str, ...] | None = None
-    """Keys of metadata whose values become tags; ``None``: those with few texts."""
     redact: Callable[[bytes], bytes] = bytes
     """Redacts a part of a file, for readers that open files themselves."""
+
+    @classmethod
+    def of(cls, found: FoundFile, **about: Any) -> Source:
+        """Return a found file as a source."""
+        known = {each.name: getattr(found, each.name) for each in fields(found)}
+        return cls(**known, **about)
 
     @property
     def in_blocks(self) -> Iterable[Block]:

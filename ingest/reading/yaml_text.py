@@ -83,19 +83,19 @@ def read_yaml(data: bytes) -> YamlText:
     return result
 
 
+_HINTS = {
+    "character '\\t'": " Indent with blanks, not with tabs.",
+    "another document": " Write one pipeline per file.",
+    "<block end>": " Indent what belongs together by the same number of blanks.",
+    "mapping values are not allowed": " Put a text that holds a colon in quotes.",
+}
+
+
 def _syntax_problem(error: yaml.YAMLError, text: str) -> Problem:
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         mark = error.problem_mark
         said = ", ".join(part for part in (error.context, error.problem) if part)
-        hint = ""
-        if "character '\\t'" in said:
-            hint = " Indent with blanks, not with tabs."
-        elif "another document" in said:
-            hint = " Write one pipeline per file."
-        elif "<block end>" in said:
-            hint = " Indent what belongs together by the same number of blanks."
-        elif "mapping values are not allowed" in said:
-            hint = " Put a text that holds a colon in quotes."
+        hint = next((each for part, each in _HINTS.items() if part in said), "")
         message = f"not YAML: {said}.{hint}"
         return Problem("syntax", message, line=mark.line + 1, column=mark.column + 1)
     if isinstance(error, yaml.reader.ReaderError):
@@ -149,15 +149,12 @@ class _Unfolding:
                     for index, child in enumerate(node.value)
                 ]
             if isinstance(node, yaml.MappingNode) and _is(node, "map"):
-                return self._mapping(node, keys)
+                return {
+                    key: self._value(child, (*keys, key))
+                    for key, child in self._members(node, keys).items()
+                }
             self._unknown_tag(node, keys)
             return None
-
-    def _mapping(self, node: yaml.MappingNode, keys: Keys) -> dict[str, Any]:
-        return {
-            key: self._value(child, (*keys, key))
-            for key, child in self._members(node, keys).items()
-        }
 
     def _members(self, node: yaml.MappingNode, keys: Keys) -> dict[str, yaml.Node]:
         """Return the members of a mapping; its own override those merged by ``<<``."""

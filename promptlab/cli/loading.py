@@ -29,8 +29,8 @@ from promptlab.cli.streams import ProgressBar, in_one_line, progress
 from promptlab.ingest.foreign.registry import TOOLS
 
 if TYPE_CHECKING:
-    from promptlab.ingest.closing import References
-    from promptlab.ingest.ingested import FileLoad, Ingested
+    from promptlab.ingest.ingested import Ingested, References
+    from promptlab.ingest.raw.rows import FileLoad
     from promptlab.ingest.reading.problems import Problem
     from promptlab.reports.write import TitleDecision
     from promptlab.scorers.job import Scoring
@@ -607,10 +607,10 @@ def validate(call: Call, paths: tuple[Path, ...]) -> int:
     any record would be rejected.
     """
     from promptlab.cli.output import print_lines, print_rows
-    from promptlab.ingest.closing import References
+    from promptlab.ingest.ingested import References
     from promptlab.ingest.load import read_files
     from promptlab.ingest.plan import plan
-    from promptlab.ingest.reading.limits import Limits
+    from promptlab.ingest.reading.source import Limits
 
     references = References()
     found = []

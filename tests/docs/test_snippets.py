@@ -135,14 +135,14 @@ def test_sql_blocks_run(path, page_db):
     ],
 )
 def test_every_example_of_a_file_is_read_without_a_word(block):
-    from promptlab.ingest.kinds import recognise
+    from promptlab.ingest.formats import recognise
     from promptlab.ingest.reading.source import Source
     from tests.ingest.at_once import read as read_file
 
     data = block.text.encode()
     kind = recognise(data)
     assert kind is not None
-    source = Source(data, "example", Path("example"), "example")
+    source = Source(Path("example"), "example", "example", data=data)
     found = read_file(kind, source)
     assert not found.problems
     assert found.records_loaded

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from promptlab.contracts.sources import TableMapping
-from promptlab.ingest.foreign.reading import foreign_batches
+from promptlab.ingest.formats import read_batches
 from promptlab.ingest.plan import plan
 from promptlab.ingest.raw.rows import Reading
 from promptlab.ingest.reading.source import Source
@@ -23,17 +23,8 @@ def reading_of(path: Path, tables: Mapping[str, TableMapping] | None = None) -> 
         (one, k) for one, k in plan([path], tables=tables) if k is not None
     )
     assert kind is not None
-    source = Source(
-        b"",
-        found.name,
-        found.path,
-        found.uri,
-        size=found.size,
-        form=found.form,
-        companions=found.companions,
-        mapping=found.mapping,
-    )
-    return joined(foreign_batches(kind, source))
+    source = Source.of(found, size=found.size)
+    return joined(read_batches(kind, source))
 
 
 def table(reading: Reading, name: str) -> pl.DataFrame:

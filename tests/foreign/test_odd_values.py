@@ -1,9 +1,10 @@
-"""Any value anywhere in a file of a tool is loaded or rejected."""
+"""Odd values, scores and missing verdicts of every tool are reported with their row."""
 
 from __future__ import annotations
 
 import copy
 import json
+import shutil
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from promptlab.ingest.foreign.reading import foreign_batches
+from promptlab.ingest.formats import read_batches
 from promptlab.ingest.parquet.layer import frame_of
 from promptlab.ingest.plan import plan
-from promptlab.ingest.raw.rows import height
+from promptlab.ingest.raw.rows import Reading, height
 from promptlab.ingest.reading.source import Source
 from promptlab.warehouse import Warehouse
-from tests.foreign.reading_of import DATA
+from tests.foreign.reading_of import DATA, reading_of, table
 
 FILES = (
     "promptfoo/rivers.json",
@@ -136,16 +137,8 @@ def _read(folder: Path, written: Written) -> int:
     for found, kind in plan([folder]):
         if kind is None or kind in {"analysis", "results", "scores", "testset"}:
             continue
-        source = Source(
-            b"",
-            found.name,
-            found.path,
-            found.uri,
-            size=found.size,
-            form=found.form,
-            companions=found.companions,
-        )
-        for reading in foreign_batches(kind, source):
+        source = Source.of(found, size=found.size)
+        for reading in read_batches(kind, source):
             written += [
                 (name, columns)
                 for name, columns in reading.rows.items()
@@ -292,3 +285,121 @@ def test_a_number_that_no_column_holds_stops_no_file(
     by_name = {load.path.name: load for load in loads}
     assert by_name["s_smoke_v1.jsonl"].status == "loaded"
     assert by_name[file.name].problems
+
+
+_SAMPLES = "samples_rivers_2026-11-22T16-07-52.843043.jsonl"
+SCORES: dict[str, tuple[Any, ...]] = {
+    "promptfoo/rivers.json": ("results", "results", 0, "namedScores", "sea"),
+    "inspect_ai/late.json": ("samples", 0, "scores", "looks", "value", "characters"),
+    "openai_evals/rivers.jsonl": (4, "data", "accuracy"),
+    f"lm_eval/late/{_SAMPLES}": (0, "exact_match"),
+    "deepeval/late/.latest_run_full.json": ("testCases", 0, "metricsData", 0, "score"),
+    "langsmith/late.jsonl": (0, "feedback.length"),
+    "mlflow/late_genai_traces.jsonl": (
+        1,
+        "info",
+        "assessments",
+        1,
+        "feedback",
+        "value",
+    ),
+    "mlflow/late_classic_eval_results_table.json": ("data", 0, 3),
+    "pydantic_evals/late_2.json": ("cases", 0, "scores", "characters", "value"),
+    "every_eval_ever/rivers_samples.jsonl": (0, "evaluation", "score"),
+    "helm/rivers,model=acme_early/per_instance_stats.json": (0, "stats", 4, "mean"),
+    "azure_ai_evaluation/early.json": ("rows", 0, "outputs.length.chars"),
+    "ragas/late.jsonl": (0, "non_llm_string_similarity"),
+    "memory_benchmarks/mem0.json": ("1", 0, "bleu_score"),
+    "memory_benchmarks/a_mem.json": ("individual_results", 0, "metrics", "f1"),
+}
+ODD_SCORES = {
+    "text": '"very good"',
+    "object": '{"grade": 1}',
+    "list": "[1]",
+    "infinite": "-Infinity",
+    "beyond a double": "1" + "0" * 400,
+}
+_FOLDERS = ("helm/", "lm_eval/", "every_eval_ever/")
+"""Tools whose runs are several files."""
+
+
+def _values(reading: Reading) -> int:
+    return len(table(reading, "reported_scores")["value"].drop_nulls())
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_a_score_that_is_no_finite_number_is_reported(
+    name: str, tmp_path: Path
+) -> None:
+    file, folder = DATA / name, tmp_path / "run"
+    if name.startswith(_FOLDERS):
+        shutil.copytree(file.parent, folder)
+    else:
+        folder.mkdir()
+        shutil.copy(file, folder)
+    before = reading_of(folder)
+    known = {each.message for each in before.problems}
+    for what, value in ODD_SCORES.items():
+        text = changed_text(file, SCORES[name], value)
+        (folder / file.name).write_text(text, "utf-8")
+        reading = reading_of(folder)
+        new = [each for each in reading.problems if each.message not in known]
+        assert _values(reading) < _values(before), what
+        assert [each.record_id or each.line or each.pointer for each in new], what
+
+
+ABSENT = object()
+
+
+def _set(row: dict[str, Any], key: str, value: Any) -> None:
+    if value is ABSENT:
+        row.pop(key)
+    else:
+        row[key] = value
+
+
+def _statuses(reading: Reading) -> list[str | None]:
+    return list(table(reading, "rounds")["reported_status"])
+
+
+def _told(reading: Reading) -> list[str]:
+    return [each.message for each in reading.problems if each.code == "verdict_missing"]
+
+
+@pytest.mark.parametrize("value", [None, ABSENT])
+def test_a_row_of_promptfoo_without_success_is_not_evaluated(
+    value: Any, tmp_path: Path
+) -> None:
+    document = json.loads((DATA / "promptfoo" / "rivers.json").read_text("utf-8"))
+    rows = document["results"]["results"]
+    row = next(each for each in rows if each["success"])
+    before = reading_of(DATA / "promptfoo" / "rivers.json")
+    _set(row, "success", value)
+    file = tmp_path / "rivers.json"
+    file.write_text(json.dumps(document), "utf-8")
+    reading = reading_of(file)
+    statuses = _statuses(reading)
+    assert statuses.count("fail") == _statuses(before).count("fail")
+    assert statuses.count("unevaluated") == _statuses(before).count("unevaluated") + 1
+    (message,) = _told(reading)
+    assert message.startswith("1 row has no `success`")
+    assert not _told(before)
+
+
+@pytest.mark.parametrize("value", [None, ABSENT, [], {}])
+def test_a_match_of_openai_evals_without_correct_is_not_evaluated(
+    value: Any, tmp_path: Path
+) -> None:
+    written = (DATA / "openai_evals" / "rivers.jsonl").read_text("utf-8")
+    events = [json.loads(line) for line in written.splitlines()]
+    event = next(each for each in events if (each.get("data") or {}).get("correct"))
+    before = reading_of(DATA / "openai_evals" / "rivers.jsonl")
+    _set(event["data"], "correct", value)
+    file = tmp_path / "rivers.jsonl"
+    file.write_text("".join(f"{json.dumps(each)}\n" for each in events), "utf-8")
+    reading = reading_of(file)
+    assert _statuses(reading).count("fail") == _statuses(before).count("fail")
+    assert _statuses(reading).count("unevaluated") == 1
+    (message,) = _told(reading)
+    assert message.startswith("1 row has no `correct`")
+    assert not _told(before)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from promptlab.ingest.foreign.reading import foreign_batches
+from promptlab.ingest.formats import read_batches
 from promptlab.ingest.raw.rows import Reading
 from promptlab.ingest.reading.source import Source
 from tests.foreign.reading_of import DATA, reading_of, table
@@ -202,8 +202,8 @@ def test_two_exports_of_other_columns_in_one_file_are_refused(tmp_path: Path) ->
 def test_a_table_that_asks_nothing_is_rejected_in_words(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(b"\x01\nNa")
-    source = Source(b"", "a", path, "a", size=4)
-    reading = joined(foreign_batches("ragas", source))
+    source = Source(path, "a", "a", size=4)
+    reading = joined(read_batches("ragas", source))
     assert reading.rejected
     assert "no column is `user_input`" in reading.problems[0].message
 

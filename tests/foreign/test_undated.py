@@ -13,8 +13,8 @@ import duckdb
 import pytest
 
 from promptlab.contracts.sources import TableMapping
-from promptlab.ingest import undated
-from promptlab.ingest.undated import LoadOrder
+from promptlab.ingest import file_reader
+from promptlab.ingest.file_reader import load_starts
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA, reading_of, table
@@ -86,7 +86,7 @@ def test_runs_without_a_time_are_in_the_order_of_loading_whatever_the_disk_says(
     loads = [warehouse.ingest(path).files[0] for path in (first, second)]
     assert _history(warehouse) == [(first.name,), (second.name,)]
     for load in loads:
-        (problem,) = (p for p in load.problems if p.code == undated.CODE)
+        (problem,) = (p for p in load.problems if p.code == file_reader.TIME_MISSING)
         assert problem.severity == "warning"
         assert "ordered as they are loaded" in problem.message
     again = Warehouse(tmp_path / "again.duckdb", settings=SETTINGS)
@@ -125,8 +125,8 @@ def test_new_content_of_a_file_is_newer(tmp_path: Path) -> None:
 
 def test_loads_begin_later_than_all_before_when_the_clock_goes_back() -> None:
     ahead = datetime.now(UTC) + timedelta(days=1)
-    order = LoadOrder(ahead)
-    first, second = order.next(), order.next()
+    starts = load_starts(ahead)
+    first, second = next(starts), next(starts)
     assert ahead < first < second
 
 

@@ -1,28 +1,32 @@
-"""The calls of a reader are written as records."""
+"""A reader writes the records of a task; the seed explains its rules of totals."""
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from promptlab.ingest.foreign.records import (
+from promptlab.ingest.foreign.writing import (
     Baseline,
     Case,
     Check,
     Dimension,
     Round,
+    Rule,
     Score,
     Task,
+    TaskWriter,
     Total,
 )
-from promptlab.ingest.foreign.writing import TaskWriter
 from promptlab.ingest.reading.source import Source
+from promptlab.paths import dbt_project
 
 
 @pytest.fixture
 def task() -> TaskWriter:
-    source = Source(b"", "quiz", Path("quiz.run.json"), "/quiz.run.json")
+    source = Source(Path("quiz.run.json"), "quiz", "/quiz.run.json")
     return TaskWriter("quizmaster", "t", source)
 
 
@@ -118,7 +122,7 @@ def test_checks_and_totals_have_places_and_scores_make_dimensions(
 def test_two_runs_with_the_same_rows_have_one_hash() -> None:
     hashes = set()
     for order in (1, -1):
-        source = Source(b"", "quiz", Path("quiz.json"), "/quiz.json")
+        source = Source(Path("quiz.json"), "quiz", "/quiz.json")
         task = TaskWriter("quizmaster", "t", source)
         for row in ("a", "b")[::order]:
             task.same_run.add(row)
@@ -133,3 +137,9 @@ def test_a_warning_names_the_task_or_the_case(task: TaskWriter) -> None:
     task.warn("totals_only", "no rows")
     task.warn("odd_verdict", "maybe", "c")
     assert [each.record_id for each in task.written()] == ["t", "c"]
+
+
+def test_every_rule_of_a_total_stands_in_the_seed_that_explains_it() -> None:
+    with (dbt_project() / "seeds/reported/total_rules.csv").open("r") as file:
+        explained = [row["total_rule"] for row in csv.DictReader(file)]
+    assert explained == list(get_args(Rule))

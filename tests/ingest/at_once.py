@@ -4,51 +4,65 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from pathlib import Path, PurePath
 from typing import Any
 
 from promptlab.contracts.testset import Pipeline
+from promptlab.ingest.files.input_file import Block
 from promptlab.ingest.formats import read_batches
 from promptlab.ingest.raw.rows import Reading
-from promptlab.ingest.reading.limits import DEFAULT, Limits
-from promptlab.ingest.reading.source import Source
-from promptlab.ingest.results.reader import result_batches
-from promptlab.ingest.scores import score_batches
-from promptlab.ingest.testsets.reader import testset_batches
+from promptlab.ingest.reading.source import DEFAULT, Limits, Source
 
 
 def read(kind: str, source: Source) -> Reading:
-    """Read one file of a known kind at once; writes nothing.
-
-    Args:
-        kind: one of ``KINDS``.
-        source: the file.
-    """
+    """Read one file of a known kind at once; writes nothing."""
     return joined(read_batches(kind, source))
 
 
-def read_testset(
+def source_of(
     data: bytes,
-    name: str,
+    name: str = "name",
     *,
+    path: PurePath | None = None,
+    blocks: Iterable[Block] | None = None,
     pipelines: Sequence[Pipeline] = (),
     limits: Limits = DEFAULT,
-) -> Reading:
-    """Read one testset file at once, as `testset_batches` does."""
-    return joined(
-        testset_batches(
-            [data], name, size=len(data), pipelines=pipelines, limits=limits
-        )
+) -> Source:
+    """Return the source of a file; by default its path is its name."""
+    return Source(
+        Path(path or name),
+        name,
+        str(path or name),
+        data=b"" if blocks is not None else data,
+        pipelines=pipelines,
+        blocks=blocks,
+        size=len(data),
+        limits=limits,
     )
 
 
-def read_results(data: bytes, name: str, *, limits: Limits = DEFAULT) -> Reading:
-    """Read a file of evaluation results at once, as `result_batches` does."""
-    return joined(result_batches([data], name, limits=limits))
+def read_analysis(data: bytes, **about: Any) -> Reading:
+    return read("analysis", source_of(data, **about))
 
 
-def read_scores(data: bytes, name: str, *, limits: Limits = DEFAULT) -> Reading:
-    """Read a file of scores at once, as `score_batches` does."""
-    return joined(score_batches([data], name, limits=limits))
+def read_memory(data: bytes, path: PurePath, **about: Any) -> Reading:
+    return read("memory", source_of(data, path=path, **about))
+
+
+def read_pipeline(data: bytes, name: str) -> Reading:
+    return read("pipeline", source_of(data, name))
+
+
+def read_testset(data: bytes, name: str, **about: Any) -> Reading:
+    return read("testset", source_of(data, name, **about))
+
+
+def read_results(data: bytes, name: str, **about: Any) -> Reading:
+    return read("results", source_of(data, name, **about))
+
+
+def read_scores(data: bytes, name: str, **about: Any) -> Reading:
+    return read("scores", source_of(data, name, **about))
 
 
 def joined(batches: Iterable[Reading]) -> Reading:

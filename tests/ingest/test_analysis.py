@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from promptlab.ingest.analysis.reader import read_analysis
 from promptlab.ingest.raw.rows import Reading
 from tests.ingest.analysis_documents import Document, as_bytes, case, document
+from tests.ingest.at_once import read_analysis
 
 SHARED_RUNS = Path(__file__).parents[3] / "shared" / "data" / "runs"
 

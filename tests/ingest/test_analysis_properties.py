@@ -16,9 +16,9 @@ from pydantic import ValidationError
 
 from promptlab.contracts.analysis_input import AnalysisInput
 from promptlab.ingest import raw
-from promptlab.ingest.analysis.reader import read_analysis
 from promptlab.ingest.raw.rows import Reading
 from tests.ingest.analysis_documents import as_bytes, document
+from tests.ingest.at_once import read_analysis
 
 # One of nearly every kind of value that could be somewhere by mistake.
 VALUES: list[Any] = [

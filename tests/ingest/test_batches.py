@@ -11,13 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptlab.ingest import testsets
 from promptlab.ingest.files.input_file import Block, TooLong, blocks
+from promptlab.ingest.formats import read_batches
 from promptlab.ingest.raw.rows import Reading
 from promptlab.ingest.reading import records
-from promptlab.ingest.results.reader import result_batches
-from promptlab.ingest.scores import score_batches
-from promptlab.ingest.testsets import reader as testsets
-from tests.ingest.at_once import joined, read_results, read_scores, read_testset
+from tests.ingest.at_once import (
+    joined,
+    read_results,
+    read_scores,
+    read_testset,
+    source_of,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -28,6 +33,10 @@ def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def cut(data: bytes, size: int, longest: int = 10_000) -> Iterator[Block]:
     return blocks(io.BytesIO(data), longest, size)
+
+
+def in_blocks(kind: str, data: bytes, size: int) -> Iterator[Reading]:
+    return read_batches(kind, source_of(data, "n", blocks=cut(data, size)))
 
 
 def told(reading: Reading) -> dict[str, Any]:
@@ -87,19 +96,19 @@ def lines(records: st.SearchStrategy[dict]) -> st.SearchStrategy[bytes]:
 
 @given(data=lines(_RESULT.map(lambda r: {**_NEEDED, **r})), size=st.integers(1, 400))
 def test_results_in_batches_are_those_read_at_once(data, size):
-    parts = joined(result_batches(cut(data, size), "n"))
+    parts = joined(in_blocks("results", data, size))
     assert told(parts) == told(read_results(data, "n"))
 
 
 @given(data=lines(_SCORE), size=st.integers(1, 400))
 def test_scores_in_batches_are_those_read_at_once(data, size):
-    parts = joined(score_batches(cut(data, size), "n"))
+    parts = joined(in_blocks("scores", data, size))
     assert told(parts) == told(read_scores(data, "n"))
 
 
 @given(data=lines(_CASE), size=st.integers(1, 400))
 def test_a_testset_in_batches_is_the_one_read_at_once(data, size):
-    parts = joined(testsets.testset_batches(cut(data, size), "n", size=len(data)))
+    parts = joined(in_blocks("testset", data, size))
     assert told(parts) == told(read_testset(data, "n"))
 
 
@@ -130,7 +139,7 @@ def test_a_result_of_a_later_batch_keeps_its_case_task_and_number():
         "model": "other",
     }
     data = "\n".join(map(json.dumps, [first, first, later])).encode()
-    batches = list(result_batches(cut(data, 100), "n"))
+    batches = list(in_blocks("results", data, 100))
     assert len(batches) > 1
     reading = joined(iter(batches))
     assert list(reading.rows["rounds"]["round_id"]) == ["a-1", "a-2", "a-3"]

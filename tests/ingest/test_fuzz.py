@@ -11,8 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from promptlab.ingest.files.redaction import Redactor
-from promptlab.ingest.formats import KINDS
-from promptlab.ingest.kinds import recognise
+from promptlab.ingest.formats import KINDS, recognise
 from promptlab.ingest.reading.jsonl import read_records
 from promptlab.ingest.reading.source import Source
 from tests.ingest.at_once import read
@@ -54,7 +53,7 @@ FOLDER = TemporaryDirectory()
 def source(data: bytes) -> Source:
     path = Path(FOLDER.name) / "name"  # some readers open the file once more
     path.write_bytes(data)
-    return Source(data, "name", path, "name", size=len(data))
+    return Source(path, "name", "name", data=data, size=len(data))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,7 +11,7 @@ import pytest
 
 from promptlab.errors import InputError
 from promptlab.ingest.files.input_file import InputFile
-from promptlab.ingest.ingested import FileLoad
+from promptlab.ingest.raw.rows import FileLoad
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.ingest.test_load import query, task, write

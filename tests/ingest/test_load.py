@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import unicodedata
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
+from promptlab.contracts.sources import TableMapping
 from promptlab.errors import InputError, NothingToDo, WarehouseError
 from promptlab.ingest import raw
 from promptlab.ingest.raw import write as write_module
+from promptlab.settings import Settings, TitleSettings
 from promptlab.warehouse import Warehouse
 
 
@@ -238,3 +242,90 @@ def test_a_database_of_a_newer_schema_is_refused(tmp_path, warehouse):
         con.execute("insert into raw.schema_versions values (999, now(), 'future')")
     with pytest.raises(WarehouseError, match="install a newer promptlab"):
         warehouse.ingest(file)
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_file_whose_name_is_not_utf8_is_rejected_and_the_others_load(
+    is_named: bool, tmp_path: Path
+) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    line = '{"id": "a", "inputs": {"q": "x"}}\n'
+    good = folder / "s_smoke_v1.jsonl"
+    good.write_text(line, "utf-8")
+    odd = folder / os.fsdecode(b"caf\xe9.jsonl")
+    odd.write_text(line, "utf-8")
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    paths = (odd, good) if is_named else (folder,)
+    for _ in range(2):
+        loads = {load.path.name: load for load in warehouse.ingest(*paths).files}
+        assert loads["s_smoke_v1.jsonl"].status in {"loaded", "unchanged"}
+        rejected = loads["caf\\xe9.jsonl"]
+        assert rejected.status == "rejected"
+        assert "is not UTF-8: rename it" in rejected.problems[0].message
+
+
+CASE = "Café"
+WRITTEN = f" {unicodedata.normalize('NFD', CASE)}\u00a0"
+
+MAPPING = TableMapping(case="id", inputs=["q"], output="a", verdict="v")
+
+
+def _files(folder: Path) -> None:
+    analysis = task("run")
+    analysis["task"] |= {"title": WRITTEN, "variant": WRITTEN}
+    analysis["cases"] = [{**analysis["cases"][0], "case_id": WRITTEN}]
+    write(folder / "analysis.json", analysis)
+    records = {
+        "results": {
+            "sample_id": WRITTEN, "entity_id": "e", "variant": WRITTEN,
+            "final_output": "a", "created_at": "2026-01-01T00:00:00Z",
+        },
+        "cases": {"id": WRITTEN, "input": "q", "expected_output": "a"},
+        "scores": {
+            "task_id": "run", "case_id": WRITTEN, "round_id": "r", "scorer": "judge",
+            "dimension_id": "d", "score": 1,
+        },
+    }  # fmt: skip
+    for name, record in records.items():
+        (folder / f"{name}.jsonl").write_text(json.dumps(record), "utf-8")
+    rows = f"id,q,a,v\n{WRITTEN},q,a,pass\n"
+    (folder / "table.csv").write_text(rows, "utf-8")
+
+
+def test_case_ids_titles_and_variants_ignore_unicode_forms_and_outer_blanks(tmp_path):
+    files = tmp_path / "in"
+    files.mkdir()
+    _files(files)
+    settings = Settings(
+        db=tmp_path / "w.duckdb",
+        tables={"t": MAPPING},
+        titles={WRITTEN: TitleSettings(alias=["before"])},
+    )
+    warehouse = Warehouse(settings.db, settings=settings)
+    result = warehouse.ingest(files)
+    assert {each.status for each in result.files} == {"loaded"}, result.files
+    with warehouse.examining() as con:
+        tables = con.execute(
+            "select table_name from duckdb_columns()"
+            " where schema_name = 'raw' and column_name = 'case_id'"
+        ).fetchall()
+        found = {
+            table: con.execute(f"select distinct case_id from raw.{table}").fetchall()
+            for (table,) in tables
+        }
+        names = con.execute("select title, variant from raw.tasks").fetchall()
+    held = {table: rows for table, rows in found.items() if rows}
+    assert {"cases", "rounds", "scores", "test_cases", "expectations"} <= held.keys()
+    assert all(rows == [(CASE,)] for rows in held.values()), held
+    assert (CASE, CASE) in names
+
+
+@pytest.mark.parametrize("twin", [CASE, WRITTEN])
+def test_a_case_whose_id_differs_in_outer_blanks_only_is_a_duplicate(tmp_path, twin):
+    analysis = task("run")
+    first = {**analysis["cases"][0], "case_id": CASE}
+    analysis["cases"] = [first, {**first, "case_id": twin}]
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    result = warehouse.ingest(write(tmp_path / "a.json", analysis))
+    assert any("duplicate" in each.code for each in result.files[0].problems)

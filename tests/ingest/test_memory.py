@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptlab.contracts.memory import MemoryRunFile
+from promptlab.ingest.memory.head import run_name
 from promptlab.ingest.memory.locomo_form import answer_parts, reference_parts, stems
-from promptlab.ingest.memory.paths import run_name
-from promptlab.ingest.memory.reader import read_memory
 from promptlab.ingest.raw.rows import Reading
 from promptlab.warehouse import Warehouse
+from tests.ingest.at_once import read_memory
 from tests.memory.oracle import locomo_words
 
 PATH = PurePath("/data/.sage/benchmarks/benchmark_memory/locomo/251120_1430/0000.json")

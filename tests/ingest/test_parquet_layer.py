@@ -20,9 +20,9 @@ from promptlab.build import build
 from promptlab.database import exported_marts
 from promptlab.errors import DatabaseLocked, SettingsError, UsageError, WarehouseError
 from promptlab.ingest import file_reader
-from promptlab.ingest.parquet import ParquetLayer, flatten, ingest_parquet, sink
+from promptlab.ingest.parquet import ParquetLayer, ingest_parquet, sink
 from promptlab.ingest.parquet import layer as layer_module
-from promptlab.ingest.parquet.workers import mapping
+from promptlab.ingest.parquet.sink import mapping
 from promptlab.ingest.plan import plan
 from promptlab.ingest.raw.requests import name_baseline
 from promptlab.ingest.reading import records
@@ -175,7 +175,7 @@ def test_a_killed_ingest_changes_nothing_and_the_next_completes_it(
 def test_a_commit_is_not_made_for_every_shard(
     layer: ParquetLayer, monkeypatch: pytest.MonkeyPatch, every: int, commits: int
 ) -> None:
-    monkeypatch.setattr(flatten, "SHARD_FILES", 1)
+    monkeypatch.setattr(sink, "SHARD_FILES", 1)
     monkeypatch.setattr(sink, "COMMIT_EVERY_S", every)
     for number in range(4):
         write(layer.folder.parent / f"in/{number}.jsonl", result(f"s{number}", "x", 8))
@@ -206,7 +206,7 @@ def test_a_commit_that_fails_at_the_end_is_not_made_twice(
 def test_what_was_read_before_a_worker_failed_counts(
     layer: ParquetLayer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(flatten, "SHARD_FILES", 1)
+    monkeypatch.setattr(sink, "SHARD_FILES", 1)
     for number in range(3):
         write(tmp_path / f"in/{number}.jsonl", result(f"s{number}", "x", 8))
 
@@ -226,7 +226,7 @@ def test_workers_end_with_the_ingest_that_started_them(tmp_path: Path) -> None:
     script = write(
         tmp_path / "killed.py",
         "import os, time\n"
-        "from promptlab.ingest.parquet.workers import mapping\n"
+        "from promptlab.ingest.parquet.sink import mapping\n"
         "def work(_):\n"
         "    return os.getpid()\n"
         "if __name__ == '__main__':\n"

@@ -15,12 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptlab.errors import InputError
-from promptlab.ingest.pipelines import (
-    load_pipeline_config,
-    parse_pipeline,
-    read_pipeline,
-)
+from promptlab.ingest.pipelines import load_pipeline_config, parse_pipeline
 from promptlab.ingest.reading.yaml_text import MAX_BYTES, read_yaml
+from tests.ingest.at_once import read_pipeline
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 

@@ -10,8 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptlab.ingest.files.redaction import Redactor
-from promptlab.ingest.files.redaction_rules import RULES
+from promptlab.ingest.files.redaction import RULES, Redactor
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.ingest.test_load import query, task, write

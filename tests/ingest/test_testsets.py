@@ -19,11 +19,12 @@ from promptlab.contracts.testset import Pipeline, PipelineStep, TestCase
 from promptlab.errors import InputError
 from promptlab.ingest.raw.rows import Reading, columns_of, height
 from promptlab.ingest.reading.problems import Problem
-from promptlab.ingest.testsets.api import filter_by_tags, load_testset, validate_testset
-from promptlab.ingest.testsets.reader import (
-    NameParts,
+from promptlab.ingest.testsets import (
+    filter_by_tags,
+    load_testset,
     pipelines_of,
     read_cases,
+    validate_testset,
 )
 from tests.ingest.at_once import read_testset
 
@@ -473,7 +474,6 @@ def test_the_hash_tells_apart_what_is_asked_and_what_is_expected():
     ],
 )
 def test_the_name_tells_feature_type_and_version_where_it_fits(testset_id, parts):
-    assert NameParts.of(testset_id) == parts
     table = read_testset(b'{"id":"a"}', testset_id).rows["testsets"]
     assert (table["feature"], table["type"], table["version"]) == tuple(
         [part] for part in parts

@@ -116,7 +116,7 @@ def test_of_two_files_of_one_id_the_later_says_that_it_replaces_the_other(
     else:
         from promptlab.ingest.parquet import ParquetLayer
 
-        with ParquetLayer(Path("raw")).connect() as con:
+        with ParquetLayer(Path("raw")).connect("rejects") as con:
             kept = con.execute(KEPT).fetchall()
     assert kept == [(name, record_id, "id_in_two_files")]
 
@@ -199,7 +199,7 @@ def test_each_shard_of_a_large_task_but_the_first_is_told_of(
 ) -> None:
     for n in range(9):
         write(Path(f"in/{n}.json"), *analysis(f"c{n}"))
-    monkeypatch.setattr("promptlab.ingest.parquet.flatten.SHARD_FILES", 2)
+    monkeypatch.setattr("promptlab.ingest.parquet.sink.SHARD_FILES", 2)
     for sink in ("duckdb", "parquet://raw"):
         found = told(warehouse.ingest("in", sink=sink))
         assert [(name, message.split(" too")[0]) for name, message in found] == [

@@ -14,7 +14,8 @@ import pytest
 from promptlab.cli import run_cli
 from promptlab.contracts.sources import LabelOptions
 from promptlab.errors import NothingToDo
-from promptlab.ingest.labels import read_labels, row_id
+from promptlab.ingest import labels
+from promptlab.ingest.labels import row_id
 from promptlab.ingest.reading.source import Source
 from promptlab.warehouse import Warehouse
 from tests.judges.suite import formats, judged
@@ -135,8 +136,8 @@ def test_no_value_in_a_record_stops_the_other_labels(tmp_path, name):
     for key in records[0]:
         for value in (None, 2**70, "", [], {}, "x", True, [[1]], {"a": [1]}):
             broken = [{**records[0], key: value}, *records[1:4]]
-            source = Source(json.dumps(broken).encode(), name, tmp_path, name)
-            file = read_labels(source, LabelOptions())
+            source = Source(tmp_path, name, name, data=json.dumps(broken).encode())
+            (file,) = labels.read(source)
             assert file.records_loaded >= 3, (key, value)
             numbers = {"line": int, "grade": float, "scale": float, "weight": float}
             for column, values in file.rows["labels"].items():

@@ -88,15 +88,17 @@ FORMAT = '''\
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 from promptlab.ingest.raw.rows import Reading
+from promptlab.ingest.reading.source import Source
 
 
-def read_glossary(data: bytes) -> Reading:
+def read(source: Source) -> Iterator[Reading]:
     """A row per term; a glossary of the same name is replaced."""
-    found = json.loads(data)
+    found = json.loads(source.data)
     name, terms = found["glossary"], found["terms"]
-    return Reading(
+    yield Reading(
         rows={
             "glossary_terms": {
                 "glossary_id": [name] * len(terms),
@@ -108,15 +110,6 @@ def read_glossary(data: bytes) -> Reading:
         keys=[("glossary", name)],
     )
 '''
-
-READER = """\
-def _glossary(source: Source) -> Iterable[Reading]:
-    from promptlab.ingest.glossary import read_glossary
-
-    return [read_glossary(source.data)]
-
-
-_READERS: dict"""
 
 GLOSSARY_TABLE = """
 -- One term of a glossary.
@@ -174,7 +167,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from promptlab.ingest.foreign.tool_files import ToolFiles
+from promptlab.ingest.foreign.documents import ToolFiles
 from promptlab.ingest.foreign.writing import TaskWriter
 
 FORMS = ("json",)
@@ -278,11 +271,7 @@ def add_an_input_format(checkout: Checkout) -> None:
     recipe.write("ingest/glossary.py", FORMAT)
     recipe.edit(
         "ingest/formats.py",
-        ("_READERS: dict", READER),
-        ('    "memory": _memory,\n', '    "memory": _memory,\n    "glossary": _glossary,\n'),
-    )  # fmt: skip
-    recipe.edit(
-        "ingest/kinds.py",
+        ('    "memory": "memory.reader",\n', '    "memory": "memory.reader",\n    "glossary": "glossary",\n'),
         ('    if "id" in keys:\n', '    if {"glossary", "terms"} <= keys:\n        return "glossary"\n    if "id" in keys:\n'),
     )  # fmt: skip
     recipe.edit(

@@ -14,18 +14,15 @@ because they are not known to be repeats.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from promptlab.ingest.foreign.documents import Refused
-from promptlab.ingest.foreign.heads import Head
-from promptlab.ingest.foreign.records import Record
+from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.table.guessing import no_mapping
 from promptlab.ingest.foreign.table.opening import FORMS, Rows
 from promptlab.ingest.foreign.table.tasks import Tasks
-from promptlab.ingest.reading.problems import Problem
-
-if TYPE_CHECKING:
-    from promptlab.ingest.reading.source import Source
+from promptlab.ingest.foreign.writing import Record
+from promptlab.ingest.reading.problems import Problem, warning
+from promptlab.ingest.reading.source import Source
 
 __all__ = ["FORMS", "recognise", "translate"]
 
@@ -40,7 +37,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     form = source.form or ""
     if source.mapping is None:
         message = no_mapping(source.path, form)
-        raise Refused(Problem("no_mapping", message, severity="warning"))
+        raise Refused(warning("no_mapping", message))
     name, mapping = source.mapping
     tasks = Tasks(name, mapping, source)
     yield from tasks.read(Rows(source, form))

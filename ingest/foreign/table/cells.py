@@ -1,4 +1,8 @@
-"""Meanings of a cell: nothing, a text, a number, a verdict, a list."""
+"""Cells of a table: fields inside objects, and what a cell means.
+
+A field is named by a dotted path or a JSON Pointer. A cell may be nothing, a text, a
+number, a verdict, a list.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,60 @@ import ast
 import base64
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 
+from promptlab.contracts.sources import steps_of
 from promptlab.ingest.foreign import documents
 from promptlab.ingest.foreign.documents import decode, number, says_nothing
-from promptlab.ingest.foreign.records import Status
+from promptlab.ingest.foreign.writing import Status
+
+_DEEPEST = 6
+_MOST_ITEMS = 20
+
+
+def nested_names(
+    row: Mapping[str, Any], above: str = "", depth: int = 1
+) -> Iterator[str]:
+    """Yield the dotted paths of the fields inside the objects and lists of a row."""
+    for name, value in row.items():
+        if above:
+            yield f"{above}{name}"
+        inside = _inside(value)
+        if inside is not None and depth < _DEEPEST:
+            yield from nested_names(inside, f"{above}{name}.", depth + 1)
+
+
+def _inside(value: Any) -> Mapping[str, Any] | None:
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, list):
+        return {str(n): each for n, each in enumerate(value[:_MOST_ITEMS])}
+    return None
+
+
+def with_nested(row: dict[str, Any], paths: Iterable[str]) -> dict[str, Any]:
+    """Return the row with the fields at *paths* as columns of these names."""
+    found = {path: _at(row, path) for path in paths if path not in row}
+    return {**row, **found} if found else row
+
+
+def _at(row: Any, path: str) -> Any:
+    """Return the value at a path, or ``None``."""
+    value = row
+    for step in steps_of(path):
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            return None
+    return value
+
 
 _TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 _VERDICTS: dict[str, Status] = {
@@ -30,14 +78,7 @@ _VERDICTS: dict[str, Status] = {
 _TRUTH_OR_NOT = frozenset(("1", "1.0", "0", "0.0", "y", "n", "t", "f", *_TRUTH))
 _NO_ERROR = frozenset(("false", "0", "0.0", "no", "n", "-", "--", "–", "—", "[]", "{}"))
 _NO_ERROR |= {
-    "ok",
-    "no error",
-    "no errors",
-    "without error",
-    "success",
-    "无",
-    "没有",
-    "否",
+    *("ok", "no error", "no errors", "without error", "success", "无", "没有", "否"),
 }
 _LONGEST_NUMBER = 64
 """Maximum length of a number or of a word for a missing value."""

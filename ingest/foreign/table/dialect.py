@@ -11,15 +11,13 @@ import io
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from promptlab.ingest.foreign.identity import repeated_header
+from promptlab.ingest.foreign.documents import repeated_header
 from promptlab.ingest.foreign.table.cells import with_point
-from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.problems import Problem, warning
+from promptlab.ingest.reading.source import Source
 from promptlab.json_text.places import BOM
-
-if TYPE_CHECKING:
-    from promptlab.ingest.reading.source import Source
 
 HEAD_BYTES = 1 << 20
 
@@ -93,11 +91,10 @@ def repeated_names(names: Collection[Any]) -> Iterator[Problem]:
 
 def repeated_name(name: str, what: str, line: int | None) -> Problem:
     """Return a warning about a repeated name in a table or a row."""
-    return Problem(
+    return warning(
         "repeated_column",
         f"`{name}` is the name of several columns: the first counts, {what}. Give each"
         " column its own name",
-        severity="warning",
         line=line,
     )
 
@@ -155,11 +152,10 @@ def csv_rows(
     text, odd = decoded(data)
     if odd:
         more = f" and {len(odd) - 1} more are" if odd[1:] else " is"
-        yield Problem(
+        yield warning(
             "not_utf8",
             f"line {odd[0]}{more} not UTF-8 and read as Windows-1252: save"
             f' {source.path.name} as "CSV UTF-8" if letters look wrong',
-            severity="warning",
             line=odd[0],
         )
     yield from _CsvRows(text, source, numbers).read()
@@ -261,10 +257,9 @@ class _CsvRows:
     def _short_rows(self, n_columns: int) -> Problem:
         short = self._short
         rows = "1 row has" if len(short) == 1 else f"{len(short)} rows have"
-        return Problem(
+        return warning(
             "short_row",
             f"{rows} fewer cells than the {n_columns} columns, the first in line"
             f" {short[0]}: the rest is read as empty. Does the file break off?",
-            severity="warning",
             line=short[0],
         )

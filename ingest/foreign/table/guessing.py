@@ -10,7 +10,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from statistics import median
@@ -26,13 +26,14 @@ from promptlab.ingest.foreign.table.cells import (
     is_nothing,
     is_verdict_word,
     mostly_numbers,
+    nested_names,
     number_of,
     said,
     verdict_of,
+    with_nested,
 )
 from promptlab.ingest.foreign.table.dialect import Row, head_of, is_nameless
 from promptlab.ingest.foreign.table.opening import columns_of, form_of, rows_of
-from promptlab.ingest.foreign.table.paths import nested_names, with_nested
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 from promptlab.paths import check_regular
@@ -313,9 +314,10 @@ def _first_rows(path: Path) -> list[Row]:
                 f"{path}: is no table: expected CSV, TSV, JSONL, Parquet or XLSX"
             )
         size = path.stat().st_size
-        source = Source(b"", path.stem, path, str(path), size=size, form=form)
+        source = Source(path, path.stem, str(path), size=size, form=form)
         found = rows_of(source, form, numbers=None)
-        rows = [row for _, row in islice(_only_rows(found), _ROWS)]
+        read = (each[1] for each in found if not isinstance(each, Problem))
+        rows = list(islice(read, _ROWS))
         if not rows:
             raise InputError(f"{path}: holds no row below its columns")
         return rows
@@ -326,12 +328,6 @@ def _first_rows(path: Path) -> list[Row]:
         raise InputError(f"{path}: {error}") from None
 
 
-def _only_rows(
-    found: Iterator[tuple[int, Row] | Problem],
-) -> Iterator[tuple[int, Row]]:
-    return (each for each in found if not isinstance(each, Problem))
-
-
 def _suits(setting: str, cells: list[Any]) -> bool:
     if setting in _NUMBERS:
         return mostly_numbers(cells)
@@ -339,7 +335,8 @@ def _suits(setting: str, cells: list[Any]) -> bool:
         odd = sum(verdict_of(each) is None for each in cells)
         return is_few(odd, len(cells))
     if setting == "round":
-        return _all_numbers(cells)
+        there = [each for each in cells if not is_nothing(each)]
+        return bool(there) and all(number_of(each) is not None for each in there)
     if setting == "expected":
         return not _are_verdicts(cells)
     if setting == "case":
@@ -351,11 +348,6 @@ def _are_verdicts(cells: list[Any]) -> bool:
     """Return whether all cells are words for pass and fail, other than yes and no."""
     there = [each for each in cells if not is_nothing(each)]
     return bool(there) and all(map(is_verdict_word, there))
-
-
-def _all_numbers(cells: Iterable[Any]) -> bool:
-    there = [each for each in cells if not is_nothing(each)]
-    return bool(there) and all(number_of(each) is not None for each in there)
 
 
 def _on_scale(cells: Iterable[Any]) -> bool:
@@ -371,35 +363,23 @@ def mapping_name(path: Path) -> str:
 def mapping_as_toml(
     header: str, mapping: TableMapping, notes: Iterable[str] = ()
 ) -> str:
-    """Return the section of a config with a mapping.
-
-    Args:
-        header: Its name in the config.
-        mapping: The mapping of the columns.
-        notes: Comments, a line each.
-    """
+    """Return the section of a config with a mapping."""
     lines = [f"[{header}]  # what the columns mean; guessed, correct it"]
     for name in TableMapping.model_fields:
         value = getattr(mapping, name)
         if value and name not in ("fixed", "scales"):
-            shown = _toml(value) if isinstance(value, str) else _toml_list(value)
+            shown = _toml(value) if isinstance(value, str) else None
+            shown = shown or f"[{', '.join(map(_toml, value))}]"
             lines.append(f"{name} = {shown}")
     missing = [n for n in ("model", "prompt_version") if getattr(mapping, n) is None]
     said = ", ".join(f'{name} = "…"' for name in missing)
     if missing:
         lines.append(f"# fixed = {{ {said} }}  # the same for the whole table")
-    lines += [f"# {_in_one_line(each)}" for each in notes]
+    in_one_line = str.maketrans(dict.fromkeys([*range(32), 127], " "))
+    lines += [f"# {each.translate(in_one_line)}" for each in notes]
     return "\n".join(lines) + "\n"
-
-
-def _toml_list(values: tuple[str, ...]) -> str:
-    return f"[{', '.join(map(_toml, values))}]"
 
 
 def _toml(value: str) -> str:
     # a JSON string is a TOML string, except for one control character
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _in_one_line(text: str) -> str:
-    return "".join(" " if ord(each) < 32 or each == "\x7f" else each for each in text)

@@ -10,7 +10,6 @@ from promptlab.contracts.base import plain_name
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import first_line, number, text
 from promptlab.ingest.foreign.identity import SameRun, content_id, first_text
-from promptlab.ingest.foreign.records import Direction, Record, Status
 from promptlab.ingest.foreign.table.cells import (
     content,
     count_of,
@@ -24,12 +23,19 @@ from promptlab.ingest.foreign.table.cells import (
     verdict_of,
 )
 from promptlab.ingest.foreign.table.dialect import Row
-from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
-from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.foreign.writing import (
+    CaseWriter,
+    Direction,
+    Record,
+    RoundWriter,
+    Status,
+    TaskWriter,
+)
+from promptlab.ingest.reading.problems import Problem, warning
+from promptlab.ingest.reading.source import Source
 
 if TYPE_CHECKING:
     from promptlab.contracts.sources import TableMapping
-    from promptlab.ingest.reading.source import Source
 
 T = TypeVar("T")
 
@@ -53,11 +59,10 @@ def _off_scale(column: str, value: float, kind: str) -> Problem:
         if kind == "table"
         else ""
     )
-    return Problem(
+    return warning(
         "off_scale",
         f"`{column}` holds {value:g}, and scores lie from 0 to 1: it is compared, but"
         f" not graded{fix}",
-        severity="warning",
     )
 
 
@@ -83,12 +88,11 @@ class _OddCells:
         shown = ", ".join(map(str, self.lines[:3])) + (", …" * bool(self.lines[3:]))
         rows = f"row {shown}" if len(self.lines) == 1 else f"rows {shown}"
         n = "" if len(self.lines) == 1 else f"{len(self.lines)} rows, "
-        return Problem(
+        return warning(
             self.code,
             f"`{self.column}` is {first_line(self.first, 80)!r} in {n}{rows}, and that"
             f" is not {self.expected}: it is left out there, and the rest of the row is"
             " loaded",
-            severity="warning",
             line=self.lines[0],
             record_id=self.case_id,
         )
@@ -105,14 +109,7 @@ _EXPECTED = {
 
 
 class Tasks:
-    """The tasks of one table.
-
-    Args:
-        title: Default title.
-        mapping: The mapping of the columns.
-        source: The file.
-        kind: Name of the tool in the registry.
-    """
+    """The tasks of one table."""
 
     def __init__(
         self, title: str, mapping: TableMapping, source: Source, kind: str = "table"
@@ -127,7 +124,9 @@ class Tasks:
             mapping.texts, text_alike
         )
         if mapping.time is not None:
-            self._alike[mapping.time] = _time_alike
+            self._alike[mapping.time] = lambda cell: str(
+                moment(cell) or text_alike(cell)
+            )
         fixed = mapping.fixed
         self._names = (
             (mapping.title, fixed.get("title", title)),
@@ -221,11 +220,14 @@ class Tasks:
             return
         case = task.known(case_id) or self._case(case_id, row, inputs, task)
         error = None if mapping.error is None else error_of(row.get(mapping.error))
-        status = self._status(row, error)
+        verdict = row.get(mapping.verdict or "")
+        status: Status | None = None if error is None else "error"
+        if error is None and mapping.verdict is not None:
+            status = verdict_of(verdict)
         if status is None and mapping.verdict is not None:
             task.warn(
                 "odd_verdict",
-                f"`{mapping.verdict}` is {row.get(mapping.verdict)!r}, which is neither"
+                f"`{mapping.verdict}` is {verdict!r}, which is neither"
                 " pass nor fail: the row is loaded without a verdict",
                 case_id,
             )
@@ -300,12 +302,6 @@ class Tasks:
             odd.lines.append(line or 0)
         return value
 
-    def _status(self, row: Row, error: str | None) -> Status | None:
-        if error is not None:
-            return "error"
-        column = self._mapping.verdict
-        return None if column is None else verdict_of(row.get(column))
-
     def _write_score(self, name: str, cell: Any, answer: RoundWriter) -> None:
         value = number_of(cell)
         is_odd = value is None and not is_nothing(cell)
@@ -337,10 +333,6 @@ class Tasks:
             {each: self._direction(each) for each in self._columns},
             numbers=self._columns,
         )
-
-
-def _time_alike(cell: Any) -> str:
-    return str(moment(cell) or text_alike(cell))
 
 
 def _from_zero(cell: Any) -> float | None:

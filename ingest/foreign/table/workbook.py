@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 from xml.parsers import expat
 
-from promptlab.ingest.foreign.documents import Refused
-from promptlab.ingest.reading.limits import Limits, in_mb
-from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.foreign.documents import Refused, refused
+from promptlab.ingest.reading.source import Limits, in_mb
 
 T = TypeVar("T")
 
@@ -209,11 +208,7 @@ class Workbook:
 
 
 class _SheetParser:
-    """Collects the rows of a sheet while its XML is parsed.
-
-    Args:
-        read: Creates a cell from its type, style, value and inline texts.
-    """
+    """Collects the rows of a sheet while its XML is parsed."""
 
     def __init__(self, read: Callable[[str, str, str | None, list[str]], Any]) -> None:
         self.rows: list[tuple[int, Cells]] = []
@@ -281,7 +276,7 @@ def _parser(
 
 
 def _refused(why: str) -> Refused:
-    return Refused(Problem("unexpected_shape", f"cannot be read as xlsx: {why}"))
+    return refused("unexpected_shape", f"cannot be read as xlsx: {why}")
 
 
 def _unescaped(text: str) -> str:

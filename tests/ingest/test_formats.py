@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptlab.ingest.kinds import recognise
+from promptlab.ingest.formats import recognise
 
 
 @pytest.mark.parametrize(

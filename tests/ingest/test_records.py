@@ -1,24 +1,34 @@
+"""Records are decoded into structs and checked by column as their contract does it."""
+
 from __future__ import annotations
 
 import gc
 import json
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Annotated, Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel, Field
 
-from promptlab.contracts.base import in_utc, read_time
+from promptlab.contracts.analysis_input import (
+    EvaluationRecord,
+    RoundRun,
+    ScoreRecord,
+    TestCaseBundle,
+)
+from promptlab.contracts.base import JsonObject, NonBlank, in_utc, read_time
 from promptlab.ingest.reading.checked_columns import (
     Doubtful,
     json_objects,
-    json_objects_or_null,
-    json_values,
+    json_values_or_null,
     names,
     times,
 )
-from promptlab.ingest.reading.garbage import no_garbage_collection
+from promptlab.ingest.reading.records import struct_of
+from promptlab.ingest.reading.source import no_garbage_collection
 
 
 def raws(*texts: bytes | str) -> list[msgspec.Raw]:
@@ -28,11 +38,11 @@ def raws(*texts: bytes | str) -> list[msgspec.Raw]:
 def test_json_stays_as_it_is_written():
     written = ['{"a" : 1.50}', '{"b": "好"}', "{}"]
     assert json_objects(raws(*written)).to_list() == written
-    assert json_values(raws("null", '"x"', "[1]")).to_list() == ["null", '"x"', "[1]"]
+    assert json_values_or_null(raws("null", '"x"')).to_list() == [None, '"x"']
 
 
 def test_null_is_missing_where_an_object_may_be_null():
-    assert json_objects_or_null(raws("null", "{}")).to_list() == [None, "{}"]
+    assert json_objects(raws("null", "{}"), may_be_null=True).to_list() == [None, "{}"]
 
 
 @pytest.mark.parametrize(
@@ -126,3 +136,79 @@ def test_every_finite_number_is_kept(value):
     except UnicodeDecodeError:
         return
     assert json.loads(json_objects(raws(text))[0]) == value
+
+
+CONTRACTS = [TestCaseBundle, RoundRun, EvaluationRecord, ScoreRecord]
+
+
+class Inner(BaseModel):
+    n: Annotated[int, Field(ge=1, lt=5)]
+
+
+class Outer(BaseModel):
+    name: NonBlank
+    at: datetime
+    free: JsonObject
+    maybe_free: JsonObject | None = None
+    inner: list[Inner] = Field(default_factory=list)
+    share: Annotated[float, Field(gt=0, le=1)] | None = None
+
+
+def decode(text: str, **options: bool) -> object:
+    return msgspec.json.decode(text, type=struct_of(Outer, **options))
+
+
+@pytest.mark.parametrize("model", CONTRACTS)
+def test_a_struct_has_the_fields_of_its_contract_and_needs_the_same(model):
+    fields = msgspec.structs.fields(struct_of(model))
+    assert [field.name for field in fields] == list(model.model_fields)
+    assert {field.name for field in fields if field.required} == {
+        name for name, field in model.model_fields.items() if field.is_required()
+    }
+
+
+def test_free_objects_stay_as_they_are_written():
+    read = decode('{"name": "a", "at": "x", "free": {"b" : 1.50}}')
+    assert bytes(read.free) == b'{"b" : 1.50}'
+    assert bytes(read.maybe_free) == b"null"
+    assert read.at == "x"
+    assert read.inner == []
+
+
+def test_values_that_were_decoded_before_stay_as_they_are():
+    given = {"name": "a", "at": "x", "free": {"b": 1.5}, "inner": [{"n": 1}]}
+    read = msgspec.convert(given, struct_of(Outer, free=Any))
+    assert read.free is given["free"]
+    assert read.maybe_free is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        '"name": null',
+        '"inner": [{"n": 0}]',
+        '"inner": [{"n": 5}]',
+        '"inner": [{"n": 1.0}]',
+        '"share": 0',
+        '"share": 1.5',
+        '"share": true',
+    ],
+)
+def test_ranges_and_types_of_the_contract_hold(change):
+    with pytest.raises(msgspec.ValidationError):
+        decode('{"name": "a", "at": "x", "free": {}, ' + change + "}")
+
+
+def test_a_closed_struct_refuses_unknown_keys_at_every_depth():
+    text = '{"name": "a", "at": "x", "free": {}, "inner": [{"n": 1, "m": 2}]}'
+    assert decode(text).inner[0].n == 1
+    with pytest.raises(msgspec.ValidationError, match="unknown field"):
+        decode(text, closed=True)
+
+
+def test_a_kind_that_has_no_fast_form_is_named():
+    class Odd(BaseModel):
+        value: set[int]
+
+    with pytest.raises(TypeError, match=r"set\[int\]"):
+        struct_of(Odd)

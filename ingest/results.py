@@ -1,7 +1,9 @@
-"""Rows of evaluation results, and the state of a file between its batches.
+"""Evaluation results (pipeline-evaluation.md): each becomes a round of a case.
 
-A file of any size is read batch by batch. Tasks and cases of earlier batches stay in
-memory, and a digest of each round id.
+A file contains one or more tasks; results of one task id belong together, in any order.
+The dimensions are the same for all tasks and are defined in a seed. A file of any size
+is read batch by batch. Tasks and cases of earlier batches stay in memory, and a digest
+of each round id.
 """
 
 from __future__ import annotations
@@ -9,13 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from difflib import get_close_matches
+from functools import lru_cache, partial
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import polars as pl
+from pydantic import BaseModel
 
-from promptlab.ingest.raw.rows import Reference
+from promptlab.contracts.analysis_input import EvaluationRecord
+from promptlab.ingest.raw.rows import Reading, Reference, Rows
 from promptlab.ingest.reading.checked_columns import (
     booleans,
     doubles,
@@ -28,7 +34,19 @@ from promptlab.ingest.reading.checked_columns import (
     zone_message,
 )
 from promptlab.ingest.reading.problems import CountedProblems, Problem
-from promptlab.ingest.reading.records import Id, SeenIds, StructRecords, Table
+from promptlab.ingest.reading.records import (
+    Id,
+    Members,
+    SeenIds,
+    StructRecords,
+    Table,
+    UnknownKeys,
+    record_batches,
+    twins,
+)
+from promptlab.ingest.reading.source import Source, no_garbage_collection
+from promptlab.json_text.reading import Fault
+from promptlab.json_text.writing import shown
 
 
 @dataclass
@@ -50,64 +68,36 @@ class ResultsSoFar:
     def __init__(self) -> None:
         self.tasks: dict[str, TaskSoFar] = {}
         self.rounds = SeenIds()
-        self._counts: dict[str, dict[str, int]] = {}
-        self._tags: dict[Id, dict[str, None]] = {}
-        self._inputs: dict[Id, str] = {}
+        self.counts: dict[str, dict[str, int]] = {}
+        """Task → case → its results."""
+        self.tags: dict[Id, dict[str, None]] = {}
+        self.inputs: dict[Id, str] = {}
+        """Task and case → the inputs of its first result."""
         self.zoneless = CountedProblems(
             lambda _name, _first, count: zone_message(count)
         )
         """Times without a zone, by their field."""
 
-    def count(self, task_id: str, case_id: str) -> int:
-        """Return the number of results of a case."""
-        return self._counts.get(task_id, {}).get(case_id, 0)
-
-    def add_case(self, task_id: str, case_id: str, results: int) -> None:
-        """Count results of a case."""
-        counts = self._counts.setdefault(task_id, {})
-        counts[case_id] = counts.get(case_id, 0) + results
-
-    def add_tags(self, task_id: str, case_id: str, tags: list[str]) -> None:
-        """Add tags of one result to its case."""
-        known = self._tags.setdefault((task_id, case_id), {})
-        known.update(dict.fromkeys(tags))
-
-    def add_inputs(self, task_id: str, case_id: str, inputs: str) -> None:
-        """Use the inputs of the first result as the inputs of its case."""
-        self._inputs.setdefault((task_id, case_id), inputs)
-
     def cases(self) -> Iterator[tuple[str, str, int, str, list[str]]]:
         """Yield task, case, position of the case, its inputs and its tags."""
-        for task_id, counts in self._counts.items():
+        for task_id, counts in self.counts.items():
             for position, case_id in enumerate(counts):
                 key = (task_id, case_id)
-                inputs, tags = self._inputs.get(key, "{}"), self._tags.get(key, ())
+                inputs, tags = self.inputs.get(key, "{}"), self.tags.get(key, ())
                 yield *key, position, inputs, list(tags)
 
     def references(self) -> list[Reference]:
-        """The testset that each task names."""
+        """Return the testset that each task names."""
         return [
             Reference("testset", str(each.fields["testset"]), task_id, each.testset)
             for task_id, each in self.tasks.items()
             if each.testset is not None
         ]
 
-    def closing_problems(self) -> list[Problem]:
-        """Problems that are known only at the end of the file."""
-        return list(self.zoneless.problems())
-
 
 TASK_FIELDS = (
-    "entity_type",
-    "entity_id",
-    "variant",
-    "title",
-    "prompt_version",
-    "model",
-    "triggered_by",
-    "testset",
-    "pipeline",
-    "prompt",
+    *("entity_type", "entity_id", "variant", "title", "prompt_version", "model"),
+    *("triggered_by", "testset", "pipeline", "prompt"),
 )
 """Fields that all results of one task share; if they differ, the first is used."""
 
@@ -118,11 +108,6 @@ _encode = msgspec.json.Encoder().encode
 
 class ResultRows:
     """The columns of a batch of results, in the order of the file.
-
-    Args:
-        records: Records of ``EvaluationRecord``.
-        stem: The file's name up to its first dot.
-        so_far: State of earlier batches; unchanged until ``remember``.
 
     Raises:
         Doubtful: A value violates the contract.
@@ -139,7 +124,10 @@ class ResultRows:
         self._inputs = json_objects(each("inputs"))
         self.ids = pl.DataFrame(
             {
-                "task_id": [_task_id(one, stem) for one in records.structs],
+                "task_id": [
+                    one.run_id or f"{one.entity_id}/{one.variant}/{stem}"
+                    for one in records.structs
+                ],
                 "case_id": names(each("sample_id")),
                 "given": names(each("round_id")),
             },
@@ -153,7 +141,7 @@ class ResultRows:
             "raw_output": texts(each("raw_output")),
             "input_tokens": integers(each("input_tokens")),
             "output_tokens": integers(each("output_tokens")),
-            "latency_ms": _milliseconds(each("execution_time")),
+            "latency_ms": (doubles(each("execution_time")) * 1000).round(6),
             "metadata": json_objects(each("metadata")),
             "executed_at": self.executed_at,
             "error": texts([_error(one.error) for one in records.structs]),
@@ -172,7 +160,8 @@ class ResultRows:
     def _count_on(self) -> None:
         """Number the results of each case, continuing from earlier batches."""
         pairs = self.ids.select("task_id", "case_id").unique()
-        before = [self._so_far.count(*pair) for pair in pairs.rows()]
+        counts = self._so_far.counts
+        before = [counts.get(task, {}).get(case, 0) for task, case in pairs.rows()]
         self.ids = self.ids.join(
             pairs.with_columns(integers(before).alias("before")),
             on=("task_id", "case_id"),
@@ -182,15 +171,8 @@ class ResultRows:
 
     def twins(self) -> list[int]:
         """Return the rows whose round id is already in their case."""
-        key = pl.struct("task_id", "case_id", "given")
-        is_twin = pl.col("given").is_not_null() & ~key.is_first_distinct()
-        twins = self.ids.select(is_twin.arg_true()).to_series().to_list()
-        if not self._so_far.tasks:
-            return twins
-        own = self.ids.select("task_id", "case_id", "given").rows()
-        known = self._so_far.rounds
-        earlier = [row for row, each in enumerate(own) if each[2] and each in known]
-        return sorted({*twins, *earlier})
+        own = self.ids.select("task_id", "case_id", "given")
+        return twins(own, self._so_far.rounds)
 
     def rounds(self) -> Table:
         """Return a row per result."""
@@ -231,22 +213,20 @@ class ResultRows:
         return ours.select("task_id", "case_id", "round_id").rows()
 
     def remember(self, round_ids: pl.Series) -> None:
-        """Add the batch's cases and rounds to the state of the file.
-
-        Args:
-            round_ids: Ids of ``rounds``; not needed for the last batch.
-        """
+        """Add the batch's cases and rounds to the state of the file."""
         so_far = self._so_far
         counts = self.ids.group_by("task_id", "case_id", maintain_order=True).len()
         for task_id, case_id, results in counts.iter_rows():
-            so_far.add_case(task_id, case_id, results)
+            of_task = so_far.counts.setdefault(task_id, {})
+            of_task[case_id] = of_task.get(case_id, 0) + results
         for row, one in enumerate(self._records.structs):
             if one.tags:
                 task_id, case_id, *_ = self.ids.row(row)
-                so_far.add_tags(task_id, case_id, one.tags)
+                tags = so_far.tags.setdefault((task_id, case_id), {})
+                tags.update(dict.fromkeys(one.tags))
         asked = self.ids.select("task_id", "case_id", self._inputs.alias("inputs"))
-        for each in asked.filter(pl.col("inputs") != "{}").iter_rows():
-            so_far.add_inputs(*each)
+        for *case, inputs in asked.filter(pl.col("inputs") != "{}").iter_rows():
+            so_far.inputs.setdefault(tuple(case), inputs)
         if not self._records.is_last:
             for pair, round_id in zip(
                 self.ids.select("task_id", "case_id").iter_rows(),
@@ -350,14 +330,6 @@ def _extras(whose: dict[str, str | None]) -> str:
     return _encode({**whose, **told}).decode()
 
 
-def _task_id(one: Any, stem: str) -> str:
-    return one.run_id or f"{one.entity_id}/{one.variant}/{stem}"
-
-
-def _milliseconds(seconds: Sequence[float | None]) -> pl.Series:
-    return (doubles(seconds) * 1000).round(6)
-
-
 def _error(error: Any) -> str | None:
     """Return an error as text; ``None`` for a value that means "no error"."""
     if not error:
@@ -367,3 +339,148 @@ def _error(error: Any) -> str | None:
 
 def _lists(lists: Sequence[list[Any]]) -> pl.Series:
     return texts([_encode(each).decode() if each else "[]" for each in lists])
+
+
+def read(source: Source) -> Iterator[Reading]:
+    """Read a file of evaluation results: JSONL, one JSON object, or a JSON list.
+
+    The last part of its name, up to the first dot, is in the id of tasks without
+    ``run_id``.
+
+    Yields:
+        Batch by batch, rows of ``rounds``, and with the last one those of ``tasks`` and
+        ``cases``; a result that violates its contract, or whose round id is repeated in
+        its case, is rejected.
+    """
+    stem = source.name.rsplit("/", 1)[-1].split(".", 1)[0]
+    so_far = ResultsSoFar()
+    unknown = UnknownKeys(_advice)
+    for records in record_batches(EvaluationRecord, "sample_id", source):
+        with no_garbage_collection():
+            unknown.count(records)
+            reading = _read_batch(records, stem, so_far)
+            if records.is_last:
+                reading.problems += unknown.problems()
+        yield reading
+
+
+def _read_batch(records: StructRecords, stem: str, so_far: ResultsSoFar) -> Reading:
+    def build() -> ResultRows:
+        return records.build(lambda good: ResultRows(good, stem, so_far))
+
+    _keep_unknown_keys(records)
+    rows = build()
+    repeated = rows.twins()
+    if repeated:
+        _drop_twins(records, repeated)
+        rows = build()
+    rounds = rows.rounds()
+    tasks = rows.tasks()
+    known_before = set(so_far.tasks)
+    _note_zoneless(records, rows, so_far)
+    for task in tasks.iter_rows(named=True):
+        _add_task(records, task, so_far)
+    rows.remember(rounds["round_id"])
+    tables = {"rounds": rounds}
+    if records.is_last:
+        tables["tasks"] = task_columns(so_far)
+        tables["cases"] = case_columns(so_far)
+        records.problems += so_far.zoneless.problems()
+    return Reading(
+        rows={} if records.broken else cast("Rows", tables),
+        problems=records.sorted_problems(),
+        records_loaded=len(records.structs),
+        records_rejected=records.refused,
+        rejected=records.broken,
+        keys=[("task", each) for each in so_far.tasks if each not in known_before],
+        references=so_far.references() if records.is_last else [],
+    )
+
+
+_OUTPUTS = ("output", "outputs", "answer", "response", "prediction", "completion")
+"""Names that other tools give the final output."""
+
+
+def _advice(model: type[BaseModel], key: str, result: Any) -> str:
+    """Return a hint about a misspelled key; most unknown keys go to ``metadata``."""
+    meant = _meant(model, key)
+    is_given = meant == "final_output" and (
+        bytes(result.final_output) != b"null" or result.raw_output is not None
+    )
+    if meant is None or is_given:
+        return ""
+    return f"is only kept in metadata; did you mean {shown(meant)}?"
+
+
+@lru_cache(maxsize=1024)
+def _meant(model: type[BaseModel], key: str) -> str | None:
+    close = get_close_matches(key, model.model_fields, n=1, cutoff=0.85)
+    return next(iter(close), "final_output" if key in _OUTPUTS else None)
+
+
+def _keep_unknown_keys(records: StructRecords) -> None:
+    """Move unknown keys to ``metadata``, so that they are kept."""
+    for row, unknown in records.unknown():
+        one = records.structs[row]
+        if bytes(one.metadata).startswith(b"{"):
+            known = msgspec.json.decode(one.metadata, type=Members)
+            added = {str(way[0]): value for way, _, value in unknown}
+            one.metadata = msgspec.Raw(msgspec.json.encode({**added, **known}))
+
+
+def _drop_twins(records: StructRecords, rows: list[int]) -> None:
+    for row in rows:
+        round_id = shown(records.structs[row].round_id)
+        message = (
+            f"round_id {round_id} stands twice for this sample: the first is kept,"
+            " this one is left out"
+        )
+        records.note(row, Fault(("round_id",), "duplicate_round", message))
+    records.drop(rows)
+
+
+def _note_zoneless(
+    records: StructRecords, rows: ResultRows, so_far: ResultsSoFar
+) -> None:
+    for name, zoneless in (
+        ("created_at", rows.created_zoneless),
+        ("executed_at", rows.executed_zoneless),
+    ):
+        if zoneless:
+            fault = Fault((name,), "time_without_zone", "")
+            first = partial(records.problem, zoneless[0], fault)
+            so_far.zoneless.add(name, first, len(zoneless))
+
+
+def _add_task(
+    records: StructRecords, task: dict[str, Any], so_far: ResultsSoFar
+) -> None:
+    """Add a batch's results of one task to its common fields; warn about errors."""
+    known = so_far.tasks.get(task["task_id"])
+    if known is None:
+        known = so_far.tasks[task["task_id"]] = TaskSoFar(
+            {name: task[name] for name in TASK_FIELDS},
+            task["created_at"],
+            task["executed_at"],
+        )
+    if known.testset is None and task["testset"] is not None:
+        place = Fault(("testset",), "unknown_testset", "")
+        known.testset = records.problem(task["testset_row"], place)
+    for time in ("created_at", "executed_at"):
+        times = [each for each in (getattr(known, time), task[time]) if each]
+        setattr(known, time, min(times, default=None))
+    for name in TASK_FIELDS:
+        first = known.fields[name]
+        row = task[f"{name}_differs"]
+        if first is None:
+            known.fields[name] = task[name]
+        elif task[name] not in (None, first):
+            row = task[f"{name}_row"]
+        if row is not None and name not in known.warned:
+            known.warned.add(name)
+            message = (
+                f"task {shown(task['task_id'])} has more than one {name}: the"
+                f" first, {shown(known.fields[name])}, counts. Give each run its own"
+                " run_id"
+            )
+            records.note(row, Fault((name,), "task_field_differs", message))

@@ -1,4 +1,15 @@
-"""Group promptfoo's rows by column: each column is a task."""
+"""promptfoo: ``promptfoo eval -o results.json`` or ``.jsonl``.
+
+Tried on 0.120.8, 0.121.20 and 0.123.1 (results version 3); version 2 is read by its
+published shape. Its CSV, YAML, XML and JUnit files contain less of the same run: they
+are skipped with a message that names the right format.
+
+One file, a task per column (prompt and provider). A case is a test: vars,
+description, assertions, threshold. ``--repeat`` writes no number, so equal tests are
+its rounds, up to the number of repeats in the file. ``componentResults`` contains a set
+of assertions with its members, followed by the same members again: each is returned
+once.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +18,26 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
+from msgspec import Raw, Struct
 
 from promptlab.contracts.base import plain_name
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import (
+    ABSENT,
+    UNREADABLE,
+    ToolFiles,
+    answer,
     decode,
+    file_bytes,
     first_line,
+    integer,
     is_there,
+    lines,
     on_scale,
+    raw_text,
     text,
     time,
 )
@@ -28,33 +48,399 @@ from promptlab.ingest.foreign.identity import (
     Unjudged,
     content_id,
 )
-from promptlab.ingest.foreign.promptfoo.rows import (
-    Place,
-    checks_of,
-    round_of,
-    status_of,
-)
-from promptlab.ingest.foreign.promptfoo.structs import (
-    Export,
-    HeadPrompt,
-    Prompt,
-    Provider,
-    Row,
-    TestCase,
-)
-from promptlab.ingest.foreign.records import (
+from promptlab.ingest.foreign.registry import Head
+from promptlab.ingest.foreign.writing import (
     Baseline,
     Check,
     Direction,
     Record,
+    Round,
+    Rule,
     Score,
     Status,
+    TaskWriter,
 )
-from promptlab.ingest.foreign.writing import TaskWriter
 from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.source import Source
 
-if TYPE_CHECKING:
-    from promptlab.ingest.reading.source import Source
+
+class Provider(Struct):
+    """A model, or a program that replaces it."""
+
+    id: str | None = None
+    label: str | None = None
+
+
+class Prompt(Struct):
+    """A prompt; in the head of a file with the counts of its column."""
+
+    raw: Any = None
+    display: str | None = None
+    label: str | None = None
+    id: str | None = None
+    provider: str | Provider | None = None
+    metrics: Raw = ABSENT
+
+
+class HeadPrompt(Prompt, omit_defaults=True):
+    """A prompt in the head of a file without complete counts."""
+
+
+class Response(Struct):
+    """The output of the provider."""
+
+    output: Any = None
+    tokenUsage: dict[str, Any] | None = None
+    cached: bool | None = None
+    error: Any = None
+
+
+class Assertion(Struct):
+    """An assertion."""
+
+    type: str | None = None
+    metric: Any = None
+    weight: float | None = None
+    threshold: float | None = None
+    value: Raw = ABSENT
+
+
+class Component(Struct):
+    """The verdict of an assertion, or of a set of assertions."""
+
+    passed: bool | None = msgspec.field(name="pass", default=None)
+    score: float | None = None
+    reason: str | None = None
+    assertion: Assertion | None = None
+    componentResults: list[Component] | None = None
+    metadata: dict[str, Raw] | None = None
+    error: Any = None
+
+
+class AssertionSet(Struct):
+    """A set of assertions."""
+
+    metric: Any = None
+    threshold: float | None = None
+    weight: float | None = None
+
+
+class Grading(Struct):
+    """The result of all assertions of a row."""
+
+    reason: str | None = None
+    componentResults: list[Component | None] | None = None
+    namedScoreWeights: dict[str, float | None] | None = None
+
+
+class Row(Struct):
+    """One call of one prompt of one provider on one test."""
+
+    promptIdx: int | None = None
+    testIdx: int | None = None
+    id: str | None = None
+    promptId: str | None = None
+    provider: str | Provider | None = None
+    prompt: Prompt | None = None
+    response: Response | None = None
+    score: float | None = None
+    success: bool | None = None
+    failureReason: int | None = None
+    error: Any = None
+    gradingResult: Grading | None = None
+    namedScores: dict[str, float | None] | None = None
+    latencyMs: float | None = None
+    cost: float | None = None
+    tokenUsage: dict[str, Any] | None = None
+    testCase: Raw = ABSENT
+    vars: Raw = ABSENT
+    description: str | None = None
+
+
+class TestCase(Struct):
+    """Return the content that identifies a test; its position does not."""
+
+    id: Any = None
+    description: str | None = None
+    vars: dict[str, Any] | None = None
+    asserts: Any = msgspec.field(name="assert", default=None)
+    threshold: Any = None
+    metadata: Any = None
+    tags: Any = None
+    options: Any = None
+
+
+class Stats(Struct):
+    """Counts over the whole run."""
+
+    successes: int | None = None
+    failures: int | None = None
+    errors: int | None = None
+
+
+class Order(Struct):
+    """The place of a row among the tests."""
+
+    testIdx: int | None = None
+
+
+class TableHead(Struct):
+    """The columns of a table."""
+
+    prompts: list[HeadPrompt] = []
+
+
+class Table(Struct):
+    """Version 2 keeps its prompts in the head of a table."""
+
+    head: TableHead | None = None
+
+
+class Results(Struct):
+    """The part of an export that holds rows."""
+
+    version: int | None = None
+    timestamp: str | None = None
+    prompts: list[HeadPrompt] | None = None
+    results: list[Raw] = []
+    stats: Stats | None = None
+    table: Table | None = None
+
+
+class Options(Struct):
+    """The metadata of a run."""
+
+    repeat: int | None = None
+
+
+class Config(Struct):
+    """The configuration of the run."""
+
+    description: str | None = None
+    evaluateOptions: Options | None = None
+    providers: Raw = ABSENT
+
+
+class Metadata(Struct):
+    """The version that wrote the file."""
+
+    promptfooVersion: str | None = None
+    exportedAt: Any = None
+
+
+class Export(Struct):
+    """A whole file."""
+
+    results: Results
+    evalId: str | None = None
+    config: Config | None = None
+    runtimeOptions: Options | None = None
+    metadata: Metadata | None = None
+
+
+Place = tuple[str, str, str]
+"""Task, case and round."""
+
+_ERROR = 2
+"""``failureReason``: error of the provider. 1 is a failed assertion, 0 success."""
+
+
+def error_of(row: Row) -> str | None:
+    """Return the provider's error; ``error`` also has reasons of failed assertions."""
+    broke = row.failureReason == _ERROR
+    if row.failureReason is None:  # version 2 has no such field
+        broke = row.gradingResult is None and bool(row.error)
+    if not broke:
+        return None
+    said = row.error or (row.response.error if row.response else None)
+    if not isinstance(said, str):
+        said = text(said) if said else ""
+    return said.strip() or "the provider gave no answer"
+
+
+def status_of(row: Row, checks: Sequence[Check] = ()) -> Status:
+    """Return promptfoo's own verdict; a pass without assertions is not a verdict.
+
+    A row without a verdict is unevaluated, regardless of its assertions.
+
+    If only assertions with judge errors failed, the verdict is unknown.
+    """
+    if error_of(row) is not None:
+        return "error"
+    if row.success is None:
+        return "unevaluated"
+    grading = row.gradingResult
+    if grading is None or not grading.componentResults:
+        return "unevaluated" if row.success else "fail"
+    if row.success:
+        return "pass"
+    failed = [each for each in checks if each.passed is not True]
+    if failed and all(each.passed is None for each in failed):
+        return "unevaluated"
+    return "fail"
+
+
+def round_of(row: Row, place: Place, n: int, status: Status) -> Round:
+    """Return the row's answer."""
+    task_id, case_id, round_id = place
+    response = row.response
+    output, parsed = answer(response.output if response else None)
+    usage = (response.tokenUsage if response else None) or row.tokenUsage or {}
+    given, made, total = map(integer, map(usage.get, ("prompt", "completion", "total")))
+    if total and not given and not made:  # from the cache: only the total is available
+        given = made = None
+    counted: Literal["pass", "fail"] | None = None
+    if status == "unevaluated" and row.success is not None:
+        counted = "pass" if row.success else "fail"
+    about = {
+        "row_id": row.id,
+        "cost": row.cost,
+        "cached": response.cached if response else None,
+        "total_tokens": total,
+    }
+    return Round(
+        task_id=task_id,
+        case_id=case_id,
+        round_id=round_id,
+        position=n - 1,
+        run_index=n,
+        raw_output=output,
+        parsed_output=parsed,
+        input_tokens=given,
+        output_tokens=made,
+        latency_ms=row.latencyMs,
+        metadata=text({key: each for key, each in about.items() if each is not None}),
+        error=error_of(row) if status == "error" else None,
+        reported_status=status,
+        counted_as=counted,
+        is_cached=response.cached if response else None,
+    )
+
+
+def checks_of(row: Row, place: Place) -> Iterator[Check]:
+    """Return the row's assertions, sets before their members."""
+    grading = row.gradingResult
+    position = 0
+    beside = 0  # members of a set that follow it again
+    parent: int | None = None
+    for each in (grading.componentResults if grading else None) or []:
+        if each is None:
+            continue
+        is_member = beside > 0
+        yield _check(each, place, position, parent if is_member else None)
+        beside -= is_member
+        if each.assertion is None and each.componentResults:
+            parent, beside = position, len(each.componentResults)
+        position += 1
+
+
+def _check(each: Component, place: Place, position: int, parent: int | None) -> Check:
+    task_id, case_id, round_id = place
+    about = each.metadata or {}
+    assertion: Any = each.assertion
+    kind = assertion.type if assertion else None
+    if assertion is None:
+        kind = "assert-set"
+        assertion = decode(about.get("assertionSet", msgspec.Raw(b"{}")), AssertionSet)
+    metric = assertion.metric if assertion else None
+    broke = bytes(about.get("graderError", ABSENT)) == b"true"
+    written: msgspec.Raw = getattr(assertion, "value", ABSENT)
+    expected = about.get("renderedAssertionValue", written)
+    return Check(
+        task_id=task_id,
+        case_id=case_id,
+        round_id=round_id,
+        position=position,
+        name=metric if isinstance(metric, str) and metric else kind or "assertion",
+        type=kind or "assertion",
+        passed=None if broke else each.passed,
+        parent_position=parent,
+        score=None if broke else each.score,
+        weight=assertion.weight if assertion else None,
+        threshold=assertion.threshold if assertion else None,
+        expected=raw_text(expected),
+        reason=each.reason,
+        error=(each.reason or "the grader broke") if broke else None,
+    )
+
+
+_COUNTS: dict[str, tuple[Rule, dict[str, Any]]] = {
+    "testPassCount": ("count_rounds", {"status": "pass"}),
+    "testFailCount": ("count_rounds", {"status": "fail"}),
+    "testErrorCount": ("count_rounds", {"status": "error"}),
+    "assertPassCount": ("count_checks", {"status": "pass"}),
+    "assertFailCount": ("count_checks", {"status": "fail"}),
+    "totalLatencyMs": ("sum_latency_ms", {}),
+    "cost": ("sum_cost", {}),
+}
+_TOKENS: dict[str, Rule] = {
+    "prompt": "sum_input_tokens",
+    "completion": "sum_output_tokens",
+    "total": "sum_total_tokens",
+}
+_NAMED: dict[str, Rule] = {
+    "namedScores": "weighted_sum",
+    "namedScoresCount": "sum_checks",
+    "namedScoreWeights": "sum_weights",
+}
+_STATS = {
+    "successes": "pass",
+    "failures": "fail",
+    "errors": "error",
+}
+
+
+def write_totals(export: Export, columns: Sequence[PromptOnProvider]) -> None:
+    """Yield every total of the file.
+
+    A column's score is a sum in which an error counts 0; named scores are sums of
+    value times weight, and plain sums in files without weights (0.120).
+    """
+    for column in columns:
+        for name, rule, value, dimension, about in _of_column(column):
+            column.task.total(
+                f"prompts[{column.index}].metrics.{name}",
+                rule,
+                value,
+                dimension=dimension,
+                parameters=about,
+            )
+    stats = export.results.stats
+    if stats is not None:
+        for name, status in _STATS.items() if columns else ():
+            columns[0].task.total(
+                f"stats.{name}",
+                "count_rounds",
+                getattr(stats, name),
+                scope="run",
+                parameters={"status": status},
+            )
+
+
+def _of_column(
+    column: PromptOnProvider,
+) -> Iterator[tuple[str, Rule, Any, str | None, dict[str, Any]]]:
+    raw = column.prompt.metrics
+    metrics = decode(raw, dict[str, msgspec.Raw]) if is_there(raw) else {}
+    for name, written in metrics.items():
+        value: Any = decode(written, Any)
+        if name == "score":
+            yield name, "weighted_sum", value, ROW_SCORE, {}
+        elif name in _COUNTS:
+            rule, about = _COUNTS[name]
+            yield name, rule, value, None, about
+        elif name in _NAMED and isinstance(value, dict):
+            for metric, each in value.items():
+                # a metric without rows is derived from others
+                rule = (
+                    _NAMED[name] if metric in column.task.dimensions else "own_formula"
+                )
+                yield f"{name}.{metric}", rule, each, metric, {}
+        elif name == "tokenUsage" and isinstance(value, dict):
+            for key, rule in _TOKENS.items():
+                if key in value:
+                    yield f"{name}.{key}", rule, value[key], None, {}
+
 
 ROW_SCORE = "score"
 """Dimension of the row's own score, which promptfoo computes from all assertions."""
@@ -259,7 +645,7 @@ class Columns:
         written = b"\n".join((bytes(row.testCase), bytes(row.vars)))
         key = hashlib.blake2b(written, digest_size=16).digest()
         if key not in self._tests:
-            test = _Test.of(row, self._templates, self._source.prompt_vars)
+            test = _Test.of(row, self._templates, self._source.given.prompt_vars)
             for judge in test.judges:
                 self._judges.setdefault(judge.name, set()).add(judge)
             for variable, value in test.prompt_vars.items():
@@ -564,3 +950,100 @@ def _name(prompt: Prompt) -> str | None:
         # the author's label in `label: file`
         label = re.sub(r"(?<=\S): [^\s/\\]+\.\w{1,5}$", "", label)
     return first_line(label) or None
+
+
+FORMS = ("json", "jsonl", "other")
+
+_FILES = ToolFiles("promptfoo", "0.120.8, 0.121.20 and 0.123.1")
+
+
+def recognise(head: Head) -> str | None:
+    """Recognise JSON with ``results.version``, and JSONL rows with ``promptIdx``."""
+    if _is_other(head):
+        return "other"
+    if {"promptIdx", "testIdx"} <= head.keys:
+        return "jsonl"
+    if "results" not in head.keys:
+        return None
+    below = head.keys_below("results")
+    is_export = "version" in below and bool(below & {"results", "prompts", "table"})
+    return "json" if is_export else None
+
+
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """Yield the export as records, row by row; tasks and totals come last."""
+    if source.form == "other":
+        yield Problem(
+            "says_less",
+            f"{source.path.name} is promptfoo's, in a form that says no more than its"
+            " JSON: write `promptfoo eval --output results.json` and load that",
+            severity="warning",
+        )
+    elif source.form == "jsonl":
+        yield from _lines(source)
+    else:
+        yield from _document(source)
+
+
+def _is_other(head: Head) -> bool:
+    """Recognise CSV, YAML, XML or JUnit of promptfoo."""
+    if {"Status", "Score", "Named Scores"} <= head.columns:
+        return True
+    if head.data.startswith(b"evalId:"):
+        return head.has(b"\nresults:")
+    return head.data.lstrip().startswith(b"<") and (
+        head.has(b"<promptfoo>", b"<evalId>")
+        or head.has(b"<testsuites", b'name="promptfoo"')
+    )
+
+
+def _document(source: Source) -> Iterator[Record | Problem]:
+    # Only the slices of the rows are kept; they are decoded one by one.
+    export = _FILES.decoded(file_bytes(source), Export)
+    results = export.results
+    columns = Columns(source, RunHead.of(export, source), repeat=_repeat(export))
+    rows = sorted(enumerate(results.results), key=_test_of)
+    for place, raw in rows:
+        pointer = f"/results/results/{place}"
+        yield from _row(columns, source.redact(bytes(raw)), pointer=pointer)
+    yield from columns.closing()
+    in_order = columns.in_order
+    write_totals(export, in_order)
+    for column in in_order:
+        yield from column.task.written()
+
+
+def _repeat(export: Export) -> int | None:
+    """Return how often each test was repeated; before 0.121 it may be missing."""
+    if export.runtimeOptions is not None:
+        return export.runtimeOptions.repeat or 1
+    options = export.config.evaluateOptions if export.config else None
+    return options.repeat if options else None
+
+
+def _lines(source: Source) -> Iterator[Record | Problem]:
+    columns = Columns(source, RunHead.of(None, source), repeat=None)
+    for number, line in lines(source):
+        yield from _row(columns, line, line=number)
+    yield from columns.closing()
+
+
+def _row(
+    columns: Columns,
+    written: bytes,
+    *,
+    line: int | None = None,
+    pointer: str | None = None,
+) -> Iterator[Record | Problem]:
+    try:
+        row = decode(written, Row)
+        yield from columns.add(row)
+    except UNREADABLE as error:
+        yield _FILES.problem(error, line=line, pointer=pointer, raw=written)
+
+
+def _test_of(row: tuple[int, msgspec.Raw]) -> int:
+    try:
+        return decode(row[1], Order).testIdx or 0
+    except (msgspec.DecodeError, RecursionError):
+        return 0  # `_row` reports the error

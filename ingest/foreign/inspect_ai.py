@@ -1,0 +1,704 @@
+"""Inspect AI: logs as ``.eval`` (a zip archive) and as ``.json``.
+
+Tried on logs of 0.3.41, 0.3.58, 0.3.75, 0.3.95, 0.3.108, 0.3.154 and 0.3.285 (log
+version 2). Older versions compress archives with deflate, newer ones with Zstandard.
+
+One log is one task. A case is a sample, by its own id; a round is an epoch. Inspect has
+no pass rule: scores stay scores. The letters are C 1, P 0.5, I 0, N 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from promptlab.contracts.base import plain_name
+from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.documents import (
+    ABSENT,
+    UNREADABLE,
+    Refused,
+    ToolFiles,
+    decode,
+    file_bytes,
+    first_line,
+    is_there,
+    members,
+    milliseconds,
+    number,
+    numeric,
+    on_scale,
+    text,
+    time,
+)
+from promptlab.ingest.foreign.identity import Occurrences, OwnIds
+from promptlab.ingest.foreign.prompts import env_of
+from promptlab.ingest.foreign.registry import Head
+from promptlab.ingest.foreign.writing import (
+    CaseWriter,
+    Dimensions,
+    Record,
+    RoundWriter,
+    Rule,
+    TaskWriter,
+    category_tag,
+)
+from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.source import Source
+
+if TYPE_CHECKING:
+    from promptlab.ingest.foreign.archives import Archive
+
+
+class Dataset(Struct):
+    """The dataset of the samples."""
+
+    name: str | None = None
+    samples: int | None = None
+    sample_ids: list[Any] | None = None
+
+
+class Scorer(Struct):
+    """A scorer and its metrics."""
+
+    name: str | None = None
+    metrics: Any = None
+    options: Any = None
+
+
+class Generation(Struct):
+    """The settings of the model."""
+
+    system_message: str | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    reasoning_effort: str | None = None
+
+
+class Step(Struct):
+    """One solver of a plan."""
+
+    solver: str | None = None
+    params: dict[str, Any] = {}
+
+
+class Plan(Struct):
+    """The plan: the steps for each sample."""
+
+    steps: list[Step] = []
+    config: Generation | None = None
+
+
+class Revision(Struct):
+    """The state of the repository that the task is in."""
+
+    commit: str | None = None
+
+
+class Eval(Struct, omit_defaults=True):
+    """The evaluation that was run."""
+
+    task: str
+    model: str
+    eval_id: str | None = None
+    eval_set_id: str | None = None
+    run_id: str | None = None
+    task_id: str | None = None
+    task_version: Any = None
+    task_file: str | None = None
+    created: str | None = None
+    task_args: Raw = ABSENT
+    task_args_passed: Raw = ABSENT
+    dataset: Dataset | None = None
+    packages: dict[str, Any] | None = None
+    metadata: Any = None
+    tags: Any = None
+    scorers: list[Scorer] | None = None
+    model_generate_config: Generation | None = None
+    model_roles: Any = None
+    revision: Revision | None = None
+
+
+class Metric(Struct):
+    """One number over all samples, or over a group of them."""
+
+    name: str | None = None
+    value: Any = None
+    group: str | None = None
+    params: dict[str, Any] = {}
+
+
+class ScoreResult(Struct):
+    """One scorer's totals, under one reducer over epochs."""
+
+    name: str | None = None
+    scorer: str | None = None
+    reducer: str | None = None
+    scored_samples: int | None = None
+    metrics: dict[str, Metric] | None = None
+
+
+class Results(Struct):
+    """The results of the run."""
+
+    total_samples: int | None = None
+    completed_samples: int | None = None
+    scores: list[ScoreResult] | None = None
+
+
+class Failure(Struct):
+    """The error that stopped a run or a sample."""
+
+    message: str | None = None
+
+
+class Log(Struct):
+    """A whole log as JSON, or its header."""
+
+    eval: Eval
+    status: str | None = None
+    version: int | None = None
+    plan: Plan | None = None
+    results: Results | None = None
+    error: Failure | None = None
+    samples: list[Raw] | None = None
+
+
+class Message(Struct):
+    """One turn."""
+
+    content: Any = None
+
+
+class Choice(Struct):
+    """One answer of the model."""
+
+    message: Message | None = None
+
+
+class Output(Struct):
+    """The output of the model."""
+
+    completion: str | None = None
+    choices: list[Choice] | None = None
+    model: str | None = None
+
+
+class Usage(Struct):
+    """Tokens of one model."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    total_cost: Any = None
+
+
+class Score(Struct):
+    """The score of one scorer for one sample."""
+
+    value: Any = None
+    answer: Any = None
+    explanation: str | None = None
+
+
+class Sample(Struct, omit_defaults=True):
+    """One sample in one epoch."""
+
+    id: int | str
+    epoch: int = 1
+    input: Any = None
+    choices: Any = None
+    target: Any = None
+    output: Output | None = None
+    scores: dict[str, Score] | None = None
+    score: Score | None = None  # version 1 knew one scorer
+    metadata: Raw = ABSENT
+    error: Failure | None = None
+    model_usage: dict[str, Usage] | None = None
+    total_time: float | None = None
+    working_time: float | None = None
+    started_at: str | None = None
+    uuid: str | None = None
+    attachments: dict[str, str] | None = None
+
+
+_LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+_WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+_ATTACHMENT = "attachment://"
+
+
+class Value(NamedTuple):
+    """The result of one scorer, or of one key of it."""
+
+    name: str
+    value: float | None
+    is_letter: bool
+    """A letter or a boolean, which Inspect maps to the scale 0 to 1."""
+    explanation: str | None
+    payload: dict[str, Any]
+
+
+def context_of(sample: Sample) -> dict[str, Any]:
+    """Return the question."""
+    context: dict[str, Any] = {"input": _resolved(sample.input, sample)}
+    if sample.choices:
+        context["choices"] = sample.choices
+    if is_there(sample.metadata):
+        context["metadata"] = decode(sample.metadata, Any)
+    return context
+
+
+def expected_of(sample: Sample) -> Any:
+    """Return the target as a golden answer; several are alternatives."""
+    return None if sample.target in ("", []) else sample.target
+
+
+def write_round(
+    sample: Sample, case: CaseWriter, name: str | int, model: str
+) -> RoundWriter:
+    """Write the answer of one epoch."""
+    usages = sample.model_usage or {}
+    # a judge's tokens are next to the model's own
+    usage = usages.get(model)
+    is_judged = bool(sample.scores or sample.score)
+    if usage is None and len(usages) == 1 and not is_judged:
+        usage = next(iter(usages.values()))
+    error = sample.error
+    about = {
+        "uuid": sample.uuid,
+        "working_time": sample.working_time,
+        "cost": number(usage.total_cost) if usage else None,
+    }
+    return case.round(
+        _completion(sample),
+        n=sample.epoch,
+        name=name,
+        input_tokens=usage.input_tokens if usage else None,
+        output_tokens=usage.output_tokens if usage else None,
+        latency_ms=milliseconds(sample.total_time),
+        metadata={key: each for key, each in about.items() if each is not None},
+        executed_at=time(sample.started_at),
+        error=(error.message or "the sample broke") if error else None,
+    )
+
+
+def values_of(sample: Sample) -> Iterator[Value]:
+    """Return the results of the scorers: a value each, or one per key."""
+    scores = sample.scores
+    if scores is None:
+        scores = {"score": sample.score} if sample.score else {}
+    for name, score in scores.items():
+        if isinstance(score.value, dict):
+            for key, value in score.value.items():
+                yield _value(f"{name}.{key}", value, score)
+        elif isinstance(score.value, list):
+            for place, value in enumerate(score.value):
+                yield _value(f"{name}.{place}", value, score)
+        else:
+            yield _value(name, score.value, score)
+
+
+def _value(name: str, value: Any, score: Score) -> Value:
+    as_number, is_letter = number(value), isinstance(value, bool)
+    if isinstance(value, str):
+        word = _LETTERS.get(value, _WORDS.get(value.lower()))
+        as_number, is_letter = word, word is not None
+        if word is None:
+            as_number = numeric(value)
+    payload = {"given": value}
+    if score.answer is not None:
+        payload["answer"] = score.answer
+    return Value(name, as_number, is_letter, score.explanation, payload)
+
+
+def _completion(sample: Sample) -> str | None:
+    output = sample.output
+    if output is None:
+        return None
+    written: Any = output.completion
+    if not written and output.choices and output.choices[0].message:
+        written = output.choices[0].message.content
+    if isinstance(written, list):
+        parts = (each.get("text") for each in written if isinstance(each, dict))
+        written = "\n".join(part for part in parts if isinstance(part, str))
+    if not written and sample.error is not None:
+        return None
+    resolved = _resolved(written, sample)
+    return resolved if isinstance(resolved, str) or resolved is None else text(resolved)
+
+
+def _resolved(value: Any, sample: Sample) -> Any:
+    """Return a value with the texts of attachments inserted."""
+    if isinstance(value, str):
+        if not value.startswith(_ATTACHMENT):
+            return value
+        return (sample.attachments or {}).get(value[len(_ATTACHMENT) :], value)
+    if isinstance(value, list):
+        return [_resolved(each, sample) for each in value]
+    if isinstance(value, dict):
+        return {key: _resolved(each, sample) for key, each in value.items()}
+    return value
+
+
+_RULES: dict[str, Rule] = {
+    "accuracy": "mean_over_cases",
+    "mean": "mean_over_cases",
+    "stderr": "stderr_over_cases",
+    "std": "sd_over_cases",
+    "var": "variance_over_cases",
+}
+"""Metric → rule over cases; the reducer has combined their epochs."""
+
+
+def write_totals(log: Log, task: TaskWriter) -> None:
+    """Yield every total of the log: one per score, metric and reducer."""
+    results = log.results
+    if results is None:
+        return
+    if results.total_samples is not None:
+        task.total("results.total_samples", "count_rounds", results.total_samples)
+    completed = results.completed_samples
+    if completed is not None:
+        task.total("results.completed_samples", "count_completed_rounds", completed)
+    for each in results.scores or []:
+        dimension = _dimension(each, task.dimensions)
+        for name, metric in (each.metrics or {}).items():
+            written = "/".join(filter(None, (dimension, name, each.reducer)))
+            rule, tag = _rule(name, metric)
+            reducer = {"reducer": each.reducer or "mean"}
+            task.total(
+                f"results.scores.{written}",
+                rule,
+                metric.value,
+                n=each.scored_samples if tag is None else None,
+                dimension=dimension,
+                parameters=reducer if tag is None else {**reducer, "tag": tag},
+            )
+
+
+def group_keys(log: Log) -> Sequence[str]:
+    """Keys of the samples' metadata by which the log groups its numbers."""
+    scores = (log.results and log.results.scores) or []
+    metrics = [metric for each in scores for metric in (each.metrics or {}).values()]
+    found = (metric.params.get("group_key") for metric in metrics)
+    return list(dict.fromkeys(key for key in found if isinstance(key, str)))
+
+
+def _rule(name: str, metric: Metric) -> tuple[Rule, str | None]:
+    """Return the rule of a metric, and the tag of its cases.
+
+    If two have the same name, Inspect numbers the key and not the name.
+    """
+    name, params = metric.name or name, metric.params
+    if metric.group != "grouped":
+        return _rule_of(name, params), None
+    inner = params.get("metric")
+    rule: Rule = "own_formula"
+    if isinstance(inner, dict) and "name_template" not in params:
+        rule = _rule_of(inner.get("name"), inner.get("params"))
+    if rule == "own_formula":
+        return rule, None
+    if name != params.get("all_label", "all"):
+        return rule, category_tag((str(params.get("group_key")), name))
+    return (rule if params.get("all", "samples") == "samples" else "own_formula"), None
+
+
+def _rule_of(name: Any, params: Any) -> Rule:
+    """Return true if settings, such as clusters, change the formula."""
+    is_plain = not params or all(each is None for each in params.values())
+    return _RULES.get(str(name), "own_formula") if is_plain else "own_formula"
+
+
+def _dimension(score: ScoreResult, dimensions: Dimensions) -> str:
+    """Return the dimension of a result: a scorer, or one key of its value."""
+    key = f"{score.scorer}.{score.name}"
+    if key in dimensions or (score.scorer and score.scorer != score.name):
+        return key
+    return score.name or score.scorer or "score"
+
+
+_GRADED_SCORERS = frozenset(
+    {
+        *("match", "includes", "pattern", "answer", "exact", "f1", "choice", "math"),
+        *("model_graded_qa", "model_graded_fact"),
+    }
+)
+"""Inspect's built-in scorers, with values from 0 to 1."""
+
+
+class LogReading:
+    """Converts samples to records."""
+
+    def __init__(self, log: Log, source: Source) -> None:
+        about = log.eval
+        self._log = log
+        # a retry has a new eval_id and run_id, and the task_id of the log it continues
+        name = source.path.name.split(".", 1)[0]
+        task_id = about.task_id or about.eval_id or about.run_id or name
+        self._task = TaskWriter("inspect_ai", task_id, source, is_share=self._is_share)
+        ids = (about.dataset and about.dataset.sample_ids) or []
+        self._places = {str(each): place for place, each in enumerate(ids)}
+        self._group_keys = group_keys(log)
+        self._known: dict[str, str | int] = {}
+        self._seen = Occurrences()
+        self._ids = OwnIds("uuid")
+        self._numbers: set[str] = set()
+        """Dimensions with values other than letters and booleans."""
+
+    def add(self, sample: Sample) -> Iterable[Record | Problem]:
+        """Return the records of one sample in one epoch."""
+        task, case_id = self._task, self._case_id(sample)
+        if self._ids.again(sample.uuid, case_id, sample.epoch):
+            return ()
+        case = task.known(case_id)
+        if case is None:
+            self._known[case_id] = sample.id
+            about: Any = None
+            if is_there(sample.metadata):
+                about = decode(sample.metadata, Any)
+            case = task.case(
+                case_id,
+                context_of(sample),
+                golden=expected_of(sample),
+                golden_id="target",
+                tags=self._groups(about),
+                categories=about,
+                place=self._places.setdefault(case_id, len(self._places)),
+            )
+        # an epoch that occurs twice is a separate round
+        again = self._seen.next(case_id, str(sample.epoch))
+        name = sample.epoch if again == 1 else f"{sample.epoch}~{again}"
+        answer = write_round(sample, case, name, self._log.eval.model)
+        task.same_run.add(case_id, sample.epoch, sample.uuid)
+        for value in values_of(sample):
+            if value.value is not None and not value.is_letter:
+                self._numbers.add(value.name)
+            answer.score(
+                value.name,
+                value.value,
+                on_scale(value.value),
+                summary=value.explanation,
+                payload=value.payload,
+            )
+        return task.written()
+
+    def closing(self) -> Iterable[Record | Problem]:
+        """Return task, dimensions and totals, and problems of the whole run."""
+        log, task = self._log, self._task
+        self._describe()
+        self._write_judges()
+        task.grade()
+        write_totals(log, task)
+        if log.status not in (None, "success"):
+            why = log.error.message if log.error else None
+            task.warn(
+                "run_incomplete",
+                f"the run has the status {log.status}"
+                f"{f' ({why})' if why else ''}: what it holds is loaded",
+            )
+        return (*task.written(), *self._ids.problems())
+
+    def _is_share(self, name: str) -> bool:
+        """Return true if values between 0 and 1 are on the scale 0 to 1.
+
+        This is so for letters, for numbers with the metric accuracy, and for those of
+        built-in scorers.
+        """
+        if name in _GRADED_SCORERS or name not in self._numbers:
+            return True
+        scorer, _, key = name.partition(".")
+        for each in self._log.eval.scorers or []:
+            if each.name == scorer:
+                metrics = each.metrics
+                if isinstance(metrics, dict):
+                    metrics = metrics.get(key or scorer)
+                if "inspect_ai/accuracy" in _names(metrics):
+                    return True
+        claimed = (self._log.results and self._log.results.scores) or []
+        return any(
+            "accuracy" in (each.metrics or {})
+            for each in claimed
+            if name in (each.name, f"{each.scorer}.{each.name}")
+        )
+
+    def _describe(self) -> None:
+        about = self._log.eval
+        metadata = members(about.metadata)
+        version = metadata.get("prompt_version", about.task_version)
+        arguments: Any = {}
+        if is_there(about.task_args):
+            arguments = decode(about.task_args, Any)
+        passed = arguments  # logs before 0.3.100 do not say which were passed
+        if is_there(about.task_args_passed):
+            passed = decode(about.task_args_passed, Any)
+        self._task.describe(
+            about.task,
+            prompt_version=None if version is None else str(version),
+            model=about.model,
+            created_at=time(about.created),
+            run_id=about.eval_set_id or about.run_id,
+            written_at=time(about.created),
+            provider=_provider(about.model, passed),
+            settings=_settings(about.model_generate_config),
+            judge=about.model_roles,
+            commit_sha=about.revision.commit if about.revision else None,
+            tool_version=str((about.packages or {}).get("inspect_ai") or "") or None,
+            env=env_of(arguments),
+            extras=prompts.about(
+                _prompt(self._log),
+                status=self._log.status,
+                tags=about.tags,
+                metadata=about.metadata,
+                dataset=about.dataset.name if about.dataset else None,
+                task_file=about.task_file,
+            ),
+        )
+
+    def _groups(self, about: Any) -> list[str]:
+        """Return the groups that the log counts a sample in, as tags."""
+        if not isinstance(about, dict):
+            return []
+        return [category_tag((k, about[k])) for k in self._group_keys if k in about]
+
+    def _write_judges(self) -> None:
+        """Write the models that graded; by default the grader role."""
+        about = self._log.eval
+        roles = members(about.model_roles)
+        grader = roles.get("grader")
+        for scorer in about.scorers or []:
+            options = members(scorer.options)
+            model = options.get("model") or grader
+            if isinstance(model, dict):
+                model = model.get("model")
+            name = scorer.name or ""
+            if not name.startswith("model_graded") and not options.get("model"):
+                continue
+            asked = (options.get(key) for key in ("template", "instructions"))
+            template = "\n".join(each for each in asked if isinstance(each, str))
+            self._task.judge(name, str(model or about.model), template=template)
+
+    def _case_id(self, sample: Sample) -> str:
+        case_id = plain_name(str(sample.id)) or "(blank)"
+        known = self._known.get(case_id)
+        if known is not None and type(known) is not type(sample.id):
+            return f"{case_id}~{type(sample.id).__name__}"  # 5 is not "5"
+        return case_id
+
+
+def _provider(model: str, arguments: Any) -> str:
+    """Return the model and the arguments of its task, which form the variant."""
+    if not isinstance(arguments, dict) or not arguments:
+        return model
+    said = (f"{key}={value}" for key, value in sorted(arguments.items()))
+    return first_line(f"{model} ({', '.join(said)})", 120) or model
+
+
+def _settings(config: Generation | None) -> dict[str, Any]:
+    """Return the settings of the model, without its prompt."""
+    said = msgspec.structs.asdict(config) if config else {}
+    return {
+        key: value
+        for key, value in said.items()
+        if value is not None and key != "system_message"
+    }
+
+
+def _prompt(log: Log) -> Any:
+    """Return system messages and templates in the order of the plan."""
+    plan, generation = log.plan or Plan(), log.eval.model_generate_config
+    systems = [each.system_message for each in (generation, plan.config) if each]
+    templates = (
+        ("system" if step.solver == "system_message" else "user", template)
+        for step in plan.steps
+        if (template := step.params.get("template")) is not None
+    )
+    return prompts.messages(
+        *(("system", each) for each in dict.fromkeys(systems)), *templates
+    )
+
+
+def _names(metrics: Any) -> list[str]:
+    if not isinstance(metrics, list):
+        return []
+    return [str(each.get("name")) for each in metrics if isinstance(each, dict)]
+
+
+T = TypeVar("T", Log, Sample)
+
+FORMS = ("eval", "json")
+
+_FILES = ToolFiles("Inspect", "versions 0.3.41 to 0.3.285")
+_encode = msgspec.json.Encoder().encode
+
+_HEADER = "header.json"
+_START = "_journal/start.json"
+"""Written first; the only files of an unfinished run."""
+
+
+def recognise(head: Head) -> str | None:
+    """Recognise JSON with ``eval.task`` and ``eval.model``, or an archive."""
+    if head.is_zip:
+        named = head.has(_START.encode()) or head.has(b"samples/", _HEADER.encode())
+        return "eval" if named else None
+    return "json" if {"task", "model"} <= head.keys_below("eval") else None
+
+
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """Yield the log as records, sample by sample; task and totals come last."""
+    if source.form == "eval":
+        from promptlab.ingest.foreign.archives import Archive
+
+        with Archive(source.path, source.limits.max_file) as archive:
+            yield from _archive(archive, source)
+    else:
+        log = _FILES.decoded(file_bytes(source), Log)
+        samples = (
+            (f"/samples/{place}", bytes(raw))
+            for place, raw in enumerate(log.samples or [])
+        )
+        log.samples = None
+        yield from _log(log, samples, source)
+
+
+def _archive(archive: Archive, source: Source) -> Iterator[Record | Problem]:
+    name = _HEADER if _HEADER in archive else _START
+    if name not in archive:
+        problem = Problem("broken_archive", f"no {_HEADER} and no {_START} in it")
+        raise Refused(problem)
+    log = _FILES.decoded(archive.read(name), Log)
+    if name == _START:
+        log.status = "started"
+    names = sorted(each for each in archive.names("samples/") if each.endswith(".json"))
+    yield from _log(log, ((each, archive.read(each)) for each in names), source)
+
+
+def _log(
+    log: Log, samples: Iterator[tuple[str, bytes]], source: Source
+) -> Iterator[Record | Problem]:
+    reading = LogReading(_redacted(log, source.redact), source)
+    for place, written in samples:
+        yield from _sample(place, written, reading, source)
+        del written  # one sample at a time: it may be very large
+    yield from reading.closing()
+
+
+def _sample(
+    place: str, written: bytes, reading: LogReading, source: Source
+) -> list[Record | Problem]:
+    """Return the records of one sample; nothing else of it stays in memory."""
+    try:
+        return list(reading.add(_redacted(decode(written, Sample), source.redact)))
+    except UNREADABLE as error:
+        raw = source.redact(written)
+        return [_FILES.problem(error, pointer=place, raw=raw)]
+
+
+def _redacted(found: T, redact: Callable[[bytes], bytes]) -> T:
+    """Return the parts of a log that are kept, redacted; most of it is not kept."""
+    written = _encode(found)
+    redacted = redact(written)
+    return found if redacted is written else decode(redacted, type(found))

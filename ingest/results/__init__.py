@@ -1,1 +1,0 @@
-"""Evaluation results: JSONL or a JSON list, each a round of a case."""

@@ -1,1 +1,0 @@
-"""Testsets: JSONL of test cases, and the checks of their expectations."""
