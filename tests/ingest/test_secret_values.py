@@ -20,13 +20,13 @@ from promptlab.ingest.files.redaction import Redactor
 
 PAGE = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text("utf-8")
 _SECTION = PAGE.partition("### Secret keys")[2]
-_TABLE, _, _STAY = _SECTION.partition("These stay:")
+_TABLE, _, _STAY = _SECTION.partition("These are not replaced:")
 SECRET = [
     key
     for row in re.findall(r"^\|.*\|.*\|(.*)\|$", _TABLE, re.MULTILINE)
     for key in re.findall("`([^`]+)`", row)
 ]
-OTHERS = re.findall("`([^`]+)`", _STAY.partition("\nSo do")[0])
+OTHERS = re.findall("`([^`]+)`", _STAY.partition("\nNor are")[0])
 HEADERS = {"authorization", "proxy-authorization", "cookie", "set-cookie"}
 
 MARK = "[redacted:secret]"
