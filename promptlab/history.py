@@ -27,9 +27,9 @@ from promptlab.errors import (
 )
 from promptlab.ingest.raw.requests import name_baseline, request_comparison
 from promptlab.messages import say
+from promptlab.reports.comparisons import comparison, is_compared
 from promptlab.reports.gate.policy import Policy
 from promptlab.reports.gate.verdict import gate_result
-from promptlab.reports.queries.comparisons import comparison, is_compared
 from promptlab.task_ids import (
     left_out_files,
     require_built,

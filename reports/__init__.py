@@ -5,11 +5,12 @@ Each module imports only those above it::
     texts       all texts, one file per language
     printing    formatting of values and untrusted texts
     sentences   codes and facts, written as sentences
-    queries     SELECTs on the marts
+    queries     rows of the marts, the earlier runs of a title
+    comparisons the numbers of two tasks, side by side
     charts      the geometry of charts, which templates draw
     gate        a policy's rules applied to a task's numbers: the decision
     edition     time, language and policy of reports, limits of lists
-    result      queries and gate to AnalysisResult
+    result      marts and gate to AnalysisResult
     views       view models of pages
     pages       templates, rendered with a view
     mail        the mail of a task

@@ -18,7 +18,7 @@ from promptlab.reports.index import Course, read_index
 from promptlab.reports.mail import Envelope, fix_boundaries, write_bodies, write_headers
 from promptlab.reports.pages import PAGE, environment, render
 from promptlab.reports.printing import Filters, clip, visible
-from promptlab.reports.queries.rows import Row, rows
+from promptlab.reports.queries import Row, rows
 from promptlab.reports.texts import catalogue
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from promptlab.reports.pages import (
     to_html,
 )
 from promptlab.reports.printing import Filters, clip, for_spreadsheet, visible
-from promptlab.reports.queries.history import PastRun
+from promptlab.reports.queries import PastRun
 from promptlab.reports.texts import catalogue
 from promptlab.reports.views import arrange, first_error, question
 

@@ -12,8 +12,7 @@ from promptlab.reports.gate.verdict import gate_results
 from promptlab.reports.judge import judges
 from promptlab.reports.pages import Href, environment, render, script_hash
 from promptlab.reports.printing import Filters
-from promptlab.reports.queries.history import drifts
-from promptlab.reports.queries.rows import Row, rows
+from promptlab.reports.queries import Row, drifts, rows
 from promptlab.reports.texts import catalogue
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from promptlab.reports.charts import on_track
 from promptlab.reports.pages import Href, environment, render
-from promptlab.reports.queries.rows import rows
+from promptlab.reports.queries import rows
 
 if TYPE_CHECKING:
     import duckdb

@@ -35,7 +35,7 @@ from promptlab.reports.edition import SHOWN, Edition, ListLimits
 from promptlab.reports.files import folder_name
 from promptlab.reports.pages import environment, language_of, render, to_html
 from promptlab.reports.printing import Filters, TextPiece, clip, highlighted, visible
-from promptlab.reports.queries.history import PastRun, title_history
+from promptlab.reports.queries import PastRun, title_history
 from promptlab.reports.result import analysis_result
 from promptlab.reports.sentences import brief
 from promptlab.reports.texts import catalogue

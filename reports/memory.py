@@ -22,7 +22,7 @@ from promptlab.contracts.memory import (
 from promptlab.errors import NothingToDo
 from promptlab.reports.charts import Curve, curve
 from promptlab.reports.pages import NOWHERE, Links, environment, render
-from promptlab.reports.queries.rows import Row, from_json, of_contract, rows
+from promptlab.reports.queries import Row, from_json, of_contract, rows
 from promptlab.reports.sentences import Speech, category_name
 from promptlab.reports.texts import catalogue
 

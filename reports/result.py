@@ -33,12 +33,13 @@ from promptlab.contracts.analysis_result import (
 from promptlab.errors import NothingToDo
 from promptlab.json_text.places import pointer
 from promptlab.reports import sentences
+from promptlab.reports.comparisons import baseline_of, comparison
 from promptlab.reports.edition import WHOLE, Edition, ListLimits
+from promptlab.reports.gate.numbers import JUDGES
 from promptlab.reports.gate.verdict import gate_result
 from promptlab.reports.printing import json_text
-from promptlab.reports.queries.comparisons import baseline_of, comparison
-from promptlab.reports.queries.gate import JUDGES
-from promptlab.reports.queries.rows import (
+from promptlab.reports.queries import (
+    EVERYTHING,
     Row,
     from_json,
     of_contract,
@@ -496,7 +497,6 @@ def _message(message: Any) -> str:
 
 
 _CASES = TypeAdapter(list[CaseResult])
-_EVERYTHING = 2**62  # a limit above the size of any table
 
 
 def analysis_result(
@@ -586,7 +586,7 @@ class _Reader:
         self._task_id = task_id
         self._baseline = baseline
         self._limits = {
-            name: _EVERYTHING if limit is None else limit
+            name: EVERYTHING if limit is None else limit
             for name, limit in vars(limits).items()
         }
 

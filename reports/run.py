@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from promptlab.contracts.gate import GateResult
 from promptlab.reports.charts import pareto
+from promptlab.reports.gate.numbers import JUDGES
 from promptlab.reports.pages import Href, environment, render
-from promptlab.reports.queries.gate import JUDGES
-from promptlab.reports.queries.rows import Row, rows
+from promptlab.reports.queries import Row, rows
 
 if TYPE_CHECKING:
     import duckdb

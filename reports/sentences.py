@@ -448,7 +448,7 @@ def _faults(speech: Speech, row: Facts) -> str:
 def judge(speech: Speech, row: Facts) -> str:
     """Return the pass rate that a judge gives, corrected, and how far to trust it.
 
-    *row* is of ``queries.gate.JUDGES``.
+    *row* is of ``gate.numbers.JUDGES``.
     """
     said = [
         speech.text(

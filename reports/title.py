@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from promptlab.reports.charts import LineChart, Point, line_chart
 from promptlab.reports.pages import Href, environment, render
 from promptlab.reports.printing import Filters
-from promptlab.reports.queries.history import drifts
-from promptlab.reports.queries.rows import Row, rows
+from promptlab.reports.queries import Row, drifts, rows
 from promptlab.reports.texts import catalogue
 
 if TYPE_CHECKING:

@@ -31,8 +31,7 @@ from promptlab.reports.pages import (
     environment,
     to_html,
 )
-from promptlab.reports.queries.history import title_history
-from promptlab.reports.queries.rows import Row, rows
+from promptlab.reports.queries import Row, rows, title_history
 from promptlab.reports.result import analysis_result
 from promptlab.reports.run import (
     WORST_FIRST,

@@ -307,7 +307,7 @@ def trends(
     """
     from promptlab.database import fetched
     from promptlab.errors import NothingToDo
-    from promptlab.reports.queries.history import drifts
+    from promptlab.reports.queries import drifts
 
     with call.warehouse().built() as con:
         title = title or _latest_title(con)

@@ -22,9 +22,9 @@ from promptlab.contracts.gate import (
     Significance,
     TagRules,
 )
+from promptlab.reports.gate.numbers import Changes, GateNumbers, TagCases
 from promptlab.reports.printing import Filters, clip
-from promptlab.reports.queries.gate import Changes, GateNumbers, TagCases
-from promptlab.reports.queries.rows import Row, from_json
+from promptlab.reports.queries import Row, from_json
 from promptlab.reports.texts import Catalogue
 
 _MOST_NAMED = 5

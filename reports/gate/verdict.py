@@ -23,11 +23,11 @@ from promptlab.contracts.gate import (
 )
 from promptlab.errors import NothingToDo, UsageError
 from promptlab.power import smallest_drop
+from promptlab.reports.gate.numbers import Changes, GateNumbers, gate_numbers
 from promptlab.reports.gate.policy import Policy, built_in_policy
 from promptlab.reports.gate.rules import Gate, confirmed
 from promptlab.reports.printing import Filters
-from promptlab.reports.queries.gate import Changes, GateNumbers, gate_numbers
-from promptlab.reports.queries.rows import Row, from_json, rows
+from promptlab.reports.queries import Row, from_json, rows
 from promptlab.reports.sentences import headline
 from promptlab.reports.texts import catalogue
 from promptlab.task_ids import resolve_task

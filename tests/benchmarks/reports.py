@@ -125,7 +125,7 @@ def _statements(folder: Path, cases: int) -> Path:
     """The queries of a report with their parameters."""
     file = folder / f"report-queries-{cases}.json"
     asked: list[tuple[str, dict[str, Any] | None]] = []
-    readers = (reports.result, reports.queries.comparisons)
+    readers = (reports.result, reports.comparisons)
     rows = reports.result.rows
 
     def remember(con: Any, sql: str, values: dict[str, Any] | None = None) -> Any:

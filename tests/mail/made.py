@@ -29,7 +29,7 @@ from promptlab.contracts.comparison import (
 )
 from promptlab.contracts.gate import CaseList, GateResult
 from promptlab.reports import mail
-from promptlab.reports.queries.history import PastRun
+from promptlab.reports.queries import PastRun
 
 CHECKER = Path(__file__).parents[3] / "shared" / "tools" / "email_html_check.py"
 AT = datetime(2024, 10, 24, 13, 0, tzinfo=UTC)

@@ -22,7 +22,7 @@ from promptlab.reports.charts import (
     line_chart,
     pareto,
 )
-from promptlab.reports.queries.comparisons import comparison
+from promptlab.reports.comparisons import comparison
 from promptlab.reports.views import arrange_changes
 from tests.reports.conftest import TASK_ID
 

@@ -22,12 +22,13 @@ from promptlab.contracts.comparison import (
 )
 from promptlab.errors import NothingToDo
 from promptlab.reports import sentences
-from promptlab.reports.queries.rows import Row, from_json, rows
+from promptlab.reports.queries import EVERYTHING, Row, from_json, rows
 from promptlab.reports.sentences import Speech
 from promptlab.reports.texts import catalogue
 
 if TYPE_CHECKING:
     import duckdb
+
 
 _PAIR = """
 select
@@ -196,7 +197,6 @@ select baseline_task_id from marts.dim_task_baselines where task_id = $task_id
 """
 
 _CHANGES = TypeAdapter(list[CaseChange])
-_EVERYTHING = 2**62  # a limit above the size of any table
 
 
 def comparison(
@@ -219,7 +219,7 @@ def comparison(
     values: dict[str, Any] = {
         "baseline": baseline,
         "candidate": candidate,
-        "most": _EVERYTHING if cases is None else cases,
+        "most": EVERYTHING if cases is None else cases,
     }
 
     def every(sql: str) -> list[Row]:

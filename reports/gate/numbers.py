@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 from promptlab.contracts.comparison import ScoreComparison
 from promptlab.contracts.gate import CaseList
 from promptlab.errors import NothingToDo
-from promptlab.reports.queries.comparisons import score_comparisons
-from promptlab.reports.queries.rows import MISSED, Row, from_json, rows
+from promptlab.reports.comparisons import score_comparisons
+from promptlab.reports.queries import MISSED, Row, from_json, rows
 from promptlab.reports.sentences import Speech
 
 if TYPE_CHECKING:
     import duckdb
+
 
 MOST_CASES = 1_000
 """Maximum number of cases in a list; all are counted."""

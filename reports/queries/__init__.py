@@ -1,1 +1,0 @@
-"""SELECTs on the marts, which return contracts of ``promptlab``."""
