@@ -19,8 +19,8 @@ from promptlab.cli.output import (
     plain,
     print_headline,
     print_json,
-    print_objects,
     print_rows,
+    print_table,
     print_text,
     spoken,
 )
@@ -135,7 +135,7 @@ def _print_one(result: GateResult, call: Call) -> None:
         print_text(f"{case.case_id}  {case.text}", lead="  ")
     if result.cases:
         click.echo()
-    print_objects(result.rules, _COLUMNS, "table", _TABLE)
+    print_table(result.rules, _TABLE)
     told = [
         (rule.rule, rule.note)
         for rule in result.rules
@@ -156,7 +156,7 @@ def _print_lines(results: list[GateResult], call: Call) -> None:
         for case in result.cases[: None if call.wide else _MOST_OF_SEVERAL]:
             print_text(f"{case.case_id}  {case.text}", lead="    ")
         if call.wide:
-            print_objects(result.rules, _COLUMNS, "table", _TABLE)
+            print_table(result.rules, _TABLE)
 
 
 def _append_summary(results: list[GateResult]) -> None:

@@ -469,7 +469,9 @@ def print_objects(
 def print_table(objects: Iterable[object], table: Table, *, wide: bool = False) -> None:
     """Print objects for people; the columns of the table name their attributes."""
     shown = [*table.columns, *table.wide]
-    names = list(dict.fromkeys(name for column in shown for name in column.names))
+    names = list(
+        dict.fromkeys([*table.by, *(n for column in shown for n in column.names)])
+    )
     print_objects(objects, names, "table", table, wide=wide)
 
 
