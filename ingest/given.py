@@ -11,7 +11,6 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from promptlab.contracts.base import in_utc
 from promptlab.errors import UsageError
 
 if TYPE_CHECKING:
@@ -168,6 +167,8 @@ def _of_ci(environ: Mapping[str, str]) -> Given:
 
 def _moment(said: str) -> datetime | None:
     """Return a date, or a date and time, as a time in UTC."""
+    from promptlab.contracts.base import in_utc  # pydantic: not for `--help`
+
     try:
         return in_utc(datetime.fromisoformat(said.strip().replace("_", "T")))
     except (ValueError, OverflowError):
