@@ -35,7 +35,7 @@ from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.errors import RenderError, SettingsError
 from promptlab.paths import cache, languages
 from promptlab.reports.charts import on_track
-from promptlab.reports.edition import SHOWN, ListLimits
+from promptlab.reports.edition import SHOWN
 from promptlab.reports.printing import Filters, visible
 from promptlab.reports.sentences import headline_parts
 from promptlab.reports.texts import catalogue
@@ -226,7 +226,6 @@ def to_html(
     *,
     lang: str | None = None,
     templates: Path | None = None,
-    limits: ListLimits = SHOWN,
     with_script: bool = True,
     links: Links = NOWHERE,
     sections: Sequence[str] = SECTIONS,
@@ -238,7 +237,6 @@ def to_html(
         result: The result; ``case_results`` may be shortened.
         lang: Language of the texts; by default that of *result*.
         templates: Folder whose files replace the built-in ones of the same name.
-        limits: Maximum number of cases, rounds, checks and changes.
         with_script: True to sort and filter cases; the page is complete without it.
             Mails have no script.
         links: Links of the page.
@@ -253,6 +251,7 @@ def to_html(
         "links": links,
         "drawn": {},
     }
+    limits = SHOWN
     while True:
         values["view"] = arrange(result, limits)
         is_least = limits.cases == 1 and limits.is_short

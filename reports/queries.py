@@ -112,7 +112,7 @@ def target_status(
 
 MOST_RUNS = 30
 
-_RUNS = """
+_RUNS = f"""
 with this_task as (
 
     select title, variant, run_number, task_id
@@ -138,7 +138,7 @@ inner join this_task
         <= (this_task.run_number, this_task.task_id)
 where tasks.role = 'full'
 order by tasks.run_number desc, tasks.task_id desc
-limit $most
+limit {MOST_RUNS}
 """
 
 
@@ -160,11 +160,9 @@ class PastRun:
     """Number of the run in its title, from 1 for the oldest."""
 
 
-def title_history(
-    con: duckdb.DuckDBPyConnection, task_id: str, *, most: int = MOST_RUNS
-) -> list[PastRun]:
+def title_history(con: duckdb.DuckDBPyConnection, task_id: str) -> list[PastRun]:
     """Return the last runs of a task's title up to it, oldest first."""
-    found = rows(con, _RUNS, {"task_id": task_id, "most": most})
+    found = rows(con, _RUNS, {"task_id": task_id})
     return [PastRun(**row) for row in reversed(found)]
 
 
