@@ -96,15 +96,10 @@ cases_tested as (
         tested.p,
         counted.n_by_chance,
         -- the baseline's rounds all pass and the new ones do not, and the other way round
-        case when tested.s >= tested.k_baseline then {{ share_of_draws(
-            'tested.s', 'tested.n', 'tested.k_baseline'
-        ) }} else 0e0 end as chance_baseline_passes,
-        case when tested.s >= tested.k then {{ share_of_draws(
-            'tested.s', 'tested.n', 'tested.k'
-        ) }} else 0e0 end as chance_passes,
-        case when tested.s >= tested.k + tested.k_baseline then {{ share_of_draws(
-            'tested.s', 'tested.n', '(tested.k + tested.k_baseline)'
-        ) }} else 0e0 end as chance_both_pass,
+        {{ pass_hat_k('tested.n', 'tested.s', 'tested.k_baseline') }} as chance_baseline_passes,
+        {{ pass_hat_k('tested.n', 'tested.s', 'tested.k') }} as chance_passes,
+        {{ pass_hat_k('tested.n', 'tested.s', '(tested.k + tested.k_baseline)') }}
+            as chance_both_pass,
 
         ---------- booleans
         tested.p is not null
