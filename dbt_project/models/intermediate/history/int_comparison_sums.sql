@@ -69,7 +69,7 @@ in_millionths as (
 
     select
         *,
-        cast(round(delta * 1000000) as bigint) as millionths
+        cast(round(delta * 1000000) as decimal(18, 0)) as millionths
 
     from units
 
@@ -91,13 +91,12 @@ counted as (
         count(status_change) as n_judged,
         count(*) filter (where status_change = 'newly_failing') as n_lost,
         count(*) filter (where status_change = 'newly_fixed') as n_gained,
-        {{ decimal_sum('case when delta is not null then baseline_score end') }}
-            as baseline_total,
-        {{ decimal_sum('case when delta is not null then candidate_score end') }}
+        {{ exact_sum('case when delta is not null then baseline_score end') }} as baseline_total,
+        {{ exact_sum('case when delta is not null then candidate_score end') }}
             as candidate_total,
-        {{ decimal_sum('delta') }} as delta_total,
-        sum({{ wide('millionths') }}) as millionths_total,
-        sum({{ wide('millionths') }} * {{ wide('millionths') }}) as squares_total,
+        {{ exact_sum('delta') }} as delta_total,
+        sum(millionths) as millionths_total,
+        sum(millionths * millionths) as squares_total,
         -- whether every score of either side is 0 or 1
         bool_and(baseline_score in (0, 1) and candidate_score in (0, 1)) as is_all_or_nothing
 
@@ -123,9 +122,9 @@ summed as (
         n_better,
         n_worse,
         n_same,
-        cast(baseline_total as double) / nullif(n_pairs, 0) as baseline_mean,
-        cast(candidate_total as double) / nullif(n_pairs, 0) as candidate_mean,
-        cast(delta_total as double) / nullif(n_pairs, 0) as mean_delta,
+        baseline_total / nullif(n_pairs, 0) as baseline_mean,
+        candidate_total / nullif(n_pairs, 0) as candidate_mean,
+        delta_total / nullif(n_pairs, 0) as mean_delta,
         -- of whole millionths: equal scores spread by exactly 0, in any order of the rows
         sqrt(
             cast(n_pairs * squares_total - millionths_total * millionths_total as double)

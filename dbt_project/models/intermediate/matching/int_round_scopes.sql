@@ -59,8 +59,8 @@ looked_up as (
                 ) }}
         end as step_keys,
         coalesce(
-            {{ first_where('step_keys', "contains(lower(k), 'aggregat')") }},
-            {{ first_where('step_keys', "contains(lower(k), 'batch')") }}
+            {{ list_element(elements_where('step_keys', "contains(lower(k), 'aggregat')"), 1) }},
+            {{ list_element(elements_where('step_keys', "contains(lower(k), 'batch')"), 1) }}
         ) as aggregation_key,
         {{ json_member('rounds.final_output', 'scopes.field') }} as from_final,
         case
