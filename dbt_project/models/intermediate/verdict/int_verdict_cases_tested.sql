@@ -34,11 +34,7 @@ possible as (
         cast(null as string) as case_id
 
     from tested
-    inner join evidence
-        on
-            tested.n = evidence.n
-            and tested.s = evidence.s
-            and tested.k = evidence.k
+    inner join evidence using (n, s, k)
     where evidence.p_at_most < 0.5
 
     union all
@@ -109,8 +105,7 @@ cases_tested as (
         coalesce(tested.p <= thresholds.p_threshold, false) as is_listed
 
     from tested
-    left join counted
-        on tested.task_id = counted.task_id and tested.case_id = counted.case_id
+    left join counted using (task_id, case_id)
     left join thresholds on tested.task_id = thresholds.task_id
 
 )

@@ -137,12 +137,7 @@ final as (
         counted.labeled_at
 
     from counted
-    left join verdicts
-        on
-            counted.task_id = verdicts.task_id
-            and counted.case_id = verdicts.case_id
-            and counted.round_id = verdicts.round_id
-            and counted.dimension_id = verdicts.dimension_id
+    left join verdicts using (task_id, case_id, round_id, dimension_id)
 
 )
 

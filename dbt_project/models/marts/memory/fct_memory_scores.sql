@@ -7,27 +7,13 @@ tests as (select * from {{ ref('stg_memory__tests') }} where {{ in_this_build(co
 viewed as (
 
     select
-        'last_round' as view_name,
-        cast(null as bigint) as view_test_index,
+        views.view_name,
+        case when views.view_name = 'by_round' then rounds.test_index end as view_test_index,
         rounds.*
+
     from rounds
-    where rounds.is_last_round
-
-    union all
-
-    select
-        'by_round' as view_name,
-        rounds.test_index as view_test_index,
-        rounds.*
-    from rounds
-
-    union all
-
-    select
-        'pooled' as view_name,
-        cast(null as bigint) as view_test_index,
-        rounds.*
-    from rounds
+    cross join (values ('last_round'), ('by_round'), ('pooled')) as views (view_name)
+    where views.view_name <> 'last_round' or rounds.is_last_round
 
 ),
 
@@ -53,18 +39,15 @@ by_task as (
 ruled as (
 
     select
-        'as_zero' as failed_calls,
+        rules.failed_calls,
         by_task.*,
-        by_task.n_asked as n_questions
-    from by_task
+        case
+            when rules.failed_calls = 'as_zero' then by_task.n_asked
+            else by_task.n_asked - by_task.n_failed
+        end as n_questions
 
-    union all
-
-    select
-        'left_out' as failed_calls,
-        by_task.*,
-        by_task.n_asked - by_task.n_failed as n_questions
     from by_task
+    cross join (values ('as_zero'), ('left_out')) as rules (failed_calls)
 
 ),
 

@@ -53,8 +53,7 @@ extracted as (
         ) }} as actual
 
     from answers
-    left join checks
-        on answers.task_id = checks.task_id and answers.case_id = checks.case_id
+    left join checks using (task_id, case_id)
 
 ),
 
