@@ -5,25 +5,6 @@
     round(({{ number }}) * 1e{{ digits }}) / 1e{{ digits }}
 {%- endmacro %}
 
-{#- Java writes an exponent below 1e-3 and from 1e7, DuckDB below 1e-4 and from 1e16. -#}
-{% macro spark__double_text(number) -%}
-    {%- set text = 'cast(cast(' ~ number ~ ' as double) as string)' -%}
-    case
-        when {{ text }} not like '%E%' then {{ text }}
-        when {{ text }} rlike 'E(-4|[7-9]|1[0-5])$' then regexp_replace(
-            regexp_replace(cast(try_cast({{ text }} as decimal(38, 21)) as string), '0+$', ''),
-            '\.$', '.0'
-        )
-        else regexp_replace(
-            regexp_replace(
-                regexp_replace({{ text }}, 'E(-?)(?=[0-9]$)', 'E$10'),
-                '(\.0)?E(?=[0-9])', 'e+'
-            ),
-            '(\.0)?E-', 'e-'
-        )
-    end
-{%- endmacro %}
-
 {#- Up to 18 digits as bigints; longer ones in groups of 14 digits, whose differences are
     added up from the left: exact as long as it matters. -#}
 {% macro spark__integers_within(actual, expected, tolerance) -%}
@@ -71,10 +52,6 @@
         ),
         0e0, (total, k) -> total + k
     ) / nullif(count({{ column }}) - 2 * {{ n_cut }}, 0)
-{%- endmacro %}
-
-{% macro spark__wide(column) -%}
-    cast({{ column }} as decimal(18, 0))
 {%- endmacro %}
 
 {#- A sequence that would be empty runs backwards here. -#}

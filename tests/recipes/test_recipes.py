@@ -33,7 +33,7 @@ scored as (
         rounds.case_id,
         rounds.round_id,
         dimensions.dimension_id,
-        {{ one_or_zero("contains(lower(rounds.answer), 'please')") }} as metric,
+        case when contains(lower(rounds.answer), 'please') then 1.0 else 0.0 end as metric,
         cast(null as string) as reason,
         'please' as expected,
         rounds.answer as actual,

@@ -76,9 +76,9 @@ def of_case(model: str, column: str) -> Codes:
     return codes
 
 
-def of_macro(file: str) -> Codes:
-    """The codes that a macro gives."""
-    return lambda: set(_CODE.findall((PROJECT / "macros" / file).read_text("utf-8")))
+def of_sql(file: str) -> Codes:
+    """The codes that a model gives."""
+    return lambda: set(_CODE.findall((PROJECT / "models" / file).read_text("utf-8")))
 
 
 def of_type(literal: Any) -> Codes:
@@ -131,7 +131,7 @@ CODES: dict[str, list[Codes]] = {
     "decision": [of_type(gate.Decision)],
     "decision_sign": [of_type(gate.Decision)],
     "default_dimension": [of_seed("default_dimensions", "dimension_id")],
-    "evidence_sentence": [of_macro("scoring/evidence_code.sql")],
+    "evidence_sentence": [of_sql("marts/scoring/fct_evidence.sql")],
     "gate_rule": [
         of_policy,
         of(

@@ -68,12 +68,8 @@
 {%- endmacro %}
 
 {% macro default__json_field(document, key) -%}
-    {{ null_if_json_null("json_extract(" ~ document ~ ", '$.\"" ~ key ~ "\"')") }}
-{%- endmacro %}
-
-{#- The JSON null as SQL null. -#}
-{% macro null_if_json_null(document) -%}
-    case when cast({{ document }} as string) <> 'null' then {{ document }} end
+    {%- set member = "json_extract(" ~ document ~ ", '$.\"" ~ key ~ "\"')" -%}
+    case when cast({{ member }} as string) <> 'null' then {{ member }} end
 {%- endmacro %}
 
 {#- The value as people read it: a text itself, anything else its compact JSON; null for
@@ -120,22 +116,6 @@
 
 {% macro default__json_object_keys(document) -%}
     json_keys({{ document }})
-{%- endmacro %}
-
-{#- The keys of a JSON object; an empty list for any other value. -#}
-{% macro json_object_keys_or_none(document) -%}
-    case
-        when {{ json_kind(document) }} = 'object' then {{ json_object_keys(document) }}
-        else {{ list_of([]) }}
-    end
-{%- endmacro %}
-
-{#- The keys of a JSON object that may be matched: not null, not starting with `_`. -#}
-{% macro non_null_keys(document) -%}
-    {{ elements_where(
-        json_object_keys(document),
-        "left(k, 1) <> '_' and cast(" ~ json_object_member(document, 'k') ~ " as string) <> 'null'"
-    ) }}
 {%- endmacro %}
 
 {#- One and the same text for objects that differ only in the order of their keys, and

@@ -50,11 +50,6 @@
     {{ list_size(elements_where(list, condition)) }}
 {%- endmacro %}
 
-{#- The first element of a list that passes a test of the element `k`; null where none does. -#}
-{% macro first_where(list, condition) -%}
-    {{ list_element(elements_where(list, condition), 1) }}
-{%- endmacro %}
-
 {#- How many different elements a list has; a null list gives null. -#}
 {% macro n_different(list) -%}
     {{ return(adapter.dispatch('n_different')(list)) }}

@@ -9,15 +9,6 @@
     round({{ number }}, {{ digits }})
 {%- endmacro %}
 
-{#- A double as text, with all its digits. -#}
-{% macro double_text(number) -%}
-    {{ return(adapter.dispatch('double_text')(number)) }}
-{%- endmacro %}
-
-{% macro default__double_text(number) -%}
-    cast({{ number }} as string)
-{%- endmacro %}
-
 {#- Whether two integers, given as texts of any length, are no further apart than a
     tolerance. -#}
 {% macro integers_within(actual, expected, tolerance) -%}
@@ -62,15 +53,6 @@
         ),
         'avg'
     )
-{%- endmacro %}
-
-{#- A bigint as a type whose squares and their sums fit, too. -#}
-{% macro wide(column) -%}
-    {{ return(adapter.dispatch('wide')(column)) }}
-{%- endmacro %}
-
-{% macro default__wide(column) -%}
-    cast({{ column }} as hugeint)
 {%- endmacro %}
 
 {#- Sum of an expression of `k` over the whole numbers from one to another, in steps; 0

@@ -19,15 +19,6 @@
     lower({{ text }})
 {%- endmacro %}
 
-{#- A text without a suffix that it may end with. -#}
-{% macro without_suffix(text, suffix) -%}
-    case
-        when right({{ text }}, {{ suffix | length }}) = '{{ suffix }}'
-            then left({{ text }}, length({{ text }}) - {{ suffix | length }})
-        else {{ text }}
-    end
-{%- endmacro %}
-
 {#- Whether a text is all ASCII: as many bytes as characters. -#}
 {% macro is_ascii(text) -%}
     bit_length({{ text }}) = 8 * length({{ text }})

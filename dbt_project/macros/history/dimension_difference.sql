@@ -10,8 +10,10 @@
             then 'parameters_differ'
         -- the limits of a share only raise alerts, those of a number make its score
         when
-            not {{ of_candidate }}.is_share
-            and {{ of_candidate }}.limits <> {{ of_baseline }}.limits
+            not {{ of_candidate }}.is_share and (
+                {{ of_candidate }}.lower_limit is distinct from {{ of_baseline }}.lower_limit
+                or {{ of_candidate }}.upper_limit is distinct from {{ of_baseline }}.upper_limit
+            )
             then 'target_differs'
     end
 {%- endmacro %}

@@ -9,16 +9,9 @@
             when {{ is_integer_text('actual_text') }} and {{ is_integer_text('operand') }}
                 then {{ integers_within('actual_text', 'operand', 'tolerance') }}
             when abs(try_cast(actual_text as double)) <= 1.7976931348623157e308
-                then abs(try_cast(actual_text as double) - expected_number)
-                    <= tolerance + case
-                        when tolerance > 0
-                            then 1e-12 * greatest(
-                                abs(try_cast(actual_text as double)),
-                                abs(expected_number),
-                                tolerance
-                            )
-                        else 0
-                    end
+                then {{ within_tolerance(
+                    'try_cast(actual_text as double)', 'expected_number', 'tolerance'
+                ) }}
         end,
         false
     )

@@ -33,14 +33,6 @@
     end
 {%- endmacro %}
 
-{#- The score of an answer by the headline rule: a failed call is 0, and null means that
-    the question does not count. -#}
-{% macro headline_score(metric) -%}
-    {{ by_memory_metric(
-        metric, 'case when not ({counts}) then null when is_failed then 0e0 else {metric} end'
-    ) }}
-{%- endmacro %}
-
 {#- The case of a question: of its conversation, and of the round that asks it, since rounds
     are harder or easier. -#}
 {% macro memory_case_id() -%}

@@ -1,8 +1,3 @@
-{#- A condition as a metric: 1 when true, 0 when false or unknown. -#}
-{% macro one_or_zero(condition) -%}
-    case when {{ condition }} then 1.0 else 0.0 end
-{%- endmacro %}
-
 {#- Whether a number is the expected one within a tolerance, inclusive, with a grain of
     slack for the doubles: 0.95 is 0.94 at 0.01. Null where a side is no number. -#}
 {% macro within_tolerance(actual, expected, tolerance) -%}

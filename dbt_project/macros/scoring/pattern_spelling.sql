@@ -1,15 +1,7 @@
 {#- How the engine is to write a pattern of a baseline's payload: as ingest spelled it, else
-    as it stands; null for one that ingest found invalid. `patterns` is the baseline's. -#}
-{% macro pattern_spelling(patterns, written) -%}
-    {{ listed_spelling(patterns, written, 'unicode') }}
-{%- endmacro %}
-
-{#- The same for texts that are all ASCII. -#}
-{% macro ascii_pattern_spelling(patterns, written) -%}
-    {{ listed_spelling(patterns, written, 'ascii') }}
-{%- endmacro %}
-
-{% macro listed_spelling(patterns, written, form) -%}
+    as it stands; null for one that ingest found invalid. `patterns` is the baseline's, `form`
+    is unicode, or ascii for texts that are all ASCII. -#}
+{% macro pattern_spelling(patterns, written, form) -%}
     case
         when {{ json_object_member(patterns, written) }} is null then {{ written }}
         else {{ json_text(json_object_member(patterns, written), form) }}

@@ -1,15 +1,11 @@
-{#- Benjamini and Hochberg's adjusted p-values, in two steps with a CTE between them: the
-    ranks within a family of tests, then the smallest p·n/rank from this rank upwards. A
-    null is no test: it has no rank to speak of, and stays null. -#}
-{% macro bh_rank(p, family) -%}
-    row_number() over (partition by {{ family }} order by {{ p }} nulls last)
-{%- endmacro %}
-
-{% macro bh_adjusted(p, rank, n_tests, family) -%}
+{#- Benjamini and Hochberg's adjusted p-value within a family of tests: the smallest p·n/rank
+    from this rank upwards. Reads the columns p_value, p_rank (by p_value, nulls last) and
+    n_tests, how many are not null. A null is no test, and stays null. -#}
+{% macro bh_adjusted(family) -%}
     case
-        when {{ p }} is not null then least(1e0, min({{ p }} * {{ n_tests }} / {{ rank }}) over (
-            partition by {{ family }}, {{ p }} is null
-            order by {{ rank }} desc rows unbounded preceding
+        when p_value is not null then least(1e0, min(p_value * n_tests / p_rank) over (
+            partition by {{ family }}, p_value is null
+            order by p_rank desc rows unbounded preceding
         ))
     end
 {%- endmacro %}

@@ -2,12 +2,7 @@
     bit, and a score that is rounded there would differ too. For shares, scores and
     weights, taken to 15 digits. -#}
 {% macro exact_sum(column, over='') -%}
-    cast({{ decimal_sum(column) }} {{ over }} as double)
-{%- endmacro %}
-
-{#- The same as a decimal, so that sums can be added up. -#}
-{% macro decimal_sum(column) -%}
-    sum(cast({{ column }} as decimal(38, 15)))
+    cast(sum(cast({{ column }} as decimal(38, 15))) {{ over }} as double)
 {%- endmacro %}
 
 {#- Mean of such a column; null over nothing. -#}

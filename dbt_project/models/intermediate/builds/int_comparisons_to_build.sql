@@ -117,10 +117,7 @@ new_or_changed as (
     select compared.*
 
     from compared_together as compared
-    left join built
-        on
-            compared.candidate_task_id = built.candidate_task_id
-            and compared.fingerprint = built.fingerprint
+    left join built using (candidate_task_id, fingerprint)
     where built.candidate_task_id is null
 
 ),
@@ -132,7 +129,7 @@ gone as (
         cast(null as string) as fingerprint
 
     from built
-    left join compared on built.candidate_task_id = compared.candidate_task_id
+    left join compared using (candidate_task_id)
     where compared.candidate_task_id is null
 
 ),

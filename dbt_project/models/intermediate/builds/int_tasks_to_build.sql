@@ -11,8 +11,7 @@ new_or_changed as (
         versions.fingerprint
 
     from versions
-    left join built
-        on versions.task_id = built.task_id and versions.fingerprint = built.fingerprint
+    left join built using (task_id, fingerprint)
     where built.task_id is null
 
 ),
@@ -25,8 +24,7 @@ gone_or_changed as (
         cast(null as string) as fingerprint
 
     from built
-    left join versions
-        on built.task_id = versions.task_id and built.fingerprint = versions.fingerprint
+    left join versions using (task_id, fingerprint)
     where versions.task_id is null
 
 ),

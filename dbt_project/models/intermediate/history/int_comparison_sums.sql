@@ -54,7 +54,11 @@ units as (
         candidate_score,
         delta,
         true as is_comparable,
-        {{ change_of_all_or_nothing('delta') }} as status_change,
+        case delta
+            when -1 then 'newly_failing'
+            when 1 then 'newly_fixed'
+            else 'as before'
+        end as status_change,
         true as is_shared
 
     from score_changes
@@ -65,7 +69,7 @@ in_millionths as (
 
     select
         *,
-        {{ millionths('delta') }} as millionths
+        cast(round(delta * 1000000) as decimal(18, 0)) as millionths
 
     from units
 
@@ -78,7 +82,23 @@ counted as (
         candidate_task_id,
         level,
         subject,
-        {{ paired_parts() }}
+        count(*) filter (where is_shared) as n_shared,
+        count(*) filter (where is_comparable) as n_comparable,
+        count(delta) as n_pairs,
+        count(*) filter (where delta > 0) as n_better,
+        count(*) filter (where delta < 0) as n_worse,
+        count(*) filter (where delta = 0) as n_same,
+        count(status_change) as n_judged,
+        count(*) filter (where status_change = 'newly_failing') as n_lost,
+        count(*) filter (where status_change = 'newly_fixed') as n_gained,
+        {{ exact_sum('case when delta is not null then baseline_score end') }} as baseline_total,
+        {{ exact_sum('case when delta is not null then candidate_score end') }}
+            as candidate_total,
+        {{ exact_sum('delta') }} as delta_total,
+        sum(millionths) as millionths_total,
+        sum(millionths * millionths) as squares_total,
+        -- whether every score of either side is 0 or 1
+        bool_and(baseline_score in (0, 1) and candidate_score in (0, 1)) as is_all_or_nothing
 
     from in_millionths
     group by baseline_task_id, candidate_task_id, level, subject
@@ -96,7 +116,23 @@ summed as (
         subject,
 
         ---------- numerics
-        {{ paired_sums() }},
+        n_shared,
+        n_comparable,
+        n_pairs,
+        n_better,
+        n_worse,
+        n_same,
+        baseline_total / nullif(n_pairs, 0) as baseline_mean,
+        candidate_total / nullif(n_pairs, 0) as candidate_mean,
+        delta_total / nullif(n_pairs, 0) as mean_delta,
+        -- of whole millionths: equal scores spread by exactly 0, in any order of the rows
+        sqrt(
+            cast(n_pairs * squares_total - millionths_total * millionths_total as double)
+            / nullif(n_pairs * (n_pairs - 1e0), 0)
+        ) / 1e6 as sd,
+        n_judged,
+        n_lost,
+        n_gained,
 
         ---------- booleans
         is_all_or_nothing

@@ -1,8 +1,11 @@
+{%- set family = "baseline_task_id, candidate_task_id, level = 'overall'" %}
+
 with
 
 pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
 dimensions as (select * from {{ ref('int_dimension_pairs') }}),
 sums as (select * from {{ ref('int_comparison_sums') }}),
+policy as (select * from {{ ref('comparison_policy') }}),
 
 -- those without a single pair too: that nothing can be compared is an answer
 subjects as (
@@ -59,7 +62,17 @@ described as (
         subjects.subject,
         subjects.name,
         subjects.position,
-        {{ paired_columns('sums') }},
+        coalesce(sums.n_pairs, 0) as n_pairs,
+        coalesce(sums.n_better, 0) as n_better,
+        coalesce(sums.n_worse, 0) as n_worse,
+        coalesce(sums.n_same, 0) as n_same,
+        sums.baseline_mean,
+        sums.candidate_mean,
+        sums.mean_delta,
+        sums.sd,
+        sums.n_judged,
+        sums.n_lost,
+        sums.n_gained,
         subjects.level <> 'dimension' or sums.is_all_or_nothing as has_passes,
         -- a dimension shares what the pair shares: its cases
         case when subjects.level = 'dimension' then overall.n_shared else sums.n_shared end
@@ -88,14 +101,144 @@ described as (
 
 ),
 
+measured as (
+
+    select
+        described.*,
+        policy.max_p,
+        policy.min_pairs,
+        policy.margin,
+        described.n_pairs - 1 as df,
+        -- null if the differences of the pairs are all equal: t is undefined
+        nullif(described.sd, 0) / sqrt(cast(described.n_pairs as double)) as standard_error
+
+    from described
+    cross join policy
+
+),
+
+quantiles as (
+
+    select
+        measured.*,
+        {{ t_quantile('measured.df') }} as t_975,
+        {{ t_quantile('measured.df', 't_800') }} as t_800,
+        measured.mean_delta / measured.standard_error as t
+
+    from measured
+
+),
+
+tested as (
+
+    select
+        *,
+        t_975 * standard_error as half_width,
+        (t_975 + t_800) * standard_error as smallest_difference,
+        case
+            when n_pairs > 0 then {{ paired_p_value('t', 'df', 'n_better + n_worse') }}
+        end as p_value
+
+    from quantiles
+
+),
+
+-- the comparisons of a pair but for the overall one are a family of tests
+ranked as (
+
+    select
+        *,
+        row_number() over (partition by {{ family }} order by p_value nulls last) as p_rank,
+        count(p_value) over (partition by {{ family }}) as n_tests
+
+    from tested
+
+),
+
+adjusted as (
+
+    select
+        *,
+        case when level <> 'overall' then {{ bh_adjusted(family) }} end as p_adjusted
+
+    from ranked
+
+),
+
+decided as (
+
+    select
+        *,
+        coalesce(p_adjusted, p_value) as deciding_p,
+        case
+            when n_pairs = 0 then 'not_comparable'
+            when n_pairs >= min_pairs and deciding_p <= max_p
+                then case when mean_delta > 0 then 'improved' else 'regressed' end
+            when n_pairs < min_pairs then 'inconclusive'
+            when n_better + n_worse = 0 then 'no_reliable_change'
+            when mean_delta - half_width >= -margin and mean_delta + half_width <= margin
+                then 'no_reliable_change'
+            else 'inconclusive'
+        end as verdict,
+        -- greatest and least would step over a null
+        case
+            when half_width is not null
+                then {{ rounded('greatest(-1.0, mean_delta - half_width)') }}
+        end as low,
+        case
+            when half_width is not null
+                then {{ rounded('least(1.0, mean_delta + half_width)') }}
+        end as high
+
+    from adjusted
+
+),
+
 judged as (
 
-    {{ judged_comparisons(
-        'described',
-        keys=['baseline_task_id', 'candidate_task_id', 'subject'],
-        kept=['name', 'position'],
-        family=['baseline_task_id', 'candidate_task_id'],
-    ) | indent }}
+    select
+
+        ---------- ids
+        baseline_task_id,
+        candidate_task_id,
+        subject,
+
+        ---------- strings
+        name,
+        level,
+        verdict,
+        case
+            when verdict = 'not_comparable' then reason_without_pairs
+            when verdict = 'inconclusive' and n_pairs < min_pairs then 'too_few_pairs'
+            when verdict = 'inconclusive' and half_width is null then 'no_spread'
+            when verdict = 'inconclusive' then 'interval_too_wide'
+        end as reason,
+
+        ---------- numerics
+        position,
+        n_pairs,
+        n_better,
+        n_worse,
+        n_same,
+        case when has_passes then n_judged end as n_judged,
+        case when has_passes then n_lost end as n_lost,
+        case when has_passes then n_gained end as n_gained,
+        {{ rounded('baseline_mean') }} as baseline_score,
+        {{ rounded('candidate_mean') }} as candidate_score,
+        {{ rounded('mean_delta') }} as delta,
+        {{ rounded('sd') }} as sd,
+        -- an interval of width 0 after rounding is dropped
+        case when low < high then low end as ci_low,
+        case when low < high then high end as ci_high,
+        p_value,
+        p_adjusted,
+        case
+            when has_passes and n_judged > 0 then {{ mcnemar_p_value('n_lost', 'n_gained') }}
+        end as mcnemar_p,
+        {{ rounded('smallest_difference') }} as smallest_detectable,
+        margin
+
+    from decided
 
 )
 

@@ -44,8 +44,6 @@ described as (
         dimensions.scoring_mode,
         judges_joined.judges,
         {{ canonical_json('dimensions.parameters') }} as parameters_text,
-        coalesce({{ double_text('dimensions.lower_limit') }}, '')
-        || ' ' || coalesce({{ double_text('dimensions.upper_limit') }}, '') as limits,
 
         ---------- numerics
         dimensions.dimension_position,

@@ -52,11 +52,15 @@ looked_up as (
         {{ step_output('rounds.step_outputs', 'steps.output_key') }} as by_output_key,
         case
             when scopes.scope = 'aggregation' and {{ json_kind('rounds.step_outputs') }} = 'object'
-                then {{ non_null_keys('rounds.step_outputs') }}
+                then {{ elements_where(
+                    json_object_keys('rounds.step_outputs'),
+                    "left(k, 1) <> '_' and cast("
+                    ~ json_object_member('rounds.step_outputs', 'k') ~ " as string) <> 'null'"
+                ) }}
         end as step_keys,
         coalesce(
-            {{ first_where('step_keys', "contains(lower(k), 'aggregat')") }},
-            {{ first_where('step_keys', "contains(lower(k), 'batch')") }}
+            {{ list_element(elements_where('step_keys', "contains(lower(k), 'aggregat')"), 1) }},
+            {{ list_element(elements_where('step_keys', "contains(lower(k), 'batch')"), 1) }}
         ) as aggregation_key,
         {{ json_member('rounds.final_output', 'scopes.field') }} as from_final,
         case
@@ -128,9 +132,9 @@ found as (
     where
         scope <> 'final'
         or field is not null
-        or {{ list_size(
-            'array_intersect(' ~ json_object_keys_or_none('final_output') ~ ', fields)'
-        ) }} = {{ list_size('fields') }}
+        or {{ json_kind('final_output') }} = 'object'
+        and {{ list_size('array_intersect(' ~ json_object_keys('final_output') ~ ', fields)') }}
+        = {{ list_size('fields') }}
 
 )
 

@@ -34,7 +34,15 @@ scored as (
         {% endfor %}
         case
             when answers.is_failed then null
-            when answers.category = '5' then {{ is_refusal('answers.predicted_answer') }}
+            -- the two phrases that LoCoMo's published score looks for
+            when
+                answers.category = '5'
+                and (
+                    contains(lower(answers.predicted_answer), 'no information available')
+                    or contains(lower(answers.predicted_answer), 'not mentioned')
+                )
+                then 1e0
+            when answers.category = '5' then 0e0
             -- An answer without stems scores 0, as in the published metric.
             when answers.has_reference then coalesce(locomo_scores.locomo_f1, 0.0)
         end as locomo_f1,

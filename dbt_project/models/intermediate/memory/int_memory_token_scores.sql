@@ -76,7 +76,12 @@ compared as (
         answer_tokens = reference_tokens as is_same,
         case
             when n_shared < {{ list_size('reference_tokens') }} then false
-            else {{ holds_in_one_piece('answer_tokens', 'reference_tokens') }}
+            when {{ list_size('reference_tokens') }} = 0
+                then {{ list_size('answer_tokens') }} = 0
+            else contains(
+                ' ' || {{ list_as_text('answer_tokens') }} || ' ',
+                ' ' || {{ list_as_text('reference_tokens') }} || ' '
+            )
         end as is_held,
         {{ mem0_f1('answer_words', 'reference_words') }} as mem0_f1
 

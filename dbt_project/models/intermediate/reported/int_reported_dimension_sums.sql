@@ -39,6 +39,8 @@ summed as (
         summed_scores.*,
         coalesce(counted_checks.n_checks_passed, 0) as n_checks_passed,
         coalesce(counted_checks.n_checks_failed, 0) as n_checks_failed,
+        cast(counted_checks.n_checks_passed + counted_checks.n_checks_failed as double)
+            as n_checks_judged,
         coalesce(counted_checks.n_checks_unevaluated, 0) as n_checks_unevaluated
 
     from summed_scores

@@ -46,7 +46,7 @@ given as (
         asked.*,
         rounds.case_id,
         rounds.round_id,
-        {{ finite_number(json_as_text(json_object_member('rounds.metadata', 'asked.figure'))) }}
+        {{ finite_number(json_as_text(json_member('rounds.metadata', 'asked.figure'))) }}
             as given_value
 
     from asked

@@ -74,9 +74,7 @@ recomputed as (
             when 'sum_weights' then coalesce(dimension_sums.sum_weights, 0)
             when 'sum_checks' then coalesce(dimension_sums.sum_checks, 0)
             when 'share_of_checks_passed'
-                then
-                    cast(dimension_sums.n_checks_passed as double)
-                    / nullif(dimension_sums.n_checks_passed + dimension_sums.n_checks_failed, 0)
+                then dimension_sums.n_checks_passed / nullif(dimension_sums.n_checks_judged, 0)
             else case rules.statistic
                 when 'mean' then statistics.mean_value
                 when 'stderr' then statistics.sd_value / sqrt(statistics.n_units)
@@ -107,22 +105,13 @@ compared as (
 
     select
         recomputed.*,
-        recomputed.computed_value - recomputed.reported_value as difference,
         partial.n_rows_held is not null as is_partial,
-        case
-            when recomputed.reported_value is null or recomputed.computed_value is null
-                then null
-            else
-                abs(recomputed.computed_value - recomputed.reported_value)
-                <= greatest(
-                    1e-12,
-                    1e-6 * abs(recomputed.reported_value),
-                    -- where the tool rounds what it writes
-                    0.500001 * power(
-                        1e1, -{{ json_number('recomputed.parameters', 'digits') }}
-                    )
-                )
-        end as agrees
+        abs(recomputed.computed_value - recomputed.reported_value) <= greatest(
+            1e-12,
+            1e-6 * abs(recomputed.reported_value),
+            -- where the tool rounds what it writes
+            0.500001 * power(1e1, -{{ json_number('recomputed.parameters', 'digits') }})
+        ) as agrees
 
     from recomputed
     left join partial using (task_id)
@@ -156,7 +145,7 @@ final as (
         total_position,
         reported_value as reported,
         computed_value as computed,
-        difference,
+        computed_value - reported_value as difference,
         n_reported,
         n_computed,
 

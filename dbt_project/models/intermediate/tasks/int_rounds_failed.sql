@@ -43,8 +43,15 @@ reasons as (
         rounds.case_id,
         rounds.round_id,
         coalesce(
-            {{ truthy_text(json_field('rounds.metadata', 'error_code')) }},
-            {{ truthy_text(json_field('rounds.metadata', 'error')) }},
+            -- "", false and 0 mean "no error"
+            {% for key in ['error_code', 'error'] %}
+                case
+                    when
+                        cast({{ json_field('rounds.metadata', key) }} as string)
+                        not in ('""', 'false', '0', '0.0')
+                        then left({{ json_as_text(json_field('rounds.metadata', key)) }}, 500)
+                end,
+            {% endfor %}
             nullif(trim(rounds.error), ''),
             'failed_step: ' || failed_required_steps.step_id,
             case when rounds.judge_feedback like 'Pipeline 执行失败%' then 'pipeline_failed' end,

@@ -58,7 +58,8 @@ final_outputs as (
 
     select
         *,
-        {{ null_if_json_null('final_output') }} as given_final_output,
+        case when cast(final_output as string) <> 'null' then final_output end
+            as given_final_output,
         {{ json_member('all_step_outputs', 'target_key') }} as target_output
 
     from targeted

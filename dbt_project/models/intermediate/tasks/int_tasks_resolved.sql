@@ -10,7 +10,7 @@ pipelines as (
 
     select
         pipeline_id,
-        {{ without_suffix('default_testset', '.jsonl') }} as default_testset
+        {{ without_pattern('default_testset', '[.]jsonl$') }} as default_testset
 
     from {{ ref('stg_pipelines__pipelines') }}
 
@@ -77,15 +77,15 @@ named as (
         loads.ingest_id,
         tasks.source_kind,
         coalesce(by_record.pipeline_id, by_extras.pipeline_id, by_env.pipeline_id) as pipeline_id,
-        {{ without_suffix('loads.testset_override', '.jsonl') }} as option_testset,
+        {{ without_pattern('loads.testset_override', '[.]jsonl$') }} as option_testset,
         case when tasks.source_kind = 'results' then tasks.testset_ref end as given_testset,
-        {{ without_suffix('given_testset', '.jsonl') }} as record_testset,
+        {{ without_pattern('given_testset', '[.]jsonl$') }} as record_testset,
         {{ json_text('tasks.extras', 'testset') }} as given_extras_testset,
-        {{ without_suffix('given_extras_testset', '.jsonl') }} as extras_testset,
+        {{ without_pattern('given_extras_testset', '[.]jsonl$') }} as extras_testset,
         {{ json_text('tasks.env', 'testset') }} as given_env_testset,
-        {{ without_suffix('given_env_testset', '.jsonl') }} as env_testset,
+        {{ without_pattern('given_env_testset', '[.]jsonl$') }} as env_testset,
         {{ json_text('tasks.env', 'dataset') }} as given_env_dataset,
-        {{ without_suffix('given_env_dataset', '.jsonl') }} as env_dataset,
+        {{ without_pattern('given_env_dataset', '[.]jsonl$') }} as env_dataset,
         coalesce(
             by_record.default_testset, by_extras.default_testset, by_env.default_testset
         ) as pipeline_testset

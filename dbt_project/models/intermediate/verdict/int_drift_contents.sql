@@ -20,7 +20,7 @@ shared as (
         own_contents.case_id
 
     from runs
-    inner join contents as own_contents on runs.task_id = own_contents.task_id
+    inner join contents as own_contents using (task_id)
     inner join contents as run_contents
         on
             runs.run_task_id = run_contents.task_id

@@ -46,13 +46,19 @@ tied as (
 
 ),
 
+-- How often orders of the runs have so many falls among their pairs: the generating function is a
+-- q-multinomial coefficient, [n]! over [t]! of each group of equal runs, taken at the 59th roots of
+-- 1 as 11 runs have 55 pairs: the power of each factor [m], and their product at half an angle.
 sizes as (
 
     select
         task_id,
         measure,
-        n_runs,
-        {{ powers_of_factors('n_runs', 'n_alike') }}
+        {% for m in range(2, 12) %}
+            case when n_runs >= {{ m }} then 1 else 0 end
+            - count(case when n_alike >= {{ m }} then 1 end) as power_{{ m }},
+        {% endfor %}
+        n_runs
 
     from tied
     group by task_id, measure, n_runs
@@ -72,23 +78,18 @@ angles as (
 
 ),
 
-waves as (
-
-    select
-        *,
-        pi() * j / 59 as half_angle
-
-    from angles
-
-),
-
 sized as (
 
     select
         *,
-        {{ product_of_factors('half_angle') }} as size
+        pi() * j / 59 as half_angle,
+        1e0
+        {% for m in range(2, 12) %}
+            * power(sin({{ m }} * half_angle) / ({{ m }} * sin(half_angle)), power_{{ m }})
+        {% endfor %}
+            as size
 
-    from waves
+    from angles
 
 ),
 

@@ -45,8 +45,7 @@ with_ranks as (
         end as p
 
     from tested
-    left join ranks
-        on tested.task_id = ranks.task_id and tested.treatment = ranks.treatment
+    left join ranks using (task_id, treatment)
 
 ),
 

@@ -41,10 +41,7 @@ counted as (
             when not is_one_round then n_errors
             when n_rounds = 0 then least(n_errors, 1)
             else 0
-        end as n_lost,
-
-        ---------- booleans
-        is_one_round
+        end as n_lost
 
     from joined
 

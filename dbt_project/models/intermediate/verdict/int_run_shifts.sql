@@ -102,7 +102,11 @@ shifts as (
         {{ rounded('sqrt(spread.chi_square / spread.df)', 9) }} as spread,
 
         ---------- booleans
-        spread.chi_square > {{ chi_square_900('spread.df') }} as is_shifting
+        -- exceeded in one case of ten (Wilson and Hilferty, right to half a percent from 4 degrees
+        -- of freedom on)
+        spread.chi_square > spread.df * power(
+            1 - 2 / (9e0 * spread.df) + 1.2815515655446004e0 * sqrt(2 / (9e0 * spread.df)), 3
+        ) as is_shifting
 
     from spread
     cross join policy

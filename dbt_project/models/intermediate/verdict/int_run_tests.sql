@@ -15,7 +15,7 @@ tested as (
         coalesce(own.prompt_hash = baselines.prompt_hash, false) as is_control
 
     from reference_runs
-    inner join tasks as own on reference_runs.task_id = own.task_id
+    inner join tasks as own using (task_id)
     inner join tasks as baselines on reference_runs.reference_task_id = baselines.task_id
 
 ),

@@ -67,7 +67,10 @@ by_place as (
         waves.n_tests,
         waves.part as place,
         {{ mid_p_of_sum('(waves.first_place + waves.part)') }} as p,
-        {{ chance_of_sum('(waves.first_place + waves.part)') }} as p_equal
+        sum(waves.size * cos(
+            waves.angle
+            - 2e0 * pi() * waves.j * (waves.first_place + waves.part) / waves.window_length
+        )) as p_equal
 
     from third_places as waves
     group by waves.task_id, waves.statistic, waves.n_tests, waves.part

@@ -2,7 +2,7 @@ with
 
 cases as (select * from {{ ref('int_verdict_cases') }}),
 rechecked as (select * from {{ ref('int_recheck_cases') }} where reference <> 'none'),
-drift as (select * from {{ ref('int_drift_strata') }}),
+drift_cases as (select * from {{ ref('int_drift_cases') }} where measure = 'pass_rate'),
 run_tests as (select * from {{ ref('int_run_tests') }}),
 policy as (select * from {{ ref('verdict_policy') }}),
 
@@ -21,6 +21,29 @@ in_error as (
                 cast(sum(cases.n - cases.k + cases.n_errors - cases.n_errors_now) as double), 0
             )
         ) > policy.max_error_share
+
+),
+
+-- all runs from one on against those before
+drift as (
+
+    select
+        task_id,
+        case_id,
+        run_number,
+        n_runs,
+        cast(sum(k) over of_case as bigint) as n,
+        cast(sum(x) over of_case as bigint) as s,
+        cast(sum(k) over newer as bigint) as k,
+        cast(sum(x) over newer as bigint) as x
+
+    from drift_cases
+    window
+        of_case as (partition by task_id, case_id),
+        newer as (
+            partition by task_id, case_id order by run_number desc
+            rows between unbounded preceding and current row
+        )
 
 ),
 
@@ -78,16 +101,17 @@ treated as (
 
     union all
 
-    -- all runs from one on against those before
+    -- a step has two runs on either side at least; that of the newest run is the verdict's
     select
         task_id,
-        'since_' || cast(first_run as string) as treatment,
+        'since_' || cast(run_number as string) as treatment,
         n,
         s,
         k,
         x
 
     from drift
+    where run_number between 3 and n_runs - 1
 
 ),
 

@@ -34,11 +34,7 @@ possible as (
         cast(null as string) as case_id
 
     from tested
-    inner join evidence
-        on
-            tested.n = evidence.n
-            and tested.s = evidence.s
-            and tested.k = evidence.k
+    inner join evidence using (n, s, k)
     where evidence.p_at_most < 0.5
 
     union all
@@ -96,15 +92,10 @@ cases_tested as (
         tested.p,
         counted.n_by_chance,
         -- the baseline's rounds all pass and the new ones do not, and the other way round
-        case when tested.s >= tested.k_baseline then {{ share_of_draws(
-            'tested.s', 'tested.n', 'tested.k_baseline'
-        ) }} else 0e0 end as chance_baseline_passes,
-        case when tested.s >= tested.k then {{ share_of_draws(
-            'tested.s', 'tested.n', 'tested.k'
-        ) }} else 0e0 end as chance_passes,
-        case when tested.s >= tested.k + tested.k_baseline then {{ share_of_draws(
-            'tested.s', 'tested.n', '(tested.k + tested.k_baseline)'
-        ) }} else 0e0 end as chance_both_pass,
+        {{ pass_hat_k('tested.n', 'tested.s', 'tested.k_baseline') }} as chance_baseline_passes,
+        {{ pass_hat_k('tested.n', 'tested.s', 'tested.k') }} as chance_passes,
+        {{ pass_hat_k('tested.n', 'tested.s', '(tested.k + tested.k_baseline)') }}
+            as chance_both_pass,
 
         ---------- booleans
         tested.p is not null
@@ -114,8 +105,7 @@ cases_tested as (
         coalesce(tested.p <= thresholds.p_threshold, false) as is_listed
 
     from tested
-    left join counted
-        on tested.task_id = counted.task_id and tested.case_id = counted.case_id
+    left join counted using (task_id, case_id)
     left join thresholds on tested.task_id = thresholds.task_id
 
 )

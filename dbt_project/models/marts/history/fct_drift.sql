@@ -44,7 +44,7 @@ sides as (
         ) }} as value_after
 
     from cases
-    left join steps on cases.task_id = steps.task_id
+    left join steps using (task_id)
     group by cases.task_id, cases.measure, steps.first_run, steps.p
 
 ),

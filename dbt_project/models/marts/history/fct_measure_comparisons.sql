@@ -56,7 +56,7 @@ ranked as (
 
     select
         *,
-        {{ bh_rank('p_value', family) }} as p_rank,
+        row_number() over (partition by {{ family }} order by p_value nulls last) as p_rank,
         count(p_value) over (partition by {{ family }}) as n_tests
 
     from tested
@@ -67,7 +67,7 @@ adjusted as (
 
     select
         ranked.*,
-        {{ bh_adjusted('p_value', 'p_rank', 'n_tests', family) }} as p_adjusted
+        {{ bh_adjusted(family) }} as p_adjusted
 
     from ranked
 

@@ -58,7 +58,7 @@ paired as (
         of_other.aggregated_score - of_leader.aggregated_score as difference
 
     from others
-    inner join case_results as of_other on others.task_id = of_other.task_id
+    inner join case_results as of_other using (task_id)
     inner join case_results as of_leader
         on
             others.leader_task_id = of_leader.task_id

@@ -7,41 +7,38 @@ rounds as (select * from {{ ref('fct_rounds') }}),
 verdicts as (select * from {{ ref('fct_judge_verdicts') }} where is_used),
 
 -- a label without a round is of every round with this output
-matched as (
+found_by as (
 
     select
-        rounds.task_id,
-        rounds.case_id,
-        rounds.round_id,
-        coalesce(labels.dimension_id, 'verdict') as dimension_id,
-        labels.labeler,
-        labels.label,
-        labels.grade,
-        labels.scale,
-        labels.policy,
-        labels.split_name,
-        labels.draw,
-        labels.weight,
-        labels.label_comment,
-        labels.labeled_at,
-        labels.load_id,
-        labels.line_number,
-        'round' as matched_by
+        task_id,
+        case_id,
+        round_id,
+        answer,
+        'round' as matched_by,
+        round_id as found
 
-    from labels
-    inner join rounds on labels.round_id = rounds.round_id
-    where
-        -- a label of an answer that the round no longer has says nothing
-        coalesce(labels.output_hash = md5(rounds.answer), true)
-        and coalesce(labels.task_id = rounds.task_id, true)
-        and coalesce(labels.case_id = rounds.case_id, true)
+    from rounds
 
     union all
 
     select
-        rounds.task_id,
-        rounds.case_id,
-        rounds.round_id,
+        task_id,
+        case_id,
+        round_id,
+        answer,
+        'output' as matched_by,
+        md5(answer) as found
+
+    from rounds
+
+),
+
+matched as (
+
+    select
+        found_by.task_id,
+        found_by.case_id,
+        found_by.round_id,
         coalesce(labels.dimension_id, 'verdict') as dimension_id,
         labels.labeler,
         labels.label,
@@ -55,14 +52,19 @@ matched as (
         labels.labeled_at,
         labels.load_id,
         labels.line_number,
-        'output' as matched_by
+        found_by.matched_by
 
     from labels
-    inner join rounds on labels.output_hash = md5(rounds.answer)
+    inner join found_by
+        on
+            coalesce(labels.round_id, labels.output_hash) = found_by.found
+            and case when labels.round_id is null then 'output' else 'round' end
+            = found_by.matched_by
     where
-        labels.round_id is null
-        and coalesce(labels.task_id = rounds.task_id, true)
-        and coalesce(labels.case_id = rounds.case_id, true)
+        -- a label of an answer that the round no longer has says nothing
+        coalesce(labels.output_hash = md5(found_by.answer), true)
+        and coalesce(labels.task_id = found_by.task_id, true)
+        and coalesce(labels.case_id = found_by.case_id, true)
 
 ),
 
@@ -135,12 +137,7 @@ final as (
         counted.labeled_at
 
     from counted
-    left join verdicts
-        on
-            counted.task_id = verdicts.task_id
-            and counted.case_id = verdicts.case_id
-            and counted.round_id = verdicts.round_id
-            and counted.dimension_id = verdicts.dimension_id
+    left join verdicts using (task_id, case_id, round_id, dimension_id)
 
 )
 

@@ -4,48 +4,24 @@ rounds as (select * from {{ ref('int_memory_round_scores') }}),
 tests as (select * from {{ ref('stg_memory__tests') }} where {{ in_this_build(column='run_id') }}),
 
 -- Rounds ask the same questions again: no figure without the rounds it is made of.
-viewed as (
-
-    select
-        'last_round' as view_name,
-        cast(null as bigint) as view_test_index,
-        rounds.*
-    from rounds
-    where rounds.is_last_round
-
-    union all
-
-    select
-        'by_round' as view_name,
-        rounds.test_index as view_test_index,
-        rounds.*
-    from rounds
-
-    union all
-
-    select
-        'pooled' as view_name,
-        cast(null as bigint) as view_test_index,
-        rounds.*
-    from rounds
-
-),
-
 by_task as (
 
     select
-        run_id,
-        view_name,
-        view_test_index,
-        category,
-        metric,
-        task_id,
-        sum(n_questions) as n_asked,
-        sum(n_failed) as n_failed,
-        {{ exact_sum('score_sum') }} as score_sum
+        rounds.run_id,
+        views.view_name,
+        case when views.view_name = 'by_round' then rounds.test_index end as view_round,
+        rounds.category,
+        rounds.metric,
+        rounds.task_id,
+        sum(rounds.n_questions) as n_asked,
+        sum(rounds.n_failed) as n_failed,
+        {{ exact_sum('rounds.score_sum') }} as score_sum
 
-    from viewed
-    group by run_id, view_name, view_test_index, category, metric, task_id
+    from rounds
+    cross join (values ('last_round'), ('by_round'), ('pooled')) as views (view_name)
+    where views.view_name <> 'last_round' or rounds.is_last_round
+    group by
+        rounds.run_id, views.view_name, view_round, rounds.category, rounds.metric, rounds.task_id
 
 ),
 
@@ -53,18 +29,15 @@ by_task as (
 ruled as (
 
     select
-        'as_zero' as failed_calls,
+        rules.failed_calls,
         by_task.*,
-        by_task.n_asked as n_questions
-    from by_task
+        case
+            when rules.failed_calls = 'as_zero' then by_task.n_asked
+            else by_task.n_asked - by_task.n_failed
+        end as n_questions
 
-    union all
-
-    select
-        'left_out' as failed_calls,
-        by_task.*,
-        by_task.n_asked - by_task.n_failed as n_questions
     from by_task
+    cross join (values ('as_zero'), ('left_out')) as rules (failed_calls)
 
 ),
 
@@ -73,7 +46,7 @@ averaged as (
     select
         run_id,
         view_name,
-        view_test_index,
+        view_round,
         failed_calls,
         category,
         metric,
@@ -89,44 +62,37 @@ averaged as (
         {{ exact_sum('n_questions * n_questions') }} as sum_of_squared_n
 
     from ruled
-    group by run_id, view_name, view_test_index, failed_calls, category, metric
+    group by run_id, view_name, view_round, failed_calls, category, metric
 
 ),
 
 both_averages as (
 
     select
-        'micro' as average,
-        *,
-        micro as exact_score,
-        sqrt(
-            greatest(
-                0.0, sum_of_squares - 2 * micro * sum_of_products + micro * micro * sum_of_squared_n
-            )
-            * n_tasks / (n_tasks - 1e0)
-        ) / n_questions as standard_error
+        averages.average,
+        averaged.*,
+        case when averages.average = 'micro' then averaged.micro else averaged.macro end
+            as exact_score,
+        case
+            when averages.average = 'micro'
+                then sqrt(
+                    greatest(
+                        0.0,
+                        averaged.sum_of_squares - 2 * averaged.micro * averaged.sum_of_products
+                        + averaged.micro * averaged.micro * averaged.sum_of_squared_n
+                    )
+                    * averaged.n_tasks / (averaged.n_tasks - 1e0)
+                ) / averaged.n_questions
+            else averaged.macro_sd / sqrt(cast(averaged.n_tasks as double))
+        end as standard_error,
+        -- conversations are the clusters: questions of one share its memory
+        case
+            when averaged.n_tasks > 1
+                then standard_error * {{ t_quantile('(averaged.n_tasks - 1)') }}
+        end as half_width
+
     from averaged
-
-    union all
-
-    select
-        'macro' as average,
-        *,
-        macro as exact_score,
-        macro_sd / sqrt(cast(n_tasks as double)) as standard_error
-    from averaged
-
-),
-
--- conversations are the clusters: questions of one share its memory
-spans as (
-
-    select
-        *,
-        case when n_tasks > 1 then standard_error * {{ t_quantile('(n_tasks - 1)') }} end
-            as half_width
-
-    from both_averages
+    cross join (values ('micro'), ('macro')) as averages (average)
 
 ),
 
@@ -140,7 +106,7 @@ bounded as (
         -- an interval without width would read as certainty
         coalesce(half_width > 1e-9 and lower_bound < upper_bound, false) as has_interval
 
-    from spans
+    from both_averages
 
 ),
 
@@ -163,7 +129,7 @@ final as (
         ---------- ids
         bounded.run_id,
         bounded.view_name as view,
-        bounded.view_test_index as test_index,
+        bounded.view_round as test_index,
         bounded.failed_calls,
         bounded.category,
         bounded.average,
@@ -187,7 +153,7 @@ final as (
     left join dialogs
         on
             bounded.run_id = dialogs.run_id
-            and bounded.view_test_index = dialogs.test_index
+            and bounded.view_round = dialogs.test_index
 
 )
 

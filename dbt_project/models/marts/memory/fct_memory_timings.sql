@@ -56,12 +56,7 @@ only_summarised as (
 
     select timings.*
     from timings
-    left join calls
-        on
-            timings.run_id = calls.run_id
-            and timings.task_id = calls.task_id
-            and timings.operation = calls.operation
-            and timings.stage = calls.stage
+    left join calls using (run_id, task_id, operation, stage)
     where
         timings.grain = 'summary'
         and timings.n_measured > 0

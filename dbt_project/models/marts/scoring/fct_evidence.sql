@@ -68,21 +68,12 @@ located as (
             when highlight is not null then length(highlight)
             else length(answer) - n_common
         end as place_length,
-        greatest(0, coalesce(place, 0) - 40) as snippet_start
-
-    from gathered
-
-),
-
-cut as (
-
-    select
-        *,
+        greatest(0, coalesce(place, 0) - 40) as snippet_start,
         substr(answer, cast(snippet_start as int) + 1, 200) as snippet,
         place - snippet_start as offset_start,
         least(place - snippet_start + place_length, length(snippet)) as offset_end
 
-    from located
+    from gathered
 
 ),
 
@@ -97,7 +88,32 @@ final as (
         round_id,
 
         ---------- strings
-        {{ evidence_code() }} as code,
+        -- a code is a text of evidence_sentence in reports/texts
+        case
+            when error_code is not null then 'error'
+            when scorer = 'accuracy' and match_rule <> 'semantic' and metric = 1 then 'accurate'
+            when scorer = 'accuracy' and match_rule <> 'semantic' and metric > 0
+                then 'partly_accurate'
+            when scorer = 'accuracy' and match_rule <> 'semantic' then 'inaccurate'
+            when scorer = 'expectations' and metric = 1 then 'matched'
+            when scorer = 'expectations' then 'unmatched'
+            when scorer = 'rules' and metric = 1 then 'rules_hold'
+            when scorer = 'rules' then 'rules_broken'
+            when scorer = 'consistency' and metric = 1 then 'consistent'
+            when scorer = 'consistency' then 'inconsistent'
+            when scorer = 'stability' then 'stability'
+            when scorer = 'format' and metric = 1 then 'well_formed'
+            when scorer = 'format' and (expected is null or actual is null) then 'no_output'
+            when scorer = 'format' then 'ill_formed'
+            when scorer = 'keywords' and highlight is not null then 'forbidden'
+            when scorer = 'keywords' and metric < 1 then 'keyword_missing'
+            when scorer = 'keywords' then 'keywords_found'
+            when scorer = 'error_rate' then 'no_error'
+            when not is_share and upper_limit is null then 'measured'
+            when not is_share then 'measured_within'
+            when {{ json_text('detail', 'summary') }} is null then 'judged'
+            else 'explained'
+        end as code,
 
         ---------- numerics
         cast(evidence_rank as bigint) as evidence_rank,
@@ -129,7 +145,7 @@ final as (
             'summary': "left(" ~ json_text('detail', 'summary') ~ ", 200)",
         }) }} as facts
 
-    from cut
+    from located
 
 )
 

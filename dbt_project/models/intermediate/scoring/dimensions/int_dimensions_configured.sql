@@ -66,37 +66,26 @@ given as (
         defaults.weight,
         true as is_default,
         {{ as_json("'{}'") }} as target,
-        {{ as_json("'{}'") }} as parameters
+        case
+            when defaults.needs = 'verdict' then {{ as_json("'{\"scorer\":\"reported\"}'") }}
+            else {{ as_json("'{}'") }}
+        end as parameters
 
     from tasks
     cross join defaults
+    left join verdict_only using (task_id)
     where
-        tasks.source_kind = 'results'
-        and tasks.task_id not in (select configs.task_id from configs)
-        and case defaults.needs
-            when 'verdict' then false
-            when 'testset' then tasks.testset_id is not null
-            when 'score'
+        case
+            when defaults.needs = 'verdict' then verdict_only.task_id is not null
+            when
+                tasks.source_kind <> 'results'
+                or tasks.task_id in (select configs.task_id from configs)
+                then false
+            when defaults.needs = 'testset' then tasks.testset_id is not null
+            when defaults.needs = 'score'
                 then tasks.task_id in (select judged_tasks.task_id from judged_tasks)
             else true
         end
-
-    union all
-
-    select
-        verdict_only.task_id,
-        defaults.dimension_id,
-        defaults.name,
-        defaults.scoring_mode,
-        defaults.dimension_position,
-        defaults.weight,
-        true as is_default,
-        {{ as_json("'{}'") }} as target,
-        {{ as_json("'{\"scorer\":\"reported\"}'") }} as parameters
-
-    from verdict_only
-    cross join defaults
-    where defaults.needs = 'verdict'
 
     union all
 

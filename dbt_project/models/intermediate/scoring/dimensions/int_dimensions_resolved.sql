@@ -49,10 +49,7 @@ typed as (
         {{ texts_of('configs.must_not') }} as must_not
 
     from dimensions
-    left join configs
-        on
-            dimensions.task_id = configs.task_id
-            and dimensions.dimension_id = configs.dimension_id
+    left join configs using (task_id, dimension_id)
 
 ),
 
@@ -139,7 +136,7 @@ joined as (
         typed.must_not
 
     from typed
-    left join scorers on typed.scorer = scorers.scorer
+    left join scorers using (scorer)
     left join received as own_scores
         on
             typed.task_id = own_scores.task_id

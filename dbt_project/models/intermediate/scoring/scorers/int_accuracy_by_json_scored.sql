@@ -53,8 +53,7 @@ extracted as (
         ) }} as actual
 
     from answers
-    left join checks
-        on answers.task_id = checks.task_id and answers.case_id = checks.case_id
+    left join checks using (task_id, case_id)
 
 ),
 
@@ -108,9 +107,11 @@ scored as (
         case_id,
         round_id,
         dimension_id,
-        max(
-            case when is_match is not null then {{ one_or_zero('is_match and not is_error') }} end
-        ) as metric,
+        max(case
+            when is_match is null then null
+            when is_match and not is_error then 1.0
+            else 0.0
+        end) as metric,
         case
             when count(golden_no) = 0 then 'no_baseline'
             when count(is_match) = 0 then 'invalid_pattern'

@@ -23,11 +23,11 @@ wanted as (
         end as wanted_number,
         case
             when dimensions.match_rule = 'regex'
-                then {{ pattern_spelling('golden_answers.patterns', 'wanted_text') }}
+                then {{ pattern_spelling('golden_answers.patterns', 'wanted_text', 'unicode') }}
         end as wanted_pattern,
         case
             when dimensions.match_rule = 'regex'
-                then {{ ascii_pattern_spelling('golden_answers.patterns', 'wanted_text') }}
+                then {{ pattern_spelling('golden_answers.patterns', 'wanted_text', 'ascii') }}
         end as wanted_ascii_pattern,
         case dimensions.match_rule
             when 'token_f1' then {{ tokens('golden_answers.golden_answer') }}
@@ -83,22 +83,23 @@ compared as (
             when answers.is_error then 'error_round'
             when answers.answer is null then 'no_answer'
         end as reason,
+        case answers.match_rule
+            when 'exact' then answers.answer = wanted.wanted_text
+            when 'contains' then contains(answers.answer, wanted.wanted_text)
+            when 'regex' then {{ regex_found(
+                'answers.answer', 'wanted.wanted_pattern', 'wanted.wanted_ascii_pattern'
+            ) }}
+            when 'numeric' then {{ within_tolerance(
+                number_of_text('answers.answer'), 'wanted.wanted_number', 'answers.tolerance'
+            ) }}
+        end as is_match,
         case
             when reason = 'error_round' then 0.0
             when reason is not null then null
-            when answers.match_rule = 'exact'
-                then {{ one_or_zero('answers.answer = wanted.wanted_text') }}
-            when answers.match_rule = 'contains'
-                then {{ one_or_zero('contains(answers.answer, wanted.wanted_text)') }}
-            when answers.match_rule = 'regex' then {{ one_or_zero(
-                regex_found(
-                    'answers.answer', 'wanted.wanted_pattern', 'wanted.wanted_ascii_pattern'
-                )
-            ) }}
-            when answers.match_rule = 'numeric' then {{ one_or_zero(within_tolerance(
-                number_of_text('answers.answer'), 'wanted.wanted_number', 'answers.tolerance'
-            )) }}
-            else {{ token_f1('answers.answer_tokens', 'wanted.wanted_tokens') }}
+            when answers.match_rule in ('token_f1', 'char_f1')
+                then {{ token_f1('answers.answer_tokens', 'wanted.wanted_tokens') }}
+            when is_match then 1.0
+            else 0.0
         end as metric
 
     from answers

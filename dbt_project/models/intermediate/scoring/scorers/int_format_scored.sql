@@ -40,7 +40,8 @@ scored as (
         case
             when is_error or document is null then 0.0
             when required_keys is null then 1.0
-            else {{ one_or_zero(has_required_keys('document', 'required_keys')) }}
+            when {{ has_required_keys('document', 'required_keys') }} then 1.0
+            else 0.0
         end as metric,
         case when is_error then 'error_round' end as reason,
         case when metric = 0 then cast(required_keys as string) end as expected,

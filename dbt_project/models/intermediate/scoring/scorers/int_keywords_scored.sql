@@ -19,9 +19,12 @@ found as (
         rounds.is_error,
         coalesce({{ list_size('dimensions.must') }}, 0) as n_must,
         {{ count_where('dimensions.must', 'contains(rounds.answer, k)') }} as n_found,
-        {{ first_where('dimensions.must', 'not contains(rounds.answer, k)') }} as missing_keyword,
-        {{ first_where('dimensions.must_not', 'contains(rounds.answer, k)') }}
-            as forbidden_keyword
+        {{ list_element(
+            elements_where('dimensions.must', 'not contains(rounds.answer, k)'), 1
+        ) }} as missing_keyword,
+        {{ list_element(
+            elements_where('dimensions.must_not', 'contains(rounds.answer, k)'), 1
+        ) }} as forbidden_keyword
 
     from dimensions
     inner join rounds using (task_id)

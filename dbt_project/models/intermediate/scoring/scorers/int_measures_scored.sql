@@ -23,7 +23,7 @@ measured as (
         dimensions.scorer,
         rounds.error_code,
         case dimensions.scorer
-            when 'error_rate' then {{ one_or_zero('rounds.is_error') }}
+            when 'error_rate' then case when rounds.is_error then 1.0 else 0.0 end
             when 'latency' then rounds.latency_ms
             when 'input_tokens' then rounds.input_tokens
             when 'output_tokens' then rounds.output_tokens

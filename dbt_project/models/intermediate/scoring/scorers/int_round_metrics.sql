@@ -8,11 +8,7 @@ select * from {{ ref('int_accuracy_by_json_scored') }}
 
 union all
 
-select * from {{ ref('int_expectations_scored') }}
-
-union all
-
-select * from {{ ref('int_rules_scored') }}
+select * from {{ ref('int_checks_scored') }}
 
 union all
 

@@ -58,6 +58,7 @@ read as (
 
     select
         *,
+        cast(operand as string) as operand_text,
         {{ stripped('subject') }} as stripped_subject,
         -- most rules read the text alone
         case
@@ -84,7 +85,10 @@ judged as (
         rule,
         severity,
         is_usable,
-        rule || ': ' || {{ shortened('cast(operand as string)', 80) }} as rule_text,
+        rule || ': ' || case
+            when length(operand_text) > 80 then left(operand_text, 79) || '…'
+            else operand_text
+        end as rule_text,
         {{ rule_holds() }} as holds
 
     from read

@@ -89,7 +89,10 @@ received as (
         'memory' as scorer,
         cast(null as string) as scorer_version,
         cast(0 as bigint) as line_number,
-        {{ headline_score('metrics.metric') }} as score,
+        {{ by_memory_metric(
+            'metrics.metric',
+            'case when not ({counts}) then null when is_failed then 0e0 else {metric} end'
+        ) }} as score,
         cast(1 as double) as scale,
         cast(null as string) as summary,
         {{ as_json("'{}'") }} as payload

@@ -43,11 +43,7 @@ counted as (
         bool_and(rounds.reported_must_have_pass) as reported_must_have_pass
 
     from rounds
-    left join scored_rounds
-        on
-            rounds.task_id = scored_rounds.task_id
-            and rounds.case_id = scored_rounds.case_id
-            and rounds.round_id = scored_rounds.round_id
+    left join scored_rounds using (task_id, case_id, round_id)
     group by rounds.task_id, rounds.case_id
 
 ),

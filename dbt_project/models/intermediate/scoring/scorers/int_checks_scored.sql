@@ -4,14 +4,42 @@ with
 
 dimensions as (
     select * from {{ ref('int_dimensions_resolved') }}
-    where scorer = 'rules' and problem is null
+    where scorer in ('expectations', 'rules') and problem is null
 ),
 rounds as (select * from {{ ref('int_rounds_prepared') }}),
-checks as (select * from {{ ref('int_rules_checked') }}),
+matches as (select * from {{ ref('int_match_results') }}),
+rules as (select * from {{ ref('int_rules_checked') }}),
+
+checks as (
+
+    select
+        'expectations' as scorer,
+        task_id,
+        case_id,
+        round_id,
+        matched as holds,
+        'invalid_pattern' as reason
+
+    from matches
+
+    union all
+
+    select
+        'rules' as scorer,
+        task_id,
+        case_id,
+        round_id,
+        holds,
+        reason
+
+    from rules
+
+),
 
 counted as (
 
     select
+        scorer,
         task_id,
         case_id,
         round_id,
@@ -20,7 +48,7 @@ counted as (
         min(reason) as reason
 
     from checks
-    group by task_id, case_id, round_id
+    group by scorer, task_id, case_id, round_id
 
 ),
 
@@ -37,7 +65,10 @@ scored as (
                 then cast(counted.n_holding as double) / counted.n_judged
         end as metric,
         case
-            when counted.n_judged is null then 'no_rules'
+            when dimensions.scorer = 'rules' and counted.n_judged is null then 'no_rules'
+            when dimensions.scorer = 'expectations' and rounds.testset_id is null
+                then 'no_testset'
+            when counted.n_judged is null then 'nothing_expected'
             when counted.n_judged = 0 then counted.reason
             when rounds.is_error then 'error_round'
         end as reason,
@@ -49,7 +80,8 @@ scored as (
     inner join rounds using (task_id)
     left join counted
         on
-            rounds.task_id = counted.task_id
+            dimensions.scorer = counted.scorer
+            and rounds.task_id = counted.task_id
             and rounds.case_id = counted.case_id
             and rounds.round_id = counted.round_id
 

@@ -1,23 +1,15 @@
-{#- Aggregates over the waves of a sum (int_test_waves): the chance that it is `points`, and
-    the mid-p-value of `points`: the chance of more, and half of that of `points` itself.
-    Both are finite Fourier series; the second is the first one, added up in closed form
-    from `points` to the end of the window. -#}
-{% macro chance_of_sum(points) -%}
-    sum(waves.size * cos(waves.angle - {{ angle_at(points) }}))
-{%- endmacro %}
-
+{#- Aggregate over the waves of a sum (int_test_waves): the mid-p-value of `points`, which is the
+    chance of more, and half of that of `points` itself. A finite Fourier series, added up in
+    closed form from `points` to the end of the window. -#}
 {% macro mid_p_of_sum(points) -%}
     sum(case
         when waves.j = 0
             then waves.size * (waves.window_length - 0.5e0 + waves.window_start - {{ points }})
         else
-            waves.size_of_tail * sin(waves.angle - {{ angle_at(points) }})
+            waves.size_of_tail
+            * sin(waves.angle - 2e0 * pi() * waves.j * {{ points }} / waves.window_length)
             - waves.tail_at_start
     end)
-{%- endmacro %}
-
-{% macro angle_at(points) -%}
-    2e0 * pi() * waves.j * {{ points }} / waves.window_length
 {%- endmacro %}
 
 {#- A query: of places of windows, every step of them beside every wave, the last one whose
