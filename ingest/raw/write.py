@@ -149,13 +149,16 @@ class Merging:
     def _drop_again(self) -> None:
         """Set the rounds of other files aside that these rounds replace."""
         condition = "(task_id, case_id, round_id) in (from given)"
-        for task_id, n, files in self.con.execute(
+        found = self.con.execute(
             "select task_id, count(*),"
             " list(distinct loads.file_uri) filter (where loads.sha256 <> ?)"
             " from raw.rounds inner join raw.loads using (load_id)"
             f" where load_id <> ? and {condition} group by all order by all",
             [self.sha256, self.load_id],
-        ).fetchall():
+        ).fetchall()
+        if not found:
+            return
+        for task_id, n, files in found:
             merge = self._merge(task_id)
             merge.n_replaced += n
             merge.files = sorted({*merge.files, *(files or ())})
@@ -176,6 +179,11 @@ class Merging:
 
     def _restore(self) -> None:
         """Restore the newest replaced row of each key that has none any more."""
+        is_any = self.con.execute(
+            "select 1 from raw.replaced_cases where task_id in (from given) limit 1"
+        ).fetchone()  # where a round is replaced, its case is
+        if is_any is None:
+            return
         for table, key in (
             ("rounds", "task_id, case_id, round_id"),
             ("cases", "task_id, case_id"),
