@@ -93,7 +93,7 @@ def _with_kind(found: FoundFile, kind: str, tables: Mappings) -> Planned:
         if found.named:
             raise InputError(f"{found.path}: cannot be read: {reason}") from None
         return replace(found, fault=reason), None
-    form = form_of(head) if tables else None
+    form = form_of(head, lambda columns: _fits(columns, tables)) if tables else None
     mapping = _mapping(found, form, tables)
     if mapping is not None and kind in {"auto", TABLE}:  # the config takes precedence
         return replace(found, form=form, mapping=mapping), TABLE
@@ -121,6 +121,10 @@ def _mapping(
     columns = columns_of(found.path, form) or []
     fitting = ((name, each) for name, each in tables.items() if each.fits(columns))
     return next(fitting, None)
+
+
+def _fits(columns: Sequence[str], tables: Mappings) -> bool:
+    return any(each.fits(columns) for each in tables.values())
 
 
 _NOT_TEXT = {

@@ -23,6 +23,7 @@ from pydantic import BaseModel
 from promptlab.contracts.analysis_input import EvaluationRecord
 from promptlab.ingest.raw.rows import Reading, Reference, Rows
 from promptlab.ingest.reading.checked_columns import (
+    NEGATIVE_COST,
     booleans,
     doubles,
     integers,
@@ -31,6 +32,7 @@ from promptlab.ingest.reading.checked_columns import (
     names,
     texts,
     times,
+    without_negative_costs,
     zone_message,
 )
 from promptlab.ingest.reading.problems import CountedProblems, Problem
@@ -77,6 +79,8 @@ class ResultsSoFar:
             lambda _name, _first, count: zone_message(count)
         )
         """Times without a zone, by their field."""
+        self.costs = CountedProblems(_with_count)
+        """Negative costs, by their field."""
 
     def cases(self) -> Iterator[tuple[str, str, int, str, list[str]]]:
         """Yield task, case, position of the case, its inputs and its tags."""
@@ -106,6 +110,10 @@ _STATUSES = frozenset({"pass", "fail", "error", "unevaluated"})
 _encode = msgspec.json.Encoder().encode
 
 
+def _with_count(_: object, first: Problem, count: int) -> str:
+    return first.message + (f" (here and in {count - 1} more)" if count > 1 else "")
+
+
 class ResultRows:
     """The columns of a batch of results, in the order of the file.
 
@@ -122,6 +130,9 @@ class ResultRows:
         self.executed_at, self.executed_zoneless = times(each("executed_at"))
         self.created_at, self.created_zoneless = times(each("created_at"))
         self._inputs = json_objects(each("inputs"))
+        metadata, self.negative_costs = without_negative_costs(
+            json_objects(each("metadata"))
+        )
         self.ids = pl.DataFrame(
             {
                 "task_id": [
@@ -142,7 +153,7 @@ class ResultRows:
             "input_tokens": integers(each("input_tokens")),
             "output_tokens": integers(each("output_tokens")),
             "latency_ms": (doubles(each("execution_time")) * 1000).round(6),
-            "metadata": json_objects(each("metadata")),
+            "metadata": metadata,
             "executed_at": self.executed_at,
             "error": texts([_error(one.error) for one in records.structs]),
             "final_output": json_values_or_null(each("final_output")),
@@ -377,7 +388,7 @@ def _read_batch(records: StructRecords, stem: str, so_far: ResultsSoFar) -> Read
     rounds = rows.rounds()
     tasks = rows.tasks()
     known_before = set(so_far.tasks)
-    _note_zoneless(records, rows, so_far)
+    _note_odd_values(records, rows, so_far)
     for task in tasks.iter_rows(named=True):
         _add_task(records, task, so_far)
     rows.remember(rounds["round_id"])
@@ -386,6 +397,7 @@ def _read_batch(records: StructRecords, stem: str, so_far: ResultsSoFar) -> Read
         tables["tasks"] = task_columns(so_far)
         tables["cases"] = case_columns(so_far)
         records.problems += so_far.zoneless.problems()
+        records.problems += so_far.costs.problems()
     return Reading(
         rows={} if records.broken else cast("Rows", tables),
         problems=records.sorted_problems(),
@@ -439,7 +451,7 @@ def _drop_twins(records: StructRecords, rows: list[int]) -> None:
     records.drop(rows)
 
 
-def _note_zoneless(
+def _note_odd_values(
     records: StructRecords, rows: ResultRows, so_far: ResultsSoFar
 ) -> None:
     for name, zoneless in (
@@ -450,6 +462,9 @@ def _note_zoneless(
             fault = Fault((name,), "time_without_zone", "")
             first = partial(records.problem, zoneless[0], fault)
             so_far.zoneless.add(name, first, len(zoneless))
+    for row, key in rows.negative_costs:
+        fault = Fault(("metadata", key), "odd_cost", NEGATIVE_COST)
+        so_far.costs.add(key, partial(records.problem, row, fault))
 
 
 def _add_task(

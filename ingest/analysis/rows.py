@@ -29,6 +29,7 @@ from promptlab.ingest.checks import (
 )
 from promptlab.ingest.raw.rows import Columns, Rows, columns_of, height
 from promptlab.ingest.reading.checked_columns import (
+    NEGATIVE_COST,
     Doubtful,
     doubles,
     integers,
@@ -36,6 +37,7 @@ from promptlab.ingest.reading.checked_columns import (
     names,
     texts,
     times,
+    without_negative_costs,
 )
 from promptlab.ingest.reading.records import StructRecords, Table
 from promptlab.ingest.reading.source import Limits
@@ -274,7 +276,7 @@ def task_rows(
 
     Returns:
         The rows; the rounds whose time has no zone, as (case, position in it); the
-        invalid rules, as (case, warning).
+        invalid rules and negative costs, as (case, warning).
 
     Raises:
         Doubtful: Some cases hold a value that only the contract can judge.
@@ -285,6 +287,7 @@ def task_rows(
     rounds = _Parts(structs, attrgetter("rounds"), cases.limits)
     baseline_parts = _Parts(structs, attrgetter("baselines"), cases.limits)
     without_zone: list[int] = []
+    costs: list[tuple[int, str]] = []
     tables: dict[str, Table] = {
         "cases": _Parts(structs, lambda case: [case], cases.limits).build(
             lambda _: {
@@ -293,7 +296,9 @@ def task_rows(
                 **_cases(structs),
             }
         ),
-        "rounds": rounds.build(lambda parts: _rounds(parts, without_zone), case_ids),
+        "rounds": rounds.build(
+            lambda parts: _rounds(parts, without_zone, costs), case_ids
+        ),
         "baselines": baseline_parts.build(_baselines, case_ids),
     }
     baselines = tables["baselines"]
@@ -307,6 +312,10 @@ def task_rows(
     )
     rows: Rows = {name: cast("Columns", table) for name, table in tables.items()}
     rules, slips = _rule_rows(baselines, baseline_parts)
+    for part, key in costs:
+        row, place = rounds.place(part)
+        fault = Fault(("rounds", place, "metadata", key), "odd_cost", NEGATIVE_COST)
+        slips.append((row, fault))
     if rules:
         rows["rules"] = rules
     if MATCH_RULE in match_rules:
@@ -392,9 +401,12 @@ def _cases(cases: Sequence[Any]) -> Table:
     }
 
 
-def _rounds(rounds: Sequence[Any], zoneless: list[int]) -> Table:
-    executed_at, without_zone = times(_each("executed_at", rounds))
-    zoneless += without_zone
+def _rounds(
+    rounds: Sequence[Any], zoneless: list[int], costs: list[tuple[int, str]]
+) -> Table:
+    executed_at, zoneless[:] = times(_each("executed_at", rounds))
+    metadata = json_objects(_each("metadata", rounds))
+    metadata, costs[:] = without_negative_costs(metadata)
     return {
         "round_id": names(_each("round_id", rounds)),
         "run_index": integers(_each("run_index", rounds)),
@@ -403,7 +415,7 @@ def _rounds(rounds: Sequence[Any], zoneless: list[int]) -> Table:
         "input_tokens": integers(_each("input_tokens", rounds)),
         "output_tokens": integers(_each("output_tokens", rounds)),
         "latency_ms": doubles(_each("latency_ms", rounds)),
-        "metadata": json_objects(_each("metadata", rounds)),
+        "metadata": metadata,
         "executed_at": executed_at,
     }
 

@@ -21,6 +21,10 @@ from promptlab.ingest.foreign.identity import SameRun
 from promptlab.ingest.foreign.registry import tool
 from promptlab.ingest.foreign.writing import TABLES, Case, Check, Record, Round, Score
 from promptlab.ingest.raw.rows import Reading, height
+from promptlab.ingest.reading.checked_columns import (
+    NEGATIVE_COST,
+    without_negative_cost,
+)
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Limits, Source, no_garbage_collection
 
@@ -165,6 +169,10 @@ class _Batch:
             if table in rows:
                 for name, instead_of in of_table.items():
                     problems += _too_large(rows[table], name, instead_of)
+        if "rounds" in rows:
+            for name in ("latency_ms", "input_tokens", "output_tokens"):
+                problems += _negative(rows["rounds"], name)
+            problems += _negative_costs(rows["rounds"])
         tasks = rows.get("tasks", {})
         # a run's hash is the load's
         hashes = tasks.pop("run_hash", ())
@@ -249,6 +257,39 @@ def _too_large(columns: _Columns, name: str, instead: int | None) -> Iterator[Pr
                 record_id=columns["case_id"][row] if "case_id" in columns else None,
                 pointer=f"/{name}",
             )
+
+
+def _negative(columns: _Columns, name: str) -> Iterator[Problem]:
+    """Leave out negative latencies and tokens, with a warning."""
+    written = columns[name]
+    if min((each for each in written if each is not None), default=0) >= 0:
+        return
+    columns[name] = kept = list(written)
+    for row, value in enumerate(written):
+        if value is not None and value < 0:
+            kept[row] = None
+            yield warning(
+                "number_negative",
+                f"{name} is {value}, expected a number from 0: it is left out",
+                record_id=columns["case_id"][row],
+                pointer=f"/{name}",
+            )
+
+
+def _negative_costs(columns: _Columns) -> Iterator[Problem]:
+    """Leave out negative costs, with a warning."""
+    kept = []
+    for case_id, written in zip(columns["case_id"], columns["metadata"], strict=True):
+        metadata, keys = without_negative_cost(written)
+        kept.append(metadata)
+        for key in keys:
+            yield warning(
+                "odd_cost",
+                NEGATIVE_COST,
+                record_id=case_id,
+                pointer=f"/metadata/{key}",
+            )
+    columns["metadata"] = kept
 
 
 def _columns(kind: type[Any], records: list[Any]) -> _Columns:

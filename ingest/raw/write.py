@@ -149,13 +149,16 @@ class Merging:
     def _drop_again(self) -> None:
         """Set the rounds of other files aside that these rounds replace."""
         condition = "(task_id, case_id, round_id) in (from given)"
-        for task_id, n, files in self.con.execute(
+        found = self.con.execute(
             "select task_id, count(*),"
             " list(distinct loads.file_uri) filter (where loads.sha256 <> ?)"
             " from raw.rounds inner join raw.loads using (load_id)"
             f" where load_id <> ? and {condition} group by all order by all",
             [self.sha256, self.load_id],
-        ).fetchall():
+        ).fetchall()
+        if not found:
+            return
+        for task_id, n, files in found:
             merge = self._merge(task_id)
             merge.n_replaced += n
             merge.files = sorted({*merge.files, *(files or ())})
@@ -176,6 +179,11 @@ class Merging:
 
     def _restore(self) -> None:
         """Restore the newest replaced row of each key that has none any more."""
+        is_any = self.con.execute(
+            "select 1 from raw.replaced_cases where task_id in (from given) limit 1"
+        ).fetchone()  # where a round is replaced, its case is
+        if is_any is None:
+            return
         for table, key in (
             ("rounds", "task_id, case_id, round_id"),
             ("cases", "task_id, case_id"),
@@ -336,6 +344,7 @@ class Writer:
             _mark_replaced(self._con)
         raw.append(self._con, "loads", [loads])
         raw.append(self._con, "redactions", [redaction_columns(numbered)])
+        self.found += _replaced_scores(self._con, numbered)
         self._con.commit()
         self._before = None
         for load_id, one in numbered:
@@ -497,6 +506,71 @@ def _replace_file(con: duckdb.DuckDBPyConnection, kind: str, uri: str) -> bool:
         [kind, uri],
     )
     return bool(deleted[0][0])
+
+
+def _replaced_scores(
+    con: duckdb.DuckDBPyConnection, numbered: Sequence[tuple[int, ReadBatch]]
+) -> list[tuple[Path, Problem]]:
+    """Return warnings of files with scores that counted from another file before.
+
+    Each file keeps its own scores; those of the newest load count.
+    """
+    paths = {
+        load_id: one.source.path
+        for load_id, one in numbered
+        if one.load.kind == "scores"
+    }
+    if not paths:
+        return []
+    rows = con.execute(
+        """
+        with pairs as (
+            select
+                scores.load_id,
+                earlier.load_id as earlier_load_id,
+                scores.score / scores.scale is distinct from
+                earlier.score / earlier.scale as differs
+            from raw.scores
+            inner join raw.scores as earlier
+                using (task_id, case_id, round_id, dimension_id, scorer)
+            where
+                list_contains(cast(? as bigint[]), scores.load_id)
+                and earlier.load_id < scores.load_id
+            qualify row_number() over (
+                partition by
+                    scores.load_id, task_id, case_id, round_id, dimension_id, scorer
+                order by earlier.load_id desc
+            ) = 1
+        )
+
+        select
+            pairs.load_id,
+            loads.file_uri,
+            count(*),
+            count(*) filter (pairs.differs)
+        from pairs
+        inner join raw.loads on pairs.earlier_load_id = loads.load_id
+        group by pairs.load_id, loads.load_id, loads.file_uri
+        order by pairs.load_id, loads.load_id
+        """,
+        [list(paths)],
+    ).fetchall()
+    return [
+        (paths[load_id], _scores_replaced(file, count, n_different))
+        for load_id, file, count, n_different in rows
+    ]
+
+
+def _scores_replaced(file: str, count: int, n_different: int) -> Problem:
+    """Return a warning that scores count instead of those of another file."""
+    scores = "1 score replaces that" if count == 1 else f"{count} scores replace those"
+    differ = f", {n_different} of them with another score" if n_different else ""
+    return warning(
+        "scores_replaced",
+        f"{scores} of {file}{differ}: the same scorer scored the same rounds on the"
+        " same dimension, and the file that is loaded last counts. Give another scorer"
+        " a name of its own (`scorer`)",
+    )
 
 
 def _mark_replaced(con: duckdb.DuckDBPyConnection) -> None:

@@ -6,6 +6,7 @@ their records with the contract.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -100,6 +101,40 @@ def json_objects(
     if not objects.all():
         raise Doubtful((~objects).arg_true().to_list())
     return column
+
+
+_COST = re.compile(r'"(cost(?:_usd)?)"\s*:\s*-')
+NEGATIVE_COST = (
+    "is negative, expected a number from 0, such as 0.0012: the round is loaded without"
+    " a cost"
+)
+
+
+def without_negative_costs(
+    metadata: pl.Series,
+) -> tuple[pl.Series, list[tuple[int, str]]]:
+    """Return the metadata of rounds without negative costs, and their rows and keys."""
+    found: list[tuple[int, str]] = []
+    kept: dict[int, str] = {}
+    for row in metadata.str.contains(_COST.pattern).arg_true():
+        kept[row], keys = without_negative_cost(metadata[row])
+        found += [(row, key) for key in keys]
+    if kept:
+        metadata = metadata.scatter(list(kept), list(kept.values()))
+    return metadata, found
+
+
+def without_negative_cost(metadata: str) -> tuple[str, list[str]]:
+    """Return the metadata of one round without negative costs, and their keys."""
+    if _COST.search(metadata) is None:
+        return metadata, []
+    members = msgspec.json.decode(metadata, type=dict[str, msgspec.Raw])
+    written = {key: bytes(members.get(key, b"")) for key in ("cost", "cost_usd")}
+    negative = [k for k, v in written.items() if v[:1] == b"-" and float(v) < 0]
+    if not negative:
+        return metadata, []
+    rest = {key: members[key] for key in members if key not in negative}
+    return msgspec.json.encode(rest).decode(), negative
 
 
 def times(values: Sequence[str | None]) -> tuple[pl.Series, list[int]]:

@@ -185,6 +185,16 @@ def test_seconds_become_milliseconds_and_cost_is_the_answers_own(late: Reading) 
     assert json.loads(first["metadata"])["cost"] == 0.002
 
 
+def test_a_negative_latency_or_cost_is_missing_with_a_warning(tmp_path: Path) -> None:
+    reading = _changed(tmp_path, completionTime=-1, tokenCost=-0.25)
+    first = table(reading, "rounds").row(0, named=True)
+    assert first["latency_ms"] is None
+    assert "cost" not in json.loads(first["metadata"])
+    assert [each.code for each in reading.problems[-2:]] == [
+        "number_negative", "odd_cost"
+    ]  # fmt: skip
+
+
 def test_a_conversation_is_known_by_its_scenario(tmp_path: Path) -> None:
     turns = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes"}]
     talk = {"scenario": "greets", "turns": turns, "success": True, "metricsData": []}

@@ -143,6 +143,38 @@ def test_a_row_with_too_many_cells_is_rejected_and_names_the_line(
     assert "3 cells below 2 columns" in problem.message
 
 
+FIRST_ROWS = {
+    "has too many cells": ("1,x,y,z", "ragged_row", 3),
+    "has too few cells": ("1", "short_row", 4),
+    "has broken quotes": ('"1,x,y', "broken_quotes", 3),
+}
+
+
+@pytest.mark.parametrize("n_rows", [1, 3])
+@pytest.mark.parametrize("what", FIRST_ROWS)
+def test_a_table_whose_first_row_is_broken_is_read_by_its_mapping(
+    what: str, n_rows: int, tmp_path: Path
+) -> None:
+    row, code, n_loaded = FIRST_ROWS[what]
+    lines = ["a,b,c", row, *(f"{n},x,y" for n in range(2, 2 + n_rows))]
+    path = _written(tmp_path, "\n".join(lines) + "\n")
+    reading = read(path, TableMapping(case="a", output="b"))
+    assert [(each.code, each.line) for each in reading.problems] == [(code, 2)]
+    assert table(reading, "rounds").height == n_loaded - 3 + n_rows
+    # without a mapping it is a table too, where most rows fit
+    assert (form_of(path.read_bytes()) == "csv") == (n_rows > 1)
+
+
+@pytest.mark.parametrize("line", ['{"a": "1", "b": ', '{"a": "1"} and', "{}"])
+def test_a_table_of_json_lines_whose_first_line_is_broken_is_read(
+    line: str, tmp_path: Path
+) -> None:
+    lines = [line, *(f'{{"a": "{n}", "b": "x"}}' for n in range(3))]
+    path = _written(tmp_path, "\n".join(lines) + "\n", "any.jsonl")
+    reading = read(path, TableMapping(case="a", output="b"))
+    assert table(reading, "rounds").height == 3
+
+
 def test_an_odd_verdict_is_named_and_not_guessed(tmp_path: Path) -> None:
     path = _written(tmp_path, "a,b\n1,perhaps\n")
     reading = read(path, TableMapping(case="a", verdict="b"))
@@ -168,6 +200,7 @@ NOT_TABLES = {
     "one column": b"a\nb\nc\n",
     "nothing": b"",
     "a document": b'{"a": 1}',
+    "a document of many lines": b'{\n"a": [\n{"x": 1},\n{"x": 2}\n],\n"b": 1\n}\n',
     "numbers without an end": b"\0\1\2,\n,",
     "one row": b"a,b\n",
 }

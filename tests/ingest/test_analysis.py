@@ -584,6 +584,17 @@ def test_times_are_iso_8601_and_kept_in_utc(written, moment):
     assert reading.rows["rounds"]["executed_at"][2] == moment
 
 
+def test_a_negative_cost_is_missing_with_a_warning_at_its_place():
+    def change(changed: Document) -> None:
+        first_round(changed)["metadata"] = {"cost": -1.5, "cost_usd": -0.0, "n": -2}
+
+    reading = read_changed(change)
+    assert '{"cost_usd":-0.0,"n":-2}' in reading.rows["rounds"]["metadata"]
+    (problem,) = reading.problems
+    assert (problem.severity, problem.code) == ("warning", "odd_cost")
+    assert problem.pointer == "/cases/1/rounds/0/metadata/cost"
+
+
 def test_times_without_a_zone_are_utc_with_one_warning_for_all():
     def change(changed: Document) -> None:
         changed["task"]["created_at"] = "2024-10-24"

@@ -289,6 +289,15 @@ def test_unknown_keys_are_kept_in_the_metadata():
     assert reading.problems == []
 
 
+def test_negative_costs_are_missing_with_one_warning_at_the_first():
+    reading = read(record(), record(cost=-0.5), record(metadata={"cost": -1, "a": 1}))
+    kept = [json.loads(each) for each in column(reading, "rounds", "metadata")]
+    assert kept[1:] == [{}, {"a": 1}]
+    (problem,) = reading.problems
+    assert (problem.severity, problem.code, problem.line) == ("warning", "odd_cost", 2)
+    assert "(here and in 1 more)" in problem.message
+
+
 @pytest.mark.parametrize(
     ("changes", "pointer", "code"),
     [

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from promptlab.contracts.analysis_input import ScoreRecord
 from promptlab.ingest import raw
 from promptlab.ingest.raw.rows import Reading
+from promptlab.warehouse import Warehouse
 from tests.ingest.at_once import read_scores
 
 SHARED_RUNS = Path(__file__).parents[3] / "shared" / "data" / "runs"
@@ -244,3 +245,37 @@ def test_real_scores_load_wholly(run):
         pytest.skip("the shared data is not here")
     reading = read_scores(path.read_bytes(), run)
     assert (reading.records_loaded, reading.problems) == (233, [])
+
+
+def _scored(file: Path, score: float, rounds: range, **changes: Any) -> Path:
+    each = [record(case_id=f"c{n}", round_id=f"c{n}-1", score=score) for n in rounds]
+    file.write_bytes(lines(*({**one, **changes} for one in each)))
+    return file
+
+
+@pytest.mark.parametrize("n_calls", [1, 2])
+def test_scores_that_replace_those_of_another_file_are_counted_with_its_name(
+    n_calls: int, tmp_path: Path
+) -> None:
+    first = _scored(tmp_path / "1.jsonl", 2, range(10))
+    second = _scored(tmp_path / "2.jsonl", 2, range(5, 8))
+    third = _scored(tmp_path / "3.jsonl", 9, range(6, 20))
+    other = _scored(tmp_path / "4.jsonl", 9, range(20), scorer="judge-b")
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    files = (first, second, third, other)
+    calls = [files] if n_calls == 1 else [[each] for each in files]
+    loads = {
+        load.path: load for call in calls for load in warehouse.ingest(*call).files
+    }
+    told = {path.name: load.problems for path, load in loads.items()}
+    assert told["1.jsonl"] == told["4.jsonl"] == []
+    (problem,) = told["2.jsonl"]
+    assert (problem.severity, problem.code) == ("warning", "scores_replaced")
+    assert problem.message.startswith(f"3 scores replace those of {first}")
+    (of_first, of_second) = told["3.jsonl"]
+    assert of_first.message.startswith(f"2 scores replace those of {first}, 2 of them")
+    assert of_second.message.startswith(f"2 scores replace those of {second}, 2 of")
+    stored = "select count(*) from raw.rejects where code = 'scores_replaced'"
+    assert warehouse.sql(stored).rows() == [(3,)]
+    again = warehouse.ingest(_scored(third, 8, range(10, 20))).files[0]
+    assert again.problems == []  # it replaces its own scores

@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from promptlab.ingest.foreign.documents import repeated_header
@@ -24,6 +25,9 @@ HEAD_BYTES = 1 << 20
 Row = dict[str, Any]
 """Column → cell."""
 
+ROWS_PROBED = 20
+"""Number of rows that show whether a file is a table."""
+
 _SEPARATORS = ",;\t|"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _NO_CHARACTER = re.compile("[\ud800-\udfff]")
@@ -34,35 +38,65 @@ _NAMELESS = re.compile(r"column \d+|Unnamed: \d+|__index_level_\d+__")
 
 @dataclass(frozen=True, slots=True)
 class CsvHead:
-    """The first two lines of a CSV file: columns, a row, and the separator."""
+    """The first lines of a CSV file: columns and some rows."""
 
     names: list[str]
-    first: list[str]
-    separator: str
+    rows: list[list[str]]
+    """The first ``ROWS_PROBED``; a row with broken quotes has no cells."""
 
     @property
     def is_table(self) -> bool:
-        """Return whether the second line fits the columns."""
-        fits = len(self.names) > 1 and len(self.first) == len(self.names)
-        return fits and all(map(_is_name, self.names))
+        """Return whether the first row fits the columns, or most rows do."""
+        if not self.may_be_table:
+            return False
+        fitting = [len(row) == len(self.names) for row in self.rows]
+        return fitting[0] or 2 * sum(fitting) > len(fitting)
+
+    @property
+    def may_be_table(self) -> bool:
+        """Return whether there are columns and rows, which may all be broken."""
+        return self._has_columns and bool(self.rows)
 
     @property
     def is_header_alone(self) -> bool:
         """Return whether there are columns and no row."""
-        return len(self.names) > 1 and not self.first and all(map(_is_name, self.names))
+        return self._has_columns and not self.rows
+
+    @property
+    def _has_columns(self) -> bool:
+        return len(self.names) > 1 and all(map(_is_name, self.names))
 
 
 def head_of(data: bytes) -> CsvHead:
-    """Return the first two lines of a file, or of its first bytes."""
+    """Return the first lines of a file, or of its first bytes."""
     text, _ = decoded(data[:HEAD_BYTES])
     if "\0" in text[:4096]:
         text = ""
     separator, text = _separator(text)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    file = io.StringIO(text, newline="")
     try:
-        return CsvHead(next(rows, []), next(rows, []), separator)
+        names = next(csv.reader(file, delimiter=separator), [])
     except csv.Error:
-        return CsvHead([], [], separator)
+        return CsvHead([], [])
+    return CsvHead(names, list(islice(_probed(file, separator), ROWS_PROBED)))
+
+
+def _probed(file: io.StringIO, separator: str) -> Iterator[list[str]]:
+    """Yield the cells of each row that has any; none for a row with broken quotes."""
+    start: int | None = file.tell()
+    while start is not None:
+        file.seek(start)
+        place, start = start, None
+        try:
+            for cells in csv.reader(file, delimiter=separator, strict=True):
+                if any(cells):
+                    yield cells
+                place = file.tell()
+        except csv.Error:
+            yield []
+            file.seek(place)
+            file.readline()
+            start = file.tell()
 
 
 def _is_name(cell: str) -> bool:

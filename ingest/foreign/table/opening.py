@@ -12,7 +12,7 @@ rows.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,7 @@ from promptlab.ingest.foreign.table import dialect
 from promptlab.ingest.foreign.table.cells import nested_names, plain, said, with_nested
 from promptlab.ingest.foreign.table.dialect import (
     HEAD_BYTES,
+    ROWS_PROBED,
     Row,
     head_of,
     repeated_names,
@@ -237,8 +238,15 @@ _LINES_LOOKED_AT = 200
 _encode = msgspec.json.Encoder().encode
 
 
-def form_of(data: bytes) -> str | None:
-    """Return the form of a table by its first bytes; ``None`` if it is not a table."""
+def form_of(
+    data: bytes, fits: Callable[[list[str]], bool] = lambda _columns: False
+) -> str | None:
+    """Return the form of a table by its first bytes; ``None`` if it is not a table.
+
+    Args:
+        data: The first bytes of a file.
+        fits: Return true for the columns of a mapping, below which rows may be broken.
+    """
     if data.startswith(b"PAR1"):
         return "parquet"
     head = Head(data)
@@ -246,18 +254,24 @@ def form_of(data: bytes) -> str | None:
         return "xlsx" if _SHEET in data or b"[Content_Types].xml" in data else None
     if head.data.lstrip()[:1] == b"{":
         return "jsonl" if _has_lines(head) else None
-    return "csv" if head_of(data).is_table else None
+    found = head_of(data)
+    is_mapped = found.may_be_table and fits(dialect.told_apart(found.names))
+    return "csv" if is_mapped or found.is_table else None
 
 
 def _has_lines(head: Head) -> bool:
-    """Return true for two lines that are objects with a common key."""
-    found = []
-    for line in head.data.split(b"\n")[:2]:
+    """Return true if most lines are objects and the first two have a common key."""
+    written = [line for line in head.data.split(b"\n") if line.strip()][:ROWS_PROBED]
+    found: list[Row] = []
+    for line in written:
         try:
-            found.append(decode(line, dict[str, Any]))
+            found.append(decode(line, Row))
         except UNREADABLE:
-            return False
-    return len(found) == 2 and bool(found[0].keys() & found[1].keys())
+            continue
+    if 2 * len(found) <= len(written):
+        return False
+    first_two = [row.keys() for row in found if row][:2]
+    return len(first_two) == 2 and bool(first_two[0] & first_two[1])
 
 
 def columns_of(path: Path, form: str) -> list[str] | None:
@@ -285,7 +299,7 @@ def columns_of(path: Path, form: str) -> list[str] | None:
     if form == "jsonl":
         return _keys(Head(head).data)
     found = head_of(head)
-    return dialect.told_apart(found.names) if found.is_table else None
+    return dialect.told_apart(found.names) if found.may_be_table else None
 
 
 def _keys(data: bytes) -> list[str]:
