@@ -573,48 +573,40 @@ class _Run:
 
     def _add_claims(self) -> None:
         """Write the figures that the file itself claims."""
-        task, document = self._task, self._document
+        document, known = self._document, self._task.dimensions
+        mean: Rule = "mean_over_cases"
+        claims: list[tuple[str, Rule, Any, str | None, dict[str, str]]] = []
         for name, (rule, dimension) in self._layout.claims.items():
-            claimed = number(_at(document, [name]))
-            if claimed is not None:
-                counts = {"status": "pass"} if name.endswith("correct") else None
-                task.total(name, rule, claimed, dimension=dimension, parameters=counts)
+            counts = {"status": "pass"} if name.endswith("correct") else {}
+            claims.append((name, rule, _at(document, [name]), dimension, counts))
         for kind, figures in members(document.get("by_question_type")).items():
             is_number = number(figures) is not None
-            claimed = number(
-                figures if is_number else _at({"": figures}, [".accuracy"])
-            )
-            if claimed is not None:
-                task.total(
-                    f"by_question_type.{kind}",
-                    "mean_over_cases",
-                    claimed,
-                    dimension=_JUDGE,
-                    parameters={"tag": f"question_type:{kind}"},
-                )
+            share = figures if is_number else members(figures).get("accuracy")
+            tag = {"tag": f"question_type:{kind}"}
+            claims.append((f"by_question_type.{kind}", mean, share, _JUDGE, tag))
         for name, value in members(document.get("averaged_metrics")).items():
             scale = 1 if name.endswith(("_len", "_time")) else 100
             claimed = number(value)
-            if claimed is not None and name in task.dimensions:
-                task.total(
-                    f"averaged_metrics.{name}",
-                    "mean_over_cases",
-                    claimed / scale,
-                    dimension=name,
-                )
+            if claimed is not None and name in known:
+                scaled = claimed / scale
+                claims.append((f"averaged_metrics.{name}", mean, scaled, name, {}))
         for group, metrics in members(document.get("aggregate_metrics")).items():
             code = group.removeprefix("category_")
-            tag = f"category:{code} {_LOCOMO[code][0]}" if code in _LOCOMO else None
+            tag = (
+                {"tag": f"category:{code} {_LOCOMO[code][0]}"}
+                if code in _LOCOMO
+                else {}
+            )
             for name, figures in members(metrics).items():
-                claimed = number(_at({"": figures}, [".mean"]))
-                if claimed is not None and name in task.dimensions:
-                    task.total(
-                        f"aggregate_metrics.{group}.{name}.mean",
-                        "mean_over_cases",
-                        claimed,
-                        dimension=name,
-                        parameters={"tag": tag} if tag else None,
-                    )
+                if name in known:
+                    where = f"aggregate_metrics.{group}.{name}.mean"
+                    figure = members(figures).get("mean")
+                    claims.append((where, mean, figure, name, tag))
+        for name, rule, value, dimension, about in claims:
+            if number(value) is not None:
+                self._task.total(
+                    name, rule, value, dimension=dimension, parameters=about
+                )
 
     def _warn(self) -> None:
         """Say what limits the comparison of this file with others."""
