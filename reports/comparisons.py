@@ -57,40 +57,31 @@ _NUMBERS = """
     smallest_detectable, n_judged, n_lost, n_gained, mcnemar_p, margin
 """
 
-# Measured values of dimensions other than shares: time, tokens, cost.
-_MEASURED = """
-select
-    task_id, dimension_id, diagnosis ->> 'unit' as unit,
-    cast(raw_metrics ->> 'mean' as double) as metric
-from marts.fct_dimension_scores
-where diagnosis ->> 'unit' in ('ms', 'tokens', 'cost', 'characters')
+# What dimensions other than shares measured: time, tokens, cost. Over the pairs, as the
+# scores next to it.
+_UNITS = """
+left join (
+    select task_id, dimension_id, diagnosis ->> 'unit' as unit
+    from marts.fct_dimension_scores
+    where diagnosis ->> 'unit' in ('ms', 'tokens', 'cost', 'characters')
+) as units
+    on
+        scores.level = 'dimension'
+        and scores.candidate_task_id = units.task_id
+        and scores.dimension_id = units.dimension_id
 """
 
-_METRICS = (
-    "after.unit, before.metric as baseline_metric, after.metric as candidate_metric"
-)
-
-_JOINED = """
-left join measured as before
-    on
-        scores.level = 'dimension'
-        and scores.baseline_task_id = before.task_id
-        and scores.dimension_id = before.dimension_id
-left join measured as after
-    on
-        scores.level = 'dimension'
-        and scores.candidate_task_id = after.task_id
-        and scores.dimension_id = after.dimension_id
+_SUBJECT = """
+    scores.level, scores.dimension_id as subject, scores.name,
+    units.unit, scores.baseline_metric, scores.candidate_metric
 """
 
 _SCORES = f"""
-with measured as ({_MEASURED} and task_id in ($baseline, $candidate))
-
-select level, scores.dimension_id as subject, name, {_METRICS}, {_NUMBERS}
+select {_SUBJECT}, {_NUMBERS}
 from marts.fct_task_comparisons as scores
-{_JOINED}
-where baseline_task_id = $baseline and candidate_task_id = $candidate
-order by level desc, dimension_position, scores.dimension_id
+{_UNITS}
+where scores.baseline_task_id = $baseline and scores.candidate_task_id = $candidate
+order by level desc, dimension_position, subject
 """
 
 # Read many pairs at once; the overall score of each comes first.
@@ -101,22 +92,13 @@ with asked as (
         unnest($candidates) as candidate_task_id,
         unnest($baselines) as baseline_task_id
 
-),
-
-measured as (
-    {_MEASURED}
-    and task_id in (
-        select candidate_task_id from asked union all select baseline_task_id from asked
-    )
 )
 
-select
-    candidate_task_id, level, scores.dimension_id as subject, name, {_METRICS},
-    {_NUMBERS}
+select scores.candidate_task_id, {_SUBJECT}, {_NUMBERS}
 from marts.fct_task_comparisons as scores
 inner join asked using (candidate_task_id, baseline_task_id)
-{_JOINED}
-order by candidate_task_id, level desc, dimension_position, scores.dimension_id
+{_UNITS}
+order by scores.candidate_task_id, level desc, dimension_position, subject
 """
 
 _TAGS = f"""

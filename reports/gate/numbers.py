@@ -196,6 +196,32 @@ left join (
         and variants.variant = kept.variant
 group by runs.task_id
 having count(*) filter (where kept.variant is null) > 0
+
+union all
+
+-- titles of the run of the baseline that this run does not have
+select
+    runs.task_id,
+    'titles_gone',
+    count(*) filter (where kept.title is null),
+    count(*)
+from (
+    select tasks.task_id, tasks.run_id, earlier.run_id as run_before
+    from marts.dim_tasks as tasks
+    inner join marts.dim_task_baselines as baselines
+        on tasks.task_id = baselines.task_id and baselines.baseline_source = 'previous'
+    inner join marts.dim_tasks as earlier
+        on baselines.baseline_task_id = earlier.task_id
+    where tasks.task_id in (select unnest($tasks))
+) as runs
+inner join (
+    select distinct run_id, title from marts.dim_tasks where role = 'full'
+) as titles
+    on runs.run_before = titles.run_id
+left join (select distinct run_id, title from marts.dim_tasks) as kept
+    on runs.run_id = kept.run_id and titles.title = kept.title
+group by runs.task_id
+having count(*) filter (where kept.title is null) > 0
 """
 
 _JUDGED_BEFORE = """(
@@ -516,7 +542,8 @@ class GateNumbers:
     """Evidence of missing rows of the task or its baseline: ``task_id``; the reason:
     its file holds fewer than it claims (``partial``, ``totals_only``), or some were
     faulty (``rejected``, ``duplicate_round``), or variants of the run before it are not
-    in its run (``variants_gone``); ``n`` of ``n_total`` (``None``: unknown)."""
+    in its run (``variants_gone``), or titles (``titles_gone``); ``n`` of ``n_total``
+    (``None``: unknown)."""
 
 
 _TaskRows = dict[str, list[Row]]
@@ -589,7 +616,7 @@ def gate_numbers(
                 if row["task_id"] == task
                 or (
                     row["task_id"] == baselines.get(task)
-                    and row["why"] != "variants_gone"
+                    and row["why"] not in ("variants_gone", "titles_gone")
                 )
             ],
         )

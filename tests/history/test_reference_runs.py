@@ -351,3 +351,28 @@ def test_a_run_id_that_an_earlier_run_has_is_named(tmp_path):
     [result] = judge(warehouse, "latest", built_in_policy(), lang="en")
     assert result.decision == "cannot_tell"
     assert "an earlier run has the same run_id" in result.headline
+
+
+def test_a_title_of_the_run_before_that_did_not_run_is_missing(tmp_path):
+    """A run of several titles: they have one run_id."""
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    for day, titles in (
+        (1, ("caps", "safety")),
+        (2, ("caps", "safety")),
+        (3, ("caps",)),
+    ):
+        for title in titles:
+            write(tmp_path, f"{title}-{day}", day, GOOD)
+            file = tmp_path / f"{title}-{day}.json"
+            document = json.loads(file.read_text("utf-8"))
+            document["task"] |= {"run_id": f"night-{day}", "title": title}
+            file.write_text(json.dumps(document), "utf-8")
+    warehouse.ingest(tmp_path)
+    warehouse.build()
+    decisions = {
+        day: judge(warehouse, f"caps-{day}", built_in_policy(), lang="en")[0]
+        for day in (2, 3)
+    }
+    assert decisions[2].decision == "ship"
+    assert decisions[3].decision == "cannot_tell"
+    assert "1 of the 2 titles of the run before is not" in decisions[3].headline

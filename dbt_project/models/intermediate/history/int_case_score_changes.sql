@@ -20,7 +20,8 @@ of_baselines as (
         pairs.candidate_task_id,
         case_scores.case_id,
         case_scores.dimension_id,
-        case_scores.score
+        case_scores.score,
+        case_scores.mean_metric
 
     from pairs
     inner join dimensions using (baseline_task_id, candidate_task_id)
@@ -36,7 +37,8 @@ of_both as (
 
     select
         of_baselines.*,
-        of_candidates.score as candidate_score
+        of_candidates.score as candidate_score,
+        of_candidates.mean_metric as candidate_metric
 
     from of_baselines
     left join case_scores as of_candidates
@@ -60,6 +62,8 @@ changes as (
         ---------- numerics
         of_both.score as baseline_score,
         of_both.candidate_score,
+        of_both.mean_metric as baseline_metric,
+        of_both.candidate_metric,
         {{ rounded('of_both.candidate_score - of_both.score') }} as delta
 
     from of_both

@@ -16,6 +16,8 @@ units as (
         'overall' as subject,
         baseline_score,
         candidate_score,
+        cast(null as double) as baseline_metric,
+        cast(null as double) as candidate_metric,
         delta,
         is_comparable,
         status_change,
@@ -32,6 +34,8 @@ units as (
         tags.tag as subject,
         cases.baseline_score,
         cases.candidate_score,
+        cast(null as double) as baseline_metric,
+        cast(null as double) as candidate_metric,
         cases.delta,
         cases.is_comparable,
         cases.status_change,
@@ -52,6 +56,8 @@ units as (
         dimension_id as subject,
         baseline_score,
         candidate_score,
+        baseline_metric,
+        candidate_metric,
         delta,
         true as is_comparable,
         case delta
@@ -94,6 +100,8 @@ counted as (
         {{ exact_sum('case when delta is not null then baseline_score end') }} as baseline_total,
         {{ exact_sum('case when delta is not null then candidate_score end') }}
             as candidate_total,
+        avg(baseline_metric) as baseline_metric,
+        avg(candidate_metric) as candidate_metric,
         {{ exact_sum('delta') }} as delta_total,
         sum(millionths) as millionths_total,
         sum(millionths * millionths) as squares_total,
@@ -124,6 +132,8 @@ summed as (
         n_same,
         baseline_total / nullif(n_pairs, 0) as baseline_mean,
         candidate_total / nullif(n_pairs, 0) as candidate_mean,
+        baseline_metric,
+        candidate_metric,
         delta_total / nullif(n_pairs, 0) as mean_delta,
         -- of whole millionths: equal scores spread by exactly 0, in any order of the rows
         sqrt(

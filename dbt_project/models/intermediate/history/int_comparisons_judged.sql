@@ -68,6 +68,8 @@ described as (
         coalesce(sums.n_same, 0) as n_same,
         sums.baseline_mean,
         sums.candidate_mean,
+        sums.baseline_metric,
+        sums.candidate_metric,
         sums.mean_delta,
         sums.sd,
         sums.n_judged,
@@ -225,6 +227,8 @@ judged as (
         case when has_passes then n_gained end as n_gained,
         {{ rounded('baseline_mean') }} as baseline_score,
         {{ rounded('candidate_mean') }} as candidate_score,
+        {{ rounded('baseline_metric', 6) }} as baseline_metric,
+        {{ rounded('candidate_metric', 6) }} as candidate_metric,
         {{ rounded('mean_delta') }} as delta,
         {{ rounded('sd') }} as sd,
         -- an interval of width 0 after rounding is dropped

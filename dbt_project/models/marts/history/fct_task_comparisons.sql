@@ -27,6 +27,8 @@ final as (
         n_same,
         baseline_score,
         candidate_score,
+        baseline_metric,
+        candidate_metric,
         delta,
         sd,
         ci_low,

@@ -38,6 +38,8 @@ counted as (
         max(round_scores.exact_score) as highest,
         case when count(round_scores.score) > 1 then var_pop(round_scores.exact_score) end
             as variance,
+        avg(round_scores.exact_metric) filter (where round_scores.score is not null)
+            as mean_metric,
         min(round_scores.exact_metric) filter (where round_scores.score is not null)
             as lowest_metric,
         max(round_scores.exact_metric) filter (where round_scores.score is not null)
@@ -87,6 +89,7 @@ reduced as (
         confidence,
         {{ rounded('variance', 12) }} as variance,
         lowest as lowest_score,
+        mean_metric,
         lowest_metric,
         highest_metric,
         n_rounds,
