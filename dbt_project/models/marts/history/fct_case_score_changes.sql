@@ -2,25 +2,6 @@
 
 with
 
-changes as (select * from {{ ref('int_case_score_changes') }}),
+changes as (select * from {{ ref('int_case_score_changes') }})
 
-final as (
-
-    select
-
-        ---------- ids
-        baseline_task_id,
-        candidate_task_id,
-        case_id,
-        dimension_id,
-
-        ---------- numerics
-        baseline_score,
-        candidate_score,
-        delta
-
-    from changes
-
-)
-
-select * from final
+select * from changes
