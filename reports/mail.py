@@ -126,14 +126,10 @@ def _write(message: EmailMessage, name: str, text: str, lines: str) -> _Encoded:
 
 
 def _encoded(text: str, name: str) -> str:
+    """Return *text*, as encoded words, one per line, unless it is short and plain."""
     is_short = len(name) + len(": ") + len(text) <= _LONGEST_LINE
     if is_short and "=?" not in text and _PLAIN.fullmatch(text):
         return text
-    return _word(text, name)
-
-
-def _word(text: str, name: str) -> str:
-    """Return *text* as encoded words, one per line."""
     return Header(text, "utf-8", _LONGEST_LINE, name).encode(linesep="\n")
 
 

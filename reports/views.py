@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
-from itertools import groupby, zip_longest
+from itertools import groupby, takewhile, zip_longest
 from typing import Any, get_args
 
 from pydantic import ValidationError
@@ -47,6 +47,7 @@ from promptlab.reports.files import folder_name
 from promptlab.reports.printing import (
     TextPiece,
     bare,
+    clip,
     highlighted,
     json_text,
     marked_parts,
@@ -297,10 +298,11 @@ class Diff:
 
 def word_diff(before: str, after: str) -> Diff:
     """Compare two texts."""
+    shown = [clip(text, MOST_CHARS) for text in (before, after)]
     if before == after:
-        whole = marked_parts(_cut(before), marked=False)
+        whole = marked_parts(shown[0], marked=False)
         return Diff(whole, whole, is_same=True)
-    old, new = _TOKEN.findall(_cut(before)), _TOKEN.findall(_cut(after))
+    old, new = map(_TOKEN.findall, shown)
     blocks = _blocks(old, new)
     alike = sum(_words(old[i : i + n]) for i, _, n in blocks)
     if 2 * alike < _LEAST_ALIKE * (_words(old) + _words(new)):
@@ -316,11 +318,7 @@ def _words(tokens: Sequence[str]) -> int:
     return sum(token[0].isalnum() for token in tokens)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= MOST_CHARS else text[: MOST_CHARS - 1] + "…"
-
-
-def _blocks(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
+def _blocks(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
     """A common part: its position in both texts, and its number of words."""
     head = _common(old, new)
     tail = _common(old[head:][::-1], new[head:][::-1])
@@ -333,12 +331,8 @@ def _blocks(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]
 
 
 def _common(old: Sequence[str], new: Sequence[str]) -> int:
-    n = 0
-    for left, right in zip(old, new, strict=False):
-        if left != right:
-            break
-        n += 1
-    return n
+    pairs = zip(old, new, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _whole(tokens: Sequence[str]) -> list[TextPiece]:

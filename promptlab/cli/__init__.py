@@ -33,7 +33,7 @@ SECTIONS = {
         "report": "loading", "send": "sending", "digest": "sending",
     },
     "Decide": {
-        "gate": "gate", "recheck": "deciding", "compare": "deciding",
+        "gate": "deciding", "recheck": "deciding", "compare": "deciding",
         "baseline": "deciding", "power": "deciding",
     },
     "Look": {
