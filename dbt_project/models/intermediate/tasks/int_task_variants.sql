@@ -1,6 +1,6 @@
 {{ config(materialized='table', unique_key='task_id') }}
 
-{%- set run_time = "'[|][0-9]{4}-[0-9]{2}-[0-9]{2}T[^|]*$'" %}
+{%- set run_time = '[|][0-9]{4}-[0-9]{2}-[0-9]{2}T[^|]*$' %}
 
 with
 
@@ -35,9 +35,9 @@ replaced_objects as (
 
 replaced as (
 
-    select distinct regexp_replace(replaced, {{ run_time }}, '') as task_id
+    select distinct {{ without_pattern('replaced', run_time) }} as task_id
     from replaced_objects
-    where regexp_matches(replaced, {{ run_time }})
+    where replaced <> {{ without_pattern('replaced', run_time) }}
 
 ),
 
