@@ -365,7 +365,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def warehouse(whole: Path, tmp_path: Path) -> Warehouse:
+def alike(whole: Path, tmp_path: Path) -> Warehouse:
     return Warehouse(shutil.copy(whole, tmp_path / "w.duckdb"))
 
 
@@ -394,27 +394,27 @@ def marts(warehouse: Warehouse) -> dict[str, list[tuple]]:
     ],
 )
 def test_the_marts_are_those_of_a_warehouse_that_never_saw_them(
-    warehouse, tmp_path, tasks, runs, compared_at_once
+    alike, tmp_path, tasks, runs, compared_at_once
 ):
-    purge(warehouse, tasks=[*tasks, *runs])
+    purge(alike, tasks=[*tasks, *runs])
     if compared_at_once:
-        warehouse.compare(*compared_at_once)
-    warehouse.build()
+        alike.compare(*compared_at_once)
+    alike.build()
     never = built(
         tmp_path / "never",
         [task for task in ALL_TASKS if task not in tasks],
         [run for run in RUNS if run not in runs],
         compared_at_once,
     )
-    purged, other = marts(warehouse), marts(never)
+    purged, other = marts(alike), marts(never)
     assert purged.keys() == other.keys()
     assert [name for name in purged if purged[name] != other[name]] == []
 
 
 @pytest.mark.parametrize("task", ALL_TASKS)
-def test_only_rows_of_the_named_task_and_of_those_compared_with_it_go(warehouse, task):
+def test_only_rows_of_the_named_task_and_of_those_compared_with_it_go(alike, task):
     """Only comparisons with it are computed again."""
-    with warehouse.connect() as con:
+    with alike.connect() as con:
         compared = {
             row[0]
             for row in con.execute(
@@ -427,10 +427,10 @@ def test_only_rows_of_the_named_task_and_of_those_compared_with_it_go(warehouse,
                 [task],
             ).fetchall()
         }
-    before = marts(warehouse)
-    purge(warehouse, tasks=[task])
-    after = marts(warehouse)
-    with duckdb.connect(str(warehouse.settings.db), read_only=True) as con:
+    before = marts(alike)
+    purge(alike, tasks=[task])
+    after = marts(alike)
+    with duckdb.connect(str(alike.settings.db), read_only=True) as con:
         summaries = {
             row[0]
             for row in con.execute(
@@ -451,6 +451,6 @@ def test_only_rows_of_the_named_task_and_of_those_compared_with_it_go(warehouse,
 
 
 @pytest.mark.parametrize("like", ["x__", "%", "任", "X1", "x1 ", "x1%%"])
-def test_an_id_is_equal_or_it_is_not_there(warehouse, like):
+def test_an_id_is_equal_or_it_is_not_there(alike, like):
     with pytest.raises(NothingToDo, match="there is no task"):
-        find(warehouse, tasks=[like])
+        find(alike, tasks=[like])
