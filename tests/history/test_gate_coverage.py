@@ -192,7 +192,9 @@ CEILINGS = {
     [
         ("little_measured", "min_coverage = 0.8\n", "inconclusive", 2),
         ("mostly_measured", "min_coverage = 0.8\n", "pass", 18),
-        ("little_measured", "", "pass", 2),
+        ("little_measured", "", "inconclusive", 2),
+        ("mostly_measured", "", "pass", 18),
+        ("little_measured", "min_coverage = 0.1\n", "pass", 2),
     ],
 )
 def test_a_ceiling_over_few_of_the_rounds_is_not_known_to_hold(
