@@ -15,6 +15,7 @@ from promptlab.ingest.foreign.table.cells import (
     count_of,
     error_of,
     is_nothing,
+    is_share_or_truth,
     moment,
     number_of,
     said,
@@ -154,7 +155,7 @@ class Tasks:
                 same_run.add(*(f"{k}\x1e{alike(k, same)(row[k])}" for k in sorted(row)))
                 found[self._name(row)] = None
                 for column in self._mapping.scores:
-                    value = number_of(row.get(column))
+                    value = self._number(column, row.get(column))
                     if value is not None and self._share(column, value) is None:
                         off_scale.setdefault(column, value)
         # a part of a column's values is not a score of its rows
@@ -181,6 +182,14 @@ class Tasks:
         for name, task in tasks.items():
             self._close(name, task, run_id, same_run.hash())
             yield from task.written()
+
+    def _number(self, column: str, cell: Any) -> float | None:
+        """Return a number; ``80%`` and ``true`` are none on a scale such as 0 to 10."""
+        is_share = is_share_or_truth(cell)
+        scale = self._mapping.scales.get(column)
+        if is_share and scale is not None and {*scale} != {0, 1}:
+            return None
+        return number_of(cell)
 
     def _share(self, column: str, value: float | None) -> float | None:
         worst, best = self._mapping.scales.get(column, (0.0, 1.0))
@@ -211,8 +220,8 @@ class Tasks:
             task.write(
                 Problem(
                     "no_case",
-                    f"`{mapping.case}` is empty, and no `inputs` are mapped that would"
-                    " tell what the row asks",
+                    f"`{mapping.case}` is empty, so the row has no id. Write the id of"
+                    " its case into it",
                     line=task.line,
                     raw_text=text({k: said(v) for k, v in row.items()}),
                 )
@@ -272,9 +281,8 @@ class Tasks:
         )
 
     def _case_id(self, row: Row, inputs: Row, task: TaskWriter) -> str | None:
-        named = self._cell(row, self._mapping.case)
-        if named is not None or not inputs:
-            return named and plain_name(named)
+        if self._mapping.case is not None:
+            return plain_name(self._cell(row, self._mapping.case) or "") or None
         same_inputs = {k: text_alike(v) for k, v in inputs.items()}
         case_id = content_id(same_inputs, first_text(inputs.values()))
         return case_id if self._mapping.round is not None else task.distinct(case_id)
@@ -303,7 +311,7 @@ class Tasks:
         return value
 
     def _write_score(self, name: str, cell: Any, answer: RoundWriter) -> None:
-        value = number_of(cell)
+        value = self._number(name, cell)
         is_odd = value is None and not is_nothing(cell)
         answer.score(
             name,
