@@ -1,7 +1,7 @@
 """Pydantic Evals: a report as ``EvaluationReportAdapter.dump_json`` writes it.
 
 Tried on 2.62.0. A file is an experiment and one task without id and time, so it is
-identified by its content, and its time is the file's. A case is identified by its name,
+identified by its content and dated when it is loaded. A case is identified by its name,
 or by its input if Pydantic Evals numbered it (``Case 5``); ``[2/3]`` in a name is
 a repeat, and so a round. Failures of the task are rounds with errors.
 
