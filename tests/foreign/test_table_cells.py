@@ -561,6 +561,9 @@ def test_a_share_does_not_fit_another_scale(
     data = "\n".join(map(json.dumps, rows))
     reading = read(tmp_path / "t.jsonl", data, mapping)
     assert codes(reading) == ([] if fits else [("odd_score", "warning", 2)])
+    if not fits:
+        assert "in row 2" in reading.problems[0].message
+        assert "a number on its scale, 0 to 10" in reading.problems[0].message
     scores = table(reading, "reported_scores")
     assert scores["value"].to_list() == [9.0, 8.0 if fits else None]
     assert scores["score"].to_list() == [0.9, 0.8 if fits else None]

@@ -184,12 +184,12 @@ class Tasks:
             yield from task.written()
 
     def _number(self, column: str, cell: Any) -> float | None:
-        """Return a number; ``80%`` and ``true`` are none on a scale such as 0 to 10."""
-        is_share = is_share_or_truth(cell)
-        scale = self._mapping.scales.get(column)
-        if is_share and scale is not None and {*scale} != {0, 1}:
-            return None
-        return number_of(cell)
+        return None if self._is_off(column, cell) else number_of(cell)
+
+    def _is_off(self, column: str, cell: Any) -> bool:
+        """Return true for ``80%`` and ``true`` on a scale such as 0 to 10."""
+        scale = self._mapping.scales.get(column, (0, 1))
+        return {*scale} != {0, 1} and is_share_or_truth(cell)
 
     def _share(self, column: str, value: float | None) -> float | None:
         worst, best = self._mapping.scales.get(column, (0.0, 1.0))
@@ -221,7 +221,7 @@ class Tasks:
                 Problem(
                     "no_case",
                     f"`{mapping.case}` is empty, so the row has no id. Write the id of"
-                    " its case into it",
+                    " its case into every row; merged cells export only the first",
                     line=task.line,
                     raw_text=text({k: said(v) for k, v in row.items()}),
                 )
@@ -302,17 +302,33 @@ class Tasks:
             return None
         value = read(cell)
         if value is None and not is_nothing(cell):
-            odd = self._odd.get((code, column))
-            if odd is None:
-                odd = _OddCells(code, column, _EXPECTED[code], [], said(cell) or "")
-                odd.case_id = case_id
-                self._odd[code, column] = odd
-            odd.lines.append(line or 0)
+            self._see_odd(column, cell, code, _EXPECTED[code], case_id, line)
         return value
+
+    def _see_odd(
+        self,
+        column: str,
+        cell: Any,
+        code: str,
+        expected: str,
+        case_id: str,
+        line: int | None,
+    ) -> None:
+        odd = self._odd.get((code, column))
+        if odd is None:
+            odd = _OddCells(code, column, expected, [], said(cell) or "", case_id)
+            self._odd[code, column] = odd
+        odd.lines.append(line or 0)
 
     def _write_score(self, name: str, cell: Any, answer: RoundWriter) -> None:
         value = self._number(name, cell)
-        is_odd = value is None and not is_nothing(cell)
+        is_off = self._is_off(name, cell)
+        if is_off:
+            worst, best = self._mapping.scales[name]
+            expected = f"a number on its scale, {worst:g} to {best:g}"
+            line = answer.task.line
+            self._see_odd(name, cell, "odd_score", expected, answer.case_id, line)
+        is_odd = value is None and not is_off and not is_nothing(cell)
         answer.score(
             name,
             value,
