@@ -238,11 +238,13 @@ def _case_id(row: Row, repeat: re.Match[str] | None) -> str:
 def _write_checks(row: Row, answer: RoundWriter) -> None:
     """Write assertions, and evaluators that raised as unjudged checks."""
     for name, result in row.assertions.items():
+        rubric = None if result.judge is None else result.judge.rubric
         answer.check(
             name,
             result.evaluator,
             result.value if isinstance(result.value, bool) else None,
             score=number(result.value),
+            expected=None if rubric is None else text(rubric),
             reason=result.reason,
         )
     for broken in row.evaluator_failures:

@@ -158,5 +158,14 @@ def test_the_judge_of_an_assertion_is_its_model_and_its_rubric(
     assert _judged(tmp_path, *arguments) == [judge]
 
 
+def test_a_rubric_of_one_case_is_what_its_assertion_expects(tmp_path: Path) -> None:
+    source = {"name": "LLMJudge", "arguments": ASKED}
+    cases = json.loads(ONCE.read_text("utf-8"))["cases"]
+    cases[0]["assertions"] = {"Safe": {"name": "Safe", "value": True, "source": source}}
+    checks = table(_report(tmp_path, cases=cases), "reported_checks")
+    assert checks.filter(name="Safe")["expected"].to_list() == ['"Is it safe?"']
+    assert checks.filter(name="EqualsExpected")["expected"].null_count() > 0
+
+
 def test_an_evaluator_that_is_no_judge_has_none(twice: Reading) -> None:
     assert not table(twice, "judges").height
