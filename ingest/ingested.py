@@ -293,7 +293,11 @@ class References:
             return ""
         near = nearest(name, sorted({*last_parts, *last_parts.values()}))
         advice = near or "; ingest it, or correct the name" + _listed(self._testsets)
-        return f"{_no_testset(name)}, so it checks nothing{advice}"
+        if name == (self._override or "").removesuffix(".jsonl"):
+            effect = "--testset has no effect, and a testset that the files name counts"
+        else:
+            effect = "it checks nothing"
+        return f"{_no_testset(name)}, so {effect}{advice}"
 
     def _about_dimension(self, each: Reference) -> str:
         known = self._dimensions.get(each.task_id)

@@ -276,10 +276,21 @@ class SampledRun:
         for place, opened in enumerate(self.open.values()):
             self._close(opened)
             if place == 0:  # evaluations without samples have no task to go to
-                for name, results in self._by_name.items():
-                    if name not in self.open:
-                        write_totals(results, opened.task)
+                self._write_others(opened.task)
             yield from opened.task.written()
+
+    def _write_others(self, task: TaskWriter) -> None:
+        """Write the totals of evaluations without samples, and name them."""
+        others = [name for name in self._by_name if name not in self.open]
+        for name in others:
+            write_totals(self._by_name[name], task)
+        if others:
+            task.warn(
+                "totals_only",
+                f"{self._source.path.name} holds totals of {some_of(others)}, and the"
+                " samples beside it have no line of that: nothing of it can be compared"
+                f" by case. Give all of {self._source.path.stem}{SAMPLES}",
+            )
 
     def _lines(
         self, paths: Iterable[Path]

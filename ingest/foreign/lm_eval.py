@@ -1,8 +1,8 @@
 """lm-evaluation-harness: ``results_<time>.json``, ``samples_<task>_<time>.jsonl``.
 
 Tried on 0.4.13, and on totals of 0.3. A run is a folder: the time in the names groups
-its files, and the results lead. Each harness task is a task; results without samples
-are one task with totals and no cases.
+its files, and the results lead. Each harness task is a task; one without samples has
+totals and no cases. Results without any samples are one such task.
 
 There is one row per document and filter. A case is a document, identified by
 ``doc_hash`` and a number for duplicates; a round is one of its responses. A metric over
@@ -175,13 +175,19 @@ class HarnessTask:
             ),
         )
         metrics = {each: each.rpartition(",")[0] for each in self.task.dimensions}
+        directions = {each: self._direction(metric) for each, metric in metrics.items()}
         self.task.grade(
             [each for each, metric in metrics.items() if metric in _GRADED],
-            {each: self._direction(metric) for each, metric in metrics.items()},
+            directions,
+            parameters={
+                each: self._parameters(each, direction)
+                for each, direction in directions.items()
+            },
         )
         samples = results.n_samples.get(name, {}).get("effective")
         if samples is not None:
-            self.task.total(f"n-samples.{name}.effective", "count_cases", samples)
+            rule: Rule = "count_cases" if self._rounds else "not_in_rows"
+            self.task.total(f"n-samples.{name}.effective", rule, samples)
         self._write_totals(samples if isinstance(samples, int) else None)
 
     def _settings(self, results: Results) -> dict[str, Any]:
@@ -216,6 +222,23 @@ class HarnessTask:
                 n=n,
                 dimension=known,
             )
+
+    def _parameters(
+        self, dimension: str, direction: Direction | None
+    ) -> dict[str, Any]:
+        """Return what decides about an answer: the filter, and what is better."""
+        found: dict[str, Any] = {}
+        filters = members(self._results.configs.get(self._name)).get("filter_list")
+        for each in filters if isinstance(filters, list) else ():
+            steps = members(each)
+            if (
+                steps.get("filter")
+                and steps.get("name") == dimension.rpartition(",")[2]
+            ):
+                found["filter"] = steps["filter"]
+        if direction == "lower_better":
+            found["higher_is_better"] = False
+        return found
 
     def _direction(self, metric: str) -> Direction | None:
         higher = self._results.higher_is_better.get(self._name, {}).get(metric)
@@ -328,16 +351,31 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     if first is None:
         yield from _totals_alone(source, results, run_id, model)
         return
-    # groups repeat their subtasks; tasks without samples have no rows
-    rest = [
-        claim
-        for name, metrics in results.results.items()
-        if name not in files
-        for claim in claims(name, metrics)
-    ]
+    rest: list[Claim] = []
+    for name, metrics in results.results.items():
+        found = [] if name in files else list(claims(name, metrics))
+        if results.group_subtasks.get(name):
+            rest += found  # a group repeats its subtasks
+        elif found:
+            yield from _without_samples(source, results, name, run_id, model)
     for place, each in enumerate(rest, start=_LAST):
         first.total(each.name, "several_tasks", each.value, scope="run", place=place)
     yield from first.written()
+
+
+def _without_samples(
+    source: Source, results: Results, name: str, run_id: str, model: str
+) -> Iterable[Record | Problem]:
+    """Return a task of totals: other tasks of the run have samples, and it has none."""
+    task = TaskWriter("lm_eval", f"{run_id}/{name}", source)
+    HarnessTask(task, name, results).close(run_id, model)
+    task.warn(
+        "totals_only",
+        f"{source.path.name} holds totals of {name}, and its samples are not beside it"
+        f" (samples_{name}_….jsonl): nothing of it can be compared by case. Give the"
+        " whole folder",
+    )
+    return task.written()
 
 
 def _totals_alone(

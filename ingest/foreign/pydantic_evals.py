@@ -1,7 +1,7 @@
 """Pydantic Evals: a report as ``EvaluationReportAdapter.dump_json`` writes it.
 
 Tried on 2.62.0. A file is an experiment and one task without id and time, so it is
-identified by its content, and its time is the file's. A case is identified by its name,
+identified by its content and dated when it is loaded. A case is identified by its name,
 or by its input if Pydantic Evals numbered it (``Case 5``); ``[2/3]`` in a name is
 a repeat, and so a round. Failures of the task are rounds with errors.
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -56,6 +56,37 @@ class Result(msgspec.Struct):
         name = members(self.source).get("name")
         return name if isinstance(name, str) else "evaluator"
 
+    @property
+    def judge(self) -> _Judge | None:
+        """The model that judged, and what it was asked; ``None``: another evaluator."""
+        given = members(self.source).get("arguments")
+        if isinstance(given, list):  # one argument without its name
+            given = {"rubric": given[0]} if given else {}
+        about = members(given)
+        if self.evaluator != "LLMJudge" and "rubric" not in about:
+            return None
+        other = {k: v for k, v in about.items() if k not in _NOT_SHOWN}
+        return _Judge(
+            _words(about.get("model")) or "default",
+            _words(about.get("rubric")),
+            text(dict(sorted(other.items()))) if other else None,
+        )
+
+
+class _Judge(NamedTuple):
+    model: str
+    rubric: str | None
+    shown: str | None
+    """What else it was told: settings of the model, parts of the case."""
+
+
+_NOT_SHOWN = frozenset({"model", "rubric", "score", "assertion", "evaluation_name"})
+
+
+def _words(value: Any) -> str | None:
+    """Return a text, or the JSON of another value."""
+    return value if isinstance(value, str | None) else text(value)
+
 
 class Broken(msgspec.Struct):
     """An evaluator that raised."""
@@ -83,6 +114,11 @@ class Row(msgspec.Struct):
     span_id: str | None = None
     evaluator_failures: list[Broken] = []
     error_message: str | None = None
+
+    @property
+    def results(self) -> dict[str, Result]:
+        """The results of all evaluators."""
+        return {**self.assertions, **self.scores, **self.labels}
 
 
 class Report(msgspec.Struct):
@@ -114,6 +150,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     task_id = content_id(same_run.hash(), report.name)
     task = TaskWriter("pydantic_evals", task_id, source, same_run)
     models: set[str | None] = set()
+    judges: dict[str, set[_Judge]] = {}
     ids = OwnIds("span")
     for key, rows in (("/cases", report.cases), ("/failures", report.failures)):
         for row in _FILES.items(rows, Row, key):
@@ -121,10 +158,14 @@ def translate(source: Source) -> Iterator[Record | Problem]:
                 yield row
             elif not ids.again(row.span_id, row.trace_id):
                 _write(row, task)
+                for name, result in row.results.items():
+                    if result.judge is not None:
+                        judges.setdefault(name, set()).add(result.judge)
                 models.add(setting(row.attributes, "model", "model name"))
                 yield from task.written()
     _describe(report, models - {None}, task)
     task.grade()
+    _write_judges(judges, task)
     _write_totals(report, task)
     yield from (*task.written(), *ids.problems())
 
@@ -175,7 +216,7 @@ def _write(row: Row, task: TaskWriter) -> None:
         error=row.error_message,
     )
     _write_checks(row, answer)
-    for name, result in {**row.assertions, **row.scores, **row.labels}.items():
+    for name, result in row.results.items():
         value, given = number(result.value), result.value
         answer.score(
             name,
@@ -197,11 +238,13 @@ def _case_id(row: Row, repeat: re.Match[str] | None) -> str:
 def _write_checks(row: Row, answer: RoundWriter) -> None:
     """Write assertions, and evaluators that raised as unjudged checks."""
     for name, result in row.assertions.items():
+        rubric = None if result.judge is None else result.judge.rubric
         answer.check(
             name,
             result.evaluator,
             result.value if isinstance(result.value, bool) else None,
             score=number(result.value),
+            expected=None if rubric is None else text(rubric),
             reason=result.reason,
         )
     for broken in row.evaluator_failures:
@@ -221,6 +264,18 @@ def _describe(report: Report, models: set[str | None], task: TaskWriter) -> None
         settings=model_settings(settings),
         extras=prompts.about(prompts.in_settings(settings), experiment=report.name),
     )
+
+
+def _write_judges(judges: dict[str, set[_Judge]], task: TaskWriter) -> None:
+    """Write the judge of each name; a rubric only if it is that of all cases."""
+    for name, found in judges.items():
+        rubrics = {judge.rubric for judge in found}
+        task.judge(
+            name,
+            ", ".join(sorted({judge.model for judge in found})),
+            template="\n".join(sorted({each.shown for each in found if each.shown})),
+            rubric=rubrics.pop() if len(rubrics) == 1 else None,
+        )
 
 
 def _write_totals(report: Report, task: TaskWriter) -> None:

@@ -338,6 +338,7 @@ class Dimensions:
         graded: Collection[str] | None = None,
         directions: Mapping[str, Direction | None] | None = None,
         weights: Mapping[str, float] | None = None,
+        parameters: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Iterator[Dimension]:
         """Return one record for each dimension.
 
@@ -346,12 +347,15 @@ class Dimensions:
             directions: Directions from the tool; else graded values are best at 1.
             weights: Weights in the overall score; else the first graded dimension is
                 the score: the mean of different metrics has no meaning.
+            parameters: What the tool computed them with, if its file says so: a
+                dimension with other parameters is another yardstick.
         """
         if graded is None:
             graded = [name for name in self if self.is_graded(name)]
         if weights is None:
             weights = dict.fromkeys([n for n in self if n in graded][:1], 1.0)
         directions = directions or {}
+        parameters = parameters or {}
         for position, name in enumerate(self):
             is_graded = name in graded
             yield Dimension(
@@ -362,6 +366,7 @@ class Dimensions:
                 weight=weights.get(name, 0.0),
                 is_graded=is_graded,
                 direction=directions.get(name, "higher_better" if is_graded else None),
+                parameters=text({"scorer": "reported", **parameters.get(name, {})}),
             )
 
 
@@ -514,13 +519,16 @@ class TaskWriter:
         weights: Mapping[str, float] | None = None,
         *,
         numbers: Collection[str] = (),
+        parameters: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         """Write the dimensions, when all values are known (`Dimensions.records`).
 
         A value that is not a number is reported among the numbers of a dimension; texts
         alone are labels, except for infinities and those of *numbers*.
         """
-        self._records += self.dimensions.records(graded, directions, weights)
+        self._records += self.dimensions.records(
+            graded, directions, weights, parameters
+        )
         for name, models in self._judges.items():
             self.judge(name, ", ".join(sorted(models)))
         for name, odd in self._odd.items():

@@ -231,8 +231,8 @@ def test_the_testset_of_the_command_line_must_be_there_too(tmp_path, monkeypatch
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     told = [line["message"] for line in lines if line["event"] == "problem"]
     assert told == [
-        'r.jsonl: there is no testset "set_b", so it checks nothing; did you mean'
-        ' "set_a"? (warning)'
+        'r.jsonl: there is no testset "set_b", so --testset has no effect, and a testset'
+        ' that the files name counts; did you mean "set_a"? (warning)'
     ]
 
 

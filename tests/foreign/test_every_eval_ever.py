@@ -65,6 +65,12 @@ def test_what_is_claimed_can_be_recomputed(rivers: Reading) -> None:
     assert means.mean() == pytest.approx(0.5)
 
 
+def test_an_evaluation_without_samples_is_named(rivers: Reading) -> None:
+    (problem,) = rivers.problems
+    assert (problem.code, problem.severity) == ("totals_only", "warning")
+    assert "totals of lakes" in problem.message
+
+
 def test_an_aggregate_alone_is_totals(tmp_path: Path) -> None:
     alone = Path(shutil.copy(RIVERS / "rivers.json", tmp_path))
     reading = reading_of(alone)

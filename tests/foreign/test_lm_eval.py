@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -115,3 +117,70 @@ def test_a_list_of_metrics_that_is_none_is_passed_over(tmp_path: Path) -> None:
         config["metric_list"] = 3
     file.write_text(json.dumps(results), "utf-8")
     assert table(reading_of(folder), "rounds").height > 0
+
+
+def _changed_copy(folder: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    shutil.copytree(LATE, folder)
+    (file,) = folder.glob("results_*.json")
+    results = json.loads(file.read_text("utf-8"))
+    change(results)
+    file.write_text(json.dumps(results), "utf-8")
+    return folder
+
+
+def _claims_deltas(results: dict[str, Any]) -> None:
+    results["results"]["deltas"] = {"alias": "deltas", "acc,none": 0.4}
+    results["n-samples"]["deltas"] = {"original": 5, "effective": 5}
+    results["results"]["all_water"] = {"acc,none": 0.45}
+    results["group_subtasks"] = {"all_water": ["rivers", "deltas"], "deltas": []}
+
+
+def test_a_task_without_its_samples_is_a_task_of_totals_and_named(
+    tmp_path: Path,
+) -> None:
+    reading = reading_of(_changed_copy(tmp_path / "run", _claims_deltas))
+    titles = dict(table(reading, "tasks").select("title", "task_id").rows())
+    assert titles.keys() == {"rivers", "deltas"}
+    totals = table(reading, "reported_totals").filter(task_id=titles["deltas"])
+    assert totals.select("name", "rule", "value").rows() == [
+        ("n-samples.deltas.effective", "not_in_rows", 5),
+        ("results.deltas.acc,none", "not_in_rows", 0.4),
+    ]
+    (problem,) = reading.problems
+    assert problem.code == "totals_only"
+    assert problem.record_id == titles["deltas"]
+    assert "samples_deltas_" in problem.message
+
+
+def test_the_total_of_a_group_stays_with_the_run(tmp_path: Path) -> None:
+    reading = reading_of(_changed_copy(tmp_path / "run", _claims_deltas))
+    group = table(reading, "reported_totals").filter(scope="run")
+    assert group["name"].to_list() == ["results.all_water.acc,none"]
+    assert group["rule"].to_list() == ["several_tasks"]
+
+
+def _parameters(reading: Reading) -> dict[str, str]:
+    columns = table(reading, "dimension_configs").select("dimension_id", "parameters")
+    return dict(columns.rows())
+
+
+def test_another_filter_is_another_yardstick_of_its_dimension(
+    tmp_path: Path, late: Reading
+) -> None:
+    def loosen(results: dict[str, Any]) -> None:
+        filters = results["configs"]["rivers"]["filter_list"]
+        filters[1]["filter"][0]["regex_pattern"] = ".*"
+
+    before = _parameters(late)
+    after = _parameters(reading_of(_changed_copy(tmp_path / "run", loosen)))
+    assert before["exact_match,first"] == after["exact_match,first"]
+    assert before["exact_match,word"] != after["exact_match,word"]
+
+
+def test_another_direction_is_another_yardstick(tmp_path: Path, late: Reading) -> None:
+    def turn(results: dict[str, Any]) -> None:
+        results["higher_is_better"]["rivers"]["exact_match"] = False
+
+    before = _parameters(late)
+    after = _parameters(reading_of(_changed_copy(tmp_path / "run", turn)))
+    assert all(before[each] != after[each] for each in before)

@@ -128,3 +128,44 @@ def test_a_case_of_another_shape_is_rejected_alone(tmp_path: Path) -> None:
     (problem,) = reading.problems
     assert problem.pointer == "/cases/0"
     assert (reading.records_loaded, reading.records_rejected) == (3, 1)
+
+
+def _judged(into: Path, *arguments: Any) -> list[tuple[Any, ...]]:
+    """Return the judges of a report whose cases are judged in turn with *arguments*."""
+    cases = json.loads(ONCE.read_text("utf-8"))["cases"]
+    for n, case in enumerate(cases):
+        source = {"name": "LLMJudge", "arguments": arguments[n % len(arguments)]}
+        case["assertions"] = {"Safe": {"name": "Safe", "value": True, "source": source}}
+    judges = table(_report(into, cases=cases), "judges")
+    return judges.select("name", "model", "rubric", "template").rows()
+
+
+ASKED = {"rubric": "Is it safe?", "model": "openai:gpt-4o"}
+JUDGES: list[tuple[list[Any], tuple[Any, ...]]] = [
+    ([ASKED], ("Safe", "openai:gpt-4o", "Is it safe?", None)),
+    ([ASKED, {**ASKED, "rubric": "Short?"}], ("Safe", "openai:gpt-4o", None, None)),
+    ([ASKED, {**ASKED, "model": "tiny"}], ("Safe", "openai:gpt-4o, tiny", "Is it safe?", None)),
+    ([["Is it safe?"]], ("Safe", "default", "Is it safe?", None)),
+    ([None], ("Safe", "default", None, None)),
+    ([{**ASKED, "include_input": True}], ("Safe", "openai:gpt-4o", "Is it safe?", '{"include_input":true}')),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "judge"), JUDGES)
+def test_the_judge_of_an_assertion_is_its_model_and_its_rubric(
+    arguments: list[Any], judge: tuple[Any, ...], tmp_path: Path
+) -> None:
+    assert _judged(tmp_path, *arguments) == [judge]
+
+
+def test_a_rubric_of_one_case_is_what_its_assertion_expects(tmp_path: Path) -> None:
+    source = {"name": "LLMJudge", "arguments": ASKED}
+    cases = json.loads(ONCE.read_text("utf-8"))["cases"]
+    cases[0]["assertions"] = {"Safe": {"name": "Safe", "value": True, "source": source}}
+    checks = table(_report(tmp_path, cases=cases), "reported_checks")
+    assert checks.filter(name="Safe")["expected"].to_list() == ['"Is it safe?"']
+    assert checks.filter(name="EqualsExpected")["expected"].null_count() > 0
+
+
+def test_an_evaluator_that_is_no_judge_has_none(twice: Reading) -> None:
+    assert not table(twice, "judges").height

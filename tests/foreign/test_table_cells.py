@@ -18,7 +18,7 @@ from promptlab.ingest.raw.rows import Reading
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import reading_of, table
-from tests.foreign.workbooks import Failed, write_workbook
+from tests.foreign.workbooks import Failed, Formula, write_workbook
 
 MAPPING = TableMapping(
     case="id", inputs=("q",), output="a", verdict="v", scores=("s",), values=("n",)
@@ -488,3 +488,82 @@ def test_whatever_is_between_two_good_rows_they_are_read(
     assert open_quote or rounds["case_id"][-1] == "last"
     assert reading.records_loaded == rounds.height
     assert all(p.line for p in reading.problems if p.severity == "reject")
+
+
+NO_ID = ["CSV", "JSONL", "Parquet", "XLSX"]
+
+
+@pytest.mark.parametrize("form", NO_ID)
+@pytest.mark.parametrize("empty", [None, " "])
+def test_a_row_without_the_id_that_the_mapping_names_is_rejected(
+    form: str, empty: str | None, tmp_path: Path
+) -> None:
+    rows: list[list[Any]] = [["1", "x", "a", "pass", 1, 1]]
+    rows += [[empty, "x", "b", "fail", 0, 1], [empty, None, "c", "fail", 0, 1]]
+    frame = pl.DataFrame(rows, schema=COLUMNS, orient="row")
+    if form == "CSV":
+        frame.write_csv(path := tmp_path / "t.csv")
+    elif form == "JSONL":
+        frame.write_ndjson(path := tmp_path / "t.jsonl")
+    elif form == "Parquet":
+        frame.write_parquet(path := tmp_path / "t.parquet")
+    else:
+        path = write_workbook(tmp_path / "t.xlsx", [COLUMNS, *rows])
+    reading = reading_of(path, {"t": MAPPING})
+    first = 2 if form == "JSONL" else 3
+    assert codes(reading) == [("no_case", "reject", first + n) for n in (0, 1)]
+    assert table(reading, "cases")["case_id"].to_list() == ["1"]
+
+
+def test_merged_cells_of_a_workbook_all_have_what_the_sheet_shows(
+    tmp_path: Path,
+) -> None:
+    rows = [["1", "what", "a", "pass", 1, 1], [None, None, "b", "fail", 0, 1]]
+    rows += [["2", "who", "c", "pass", 1, 1], [None, None, "d", "fail", 0, 1]]
+    rows += [[None, None, "e", "fail", 0, 1], ["3", "when", "f", "pass", 0.5, None]]
+    merged = ["A2:A3", "B2:B3", "A4:A6", "B4:B6", "E7:F7"]
+    path = write_workbook(tmp_path / "t.xlsx", [COLUMNS, *rows], merged)
+    reading = reading_of(path, {"t": MAPPING})
+    assert not reading.problems
+    rounds = table(reading, "rounds")
+    assert rounds["case_id"].to_list() == ["1", "1", "2", "2", "2", "3"]
+    assert rounds["run_index"].to_list() == [1, 2, 1, 2, 3, 1]
+    last = table(reading, "reported_scores").filter(case_id="3")
+    assert last["value"].to_list() == [0.5, 0.5]
+
+
+def test_merged_cells_of_the_header_stay_in_the_header(tmp_path: Path) -> None:
+    rows = [COLUMNS, ["1", "q", "a", "pass", 1, 1], [None, "q", "a", "pass", 1, 1]]
+    path = write_workbook(tmp_path / "t.xlsx", rows, ["A1:A3", "B3:XFD1048576"])
+    assert codes(reading_of(path, {"t": MAPPING})) == [("no_case", "reject", 3)]
+
+
+def test_a_formula_without_a_stored_result_is_an_empty_cell_and_named(
+    tmp_path: Path,
+) -> None:
+    rows = [COLUMNS, ["1", "q", "a", "pass", Formula("AVERAGE(F2:H2)"), 1]]
+    path = write_workbook(tmp_path / "t.xlsx", [*rows, ["2", "q", "a", "pass", 1, 1]])
+    reading = reading_of(path, {"t": MAPPING})
+    assert codes(reading) == [("cell_error", "warning", 2)]
+    assert "`s`" in reading.problems[0].message
+    assert "formula" in reading.problems[0].message
+
+
+SHARES = [("80%", False), (True, False), ("no", False), (8, True), ("8", True)]
+
+
+@pytest.mark.parametrize(("cell", "fits"), SHARES)
+def test_a_share_does_not_fit_another_scale(
+    cell: Any, fits: bool, tmp_path: Path
+) -> None:
+    mapping = TableMapping(case="id", scores=("judge",), scales={"judge": (0, 10)})
+    rows = [{"id": "1", "judge": 9}, {"id": "2", "judge": cell}]
+    data = "\n".join(map(json.dumps, rows))
+    reading = read(tmp_path / "t.jsonl", data, mapping)
+    assert codes(reading) == ([] if fits else [("odd_score", "warning", 2)])
+    if not fits:
+        assert "in row 2" in reading.problems[0].message
+        assert "a number on its scale, 0 to 10" in reading.problems[0].message
+    scores = table(reading, "reported_scores")
+    assert scores["value"].to_list() == [9.0, 8.0 if fits else None]
+    assert scores["score"].to_list() == [0.9, 0.8 if fits else None]

@@ -309,6 +309,11 @@ FIELDS: dict[tuple[str, str], Sequence[Field]] = {
     ("Pydantic Evals", "prompt version"): [
         Field("prompt_version", ("experiment_metadata", "prompt_version"))
     ],
+    ("Pydantic Evals", "judge"): [
+        Field(name, ("cases", "*", "assertions", "EqualsExpected", "source"),
+              {"name": "LLMJudge", "arguments": {name: MARK}})
+        for name in ("model", "rubric")
+    ],
     ("Pydantic Evals", "tags"): [Field("metadata", ("cases", "*", "metadata"), {"a": MARK})],
     ("Pydantic Evals", "cost"): [Field("cost", ("cases", "*", "metrics", "cost"), COST)],
     ("MLflow", "run"): [

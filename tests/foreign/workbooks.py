@@ -28,13 +28,23 @@ class Failed(str):
     """The code of a formula that failed."""
 
 
-def write_workbook(path: Path, rows: Iterable[Sequence[Any]]) -> Path:
-    """Write rows into the first sheet of a workbook."""
+class Formula(str):
+    """A formula without a stored result."""
+
+
+def write_workbook(
+    path: Path, rows: Iterable[Sequence[Any]], merged: Sequence[str] = ()
+) -> Path:
+    """Write rows into the first sheet of a workbook, and its merged ranges."""
     lines = (
         f'<row r="{n}">{"".join(_cell(n, *each) for each in enumerate(row))}</row>'
         for n, row in enumerate(rows, start=1)
     )
-    sheet = f'<worksheet xmlns="{_MAIN}"><sheetData>{"".join(lines)}</sheetData></worksheet>'
+    ranges = "".join(f'<mergeCell ref="{each}"/>' for each in merged)
+    sheet = (
+        f'<worksheet xmlns="{_MAIN}"><sheetData>{"".join(lines)}</sheetData>'
+        f"<mergeCells>{ranges}</mergeCells></worksheet>"
+    )
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in {**_PARTS, "xl/worksheets/sheet1.xml": sheet}.items():
             archive.writestr(name, f'<?xml version="1.0" encoding="UTF-8"?>{text}')
@@ -47,6 +57,8 @@ def _cell(row: int, column: int, value: Any) -> str:
         return ""
     if isinstance(value, Failed):
         return f'<c {place} t="e"><v>{value}</v></c>'
+    if isinstance(value, Formula):
+        return f"<c {place}><f>{value}</f><v></v></c>"
     if isinstance(value, bool):
         return f'<c {place} t="b"><v>{int(value)}</v></c>'
     if isinstance(value, int | float):

@@ -166,6 +166,14 @@ def number_of(cell: Any) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def is_share_or_truth(cell: Any) -> bool:
+    """Return true for a percentage and a truth value, which have a scale: 0 to 1."""
+    if not isinstance(cell, str):
+        return isinstance(cell, bool)
+    word = cell.strip().lower()
+    return word in _TRUTH or (word[-1:] == "%" and number_of(word) is not None)
+
+
 def is_nothing(cell: Any) -> bool:
     """Return true for a cell that means "not a number"."""
     text = said(cell)

@@ -425,15 +425,22 @@ def _sheet_rows(
         for column, cell in cells.items():
             name = names.get(column, f"column {column}")
             if isinstance(cell, CellError):
-                yield warning(
-                    "cell_error",
-                    f"row {line}: the cell below `{name}` is the error {cell.code}, and"
-                    " is read as empty",
-                    line=line,
-                )
+                yield _cell_error(cell, name, line)
             else:
                 row[name] = cell
         yield _once(line, row)
+
+
+def _cell_error(cell: CellError, name: str, line: int) -> Problem:
+    what = (
+        f"is the error {cell.code}, and is read as empty"
+        if cell.code
+        else "is a formula without a stored result, and is read as empty: open the file"
+        " in a spreadsheet and save it"
+    )
+    return warning(
+        "cell_error", f"row {line}: the cell below `{name}` {what}", line=line
+    )
 
 
 def _redacted(

@@ -15,6 +15,7 @@ from promptlab.ingest.foreign.table.cells import (
     count_of,
     error_of,
     is_nothing,
+    is_share_or_truth,
     moment,
     number_of,
     said,
@@ -154,7 +155,7 @@ class Tasks:
                 same_run.add(*(f"{k}\x1e{alike(k, same)(row[k])}" for k in sorted(row)))
                 found[self._name(row)] = None
                 for column in self._mapping.scores:
-                    value = number_of(row.get(column))
+                    value = self._number(column, row.get(column))
                     if value is not None and self._share(column, value) is None:
                         off_scale.setdefault(column, value)
         # a part of a column's values is not a score of its rows
@@ -181,6 +182,14 @@ class Tasks:
         for name, task in tasks.items():
             self._close(name, task, run_id, same_run.hash())
             yield from task.written()
+
+    def _number(self, column: str, cell: Any) -> float | None:
+        return None if self._is_off(column, cell) else number_of(cell)
+
+    def _is_off(self, column: str, cell: Any) -> bool:
+        """Return true for ``80%`` and ``true`` on a scale such as 0 to 10."""
+        scale = self._mapping.scales.get(column, (0, 1))
+        return {*scale} != {0, 1} and is_share_or_truth(cell)
 
     def _share(self, column: str, value: float | None) -> float | None:
         worst, best = self._mapping.scales.get(column, (0.0, 1.0))
@@ -211,8 +220,8 @@ class Tasks:
             task.write(
                 Problem(
                     "no_case",
-                    f"`{mapping.case}` is empty, and no `inputs` are mapped that would"
-                    " tell what the row asks",
+                    f"`{mapping.case}` is empty, so the row has no id. Write the id of"
+                    " its case into every row; merged cells export only the first",
                     line=task.line,
                     raw_text=text({k: said(v) for k, v in row.items()}),
                 )
@@ -272,9 +281,8 @@ class Tasks:
         )
 
     def _case_id(self, row: Row, inputs: Row, task: TaskWriter) -> str | None:
-        named = self._cell(row, self._mapping.case)
-        if named is not None or not inputs:
-            return named and plain_name(named)
+        if self._mapping.case is not None:
+            return plain_name(self._cell(row, self._mapping.case) or "") or None
         same_inputs = {k: text_alike(v) for k, v in inputs.items()}
         case_id = content_id(same_inputs, first_text(inputs.values()))
         return case_id if self._mapping.round is not None else task.distinct(case_id)
@@ -294,17 +302,33 @@ class Tasks:
             return None
         value = read(cell)
         if value is None and not is_nothing(cell):
-            odd = self._odd.get((code, column))
-            if odd is None:
-                odd = _OddCells(code, column, _EXPECTED[code], [], said(cell) or "")
-                odd.case_id = case_id
-                self._odd[code, column] = odd
-            odd.lines.append(line or 0)
+            self._see_odd(column, cell, code, _EXPECTED[code], case_id, line)
         return value
 
+    def _see_odd(
+        self,
+        column: str,
+        cell: Any,
+        code: str,
+        expected: str,
+        case_id: str,
+        line: int | None,
+    ) -> None:
+        odd = self._odd.get((code, column))
+        if odd is None:
+            odd = _OddCells(code, column, expected, [], said(cell) or "", case_id)
+            self._odd[code, column] = odd
+        odd.lines.append(line or 0)
+
     def _write_score(self, name: str, cell: Any, answer: RoundWriter) -> None:
-        value = number_of(cell)
-        is_odd = value is None and not is_nothing(cell)
+        value = self._number(name, cell)
+        is_off = self._is_off(name, cell)
+        if is_off:
+            worst, best = self._mapping.scales[name]
+            expected = f"a number on its scale, {worst:g} to {best:g}"
+            line = answer.task.line
+            self._see_odd(name, cell, "odd_score", expected, answer.case_id, line)
+        is_odd = value is None and not is_off and not is_nothing(cell)
         answer.score(
             name,
             value,

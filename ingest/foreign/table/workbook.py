@@ -24,6 +24,12 @@ T = TypeVar("T")
 
 _BLOCK = 1 << 18
 _CELL = re.compile(r"([A-Z]{1,3})(\d{1,7})")
+_MERGED = re.compile(
+    rb"<(?:[\w.-]+:)?mergeCell\s[^<>]*?\bref\s*=\s*"
+    rb"[\"']([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})[\"']"
+)
+_LONGEST_TAG = 1 << 12
+_MOST_MERGED = 100_000
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _NO_DATE = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]|General|E[+-]', re.I)
 _DATES = frozenset((*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)))
@@ -37,10 +43,10 @@ Cells = dict[int, Any]
 
 
 class CellError(NamedTuple):
-    """A cell whose formula failed."""
+    """A cell whose formula failed, or was never computed."""
 
     code: str
-    """``#N/A``, ``#DIV/0!``, …"""
+    """``#N/A``, ``#DIV/0!``, …; empty: the file has no result of it."""
 
 
 class Workbook:
@@ -146,8 +152,35 @@ class Workbook:
 
     def _rows(self, sheet: str) -> Iterator[tuple[int, Cells]]:
         parser = _SheetParser(self._cell)
+        merged: _Merged | None = None
         with self._archive.open(self._names[sheet]) as file:
-            yield from self._parsed(file, parser.expat, parser.rows)
+            for number, cells in self._parsed(file, parser.expat, parser.rows):
+                if merged is None:
+                    merged = _Merged(self._merged_ranges(sheet), number, max(cells))
+                else:
+                    merged.fill(number, cells)
+                yield number, cells
+
+    def _merged_ranges(self, sheet: str) -> list[_Range]:
+        """Return the merged ranges, which stand after the rows that they cover."""
+        found: list[_Range] = []
+        size = 0
+        rest = b""
+        with self._archive.open(self._names[sheet]) as file:
+            while (block := file.read(_BLOCK)) and size <= self._size:
+                size += len(block)
+                data = rest + block
+                complete = data.rfind(b">") + 1
+                for each in _MERGED.finditer(data, 0, complete):
+                    corners = [number.decode() for number in each.groups()]
+                    left, top, right, bottom = corners
+                    found.append(
+                        _Range(int(top), _column(left), int(bottom), _column(right))
+                    )
+                rest = data[complete:][-_LONGEST_TAG:]
+                if len(found) > _MOST_MERGED:
+                    raise ValueError(f"a sheet has over {_MOST_MERGED} merged ranges")
+        return found
 
     def _cell(self, kind: str, style: str, value: str | None, parts: list[str]) -> Any:
         if kind == "inlineStr":
@@ -207,6 +240,45 @@ class Workbook:
         yield from found
 
 
+class _Range(NamedTuple):
+    """A merged range; only its first cell has a value, and all show it."""
+
+    top: int
+    left: int
+    bottom: int
+    right: int
+
+
+class _Merged:
+    """Fills the cells of merged ranges, while rows are read in order.
+
+    Args:
+        ranges: The ranges of the sheet.
+        header: The number of the header's row; ranges that begin there are its own.
+        width: The last column of the header.
+    """
+
+    def __init__(self, ranges: list[_Range], header: int, width: int) -> None:
+        below = [each for each in ranges if each.top > header and each.left <= width]
+        self._next = sorted(below, reverse=True)
+        self._width = width
+        self._shown: dict[int, tuple[int, Any]] = {}  # column → last row, cell
+
+    def fill(self, number: int, cells: Cells) -> None:
+        """Fill the cells of a row that show a cell beside or above them."""
+        while self._next and self._next[-1].top <= number:
+            merged = self._next.pop()
+            if merged.top == number and merged.left in cells:
+                held = (merged.bottom, cells[merged.left])
+                last = min(merged.right, self._width)
+                self._shown |= dict.fromkeys(range(merged.left, last + 1), held)
+        for column, (last, cell) in list(self._shown.items()):
+            if number <= last:
+                cells.setdefault(column, cell)
+            else:
+                del self._shown[column]
+
+
 class _SheetParser:
     """Collects the rows of a sheet while its XML is parsed."""
 
@@ -219,6 +291,7 @@ class _SheetParser:
         self._cells: Cells = {}
         self._kind = self._style = ""
         self._value: str | None = None
+        self._is_formula = False
         self._parts: list[str] = []
         self._is_phonetic = False
         self.expat = _parser(self._opens, self._closes, self._texts.append)
@@ -234,6 +307,7 @@ class _SheetParser:
             self._kind = attributes.get("t", "n")
             self._style = attributes.get("s", "0")
             self._value = None
+            self._is_formula = False
             self._parts.clear()
         elif name == "row":
             self._number = int(attributes.get("r", self._number + 1))
@@ -245,8 +319,13 @@ class _SheetParser:
         name = self._names[tag]
         if name == "c":
             cell = self._read(self._kind, self._style, self._value, self._parts)
+            if cell is None and self._is_formula and not self._value:
+                # a text that is empty is a result
+                cell = None if self._kind == "str" else CellError("")
             if cell is not None:
                 self._cells[self._column] = cell
+        elif name == "f":
+            self._is_formula = True
         elif name == "v":
             self._value = "".join(self._texts)
         elif name == "t" and not self._is_phonetic:
