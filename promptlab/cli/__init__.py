@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 SECTIONS = {
     "Load and report": {
-        "init": "reference", "run": "loading", "validate": "loading",
-        "ingest": "loading", "build": "loading", "score": "loading",
-        "report": "loading", "send": "sending", "digest": "sending",
+        "init": "reference", "run": "load", "validate": "load",
+        "ingest": "load", "build": "load", "score": "load",
+        "report": "load", "send": "send", "digest": "send",
     },
     "Decide": {
-        "gate": "deciding", "recheck": "deciding", "compare": "deciding",
-        "baseline": "deciding", "power": "deciding",
+        "gate": "decide", "recheck": "decide", "compare": "decide",
+        "baseline": "decide", "power": "decide",
     },
     "Look": {
-        "runs": "looking", "show": "looking", "trends": "looking", "flaky": "looking",
-        "leaderboard": "leaderboard", "memory": "memory", "sentences": "looking",
+        "runs": "look", "show": "look", "trends": "look", "flaky": "look",
+        "leaderboard": "leaderboard", "memory": "memory", "sentences": "look",
     },
-    "Labels of people": {"labels": "people", "judges": "people"},
+    "Labels of people": {"labels": "labels", "judges": "labels"},
     "Data": {"query": "data", "export": "data", "publish": "data", "purge": "data"},
     "Reference": {
         "doctor": "reference", "schema": "reference", "docs": "reference",

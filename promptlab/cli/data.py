@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from promptlab.cli.loading import target_option
+from promptlab.cli.load import target_option
 from promptlab.cli.options import Call, common
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from promptlab.cli import deciding, run_cli
+from promptlab.cli import decide, run_cli
 from promptlab.cli.output import _MARKS, printed
 from promptlab.settings import Settings, language_of, load_settings
 from tests.cli.test_tables import READING
 
-CLI = Path(deciding.__file__).parent
+CLI = Path(decide.__file__).parent
 HAN = re.compile("[\u4e00-\u9fff]")
 
 
@@ -45,7 +45,7 @@ def test_what_is_set_wins_over_the_locale(tmp_path, monkeypatch):
 
 def literals() -> set[str]:
     """Every text passed to ``spoken``, or used as a column heading."""
-    found = {*deciding._SOURCES.values(), deciding._COUNTS}
+    found = {*decide._SOURCES.values(), decide._COUNTS}
     for file in CLI.glob("*.py"):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):

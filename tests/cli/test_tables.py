@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from promptlab.cli import leaderboard, looking, memory, output, run_cli
-from promptlab.cli.looking import _print_task
+from promptlab.cli import leaderboard, look, memory, output, run_cli
+from promptlab.cli.look import _print_task
 from promptlab.cli.output import (
     Cell,
     Column,
@@ -168,9 +168,9 @@ def names_of(table: Table) -> set[str]:
 @pytest.mark.parametrize(
     ("args", "table"),
     [
-        (("runs",), looking._RUNS_TABLE),
+        (("runs",), look._RUNS_TABLE),
         (("leaderboard",), leaderboard._TABLE),
-        (("flaky",), looking._FLAKY_TABLE),
+        (("flaky",), look._FLAKY_TABLE),
         (("memory", "--show", "timings"), memory._TIMES),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

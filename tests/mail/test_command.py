@@ -67,6 +67,6 @@ def test_what_is_missing_is_said_in_a_sentence(arguments, words, call):
 
 
 def test_there_is_no_option_for_a_password():
-    from promptlab.cli.sending import send
+    from promptlab.cli.send import send
 
     assert [p.name for p in send.params if "pass" in (p.name or "")] == []

@@ -275,7 +275,7 @@ def add_an_input_format(checkout: Checkout) -> None:
         ('    if "id" in keys:\n', '    if {"glossary", "terms"} <= keys:\n        return "glossary"\n    if "id" in keys:\n'),
     )  # fmt: skip
     recipe.edit(
-        "promptlab/cli/loading.py",
+        "promptlab/cli/load.py",
         ('    "memory",\n', '    "memory",\n    "glossary",\n'),
     )
     recipe.edit("pyproject.toml", ("| scores | memory", "| scores | memory | glossary"))

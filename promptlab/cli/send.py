@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from promptlab.cli.loading import report_options
+from promptlab.cli.load import report_options
 from promptlab.cli.options import Call, common
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from promptlab.cli.loading import KIND_CHOICES
+from promptlab.cli.load import KIND_CHOICES
 from promptlab.ingest.foreign.registry import TOOLS, recognise
 from promptlab.ingest.formats import read_batches
 from promptlab.ingest.formats import recognise as kind_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from promptlab.cli.loading import ingest_exit_code
+from promptlab.cli.load import ingest_exit_code
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import (
     Cell,
@@ -174,7 +174,7 @@ def labels_in(
     of `labels out`, and CSV tables with a row per label or a column per person. The
     same file again changes nothing; a changed file replaces its labels.
     """
-    from promptlab.cli.loading import print_problems
+    from promptlab.cli.load import print_problems
     from promptlab.contracts.sources import LabelOptions
 
     options = LabelOptions(**said, words=tuple(_word(word) for word in words))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from promptlab.cli.loading import policy_option
+from promptlab.cli.load import policy_option
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import (
     Cell,
