@@ -255,14 +255,16 @@ class _Attempt:
             if is_last and self._kind in TOOLS:
                 reading = self._loaded_once(reading, source)
                 is_left_out = load.status == "skipped" or not reading.runs
-                if given is not None and is_left_out:
-                    # a copy, or refused at its end: none of it is loaded
-                    yield replace(given, more=False, abandoned=True)
-                    load.problems, load.keys = [], []
-                    load.records_loaded = load.records_rejected = 0
+            else:
+                is_left_out = False
             if is_last and self._kind == "testset" and self._redactor.counts:
                 reading.problems.append(_redacted_expectations(self._redactor))
             reading = _tell(reading, self._found.given)
+            if is_last and given is not None and (is_left_out or reading.rejected):
+                # a copy, or refused at its end: none of it is loaded
+                yield replace(given, more=False, abandoned=True)
+                load.problems, load.keys = [], []
+                load.records_loaded = load.records_rejected = 0
             moment = self._reader.known.undated.get(self._sha256, self._started_at)
             self._undated += date_runs(reading, moment)
             if is_last and self._undated and not reading.rejected and reading.rows:
@@ -399,7 +401,8 @@ _NAMES = frozenset({"title", "variant", "provider", "prompt_name", "model"})
 def _tell(reading: Reading, given: Given) -> Reading:
     """Add the options of the call to the tasks of a file; make their names plain.
 
-    A re-check must not replace the task that it repeats: such a file is rejected.
+    A re-check must not replace another task, neither a run nor the re-check of another
+    one: such a file is rejected.
     """
     table = "memory_runs" if "memory_runs" in reading.rows else "tasks"
     tasks, said = reading.rows.get(table), given.columns()
@@ -407,12 +410,13 @@ def _tell(reading: Reading, given: Given) -> Reading:
         said.pop("recheck_of", None)
     if tasks is None:
         return reading
-    if given.recheck_of in list(tasks["task_id"]):
+    taken = sorted(given.taken.intersection(tasks["task_id"]))
+    if taken:
         problem = Problem(
-            "recheck_of_itself",
-            f"{given.recheck_of}: the file has the id of the task that it re-checks;"
-            " give the new rounds an id of their own",
-            record_id=given.recheck_of,
+            "recheck_with_a_known_id",
+            f"{taken[0]}: a re-check must not have the id of a run, or of the re-check"
+            " of another one; give the new rounds an id of their own",
+            record_id=taken[0],
         )
         return Reading(rows={}, rejected=True, problems=[problem])
     n = len(tasks["task_id"])

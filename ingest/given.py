@@ -62,6 +62,8 @@ class Given:
     """``option``, ``sources``, or the CI system whose variables were read."""
     recheck_of: str | None = None
     """The task or run whose cases were asked again."""
+    taken: frozenset[str] = frozenset()
+    """Ids of other tasks, which a re-check must not replace; not a column."""
     prompt_vars: tuple[str, ...] = ()
     """Variables of promptfoo tests that are part of the prompt; not a column."""
     tag_keys: tuple[str, ...] | None = None
@@ -72,7 +74,7 @@ class Given:
         said = {
             each.name: getattr(self, each.name)
             for each in fields(self)
-            if each.name not in {"prompt_vars", "tag_keys"}
+            if each.name not in {"taken", "prompt_vars", "tag_keys"}
         }
         return {name: value for name, value in said.items() if value is not None}
 

@@ -15,6 +15,7 @@ from typing import Any, Final, TextIO
 import pytest
 
 _KEY: Final = pytest.StashKey[dict[str, Any]]()
+_RECORD: Final = pytest.StashKey[dict[str, Any] | None]()
 _MARKER: Final = frozenset({"title", "variant", "case", "tags"})
 _FIELDS: Final = frozenset(
     {"inputs", "score", "step_outputs", "model", "prompt", "prompt_version", "testset"}
@@ -80,12 +81,16 @@ def promptlab_case(request: pytest.FixtureRequest) -> Callable[..., Any]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add the evaluation result of a test to its report."""
+    """Add the evaluation result of a test to the report of its teardown."""
     report = yield
     if report.when == "call" or (report.when == "setup" and report.failed):
-        record = _record(item, call, report)
-        if record is not None:
-            report.promptlab_record = record  # type: ignore[attr-defined]
+        item.stash[_RECORD] = _record(item, call, report)
+    elif report.when == "teardown" and item.stash.get(_RECORD, None) is not None:
+        record = item.stash[_RECORD]
+        if call.excinfo is not None and record["status"] == "pass":
+            record["status"] = "error"
+            record["error"] = f"{call.excinfo.typename}: {call.excinfo.value}"
+        report.promptlab_record = record  # type: ignore[attr-defined]
     return report
 
 

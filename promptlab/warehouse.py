@@ -97,6 +97,9 @@ class Warehouse(WarehouseFile):
         planned = plan(named, kind, self.settings.tables)
         if not planned:
             raise NothingToDo(f"no files below {', '.join(map(str, named))}")
+        repeated, taken = (
+            self._rechecked(recheck_of) if recheck_of else (None, frozenset())
+        )
         given = replace(
             given_by(
                 os.environ,
@@ -107,7 +110,8 @@ class Warehouse(WarehouseFile):
                 branch=branch,
                 base_branch=self.settings.base_branch,
                 commit=commit,
-                recheck_of=recheck_of and self._rechecked(recheck_of),
+                recheck_of=repeated,
+                taken=taken,
             ),
             prompt_vars=self.settings.prompt_vars,
             tag_keys=self.settings.tag_keys,
@@ -144,8 +148,8 @@ class Warehouse(WarehouseFile):
                 ingest_parquet(layer, planned, map_shards=map_shards, **options)
             )
 
-    def _rechecked(self, wanted: str) -> str:
-        """Return the whole id of the task or run that a re-check names."""
+    def _rechecked(self, wanted: str) -> tuple[str, frozenset[str]]:
+        """Return the id of the task or run that a re-check names, and the other ids."""
         from promptlab.task_ids import STORED, resolve_task
 
         with self.connect() as con:
@@ -153,9 +157,13 @@ class Warehouse(WarehouseFile):
                 f"select 1 from {STORED} where run_id = ? and recheck_of is null",
                 [wanted],
             )
-            if known.fetchone() is not None:
-                return wanted
-            return resolve_task(con, wanted, tasks=STORED)
+            if known.fetchone() is None:
+                wanted = resolve_task(con, wanted, tasks=STORED)
+            others = con.execute(
+                f"select task_id from {STORED} where recheck_of is distinct from ?",
+                [wanted],
+            )
+            return wanted, frozenset(task_id for (task_id,) in others.fetchall())
 
     def build(
         self,

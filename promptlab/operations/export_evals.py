@@ -74,10 +74,17 @@ _LINES = f"""
     golden as (
         select
             case_id,
-            list(payload ->> '$.answer' order by baseline_position) as answers
-        from staging.stg_tasks__baselines
-        where task_id = $task_id and baseline_type = 'golden_answer'
-            and payload ->> '$.answer' is not null
+            list(answer order by baseline_position) as answers
+        from (
+            select
+                case_id, baseline_position,
+                coalesce(
+                    payload ->> '$.text', payload ->> '$.answer', payload ->> '$.output'
+                ) as answer
+            from staging.stg_tasks__baselines
+            where task_id = $task_id and baseline_type = 'golden_answer'
+        )
+        where answer is not null
         group by case_id
     )
     select v.dimension_id, v.value, c.case_id, c.context, c.tags, golden.answers,
@@ -129,7 +136,8 @@ def export_evals(
         ids = [resolve_task(con, task) for task in tasks] or [
             task_id
             for (task_id,) in con.execute(
-                "select task_id from marts.dim_tasks order by created_at, task_id"
+                "select task_id from marts.dim_tasks where recheck_of is null"
+                " order by created_at, task_id"
             ).fetchall()
         ]
         if not ids:

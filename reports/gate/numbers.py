@@ -423,8 +423,9 @@ _RECORDS = """
 select
     task_id, case_id, n_rounds_now, n_passed_now, n_errors_now, n_rounds_before,
     n_passed_before, n_rounds_to_recheck, n_rounds_rechecked, n_passed_rechecked,
-    n_errors_rechecked, n_copies_rechecked, n_rounds_rechecked_before,
-    n_passed_rechecked_before, recheck_reference, is_rechecked
+    n_errors_rechecked, n_must_haves_lost_rechecked, n_copies_rechecked,
+    n_rounds_rechecked_before, n_passed_rechecked_before, recheck_reference,
+    is_rechecked
 from marts.fct_verdict_cases
 where
     task_id in (select unnest($candidates))

@@ -403,26 +403,32 @@ class Gate:
         return _rule(rule, share, 1.0, "pass")
 
     def _settled(
-        self, failing: Sequence[str], mostly: Set[str]
+        self, failing: Sequence[str], mostly: Set[str], *, of_must_haves: bool = False
     ) -> tuple[list[str], list[str]]:
         """Return the cases with most rounds failing, and those still to run again.
 
         Args:
             failing: Cases with at least one failing round.
             mostly: Those of them that fail in most rounds.
+            of_must_haves: Whether a round fails by its must-haves alone.
         """
         changes = self.numbers.changes
         again = {row["case_id"]: row for row in (changes.records if changes else ())}
         broken, unsettled = [], []
         for case_id in failing:
             row = again.get(case_id)
-            if case_id in mostly or (
-                row is not None
-                and row["is_rechecked"]
-                and 2 * row["n_passed_rechecked"] < row["n_rounds_rechecked"]
-            ):
+            if row is None or row["is_rechecked"] is None:
+                broken += [case_id] if case_id in mostly else []
+                continue
+            n = row["n_rounds_rechecked"] or 0
+            n_failed = (
+                row["n_must_haves_lost_rechecked"] or 0
+                if of_must_haves
+                else n - (row["n_passed_rechecked"] or 0)
+            )
+            if case_id in mostly or (row["is_rechecked"] and 2 * n_failed > n):
                 broken.append(case_id)
-            elif row is not None and row["is_rechecked"] is False:
+            elif not row["is_rechecked"] or not n:
                 unsettled.append(case_id)
         return broken, unsettled
 
@@ -517,7 +523,7 @@ class Gate:
             return None
         passing = set(changes.chance["mostly_passing"] or ())
         mostly = {case_id for case_id in lost.case_ids if case_id not in passing}
-        broken, unsettled = self._settled(lost.case_ids, mostly)
+        broken, unsettled = self._settled(lost.case_ids, mostly, of_must_haves=True)
         if broken:
             return None
         n = len(unsettled) or lost.n

@@ -33,6 +33,15 @@ TESTS = """
     def test_known(promptlab_case):
         assert promptlab_case("x") == "y"
 
+    @pytest.fixture
+    def broken():
+        yield
+        raise ConnectionError("gone")
+
+    @pytest.mark.promptlab(title="Support", case="broken")
+    def test_that_ends_badly(promptlab_case, broken):
+        assert promptlab_case("x")
+
     @pytest.mark.promptlab
     def test_skipped():
         pytest.skip("not today")
@@ -46,6 +55,7 @@ EXPECTED = [
     ("plan", "pass", None, {"steps": ["a", "b"]}),
     ("test_support.py::test_breaks", "error", None, None),
     ("known", "fail", "x", None),
+    ("broken", "error", "x", None),
 ]
 
 
@@ -78,13 +88,13 @@ def test_a_run_file_has_a_result_per_recorded_test(recorded):
     warehouse = Warehouse(folder / "w.duckdb")
     (file,) = warehouse.ingest(folder / "out/run.jsonl").files
     assert (file.status, file.problems) == ("loaded", [])
-    assert file.records_loaded == 5
+    assert file.records_loaded == 6
 
 
 def test_nothing_is_recorded_without_the_option(pytester: pytest.Pytester):
     pytester.makepyfile(TESTS)
     pytester.runpytest_inprocess().assert_outcomes(
-        passed=2, failed=3, skipped=1, xfailed=1
+        passed=3, failed=3, errors=1, skipped=1, xfailed=1
     )
     assert [path.suffix for path in pytester.path.rglob("*.jsonl")] == []
 

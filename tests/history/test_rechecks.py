@@ -386,3 +386,61 @@ def test_nothing_that_a_file_says_is_executed(printed, tmp_path):
 def test_where_no_case_newly_fails_there_is_nothing_to_run(printed):
     with pytest.raises(NothingToDo, match="no case to run again"):
         printed()
+
+
+def _results(folder: Path, run_id: str, day: int, lost: list[bool | None]) -> Path:
+    """Answers that pass, one per round, to each of eight cases; the must-have of the
+    first is lost, kept or not judged."""
+    lines = [
+        {
+            "sample_id": f"s{case}", "entity_id": "bot", "variant": "v",
+            "status": "pass", "inputs": {"q": case}, "final_output": {"n": n},
+            "run_id": run_id, "created_at": f"2026-03-{day:02}T00:00:00Z",
+            "overall_score": 9,
+        }
+        | ({} if is_lost is None else {"must_have_pass": not (is_lost and case == 0)})
+        for case in range(8 if day < 3 else 1)
+        for n, is_lost in enumerate(lost)
+    ]  # fmt: skip
+    file = folder / f"{run_id}.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    return file
+
+
+@pytest.mark.parametrize(
+    ("now", "decided"),
+    [
+        ([True] * 10, "do_not_ship"),
+        ([False] * 10, "ship"),
+        ([None] * 10, "run_again"),
+    ],
+)
+def test_a_recheck_of_a_must_have_is_decided_by_the_must_have(tmp_path, now, decided):
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(_results(tmp_path, "a", 1, [False] * 3))
+    warehouse.ingest(_results(tmp_path, "b", 2, [True, False, False]))
+    warehouse.build()
+    [result] = judge(warehouse, "b", built_in_policy(), lang="en")
+    assert result.decision == "run_again"
+    warehouse.ingest(_results(tmp_path, "rb", 3, now), recheck_of="b")
+    warehouse.ingest(_results(tmp_path, "ra", 3, [False] * 10), recheck_of="a")
+    warehouse.build()
+    [result] = judge(warehouse, "b", built_in_policy(), lang="en")
+    assert result.decision == decided
+
+
+def test_a_recheck_takes_no_id_of_a_run_or_of_another_recheck(tmp_path):
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    write(tmp_path, "old", 1, ONE)
+    write(tmp_path, "new", 4, ONE | {"c0": "n"}, "v2")
+    warehouse.ingest(tmp_path)
+    write(tmp_path, "again", 5, {"c0": "n" * 10}, "v2")
+    warehouse.ingest(tmp_path / "again.json", recheck_of="new")
+    for task_id, of in (("old", "new"), ("new", "old"), ("again", "old")):
+        write(tmp_path, task_id, 6, {"c0": "y" * 10}, "v2")
+        [file] = warehouse.ingest(tmp_path / f"{task_id}.json", recheck_of=of).files
+        assert file.status == "rejected"
+        assert "give the new rounds an id of their own" in file.problems[0].message
+    write(tmp_path, "again", 7, {"c0": "y" * 10}, "v2")
+    [file] = warehouse.ingest(tmp_path / "again.json", recheck_of="new").files
+    assert file.status == "loaded"

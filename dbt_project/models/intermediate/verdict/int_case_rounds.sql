@@ -12,6 +12,7 @@ placed as (
         results.task_id,
         results.case_id,
         results.status,
+        results.must_have_pass,
         coalesce(written.is_cached, false) as is_copied,
         row_number() over (
             partition by results.task_id, results.case_id
@@ -39,6 +40,7 @@ counted as (
         count(*) filter (where status <> 'error') as n_rounds,
         count(*) filter (where status = 'pass') as n_passed,
         count(*) filter (where status = 'error') as n_errors,
+        count(*) filter (where not must_have_pass) as n_must_haves_lost,
 
         ---------- booleans
         bool_or(place = 1 and status = 'pass') as is_first_passed,

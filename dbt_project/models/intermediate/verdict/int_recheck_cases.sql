@@ -30,6 +30,7 @@ rounds as (
         case_rounds.case_id,
         case_rounds.n_rounds,
         case_rounds.n_errors,
+        case_rounds.n_must_haves_lost,
         case
             when case_rounds.has_copies or {{ json_text('tasks.settings', 'seed') }} is not null
                 then least(case_rounds.n_rounds, 1)
@@ -71,6 +72,8 @@ summed as (
         sum(case when side = 'now' then k else 0 end) as k,
         sum(case when side = 'now' then x else 0 end) as x,
         sum(case when side = 'now' then n_errors else 0 end) as n_errors,
+        sum(case when side = 'now' then least(n_must_haves_lost, k) else 0 end)
+            as n_must_haves_lost,
         sum(case when side = 'now' then n_rounds - k else 0 end) as n_copies,
         sum(case when side = 'before' then k else 0 end) as k_before,
         sum(case when side = 'before' then x else 0 end) as x_before
@@ -113,6 +116,7 @@ cases as (
         cast(summed.k as bigint) as k,
         cast(summed.x as bigint) as x,
         cast(summed.n_errors as bigint) as n_errors,
+        cast(summed.n_must_haves_lost as bigint) as n_must_haves_lost,
         cast(summed.n_copies as bigint) as n_copies,
         cast(
             case when summed.k_before > 0 then summed.k_before else coalesce(earlier.k, 0) end

@@ -21,7 +21,9 @@ contents as (
 ),
 case_results as (
     select * from {{ ref('int_case_results') }}
-    where task_id in (select runs.recheck_task_id from runs)
+    where
+        task_id in (select runs.repeated_task_id from runs)
+        or task_id in (select runs.recheck_task_id from runs)
 ),
 case_scores as (
     select * from {{ ref('int_case_scores') }}
@@ -117,7 +119,25 @@ gaps as (
 
     union
 
-    -- nor does one that was not judged; an error is not an answer
+    -- nor does one whose must-haves were judged less often
+    select
+        repeated.repeated_task_id,
+        repeated.recheck_task_id,
+        of_rechecks.case_id
+
+    from repeated
+    inner join case_results as of_tasks on repeated.repeated_task_id = of_tasks.task_id
+    inner join case_results as of_rechecks
+        on
+            repeated.recheck_task_id = of_rechecks.task_id
+            and of_tasks.case_id = of_rechecks.case_id
+    where
+        of_rechecks.n_must_haves * (of_tasks.n_rounds - of_tasks.n_rounds_in_error)
+        < of_tasks.n_must_haves * (of_rechecks.n_rounds - of_rechecks.n_rounds_in_error)
+
+    union
+
+    -- nor one that was not judged; an error is not an answer
     select
         judging.repeated_task_id,
         judging.recheck_task_id,

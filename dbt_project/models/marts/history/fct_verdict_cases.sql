@@ -83,6 +83,7 @@ final as (
         rechecked.k as n_rounds_rechecked,
         rechecked.x as n_passed_rechecked,
         rechecked.n_errors as n_errors_rechecked,
+        rechecked.n_must_haves_lost as n_must_haves_lost_rechecked,
         rechecked.n_copies as n_copies_rechecked,
         rechecked.k_before as n_rounds_rechecked_before,
         rechecked.x_before as n_passed_rechecked_before,
