@@ -236,7 +236,8 @@ def sums(n: int, mean: float, sd: float, lost: int, gained: int) -> str:
         f"select 'a' as baseline_task_id, 'b' as candidate_task_id, 'tag' as level,"
         f" '{n} {mean} {lost} {gained}' as subject, {n} as n_shared, {n} as n_comparable,"
         f" {n} as n_pairs, 1 as n_better, 1 as n_worse, 0 as n_same,"
-        f" 0.5 as baseline_mean, 0.5 as candidate_mean, {mean!r}::double as mean_delta,"
+        f" 0.5 as baseline_mean, 0.5 as candidate_mean, null as baseline_metric, null as candidate_metric,"
+        f" {mean!r}::double as mean_delta,"
         f" {sd!r}::double as sd, {lost + gained} as n_judged, {lost} as n_lost,"
         f" {gained} as n_gained, false as is_all_or_nothing"
     )

@@ -121,11 +121,13 @@ def test_views_show_what_raw_tables_would_hold(
             shown = con.sql(f"select * from raw.{table}")
             names = [name for name in shown.columns if name not in OF_THE_LOAD]
             columns = ", ".join(f'"{name}"' for name in names)
+            # a layer does not look at the rows of earlier files
+            told = "where code <> 'scores_replaced'" if table == "rejects" else ""
             kinds = [
                 f"{n} {t}" for n, t in zip(shown.columns, shown.types, strict=True)
             ]
             rows = con.execute(
-                f"select {columns} from raw.{table} order by all"
+                f"select {columns} from raw.{table} {told} order by all"
             ).fetchall()
             return kinds, rows
 

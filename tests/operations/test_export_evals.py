@@ -19,6 +19,7 @@ from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES
 from tests.foreign.reading_of import DATA
 from tests.foreign.test_oracles import SHARED
+from tests.history.test_reference_runs import write
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 SCHEMAS = SHARED / "every_eval_ever"
@@ -195,3 +196,20 @@ def test_a_title_leads_nowhere_but_below_the_folder(tmp_path: Path) -> None:
 def test_an_unknown_task_is_named(origin: Warehouse, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nope"):
         export_evals(origin, tmp_path, tasks=["nope"], exported_at=NOW)
+
+
+def test_golden_answers_go_out_whatever_their_key_and_rechecks_stay(
+    tmp_path: Path,
+) -> None:
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    write(tmp_path, "run", 1, {"c": "y"})
+    write(tmp_path, "again", 2, {"c": "yyy"})
+    warehouse.ingest(tmp_path / "run.json")
+    warehouse.ingest(tmp_path / "again.json", recheck_of="run")
+    warehouse.build()
+    [exported] = export_evals(warehouse, tmp_path / "out", exported_at=NOW)
+    assert exported.task_id == "run"
+    [samples] = (tmp_path / "out").rglob("*.jsonl")
+    lines = samples.read_text("utf-8").splitlines()
+    references = {str(json.loads(each)["input"]["reference"]) for each in lines}
+    assert references == {str(["y"])}

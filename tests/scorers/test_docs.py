@@ -36,7 +36,8 @@ MEASURES = (
 
 MODELS = {
     "accuracy": ("accuracy_scored", "accuracy_by_json_scored", "judged_scored", "scores_chosen"),
-    "rules": ("rules_scored", "rules_checked"),
+    "rules": ("checks_scored", "rules_checked"),
+    "expectations": ("checks_scored",),
     "judge": ("judged_scored", "scores_chosen"),
     "stability": ("round_scores",),
     "error_rate": (),  # a round is an error or not
@@ -120,15 +121,21 @@ def test_a_modes_direction_is_that_of_the_default_dimensions():
         assert rows[each["dimension_id"]]["mode"] == each["scoring_mode"]
 
 
+OF_CHECKS = ("expectations", "rules")
+"""Scorers that share a model."""
+
+
 @pytest.mark.parametrize("name", [each["scorer"] for each in seed("scorers")])
 def test_the_reasons_of_a_scorer_are_those_of_its_models(name):
-    models = MODELS.get(name, (f"{name}_scored",))
+    names = OF_CHECKS if name in OF_CHECKS else (name,)
+    models = [m for each in names for m in MODELS.get(each, (f"{each}_scored",))]
     sql = "".join(
         next(SCORING.rglob(f"int_{model}.sql")).read_text("utf-8") for model in models
     )
     known = {each["reason"] for each in seed("score_reasons")} - {"error_round"}
     given = {reason for reason in known if f"'{reason}'" in sql}
-    assert codes(table()[name]["a round has no score for"]) == given
+    told = [codes(table()[each]["a round has no score for"]) for each in names]
+    assert set().union(*told) == given
 
 
 def test_every_parameter_that_is_read_is_on_the_page_with_its_default():

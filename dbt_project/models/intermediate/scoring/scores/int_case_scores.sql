@@ -89,7 +89,7 @@ reduced as (
         confidence,
         {{ rounded('variance', 12) }} as variance,
         lowest as lowest_score,
-        mean_metric,
+        {{ rounded('mean_metric', 9) }} as mean_metric,
         lowest_metric,
         highest_metric,
         n_rounds,
