@@ -85,8 +85,10 @@ def pytest_runtest_makereport(
     report = yield
     if report.when == "call" or (report.when == "setup" and report.failed):
         item.stash[_RECORD] = _record(item, call, report)
-    elif report.when == "teardown" and item.stash.get(_RECORD, None) is not None:
-        record = item.stash[_RECORD]
+    elif (
+        report.when == "teardown"
+        and (record := item.stash.get(_RECORD, None)) is not None
+    ):
         if call.excinfo is not None and record["status"] == "pass":
             record["status"] = "error"
             record["error"] = f"{call.excinfo.typename}: {call.excinfo.value}"
