@@ -54,7 +54,7 @@ create table intermediate.int_case_contents (
 create table intermediate.int_comparisons_to_build (candidate_task_id varchar);
 create table intermediate.int_recheck_cases (
     task_id varchar, case_id varchar, reference varchar, k bigint, x bigint,
-    n_errors bigint, n_copies bigint, k_before bigint, x_before bigint
+    n_errors bigint, n_must_haves_lost bigint, n_copies bigint, k_before bigint, x_before bigint
 );
 create table intermediate.int_cases_compared (
     baseline_task_id varchar, candidate_task_id varchar, case_id varchar,
