@@ -23,6 +23,7 @@ from promptlab.contracts.gate import (
     TagRules,
 )
 from promptlab.reports.gate.numbers import Changes, GateNumbers, TagCases
+from promptlab.reports.gate.policy import built_in_policy
 from promptlab.reports.printing import Filters, clip
 from promptlab.reports.queries import Row, from_json
 from promptlab.reports.texts import Catalogue
@@ -357,7 +358,9 @@ class Gate:
             return held
         note = self.texts.text("gate_note.measured", n=n, total=total)
         least = self.policy.min_coverage
-        is_little = n < (_MEASURED_AT_LEAST if least is None else least) * total
+        if least is None:
+            least = built_in_policy().rules.min_coverage or 0
+        is_little = n < least * total
         unsure = is_little and held.verdict == "pass"
         verdict: RuleVerdict = "inconclusive" if unsure else held.verdict
         return _rule(rule, value, limit, verdict, note)
@@ -666,9 +669,6 @@ _CEILINGS = {
     ("cost", "max_total"): "cost_total",
     ("cost", "max_per_round"): "cost_mean",
 }
-_MEASURED_AT_LEAST = 0.8
-"""Share of the rounds that a ceiling needs if the policy has no ``min_coverage``: that
-of the built-in one."""
 _OF_ANSWERS = frozenset({"latency_p50", "latency_p95"})
 _UNDECIDED = frozenset({"inconclusive", "not_comparable"})
 _NOTHING_SHARED = frozenset({"no_shared_case", "no_comparable_case"})
