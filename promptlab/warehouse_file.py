@@ -55,13 +55,27 @@ class WarehouseFile:
     def examining(
         self, *, files: Sequence[Path] = (), folders: Sequence[Path] = ()
     ) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open a read-only connection to a file of any schema version."""
+        """Open a read-only connection to a file of any schema version.
+
+        Raises:
+            UsageError: its raw tables are Parquet files, and no setting names them.
+        """
+        import duckdb
+
         from promptlab.database import shut_in
+        from promptlab.ingest import raw
 
         with self._connect(read_only=True) as con:
             if self._kept is None:
-                shut_in(con, files=files, folders=folders)
-            yield con
+                shut_in(con, files=files, folders=[*folders, *self._raw_folders()])
+            try:
+                yield con
+            except duckdb.PermissionException:
+                if self.settings.raw is None:
+                    raw.check_not_views(
+                        con, "name their folder: PROMPTLAB_RAW=parquet://DIR"
+                    )
+                raise
 
     @contextmanager
     def reading(
@@ -145,9 +159,21 @@ class WarehouseFile:
         with self._connect(read_only=False, expected=expected) as con:
             file = file_of(con)
             copies = [file, *raw.backups(file)]  # a purge or an upgrade writes them
-            shut_in(con, files=[f for copy in copies for f in files_of_copy(copy)])
+            shut_in(
+                con,
+                files=[f for copy in copies for f in files_of_copy(copy)],
+                folders=self._raw_folders(),
+            )
             raw.ensure_schema(con, ingest_version=__version__)
             yield con
+
+    def _raw_folders(self) -> list[Path]:
+        """Return the folder of the raw layer, if the settings name one."""
+        if self.settings.raw is None:
+            return []
+        from promptlab.ingest.parquet import ParquetLayer
+
+        return [ParquetLayer.of(self.settings.raw).folder]
 
     @contextmanager
     def _connect(

@@ -377,6 +377,23 @@ def test_a_warehouse_over_a_layer_takes_no_files_itself(
         Warehouse(both[1]).ingest(RUN)
 
 
+def test_commands_that_read_raw_tables_take_their_folder_from_the_settings(
+    both: tuple[Path, Path],
+) -> None:
+    db = both[1]
+    with (
+        pytest.raises(UsageError, match="PROMPTLAB_RAW=parquet://DIR"),
+        Warehouse(db).connect() as con,
+    ):
+        con.execute("from raw.loads")
+
+    named = Settings(raw=f"parquet://{db.parent / 'raw'}")
+    with Warehouse(db, settings=named).connect() as con:
+        assert con.execute("from raw.loads").fetchall()
+        with pytest.raises(duckdb.PermissionException):
+            con.execute(f"from read_json('{RUN}')")
+
+
 def test_what_changes_raw_tables_leaves_such_a_warehouse_alone(
     both: tuple[Path, Path],
 ) -> None:

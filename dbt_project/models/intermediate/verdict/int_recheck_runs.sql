@@ -72,6 +72,8 @@ named as (
     from rechecks
     inner join tasks
         on rechecks.recheck_of = tasks.task_id or rechecks.recheck_of = tasks.run_id
+    -- a re-check of a run that another one with its id replaced since
+    where rechecks.created_at < tasks.created_at is not true
 
 ),
 
