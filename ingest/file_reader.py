@@ -406,10 +406,15 @@ def _tell(reading: Reading, given: Given) -> Reading:
     """
     table = "memory_runs" if "memory_runs" in reading.rows else "tasks"
     tasks, said = reading.rows.get(table), given.columns()
-    if table == "memory_runs":
-        said.pop("recheck_of", None)
     if tasks is None:
         return reading
+    if table == "memory_runs" and "recheck_of" in said:
+        problem = Problem(
+            "recheck_of_memory",
+            "a run of a memory benchmark cannot be the re-check of another one: its"
+            " memory is not the same; load it as a new run, without --recheck-of",
+        )
+        return Reading(rows={}, rejected=True, problems=[problem])
     taken = sorted(given.taken.intersection(tasks["task_id"]))
     if taken:
         problem = Problem(

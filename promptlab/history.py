@@ -421,6 +421,9 @@ class _Group:
                 f" {case['n_passed_now']} of {case['n_rounds_now']} now,"
                 f" {case['n_passed_before']} of {case['n_rounds_before']} before"
             )
+        if first["source_kind"] == "memory":
+            yield "# The memory of another run is not the same: load a whole new run."
+            return
         sides = {"promptfoo": self._promptfoo, "inspect_ai": self._inspect}
         make = sides.get(first["source_kind"])
         if make is None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptlab.errors import NothingToDo, PromptlabError
+from promptlab.errors import NothingToDo, PromptlabError, UsageError
 from promptlab.warehouse_file import WarehouseFile
 
 if TYPE_CHECKING:
@@ -153,6 +153,13 @@ class Warehouse(WarehouseFile):
         from promptlab.task_ids import STORED, resolve_task
 
         with self.connect() as con:
+            if con.execute(
+                "select 1 from raw.memory_runs where run_id = ?", [wanted]
+            ).fetchone():
+                raise UsageError(
+                    f"{wanted}: is a run of a memory benchmark, which has no re-check:"
+                    " the memory of another run is not the same"
+                )
             known = con.execute(
                 f"select 1 from {STORED} where run_id = ? and recheck_of is null",
                 [wanted],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ import pytest
 from scipy import stats
 
 from promptlab.cli import run_cli
+from promptlab.errors import UsageError
 from promptlab.warehouse import Warehouse
+from tests.conftest import EXAMPLES
 from tests.memory import oracle
 from tests.memory.runs import ANSWERED_AGAIN, Document, Runs, write, write_runs
 from tests.operations.conftest import contents
@@ -74,6 +77,25 @@ def test_three_runs_are_too_many(memory):
     code, _, err = memory(BASELINE, CANDIDATE, "factoid")
     assert code == 2
     assert "one run, or two" in err
+
+
+def test_a_memory_run_is_no_recheck_and_has_none(tmp_path, capsys):
+    db, examples = tmp_path / "w.duckdb", EXAMPLES / "memory"
+    warehouse = Warehouse(db)
+    warehouse.ingest(examples)
+    warehouse.build()
+    new = "travel_diary/250615_2100"
+    assert run_cli(["recheck", new, "--db", str(db)]) == 0
+    script = capsys.readouterr().out
+    assert "load a whole new run" in script
+    assert "--recheck-of" not in script
+
+    with pytest.raises(UsageError, match="memory benchmark, which has no re-check"):
+        warehouse.ingest(examples, recheck_of=new)
+    warehouse.ingest(EXAMPLES / "customer_service/runs")
+    again = shutil.copytree(next(examples.rglob("250615_2100")), tmp_path / "251201_1")
+    found = warehouse.ingest(again, recheck_of="cs-regression-v3.1")
+    assert {file.status for file in found.files} == {"rejected"}
 
 
 # ---------- a memory run in the tables of all runs, against scipy and the documents themselves
