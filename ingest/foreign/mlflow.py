@@ -46,7 +46,7 @@ from promptlab.ingest.foreign.writing import (
     Rule,
     TaskWriter,
 )
-from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
 
 
@@ -522,6 +522,13 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         claimed = metrics if len(runs) == 1 else {}
         yield from run_records(run_id, traces, claimed, source)
     yield from ids.problems()
+    if metrics and len(runs) > 1:
+        names = ", ".join(path.name for path in source.companions)
+        yield warning(
+            "metrics_of_several_runs",
+            f"the metrics of {names} are not loaded: this file has {len(runs)} runs, and"
+            " nothing says whose they are. Write each run to a file of its own",
+        )
 
 
 def _written(source: Source) -> Iterator[tuple[int, bytes | Problem]]:

@@ -122,6 +122,21 @@ def test_metrics_belong_to_the_run_whose_name_begins_like_theirs(
         assert values.mean() == pytest.approx(row["value"]), row["name"]
 
 
+def test_metrics_next_to_several_runs_in_a_file_are_left_out_with_a_warning(
+    tmp_path: Path,
+) -> None:
+    rows = ROWS.read_text("utf-8")
+    [(run_id, *_)] = table(reading_of(ROWS), "tasks").select("task_id").rows()
+    other = rows.replace(run_id, "0" * 32).replace('"trace_id":"tr-', '"trace_id":"tr-0')
+    (tmp_path / ROWS.name).write_text(rows + other, "utf-8")
+    reading = _read_beside(tmp_path, "late_genai_metrics.json")
+    assert table(reading, "tasks").height == 2
+    [problem] = reading.problems
+    assert problem.code == "metrics_of_several_runs"
+    assert "late_genai_metrics.json" in problem.message
+    assert "reported_totals" not in reading.rows
+
+
 def test_metrics_alone_are_totals_with_a_warning() -> None:
     reading = reading_of(MLFLOW / "late_genai_metrics.json")
     assert [problem.code for problem in reading.problems] == ["totals_only"]
