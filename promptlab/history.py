@@ -196,7 +196,7 @@ def _series_of(con: duckdb.DuckDBPyConnection, task_id: str) -> TaskSeries:
 
 
 def _name(warehouse: WarehouseFile, series: TaskSeries, task_id: str | None) -> None:
-    say("comparing anew …")
+    say("comparing again …")
     build(
         warehouse,
         request=lambda con: name_baseline(

@@ -51,11 +51,11 @@ def execute(
             more statements.
     """
     there = _relations(con)
-    anew = full_refresh or _is_first(con, plan, there)
-    if anew:
+    rebuild = full_refresh or _is_first(con, plan, there)
+    if rebuild:
         for statement in plan.forget:
             con.execute(statement)
-    keeps_steps = steps_fit_in_memory(con, anew=anew)
+    keeps_steps = steps_fit_in_memory(con, rebuild=rebuild)
     writes_early = True
     rows = _Rows(con)
     for place, node in enumerate(plan.nodes, 1):
@@ -75,7 +75,7 @@ def execute(
                     node,
                     there.get(node.relation),
                     rows,
-                    anew=anew,
+                    rebuild=rebuild,
                     is_empty=is_empty,
                 )
         except duckdb.ConstraintException as error:
@@ -157,13 +157,13 @@ def _write(
     there: str | None,
     rows: _Rows,
     *,
-    anew: bool,
+    rebuild: bool,
     is_empty: bool,
 ) -> None:
     """Write the rows of a model to its table."""
     kind = "view" if node.kind == "view" else "table"
     name = node.relation
-    if there == kind and not anew:
+    if there == kind and not rebuild:
         if node.kind == "incremental":
             if rows.of(name):
                 rows.change(name, f"delete from {name} where {node.replaced}")
@@ -266,10 +266,10 @@ def tune(con: duckdb.DuckDBPyConnection) -> None:
         con.execute(_OF_A_SMALL_ONE)
 
 
-def steps_fit_in_memory(con: duckdb.DuckDBPyConnection, *, anew: bool) -> bool:
+def steps_fit_in_memory(con: duckdb.DuckDBPyConnection, *, rebuild: bool) -> bool:
     """Return true if the steps of a build fit in memory."""
     waiting = _rows_of_raw(con)
-    if not anew:
+    if not rebuild:
         (built,) = con.execute(
             "select (select count(*) from marts.fct_rounds)"
             " + (select count(*) from marts.fct_memory_answers)"

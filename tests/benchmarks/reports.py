@@ -124,23 +124,20 @@ def _warehouse(folder: Path) -> Path:
 def _statements(folder: Path, cases: int) -> Path:
     """The queries of a report with their parameters."""
     file = folder / f"report-queries-{cases}.json"
-    asked: list[tuple[str, dict[str, Any] | None]] = []
-    readers = (reports.result, reports.comparisons)
-    rows = reports.result.rows
+    asked: list[tuple[str, Any]] = []
+    dictionaries = reports.queries.dictionaries
 
-    def remember(con: Any, sql: str, values: dict[str, Any] | None = None) -> Any:
+    def remember(con: Any, sql: str, values: Any = None) -> Any:
         asked.append((sql, values))
-        return rows(con, sql, values)
+        return dictionaries(con, sql, values)
 
-    for module in readers:
-        module.rows = remember
+    reports.queries.dictionaries = remember
     try:
         with duckdb.connect(str(_warehouse(folder)), read_only=True) as con:
             edition = reports.Edition(AT, "zh")
             reports.analysis_result(con, f"after-{cases}", edition, limits=SHOWN)
     finally:
-        for module in readers:
-            module.rows = rows
+        reports.queries.dictionaries = dictionaries
     file.write_text(json.dumps(asked), "utf-8")
     return file
 
