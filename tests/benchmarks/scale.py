@@ -80,8 +80,8 @@ def runs_of_1m(folder: Path) -> Ratio:
 
 
 def show_of_1m(folder: Path) -> Ratio:
-    """`promptlab show latest`."""
-    return _answer(folder, "show", "latest")
+    """`promptlab show` of one task."""
+    return _answer(folder, "show", task="bench-0999", example="cs-regression-v3.1")
 
 
 def query_of_1m(folder: Path) -> Ratio:
@@ -198,21 +198,23 @@ def _check_verdicts(db: Path, by_hand: Path, rounds: int) -> None:
         raise RuntimeError("the script and the warehouse do not agree")
 
 
-def _answer(folder: Path, *command: str) -> Ratio:
+def _answer(folder: Path, *command: str, task: str = "", example: str = "") -> Ratio:
+    """Time a command on a large warehouse and on the examples, or on a task of each."""
     large, _ = _warehouse(folder, LARGE)
     small = folder / "examples.duckdb"
     if not small.exists():
         run([*PROMPTLAB, "run", str(ROOT / "examples"), "--quiet",
              "--db", str(small), "--out", str(folder / "examples-out")])  # fmt: skip
 
-    def ask(db: Path) -> Sample:
-        return run([*PROMPTLAB, *command, "--db", str(db)])
+    def ask(db: Path, task: str) -> Sample:
+        of_task = [task] if task else []
+        return run([*PROMPTLAB, *command, *of_task, "--db", str(db)])
 
     return compare(
         f"`promptlab {command[0]}` of {LARGE:,} rounds",
-        lambda: ask(large),
+        lambda: ask(large, task),
         "the same of examples/",
-        lambda: ask(small),
+        lambda: ask(small, example),
         runs=5,
         limit=1.5,
     )
