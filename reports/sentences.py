@@ -737,7 +737,11 @@ def _by_chance(rule: GateRule, result: GateResult, filters: Filters) -> Iterator
         if calls:
             yield texts.text("headline.recheck", n=calls)
     elif rule.verdict == "fail" and result.p == rule.value and result.p is not None:
-        yield texts.text("headline.more_than_chance", p=filters.p_value(result.p))
+        is_alone = result.p_alone is None or result.p_alone <= result.p
+        yield texts.text(
+            "headline.more_than_chance" if is_alone else "headline.all_variants",
+            p=filters.p_value(result.p),
+        )
 
 
 def _clause(rule: GateRule) -> str:

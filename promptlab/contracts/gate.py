@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from promptlab.contracts.base import Contract, NonBlank
 from promptlab.contracts.comparison import Verdict
 
-GATE_FORMAT_VERSION = "1.5"
+GATE_FORMAT_VERSION = "1.6"
 # 1.0  first version
 # 1.1  the decision in one sentence, the cases that broke and were fixed; rules that a
 #      first run skips
@@ -23,6 +23,7 @@ GATE_FORMAT_VERSION = "1.5"
 # 1.3  the variant; the decision `run_again`; what chance explains
 # 1.4  the rounds of suspected cases, now and before; re-checks; what the test attains
 # 1.5  the smallest drop of the pass rate that the run can find
+# 1.6  the p-value of the variant by itself
 
 GateVerdict = Literal["pass", "fail", "inconclusive", "check"]
 RuleVerdict = Literal["pass", "fail", "inconclusive", "check", "skipped"]
@@ -244,6 +245,9 @@ class GateResult(Contract):
     p: float | None
     """The p-value of the exact test of ``fct_verdicts``, adjusted for the variants of
     the run (Simes); ``None`` without cases to test."""
+    p_alone: float | None
+    """The same of this variant by itself. If it is larger than ``p``, only all
+    variants of the run together fail more than chance explains."""
     newly_failing_by_chance: float | None
     """Expected number of newly failing cases by chance if nothing changed."""
     attained_level: float | None

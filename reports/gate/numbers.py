@@ -377,7 +377,8 @@ rechecked as (
 )
 
 select
-    verdicts.task_id, verdicts.p_in_run as p, verdicts.p_unchanged,
+    verdicts.task_id, verdicts.p_in_run as p, verdicts.p as p_alone,
+    verdicts.p_unchanged,
     rechecked.p as p_recheck,
     verdicts.p_errors_as_passes, verdicts.attained_level, verdicts.power_of_one_break,
     verdicts.n_to_recheck, verdicts.n_rechecked, verdicts.n_broken_alone,
@@ -398,6 +399,14 @@ select
                 )
         where own.task_id = verdicts.task_id
     ) as n_rechecks,
+    (
+        select count(*)
+        from marts.fct_verdict_cases as cases
+        where
+            cases.task_id = verdicts.task_id
+            and (cases.is_listed or cases.recheck_place is not null)
+            and cases.is_rechecked is not true
+    ) as n_not_asked_again,
     (
         select list(cases.case_id order by cases.p, cases.case_id)
         from marts.fct_verdict_cases as cases

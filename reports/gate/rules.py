@@ -175,13 +175,30 @@ class Gate:
         if has_dropped and not fails:
             yield _rule(rule, score.p_value, limit, "fail", score.conclusion)
         elif fails and chance is not None:
-            yield self._by_chance(rule, limit, chance)
+            yield from self._refused(rule, changes, chance, limit)
         elif chance is None and (not score.n_judged or score.verdict in _UNDECIDED):
             yield _rule(rule, p, limit, "inconclusive", self._not_tested(score))
             yield from self._check(changes, limit)
         else:
             yield _rule(rule, p, limit, "pass")
             yield from self._check(changes, limit)
+
+    def _refused(
+        self, rule: str, changes: Changes, chance: Row, limit: float
+    ) -> Iterator[GateRule]:
+        """Judge more failures than chance explains, unless a re-check has decided.
+
+        A re-check is final once every case that the test lists was asked again: its
+        cases were selected because they failed, and only its rounds are independent.
+        """
+        if chance["n_rechecked"] and not chance["n_not_asked_again"]:
+            again = self._rechecked("regression.on_check", changes, chance, limit)
+            if again.verdict in ("pass", "fail"):
+                note = self.texts.text("gate_note.recheck_decides")
+                yield _rule(rule, chance["p"], limit, "pass", note)
+                yield again
+                return
+        yield self._by_chance(rule, limit, chance)
 
     def _of_scores(self, rule: str, limit: float, tested: Row) -> GateRule:
         """Judge scores that are lower than chance explains."""
@@ -204,8 +221,9 @@ class Gate:
         if "cases_independent" in (from_json(chance["assumptions"]) or []):
             note = self.texts.text("gate_note.few_clusters", n=chance["n_clusters"])
             return _rule(rule, chance["p"], limit, "inconclusive", note)
+        is_alone = chance["p_alone"] <= chance["p"]
         note = self.texts.text(
-            "gate_note.more_than_chance",
+            "gate_note.more_than_chance" if is_alone else "gate_note.all_variants",
             p=self.filters.p_value(chance["p"]),
             expected=self.filters.number(chance["n_newly_failing_by_chance"], 1),
         )

@@ -214,6 +214,7 @@ def _judged(
         fixed=nobody if changes is None else changes.cases["fixed"],
         not_compared=nobody if changes is None else changes.cases["not_compared"],
         p=None if chance is None else chance["p"],
+        p_alone=None if chance is None else chance["p_alone"],
         newly_failing_by_chance=(
             None if chance is None else chance["n_newly_failing_by_chance"]
         ),

@@ -296,8 +296,12 @@ def nights(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> list[float]:
 
 def variants(
     con: duckdb.DuckDBPyConnection, row: Row, n: int, where: str, seed: int
-) -> float:
-    """Return the alarms of runs with so many variants; one case breaks in one or all."""
+) -> tuple[float, float, float]:
+    """Return the alarms of runs with so many variants; one case breaks in one or all.
+
+    Where three break in one, the shares of this variant and of the others that are
+    refused are of interest, too.
+    """
     rng = np.random.default_rng(seed)
     p = truth(rng, (SUITES, n, row.cases), row.flaky)
     if where == "all":
@@ -305,14 +309,20 @@ def variants(
     now = p.copy()
     if where == "all":
         now[:, :, 0] = 0.05
-    if where == "one":
-        now[:, 0] = broken(rng, p[:, 0], 1)
+    if where in ("one", "three"):
+        now[:, 0] = broken(rng, p[:, 0], 1 if where == "one" else 3)
     runs = np.stack([p] * (row.history + 1) + [now], -1)
     sql.fill(
         con, asked(rng, runs.reshape(SUITES * n, row.cases, -1), row.rounds), variants=n
     )
     sql.run(con)
-    return _share(con, f"p_run <= {LIMIT}", f"split_part(task_id, '-', 1)::int // {n}")
+    suite = "split_part(task_id, '-', 1)::int"
+    is_first = f"{suite} % {n} = 0"
+    return (
+        _share(con, f"p_run <= {LIMIT}", f"{suite} // {n}"),
+        _share(con, f"p_in_run <= {LIMIT} and {is_first}", f"{suite} // {n}"),
+        _share(con, f"p_in_run <= {LIMIT} and not {is_first}", suite) / (n - 1),
+    )
 
 
 def clusters(
@@ -457,15 +467,19 @@ def _special(con: duckdb.DuckDBPyConnection, name: str) -> None:
             cells = [_null(a) if not b else f"{a:.1f}" for a in found]
             lines.append([f"40 cases, 3 × 9, {b} broken", *cells])
     elif name == "variants":
-        head = ["suite", "nothing", "one case in one variant", "one case in all"]
-        lines = [
-            [
-                f"{n} variants, {k} × {h}",
-                _null(variants(con, Row(rounds=k, history=h), n, "none", 1)),
-                *(f"{variants(con, Row(rounds=k, history=h), n, w, 2):.1f}" for w in ("one", "all")),
-            ]
-            for n in (4, 10) for k, h in ((1, 0), (3, 0), (3, 5))
+        head = [
+            "suite", "nothing", "one case in one variant", "one case in all",
+            "three cases in one: this variant", "each other variant",
         ]  # fmt: skip
+        lines = []
+        for n in (4, 10):
+            for row in _settings((1, 0), (3, 0), (3, 5)):
+                _, this, other = variants(con, row, n, "three", 2)
+                cells = [_null(variants(con, row, n, "none", 1)[0])]
+                for where in ("one", "all"):
+                    cells.append(f"{variants(con, row, n, where, 2)[0]:.1f}")
+                cells += [f"{this:.1f}", f"{other:.1f}"]
+                lines.append([f"{n} variants, {row.rounds} × {row.history}", *cells])
     elif name == "scores":
         head = ["suite", "nothing", "one", "three", "every case 0.03 lower"]
         lines = []

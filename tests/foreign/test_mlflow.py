@@ -127,7 +127,9 @@ def test_metrics_next_to_several_runs_in_a_file_are_left_out_with_a_warning(
 ) -> None:
     rows = ROWS.read_text("utf-8")
     [(run_id, *_)] = table(reading_of(ROWS), "tasks").select("task_id").rows()
-    other = rows.replace(run_id, "0" * 32).replace('"trace_id":"tr-', '"trace_id":"tr-0')
+    other = rows.replace(run_id, "0" * 32).replace(
+        '"trace_id":"tr-', '"trace_id":"tr-0'
+    )
     (tmp_path / ROWS.name).write_text(rows + other, "utf-8")
     reading = _read_beside(tmp_path, "late_genai_metrics.json")
     assert table(reading, "tasks").height == 2

@@ -429,6 +429,40 @@ def test_a_recheck_of_a_must_have_is_decided_by_the_must_have(tmp_path, now, dec
     assert result.decision == decided
 
 
+@pytest.mark.parametrize(
+    ("new_rounds", "decided", "said"),
+    [
+        ({"c0": "y" * 10, "c1": "y" * 10}, "ship", "did not confirm a break"),
+        ({"c0": "n" * 10, "c1": "y" * 10}, "do_not_ship", "1 case broke (c0)"),
+        # one of the cases was not asked again: the first decision stays
+        ({"c0": "y" * 10}, "do_not_ship", "2 cases broke (c0, c1); more than chance"),
+    ],
+)
+def test_a_recheck_of_all_cases_also_decides_about_a_refused_run(
+    tmp_path, new_rounds, decided, said
+):
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    three = dict.fromkeys(ONE, "yyy")
+    for day in range(1, 5):
+        write(tmp_path, f"old{day}", day, three)
+    write(tmp_path, "new", 6, three | {"c0": "nnn", "c1": "nnn"}, "v2")
+    warehouse.ingest(tmp_path)
+    warehouse.build()
+    assert decision(warehouse)[0] == "do_not_ship"
+
+    write(tmp_path, "again", 7, new_rounds, "v2")
+    warehouse.ingest(tmp_path / "again.json", recheck_of="new")
+    # the old prompt was asked again as another run of it
+    write(tmp_path, "before", 7, dict.fromkeys(new_rounds, "y" * 10))
+    warehouse.ingest(tmp_path / "before.json", recheck_of="old2")
+    warehouse.build()
+    found = decision(warehouse)
+    assert found[0] == decided
+    assert said in found[1]
+    [result] = judge(warehouse, "new", built_in_policy(), lang="en")
+    assert "baseline 10 of 10" in result.cases[0].text
+
+
 def test_a_recheck_takes_no_id_of_a_run_or_of_another_recheck(tmp_path):
     warehouse = Warehouse(tmp_path / "w.duckdb")
     write(tmp_path, "old", 1, ONE)

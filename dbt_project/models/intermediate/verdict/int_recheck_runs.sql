@@ -104,7 +104,7 @@ sides as (
 
     union all
 
-    -- the baseline is asked again after the task was: at the same time as the task
+    -- the baseline's prompt is asked again after the task was: at the same time as the task
     select
         baselines.task_id,
         ranked.recheck_task_id,
@@ -112,9 +112,18 @@ sides as (
         'before' as side
 
     from ranked
-    inner join baselines on ranked.task_id = baselines.baseline_task_id
+    inner join tasks as repeated on ranked.task_id = repeated.task_id
+    inner join tasks as earlier
+        on
+            repeated.title = earlier.title
+            and repeated.variant = earlier.variant
+            and repeated.prompt_hash is not distinct from earlier.prompt_hash
+    inner join baselines on earlier.task_id = baselines.baseline_task_id
     inner join tasks on baselines.task_id = tasks.task_id
-    where ranked.choice = 1 and ranked.created_at >= tasks.created_at
+    where
+        ranked.choice = 1
+        and ranked.created_at >= tasks.created_at
+        and repeated.run_number < tasks.run_number
 
 ),
 

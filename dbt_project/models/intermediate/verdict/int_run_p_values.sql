@@ -21,8 +21,8 @@ stepped as (
 
     select
         *,
-        p * n_variants
-        / row_number() over (partition by test_id order by p, task_id) as p_stepped
+        row_number() over (partition by test_id order by p, task_id) as place,
+        p * n_variants / place as p_stepped
 
     from own
 
@@ -54,8 +54,8 @@ pooled as (
 
 ),
 
--- A variant alone has but one test. Where all together say more than any alone, each variant
--- that lost more than half of what chance gives is named.
+-- A variant alone has one test. Where all variants together say more than each alone, the run's
+-- p-value is that of its worst variant; another one is named if it fails by itself, too.
 combined as (
 
     select
@@ -65,9 +65,9 @@ combined as (
             else least(1e0, 2 * least(p_simes, p_pooled))
         end as p_run,
         case
-            when p_pooled < p_simes and p <= 0.5
-                then least(1e0, 2 * least(p_adjusted, p_pooled))
-            else least(1e0, 2 * p_adjusted)
+            when p_pooled >= p_simes then least(1e0, 2 * p_adjusted)
+            when place = 1 then least(1e0, 2 * p_pooled)
+            else least(1e0, 2 * least(p_adjusted, greatest(p, p_pooled)))
         end as p_in_run
 
     from pooled
