@@ -526,8 +526,8 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         names = ", ".join(path.name for path in source.companions)
         yield warning(
             "metrics_of_several_runs",
-            f"the metrics of {names} are not loaded: this file has {len(runs)} runs, and"
-            " nothing says whose they are. Write each run to a file of its own",
+            f"the metrics of {names} are not loaded: this file has {len(runs)} runs,"
+            " and nothing says whose they are. Write each run to a separate file",
         )
 
 
