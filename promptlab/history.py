@@ -29,7 +29,7 @@ from promptlab.ingest.raw.requests import name_baseline, request_comparison
 from promptlab.messages import say
 from promptlab.reports.comparisons import comparison, is_compared
 from promptlab.reports.gate.policy import Policy
-from promptlab.reports.gate.verdict import gate_result
+from promptlab.reports.gate.verdict import gate_result, gate_results
 from promptlab.task_ids import (
     left_out_files,
     require_built,
@@ -277,6 +277,66 @@ def record(
             )
     except (SettingsError, StorageError, WarehouseError, OSError) as error:
         say(f"the decision was not recorded: {error}", "not_recorded")
+
+
+# The earlier runs of each variant, of those without a decision; ten are referred to.
+_UNDECIDED = """
+select title, variant, list(task_id order by run_number, task_id) as tasks
+from (
+    select tasks.title, tasks.variant, tasks.task_id, tasks.run_number
+    from marts.dim_tasks as tasks
+    where
+        tasks.task_id in (select unnest($tasks))
+        and tasks.task_id not in (select task_id from raw.decisions)
+        and tasks.role = 'full'
+    qualify row_number() over (
+        partition by tasks.title, tasks.variant
+        order by tasks.run_number desc, tasks.task_id desc
+    ) between 2 and 11
+)
+group by title, variant
+"""
+
+
+def judge_in_order(
+    warehouse: WarehouseFile, tasks: Sequence[str], policy: Policy, *, lang: str
+) -> None:
+    """Judge and record runs that were loaded together, but for the newest ones.
+
+    Later runs are compared again after each run that was not shipped, as it is not
+    their baseline: the decisions are those of runs that were loaded one by one.
+
+    Args:
+        warehouse: the warehouse, built.
+        tasks: whole ids; of each variant the ten before the newest are judged.
+        policy: rules of the gate.
+        lang: language of the notes, which are not kept.
+    """
+    with warehouse.built() as con:
+        chains = [
+            row["tasks"] for row in dictionaries(con, _UNDECIDED, {"tasks": tasks})
+        ]
+    while chains:
+        with warehouse.built() as con:
+            waiting = [task_id for chain in chains for task_id in chain]
+            results = gate_results(
+                con, waiting, policy, lang=lang, with_smallest_drop=False
+            )
+        decided: list[GateResult] = []
+        for chain in chains:
+            while chain:
+                decided.append(results[chain.pop(0)])
+                if decided[-1].decision not in _SETTLED:
+                    break
+        record(warehouse, decided, policy)
+        chains = [chain for chain in chains if chain]
+        if any(result.decision not in _SETTLED for result in decided):
+            say(f"comparing with the runs that were shipped, {len(decided)} judged …")
+            build(warehouse)
+
+
+_SETTLED = frozenset({"ship", "first_run"})
+"""Decisions after which a run is the baseline of the next one."""
 
 
 def exit_code(results: Iterable[GateResult], *, allow_inconclusive: bool) -> int:

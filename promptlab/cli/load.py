@@ -492,7 +492,7 @@ def run(
     all files.
     """
     from promptlab.cli.output import print_rows
-    from promptlab.history import record
+    from promptlab.history import judge_in_order, record
     from promptlab.reports.gate.policy import load_policy
 
     warehouse = call.warehouse()
@@ -506,6 +506,11 @@ def run(
             if full_refresh or ingested.n_loaded or not _is_built(warehouse):
                 build_with_progress(warehouse, call, bar, full_refresh=full_refresh)
             began_at = datetime.now(UTC)
+            rules = load_policy(call.settings.policy)
+            if ingested.n_loaded and not warehouse.builds_by_dbt:
+                judge_in_order(
+                    warehouse, warehouse.to_report(), rules, lang=call.settings.lang
+                )
             tasks = warehouse.to_report()
         bar.begin(len(tasks))
         written = warehouse.report(
@@ -519,7 +524,7 @@ def run(
     record(
         warehouse,
         [gate for each in decided for gate in each.gates],
-        load_policy(call.settings.policy),
+        rules,
     )
     call.say(
         f"tasks new or changed: {len(tasks)}; {call.settings.db} answers"

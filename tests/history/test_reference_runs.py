@@ -376,3 +376,38 @@ def test_a_title_of_the_run_before_that_did_not_run_is_missing(tmp_path):
     assert decisions[2].decision == "ship"
     assert decisions[3].decision == "cannot_tell"
     assert "1 of the 2 titles of the run before is not" in decisions[3].headline
+
+
+def test_files_that_are_run_at_once_are_judged_like_files_that_are_run_one_by_one(
+    tmp_path,
+):
+    good, broken = {f"c{n}": "yyy" for n in range(8)}, {"c0": "nnn", "c1": "nnn"}
+    nights = [good, good, good | broken, good | broken, good, good | {"c2": "yyn"}]
+    nights += [good | broken, good | broken]
+    files = tmp_path / "in"
+    files.mkdir()
+    for day, answers in enumerate(nights, 1):
+        write(files, f"night{day}", day, answers)
+
+    def decided(name: str, *calls: str) -> tuple[list[Any], list[Any]]:
+        db, out = str(tmp_path / f"{name}.duckdb"), str(tmp_path / name)
+        for path in calls:
+            assert run_cli(["run", path, "--db", db, "--out", out, "--quiet"]) == 0
+        decisions = Warehouse(db).sql(
+            "select task_id, decision from marts.fct_decisions"
+            " qualify row_number() over (partition by task_id order by decided_at desc) = 1"
+            " order by task_id"
+        )
+        baselines = Warehouse(db).sql(
+            "select task_id, baseline_task_id from marts.dim_task_baselines order by 1"
+        )
+        return decisions.rows(), baselines.rows()
+
+    at_once = decided("at_once", str(files))
+    one_by_one = decided("one_by_one", *map(str, sorted(files.iterdir())))
+    assert at_once == one_by_one
+    assert dict(at_once[0]) == {
+        "night1": "first_run", "night2": "ship", "night3": "do_not_ship",
+        "night4": "do_not_ship", "night5": "ship", "night6": "run_again",
+        "night7": "do_not_ship", "night8": "do_not_ship",
+    }  # fmt: skip
