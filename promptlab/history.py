@@ -331,7 +331,6 @@ def judge_in_order(
         record(warehouse, decided, policy)
         chains = [chain for chain in chains if chain]
         if any(result.decision not in _SETTLED for result in decided):
-            say(f"comparing with the runs that were shipped, {len(decided)} judged …")
             build(warehouse)
 
 

@@ -737,7 +737,7 @@ def _by_chance(rule: GateRule, result: GateResult, filters: Filters) -> Iterator
         if calls:
             yield texts.text("headline.recheck", n=calls)
     elif rule.verdict == "fail" and result.p == rule.value and result.p is not None:
-        is_alone = result.p_alone is None or result.p_alone <= result.p
+        is_alone = (result.p_alone or 0) <= (rule.limit or 1)
         yield texts.text(
             "headline.more_than_chance" if is_alone else "headline.all_variants",
             p=filters.p_value(result.p),

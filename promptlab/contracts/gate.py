@@ -246,8 +246,8 @@ class GateResult(Contract):
     """The p-value of the exact test of ``fct_verdicts``, adjusted for the variants of
     the run (Simes); ``None`` without cases to test."""
     p_alone: float | None
-    """The same of this variant by itself. If it is larger than ``p``, only all
-    variants of the run together fail more than chance explains."""
+    """The same of this variant by itself. If it is larger than the limit of the rule,
+    only all variants of the run together fail more than chance explains."""
     newly_failing_by_chance: float | None
     """Expected number of newly failing cases by chance if nothing changed."""
     attained_level: float | None

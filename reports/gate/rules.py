@@ -221,7 +221,7 @@ class Gate:
         if "cases_independent" in (from_json(chance["assumptions"]) or []):
             note = self.texts.text("gate_note.few_clusters", n=chance["n_clusters"])
             return _rule(rule, chance["p"], limit, "inconclusive", note)
-        is_alone = chance["p_alone"] <= chance["p"]
+        is_alone = chance["p_alone"] <= limit
         note = self.texts.text(
             "gate_note.more_than_chance" if is_alone else "gate_note.all_variants",
             p=self.filters.p_value(chance["p"]),

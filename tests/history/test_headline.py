@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from promptlab.contracts.gate import GateResult
+from promptlab.contracts.gate import GateResult, GateRule
 from promptlab.reports import Edition, analysis_result, to_html, to_markdown
 from promptlab.reports.gate.verdict import gate_results
 from promptlab.reports.index import read_index, to_index_html
@@ -167,3 +167,21 @@ def test_no_improvement_is_called_inconclusive_beside_it(results):
     for result in results:
         if result.comparison and result.comparison.verdict == "improved":
             assert "inconclusive<" not in to_html(result)
+
+
+@pytest.mark.parametrize(
+    ("p_alone", "said"),
+    [
+        (0.02, "; more than chance explains (p = 0.01)"),
+        (0.2, "; all variants of the run together fail more than chance explains (p = "),
+    ],
+)
+def test_a_variant_that_fails_only_with_all_others_says_so(con, p_alone, said):
+    rule = GateRule(
+        rule="regression.false_alarm", value=0.01, limit=0.05, verdict="fail", note=None
+    )
+    refused = {"verdict": "fail", "decision": "do_not_ship", "rules": [rule]}
+    gate = gate_results(con, ["broke-2"], lang="en")["broke-2"].model_copy(
+        update=refused | {"p": 0.01, "p_alone": p_alone}
+    )
+    assert said in headline(gate, Filters(catalogue("en")))
