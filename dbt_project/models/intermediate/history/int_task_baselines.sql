@@ -11,15 +11,18 @@ counted as (
 
     select
         tasks.*,
+        case when tasks.is_settled then 0 when tasks.is_accepted then 1 else 2 end as doubt,
         resolved.testset_id,
         resolved.ingest_id,
         min(tasks.variant) over in_run = max(tasks.variant) over in_run
         and min(tasks.variant) over in_call = max(tasks.variant) over in_call as is_alone,
-        max(tasks.run_number) over (partition by tasks.title, tasks.variant) as last_run
+        min(tasks.run_number) over of_variant as first_run,
+        max(tasks.run_number) over of_variant as last_run
 
     from tasks
     inner join resolved using (task_id)
     window
+        of_variant as (partition by tasks.title, tasks.variant),
         in_run as (partition by tasks.title, tasks.run_id),
         in_call as (
             partition by tasks.title, coalesce(cast(resolved.ingest_id as string), tasks.run_id)
@@ -74,7 +77,9 @@ of_prompts as (
         provider,
         prompt_hash,
         run_number,
-        min(task_id) as task_id
+        min(task_id) as task_id,
+        min_by(doubt, task_id) as doubt,
+        max(last_run) as last_run
 
     from counted
     where is_eligible
@@ -82,6 +87,8 @@ of_prompts as (
 
 ),
 
+-- A run that was not shipped hides what it lost, also as the first one of its variant: then a
+-- variant that ended before it began, and was shipped, is the better baseline.
 matched as (
 
     select
@@ -92,12 +99,20 @@ matched as (
         looked_up.is_alone,
         looked_up.has_replaced_run,
         looked_up.shares_run_id,
-        coalesce(of_variant.task_id, of_prompt.task_id, of_title.task_id) as previous_task_id,
         case
-            when of_variant.task_id is not null then 'variant'
-            when of_prompt.task_id is not null then 'prompt'
+            when of_variant.task_id is null or of_prompt.last_run < looked_up.first_run
+                then of_prompt.doubt
+        end as doubt_of_prompt,
+        case
+            when of_variant.doubt <= least(3, doubt_of_prompt, of_title.doubt) then 'variant'
+            when doubt_of_prompt <= least(3, of_variant.doubt, of_title.doubt) then 'prompt'
             when of_title.task_id is not null then 'title'
-        end as matched_by
+        end as matched_by,
+        case matched_by
+            when 'variant' then of_variant.task_id
+            when 'prompt' then of_prompt.task_id
+            when 'title' then of_title.task_id
+        end as previous_task_id
 
     from looked_up
     left join counted as of_variant
@@ -119,7 +134,7 @@ matched as (
             and of_title.is_eligible
             and of_title.is_alone
             and looked_up.is_alone
-            and looked_up.run_number > of_title.last_run
+            and looked_up.first_run > of_title.last_run
 
 ),
 
