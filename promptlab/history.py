@@ -279,7 +279,7 @@ def record(
         say(f"the decision was not recorded: {error}", "not_recorded")
 
 
-# The earlier runs of each variant, of those without a decision; ten are referred to.
+# The earlier runs of each variant, of those without a decision.
 _UNDECIDED = """
 select title, variant, list(task_id order by run_number, task_id) as tasks
 from (
@@ -292,7 +292,7 @@ from (
     qualify row_number() over (
         partition by tasks.title, tasks.variant
         order by tasks.run_number desc, tasks.task_id desc
-    ) between 2 and 11
+    ) between 2 and 31
 )
 group by title, variant
 """
@@ -308,7 +308,7 @@ def judge_in_order(
 
     Args:
         warehouse: the warehouse, built.
-        tasks: whole ids; of each variant the ten before the newest are judged.
+        tasks: whole ids; of each variant the thirty before the newest are judged.
         policy: rules of the gate.
         lang: language of the notes, which are not kept.
     """

@@ -175,7 +175,13 @@ class Gate:
         if has_dropped and not fails:
             yield _rule(rule, score.p_value, limit, "fail", score.conclusion)
         elif fails and chance is not None:
-            yield from self._refused(rule, changes, chance, limit)
+            again = None if has_dropped else self._asked_again(changes, chance, limit)
+            if again is None:
+                yield self._by_chance(rule, limit, chance)
+            else:
+                note = self.texts.text("gate_note.recheck_decides")
+                yield _rule(rule, chance["p"], limit, "pass", note)
+                yield again
         elif chance is None and (not score.n_judged or score.verdict in _UNDECIDED):
             yield _rule(rule, p, limit, "inconclusive", self._not_tested(score))
             yield from self._check(changes, limit)
@@ -183,22 +189,21 @@ class Gate:
             yield _rule(rule, p, limit, "pass")
             yield from self._check(changes, limit)
 
-    def _refused(
-        self, rule: str, changes: Changes, chance: Row, limit: float
-    ) -> Iterator[GateRule]:
-        """Judge more failures than chance explains, unless a re-check has decided.
+    def _asked_again(
+        self, changes: Changes, chance: Row, limit: float
+    ) -> GateRule | None:
+        """Return what a re-check decides about a run that fails more than by chance.
 
-        A re-check is final once every case that the test lists was asked again: its
-        cases were selected because they failed, and only its rounds are independent.
+        It is final only if every suspected case was asked again: these were selected
+        because they failed, so only their new rounds are independent. The other cases
+        must not have got worse either.
         """
-        if chance["n_rechecked"] and not chance["n_not_asked_again"]:
-            again = self._rechecked("regression.on_check", changes, chance, limit)
-            if again.verdict in ("pass", "fail"):
-                note = self.texts.text("gate_note.recheck_decides")
-                yield _rule(rule, chance["p"], limit, "pass", note)
-                yield again
-                return
-        yield self._by_chance(rule, limit, chance)
+        z = chance["z_not_asked_again"]
+        is_complete = chance["n_rechecked"] and not chance["n_not_asked_again"]
+        if not is_complete or (z is not None and z < _MIN_Z_OF_OTHERS):
+            return None
+        again = self._rechecked("regression.on_check", changes, chance, limit)
+        return again if again.verdict in ("pass", "fail") else None
 
     def _of_scores(self, rule: str, limit: float, tested: Row) -> GateRule:
         """Judge scores that are lower than chance explains."""
@@ -664,6 +669,9 @@ _SCORES_SHARE = 0.1
 """Share of the false alarms for the overall score if there are also verdicts.
 Its p-value is two-sided and only a drop counts, so the limit is twice that.
 """
+
+_MIN_Z_OF_OTHERS = -1.28
+"""Cases that a re-check left out fail by no more than 9 of 10 runs do by chance."""
 
 _IN_PARTS = frozenset(
     {

@@ -173,7 +173,10 @@ def test_no_improvement_is_called_inconclusive_beside_it(results):
     ("p_alone", "said"),
     [
         (0.02, "; more than chance explains (p = 0.01)"),
-        (0.2, "; all variants of the run together fail more than chance explains (p = "),
+        (
+            0.2,
+            "; all variants of the run together fail more than chance explains (p = ",
+        ),
     ],
 )
 def test_a_variant_that_fails_only_with_all_others_says_so(con, p_alone, said):

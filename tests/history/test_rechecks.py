@@ -463,6 +463,19 @@ def test_a_recheck_of_all_cases_also_decides_about_a_refused_run(
     assert "baseline 10 of 10" in result.cases[0].text
 
 
+def test_a_recheck_of_one_case_says_nothing_about_a_fall_of_all_others(tmp_path):
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    sure = {f"c{n}": "yyy" for n in range(10)}
+    write(tmp_path, "old", 1, sure | {f"f{n}": "yyn" for n in range(20)})
+    fallen = {f"f{n}": "nnn" for n in range(20)}
+    write(tmp_path, "new", 4, sure | fallen | {"c0": "yyn"}, "v2")
+    warehouse.ingest(tmp_path)
+    ask_again(warehouse, tmp_path, "y" * 10, "y" * 10)
+    decided, said = decision(warehouse)
+    assert decided == "do_not_ship"
+    assert "more than chance" in said
+
+
 def test_a_recheck_takes_no_id_of_a_run_or_of_another_recheck(tmp_path):
     warehouse = Warehouse(tmp_path / "w.duckdb")
     write(tmp_path, "old", 1, ONE)

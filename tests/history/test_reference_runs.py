@@ -411,3 +411,19 @@ def test_files_that_are_run_at_once_are_judged_like_files_that_are_run_one_by_on
         "night4": "do_not_ship", "night5": "ship", "night6": "run_again",
         "night7": "do_not_ship", "night8": "do_not_ship",
     }  # fmt: skip
+
+
+def test_a_refused_run_that_is_named_the_baseline_is_accepted(tmp_path):
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    good = {f"c{n}": "yyy" for n in range(8)}
+    broken = good | {"c0": "nnn", "c1": "nnn", "c2": "nnn"}
+    for day, answers in enumerate([good, broken, broken], 1):
+        write(tmp_path, f"night{day}", day, answers)
+    warehouse.ingest(tmp_path)
+    warehouse.build()
+    [refused] = judge(warehouse, "night2", built_in_policy(), lang="en")
+    assert refused.decision == "do_not_ship"
+    record(warehouse, [refused], built_in_policy())
+    warehouse.set_baseline("night2")
+    [result] = judge(warehouse, "night3", built_in_policy(), lang="en")
+    assert (result.baseline_task_id, result.decision) == ("night2", "ship")

@@ -56,6 +56,12 @@ chosen as (
             and places.variant = counted.variant
             and places.place = counted.n_before + 1
             and counted.is_reference
+    inner join baselines on places.task_id = baselines.task_id
+    inner join tasks as baseline_tasks on baselines.baseline_task_id = baseline_tasks.task_id
+    -- who names a baseline accepts it: earlier runs may be better
+    where
+        baselines.baseline_source is distinct from 'named'
+        or counted.run_number >= baseline_tasks.run_number
 
     union distinct
 
