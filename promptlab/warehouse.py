@@ -88,7 +88,6 @@ class Warehouse(WarehouseFile):
         from promptlab.ingest.given import given_by, of_path
         from promptlab.ingest.ingested import Ingested
         from promptlab.ingest.load import ingest
-        from promptlab.ingest.parquet import ParquetLayer, ingest_parquet, mapping
         from promptlab.ingest.plan import plan
         from promptlab.ingest.reading.source import Limits
         from promptlab.version import __version__
@@ -142,6 +141,8 @@ class Warehouse(WarehouseFile):
             with self.writable(expected=size) as con:
                 raw.check_not_views(con)
                 return Ingested(ingest(con, planned, **options))
+        from promptlab.ingest.parquet import ParquetLayer, ingest_parquet, mapping
+
         layer = ParquetLayer.of(sink)
         with mapping(workers) as map_shards:
             return Ingested(
