@@ -233,31 +233,28 @@ def judge(
         require_built(con)
         task_ids = selected_tasks(con, task)
         left_out = left_out_files(con, task, task_ids)
-    return [
-        _judged(warehouse, task_id, policy, lang=lang, left_out=left_out)
-        for task_id in task_ids
-    ]
+        judged = gate_results(con, task_ids, policy, lang=lang, left_out=left_out)
+    for task_id, result in judged.items():
+        if result.baseline_task_id is None and _is_now_compared(
+            warehouse, task_id, policy, lang=lang
+        ):
+            with warehouse.built() as con:
+                judged[task_id] = gate_result(
+                    con, task_id, policy, lang=lang, left_out=left_out
+                )
+    return list(judged.values())
 
 
-def _judged(
-    warehouse: WarehouseFile,
-    task_id: str,
-    policy: Policy,
-    *,
-    lang: str,
-    left_out: Sequence[str],
-) -> GateResult:
-    with warehouse.built() as con:
-        result = gate_result(con, task_id, policy, lang=lang, left_out=left_out)
-    if result.baseline_task_id is not None:
-        return result
+def _is_now_compared(
+    warehouse: WarehouseFile, task_id: str, policy: Policy, *, lang: str
+) -> bool:
+    """Compare a task with the baseline of the policy, if there is one."""
+    baseline = policy.rules.regression.baseline
     try:
-        baseline = policy.rules.regression.baseline
         compare(warehouse, baseline, task_id, lang=lang, cases=0)
     except NothingToDo:
-        return result
-    with warehouse.built() as con:
-        return gate_result(con, task_id, policy, lang=lang, left_out=left_out)
+        return False
+    return True
 
 
 def record(

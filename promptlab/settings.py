@@ -34,9 +34,7 @@ def language_of(environ: Mapping[str, str]) -> str:
 class TitleSettings(BaseModel):
     """Names and scoring of the results of one title: ``[titles."Support"]``."""
 
-    model_config = ConfigDict(
-        defer_build=True, frozen=True, extra="forbid", use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     primary: str | None = None
     """Dimension that is its score; else the first that the tool lists."""
@@ -51,9 +49,7 @@ class TitleSettings(BaseModel):
 class Price(BaseModel):
     """Price of a model: ``[prices."gpt-4o*"]``."""
 
-    model_config = ConfigDict(
-        defer_build=True, frozen=True, extra="forbid", use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     input: float = Field(ge=0)
     """Price of a million input tokens."""
@@ -65,9 +61,7 @@ class Price(BaseModel):
 class Settings(BaseModel):
     """Settings of every command."""
 
-    model_config = ConfigDict(
-        defer_build=True, frozen=True, extra="forbid", use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     db: Path = Path("promptlab.duckdb")
     """The warehouse: a DuckDB file."""

@@ -88,7 +88,6 @@ class Warehouse(WarehouseFile):
         from promptlab.ingest.given import given_by, of_path
         from promptlab.ingest.ingested import Ingested
         from promptlab.ingest.load import ingest
-        from promptlab.ingest.parquet import ParquetLayer, ingest_parquet, mapping
         from promptlab.ingest.plan import plan
         from promptlab.ingest.reading.source import Limits
         from promptlab.version import __version__
@@ -142,6 +141,8 @@ class Warehouse(WarehouseFile):
             with self.writable(expected=size) as con:
                 raw.check_not_views(con)
                 return Ingested(ingest(con, planned, **options))
+        from promptlab.ingest.parquet import ParquetLayer, ingest_parquet, mapping
+
         layer = ParquetLayer.of(sink)
         with mapping(workers) as map_shards:
             return Ingested(
@@ -254,17 +255,33 @@ class Warehouse(WarehouseFile):
                 on_report=on_report,
             )
 
-    def decisions(self, task_ids: Sequence[str], out: Path) -> list[TitleDecision]:
-        """Return the worst verdict of each title among these tasks, and its page.
+    def report_and_decide(
+        self,
+        task_ids: Sequence[str],
+        out: Path,
+        *,
+        on_report: Callable[[str], None] = lambda _name: None,
+    ) -> tuple[list[Path], list[TitleDecision]]:
+        """Write reports like `report`; also return the decisions that they contain.
 
         Args:
             task_ids: whole ids of tasks that have marts.
             out: folder of the reports.
+            on_report: called before each task with its id.
+
+        Returns:
+            Every file written, the index last; the worst verdict of each title among
+            these tasks, and its page.
         """
         from promptlab import reports
 
+        edition = self.edition()
         with self.built() as con:
-            return reports.decisions(con, task_ids, out, self.edition())
+            written = reports.write_all(
+                con, task_ids, out, edition, on_report=on_report
+            )
+            decided = reports.decisions(con, task_ids, out, edition) if task_ids else []
+        return written, decided
 
     def result(
         self, task: str = "latest", *, lang: str | None = None

@@ -105,13 +105,18 @@ class WarehouseFile:
             with exported_marts(self.exported) as con:
                 yield con
             return
-        from promptlab.database import has_relation
+        from promptlab.database import SMALL, has_relation, plan_quickly
 
-        with self.connect() as con:
+        with self.reading() as con:
             if not has_relation(con, "marts.fct_task_summaries"):
                 raise NothingToDo(
                     f"{self.settings.db}: nothing has been built yet; `promptlab build`"
                 )
+            if self._kept is None:
+                rounds = con.execute("select count(*) from marts.fct_rounds")
+                if rounds.fetchall()[0][0] <= SMALL:
+                    plan_quickly(con)
+                con.execute("set lock_configuration = true")
             yield con
 
     @contextmanager

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 from pydantic import BaseModel, ValidationError
 
+from promptlab.contracts.base import descriptions
 from promptlab.errors import nearest
 from promptlab.json_text.places import Key, Keys, pointer
 from promptlab.json_text.reading import Fault, parse_all, printable
@@ -275,9 +276,10 @@ def expected_at(model: type[BaseModel], way: Sequence[Key]) -> str:
         if isinstance(key, int):
             annotation = next(iter(get_args(annotation)), None)
         elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            field = annotation.model_fields.get(key)
+            model = annotation
+            field = model.model_fields.get(key)
             annotation = None if field is None else field.annotation
-            description = "" if field is None else field.description or ""
+            description = descriptions(model).get(key, "")
         else:
             return ""
     sentences = _END_OF_SENTENCE.split(" ".join(description.split()))

@@ -19,7 +19,13 @@ import msgspec
 
 from promptlab.build import plan
 from promptlab.build.plan import Node
-from promptlab.database import comment_sql, dictionaries, is_of_the_file
+from promptlab.database import (
+    SMALL,
+    comment_sql,
+    dictionaries,
+    is_of_the_file,
+    plan_quickly,
+)
 from promptlab.errors import BuildError
 from promptlab.ingest.raw.requests import are_settings_kept
 from promptlab.version import __version__
@@ -50,14 +56,15 @@ def execute(
         BrokenContract: a row violates a model's contract; the transaction accepts no
             more statements.
     """
-    there = _relations(con)
+    relations = _relations(con)
+    there = {name: kind for name, kind, _ in relations}
     rebuild = full_refresh or _is_first(con, plan, there)
     if rebuild:
         for statement in plan.forget:
             con.execute(statement)
     keeps_steps = steps_fit_in_memory(con, rebuild=rebuild)
     writes_early = True
-    rows = _Rows(con)
+    rows = _Rows(con, [name for name, _, has_rows in relations if has_rows])
     for place, node in enumerate(plan.nodes, 1):
         is_empty = any(not any(map(rows.of, tables)) for tables in node.empty_if)
         on_node(node.name, place, len(plan.nodes))
@@ -89,16 +96,19 @@ def execute(
     # not written to disk: saves half of the file and a tenth of a first build
     for node in plan.nodes:
         if node.is_of_one_build:
-            con.execute(f"truncate table {node.relation}")
+            rows.clear(node.relation)
     con.execute("reset enable_optimistic_write")
 
 
 class _Rows:
-    """Which tables have rows; each is asked once until it is written."""
+    """The rows of tables: writes them, and knows which tables have any.
 
-    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+    *stored* are tables that have some. Others are asked once, and after a deletion.
+    """
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, stored: list[str]) -> None:
         self._con = con
-        self._known: dict[str, bool] = {}
+        self._known = dict.fromkeys(stored, True)
 
     def of(self, relation: str) -> bool:
         """Return true if a table has rows."""
@@ -107,21 +117,55 @@ class _Rows:
             self._known[relation] = found is not None
         return self._known[relation]
 
-    def change(self, relation: str, statement: str) -> None:
-        """Run a statement that writes to a table."""
-        self._con.execute(statement)
-        self._known.pop(relation, None)
+    def create(self, relation: str, query: str) -> None:
+        """Create a table, or replace it, with the rows of a query."""
+        self._known[relation] = self._write(
+            f"create or replace table {relation} as {query}"
+        )
+
+    def create_empty(self, relation: str, columns: str) -> None:
+        """Create a table with these columns, or replace it."""
+        self._con.execute(f"create or replace table {relation} ({columns})")
+        self._known[relation] = False
+
+    def insert(self, relation: str, query: str) -> None:
+        """Add the rows of a query to a table."""
+        if self._write(f"insert into {relation} by name {query}"):
+            self._known[relation] = True
+
+    def delete(self, relation: str, condition: str) -> None:
+        """Delete some rows of a table."""
+        if self.of(relation):
+            self._con.execute(f"delete from {relation} where {condition}")
+            del self._known[relation]
+
+    def clear(self, relation: str) -> None:
+        """Delete all rows of a table."""
+        if self.of(relation):
+            self._con.execute(f"truncate table {relation}")
+            self._known[relation] = False
+
+    def _write(self, statement: str) -> bool:
+        """Run a statement and return true if it wrote rows."""
+        (count,) = self._con.execute(statement).fetchall()[0]
+        return bool(count)
 
 
-def _relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """Return the existing relations: quoted name → ``table`` or ``view``."""
+def _relations(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str, bool]]:
+    """Return the existing relations.
+
+    Returns:
+        Quoted name; ``table`` or ``view``; true for a table with stored rows. Rows
+        that the current transaction added are not counted yet.
+    """
     rows = con.execute(
-        "select schema_name, table_name, 'table' from duckdb_tables()"
+        "select schema_name, table_name, 'table', estimated_size > 0"
+        " from duckdb_tables()"
         " where database_name = current_database() union all"
-        " select schema_name, view_name, 'view' from duckdb_views()"
+        " select schema_name, view_name, 'view', false from duckdb_views()"
         " where database_name = current_database() and not internal"
     ).fetchall()
-    return {f'"{schema}"."{name}"': kind for schema, name, kind in rows}
+    return [(f'"{schema}"."{name}"', *others) for schema, name, *others in rows]
 
 
 def _is_first(
@@ -164,33 +208,40 @@ def _write(
     kind = "view" if node.kind == "view" else "table"
     name = node.relation
     if there == kind and not rebuild:
-        if node.kind == "incremental":
-            if rows.of(name):
-                rows.change(name, f"delete from {name} where {node.replaced}")
-            if not is_empty:
-                rows.change(name, f"insert into {name} by name {node.query}")
-            return
-        if node.kind in {"seed", "view"}:
-            return
-        if is_empty:
-            rows.change(name, f"truncate table {name}")
-            return
+        if node.kind not in {"seed", "view"}:
+            _update(node, rows, is_empty=is_empty)
+        return
     if there is None:
         con.execute(f'create schema if not exists "{node.schema}"')
     elif there != kind:
         con.execute(f"drop {there} {name}")
     if node.contract:
         columns = ",\n".join(node.contract)
-        rows.change(name, f"create or replace table {name} ({columns})")
+        rows.create_empty(name, columns)
         if not is_empty:
-            rows.change(name, f"insert into {name} by name {node.query}")
-    elif is_empty and kind == "table":
+            rows.insert(name, node.query)
+    elif kind == "view":
+        con.execute(f"create or replace view {name} as {node.query}")
+    elif is_empty:
         # optimizing and running a query takes longer than binding its columns
-        rows.change(
-            name, f"create or replace table {name} as from ({node.query}) limit 0"
-        )
+        rows.create(name, f"from ({node.query}) limit 0")
     else:
-        rows.change(name, f"create or replace {kind} {name} as {node.query}")
+        rows.create(name, node.query)
+
+
+def _update(node: Node, rows: _Rows, *, is_empty: bool) -> None:
+    """Write the rows of a model to its table of the last build."""
+    if node.kind == "incremental":
+        assert node.replaced is not None
+        rows.delete(node.relation, node.replaced)
+    elif node.contract or is_empty:
+        # a table that is replaced loses its comments
+        rows.clear(node.relation)
+    else:
+        rows.create(node.relation, node.query)
+        return
+    if not is_empty:
+        rows.insert(node.relation, node.query)
 
 
 def _test(con: duckdb.DuckDBPyConnection, node: Node) -> None:
@@ -233,9 +284,6 @@ def _remember(
         con.execute(statement, {k: v for k, v in facts.items() if f"${k}" in statement})
 
 
-SMALL = 2_000
-"""Number of rounds and memory answers below which planning dominates the time."""
-
 FIT_IN_MEMORY = 500_000
 """Maximum number of new rounds for steps in memory, about 5 KB each.
 
@@ -243,27 +291,13 @@ With more, steps are written to the file to limit memory. That doubles the time,
 freed blocks stay in the file.
 """
 
-_FOR_MANY_ROWS = (
-    "join_order",
-    "common_subexpressions",
-    "projection_pullup",
-    "statistics_propagation",
-    "cte_inlining",
-)
-"""Optimizers that take a tenth of a small build and do not speed it up."""
-
-_OF_A_SMALL_ONE = f"""
-    set threads = 1;
-    set disabled_optimizers = '{",".join(_FOR_MANY_ROWS)}';
-    set force_compression = 'uncompressed';
-"""
-
 
 def tune(con: duckdb.DuckDBPyConnection) -> None:
     """Set options until *con* is closed, which writes the result to disk."""
     con.execute("set preserve_insertion_order = false")
     if _rows_of_raw(con) <= SMALL:
-        con.execute(_OF_A_SMALL_ONE)
+        plan_quickly(con)
+        con.execute("set force_compression = 'uncompressed'")
 
 
 def steps_fit_in_memory(con: duckdb.DuckDBPyConnection, *, rebuild: bool) -> bool:

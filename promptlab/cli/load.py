@@ -513,19 +513,16 @@ def run(
                 )
             tasks = warehouse.to_report()
         bar.begin(len(tasks))
-        written = warehouse.report(
+        written, decided = warehouse.report_and_decide(
             tasks,
             call.settings.out,
             on_report=lambda name: bar.advance(f"reporting on {name}"),
         )
-        if tasks:
+    if tasks:
+        gates = [gate for each in decided for gate in each.gates]
+        with warehouse.kept_open():
             warehouse.remember_reported(began_at)
-    decided = warehouse.decisions(tasks, call.settings.out) if tasks else []
-    record(
-        warehouse,
-        [gate for each in decided for gate in each.gates],
-        rules,
-    )
+            record(warehouse, gates, rules)
     call.say(
         f"tasks new or changed: {len(tasks)}; {call.settings.db} answers"
         " `promptlab runs`, `promptlab query`"

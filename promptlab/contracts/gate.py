@@ -51,7 +51,6 @@ class _Rules(BaseModel):
         frozen=True,
         extra="forbid",
         strict=True,
-        use_attribute_docstrings=True,
     )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema
 
 from promptlab.contracts.analysis_input import (
     AnalysisInput,
@@ -14,10 +15,15 @@ from promptlab.contracts.analysis_input import (
     ScoreRecord,
 )
 from promptlab.contracts.analysis_result import AnalysisResult
+from promptlab.contracts.base import descriptions
 from promptlab.contracts.comparison import Comparison
 from promptlab.contracts.gate import GatePolicy, GateResult
 from promptlab.contracts.memory import MemoryResult, MemoryRunFile
 from promptlab.contracts.testset import Pipeline, TestCase
+
+if TYPE_CHECKING:
+    from pydantic.json_schema import JsonSchemaValue
+    from pydantic_core.core_schema import ModelSchema
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -66,7 +72,19 @@ def as_text(schema: dict[str, Any]) -> str:
     return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
 
 
+class _WithDescriptions(GenerateJsonSchema):
+    """Schemas with the docstrings of the fields."""
+
+    def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
+        found = super().model_schema(schema)
+        model: type[BaseModel] = schema["cls"]
+        for name, text in descriptions(model).items():
+            found["properties"][name]["description"] = text
+        return found
+
+
 def _of(
     model: type[BaseModel], mode: Literal["validation", "serialization"]
 ) -> dict[str, Any]:
-    return {"$schema": DIALECT, **model.model_json_schema(mode=mode)}
+    schema = model.model_json_schema(mode=mode, schema_generator=_WithDescriptions)
+    return {"$schema": DIALECT, **schema}

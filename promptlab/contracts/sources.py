@@ -25,9 +25,7 @@ class SourcePath(BaseModel):
     ``*`` for any letters of one, ``**`` for folders.
     """
 
-    model_config = ConfigDict(
-        defer_build=True, frozen=True, extra="forbid", use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     path: str
     """Pattern of the end of the path, with ``/`` between folders."""
@@ -108,9 +106,7 @@ class TableMapping(BaseModel):
     named by its path: ``label.value`` or ``/label/value``.
     """
 
-    model_config = ConfigDict(
-        defer_build=True, frozen=True, extra="forbid", use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     case: str | None = None
     """Column with the stable id of the case; without it a hash of the inputs."""

@@ -21,6 +21,7 @@ from promptlab.build.plan import (
 )
 from promptlab.contracts import analysis_input, memory, testset
 from promptlab.contracts.analysis_input import ScoreRecord
+from promptlab.contracts.base import descriptions
 from promptlab.version import __version__
 
 GROUPS = {
@@ -108,9 +109,8 @@ _COLUMN = re.compile(
 
 def _of_contract(table: str, column: str) -> str:
     for contract in CONTRACTS.get(table, ()):
-        found = contract.model_fields.get(column)
-        if found is not None and found.description:
-            return found.description.removeprefix("Ours: ").replace("``", "`")
+        if found := descriptions(contract).get(column):
+            return found.removeprefix("Ours: ").replace("``", "`")
     return ""
 
 

@@ -375,7 +375,7 @@ OF_RAW = {
 # Batch and key of a model → the kind of ids to purge.
 _OF_BATCHES = {
     ("tasks", "task_id"): _OF_TASKS,
-    ("tasks", "run_id"): _OF_TASKS,
+    ("memory_runs", "run_id"): _OF_TASKS,
     ("titles", "title"): "touched_titles",
     ("comparisons", "task_id"): "tasks_to_compare",
     ("comparisons", "candidate_task_id"): "tasks_to_compare",

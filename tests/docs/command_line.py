@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from promptlab.cli import cli
+from promptlab.contracts.base import descriptions
 from promptlab.settings import ENV_PREFIX, ONLY_IN_FILES, Settings
 
 
@@ -46,12 +47,13 @@ def _sections() -> dict[str, str]:
 
 def _settings() -> str:
     lines = ["", "| setting | environment | default | |", "| --- | --- | --- | --- |"]
+    described = descriptions(Settings)
     for name, field in Settings.model_fields.items():
         default = f"`{field.default}`"
         if field.default is None or field.default_factory:
             default = ""
         variable = f"`{ENV_PREFIX}{name.upper()}`" if name not in ONLY_IN_FILES else ""
-        text = " ".join((field.description or "").replace("``", "`").split())
+        text = " ".join(described.get(name, "").replace("``", "`").split())
         lines.append(f"| `{name}` | {variable} | {default} | {text} |")
     return "\n".join([*lines, "", ""])
 

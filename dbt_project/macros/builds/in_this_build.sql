@@ -9,6 +9,10 @@
     {{ return({
         'tasks': dict(tasks, key='task_id', all_key='task_id'),
         'titles': dict(tasks, key='title', all_key='title'),
+        'memory_runs': {
+            'model': 'int_memory_runs_to_build', 'key': 'run_id',
+            'all_model': 'stg_memory__runs', 'all_key': 'run_id',
+        },
         'comparisons': {
             'model': 'int_comparisons_to_build', 'key': 'candidate_task_id',
             'all_model': 'int_task_versions', 'all_key': 'task_id',

@@ -1,5 +1,3 @@
-{{ config(materialized=view_of_step()) }}
-
 with
 
 tasks as (select * from {{ ref('int_task_variants') }} where recheck_of is null),

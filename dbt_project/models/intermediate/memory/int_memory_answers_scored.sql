@@ -1,16 +1,16 @@
-{{ config(materialized='incremental', unique_key='run_id', meta={'batch': 'tasks'}) }}
+{{ config(materialized='incremental', unique_key='run_id', meta={'batch': 'memory_runs'}) }}
 
 with
 
 answers as (
     select * from {{ ref('stg_memory__answers') }}
-    where {{ in_this_build(column='run_id') }}
+    where {{ in_this_build('memory_runs') }}
 ),
 token_scores as (select * from {{ ref('int_memory_token_scores') }}),
 locomo_scores as (select * from {{ ref('int_memory_locomo_scores') }}),
 right_metrics as (
     select * from {{ ref('int_memory_right_metrics') }}
-    where {{ in_this_build(column='run_id') }}
+    where {{ in_this_build('memory_runs') }}
 ),
 
 last_rounds as (

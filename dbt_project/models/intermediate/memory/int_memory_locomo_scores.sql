@@ -3,7 +3,7 @@ with
 answers as (
     select * from {{ ref('stg_memory__answers') }}
     where
-        {{ in_this_build(column='run_id') }}
+        {{ in_this_build('memory_runs') }}
         and reference_stems is not null
         and answer_stems is not null
         and not is_failed

@@ -2,7 +2,7 @@ with
 
 answers as (
     select * from {{ ref('int_memory_answers_scored') }}
-    where {{ in_this_build(column='run_id') }} and status <> 'unevaluated'
+    where {{ in_this_build('memory_runs') }} and status <> 'unevaluated'
 ),
 
 final as (

@@ -1,10 +1,10 @@
-{{ config(materialized='incremental', unique_key='run_id', meta={'batch': 'tasks'}) }}
+{{ config(materialized='incremental', unique_key='run_id', meta={'batch': 'memory_runs'}) }}
 
 with
 
 answers as (
     select * from {{ ref('stg_memory__answers') }}
-    where {{ in_this_build(column='run_id') }}
+    where {{ in_this_build('memory_runs') }}
 ),
 
 final as (

@@ -2,14 +2,14 @@ with
 
 answers as (
     select * from {{ ref('int_memory_answers_scored') }}
-    where {{ in_this_build(column='run_id') }}
+    where {{ in_this_build('memory_runs') }}
 ),
 datasets as (
     select distinct
         run_id,
         dataset
     from {{ ref('stg_memory__runs') }}
-    where {{ in_this_build(column='run_id') }}
+    where {{ in_this_build('memory_runs') }}
 ),
 categories as (select * from {{ ref('memory_categories') }} where category_group is not null),
 

@@ -2,7 +2,7 @@ with
 
 answers as (
     select * from {{ ref('stg_memory__answers') }}
-    where {{ in_this_build(column='run_id') }} and has_reference and not is_failed
+    where {{ in_this_build('memory_runs') }} and has_reference and not is_failed
 ),
 
 -- The same questions are asked in every round of every run.

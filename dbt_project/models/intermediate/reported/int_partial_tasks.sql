@@ -1,5 +1,3 @@
-{{ config(materialized=view_of_step()) }}
-
 with
 
 totals as (select * from {{ ref('stg_reported__totals') }}),

@@ -1,7 +1,7 @@
 with
 
 rounds as (select * from {{ ref('int_memory_round_scores') }}),
-runs as (select * from {{ ref('dim_memory_runs') }} where {{ in_this_build(column='run_id') }}),
+runs as (select * from {{ ref('dim_memory_runs') }} where {{ in_this_build('memory_runs') }}),
 categories as (select * from {{ ref('memory_categories') }}),
 
 used as (

@@ -3,7 +3,7 @@ with
 pairs as (select * from {{ ref('int_memory_retention_pairs') }}),
 answers as (
     select * from {{ ref('fct_memory_answers') }}
-    where {{ in_this_build(column='run_id') }}
+    where {{ in_this_build('memory_runs') }}
 ),
 
 forgotten as (

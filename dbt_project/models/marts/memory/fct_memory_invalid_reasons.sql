@@ -2,7 +2,7 @@ with
 
 invalid_questions as (
     select * from {{ ref('fct_memory_invalid_questions') }}
-    where {{ in_this_build(column='run_id') }}
+    where {{ in_this_build('memory_runs') }}
 ),
 
 final as (

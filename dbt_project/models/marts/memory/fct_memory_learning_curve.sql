@@ -1,8 +1,8 @@
 with
 
 rounds as (select * from {{ ref('int_memory_round_scores') }}),
-tests as (select * from {{ ref('stg_memory__tests') }} where {{ in_this_build(column='run_id') }}),
-runs as (select * from {{ ref('stg_memory__runs') }} where {{ in_this_build(column='run_id') }}),
+tests as (select * from {{ ref('stg_memory__tests') }} where {{ in_this_build('memory_runs') }}),
+runs as (select * from {{ ref('stg_memory__runs') }} where {{ in_this_build('memory_runs') }}),
 categories as (select * from {{ ref('memory_categories') }}),
 
 ruled as (

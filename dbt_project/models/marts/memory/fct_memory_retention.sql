@@ -3,7 +3,7 @@ with
 pairs as (select * from {{ ref('int_memory_retention_pairs') }}),
 right_metrics as (
     select * from {{ ref('int_memory_right_metrics') }}
-    where {{ in_this_build(column='run_id') }}
+    where {{ in_this_build('memory_runs') }}
 ),
 
 counted as (

@@ -1,7 +1,7 @@
 with
 
 rounds as (select * from {{ ref('int_memory_round_scores') }}),
-tests as (select * from {{ ref('stg_memory__tests') }} where {{ in_this_build(column='run_id') }}),
+tests as (select * from {{ ref('stg_memory__tests') }} where {{ in_this_build('memory_runs') }}),
 
 -- Rounds ask the same questions again: no figure without the rounds it is made of.
 by_task as (

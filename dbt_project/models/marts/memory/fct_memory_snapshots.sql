@@ -2,7 +2,7 @@ with
 
 tests as (
     select * from {{ ref('stg_memory__tests') }}
-    where {{ in_this_build(column='run_id') }} and memory_snapshot is not null
+    where {{ in_this_build('memory_runs') }} and memory_snapshot is not null
 ),
 
 measures as (

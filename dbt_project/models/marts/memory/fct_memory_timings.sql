@@ -2,7 +2,7 @@ with
 
 timings as (
     select * from {{ ref('stg_memory__timings') }}
-    where {{ in_this_build(column='run_id') }}
+    where {{ in_this_build('memory_runs') }}
 ),
 listed as (select * from timings where grain = 'detail'),
 

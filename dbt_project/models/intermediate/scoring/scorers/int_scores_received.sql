@@ -1,5 +1,3 @@
-{{ config(materialized=view_of_step()) }}
-
 with
 
 scores as (select * from {{ ref('stg_scores__scores') }} where {{ in_this_build() }}),
