@@ -34,6 +34,7 @@ from promptlab.task_ids import (
     left_out_files,
     require_built,
     resolve_task,
+    selected_pairs,
     selected_tasks,
     to_compare_again,
 )
@@ -51,17 +52,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TaskSeries:
-    """The scope of a baseline: tasks of one title and testset."""
+    """The scope of a baseline: tasks of one title, testset and variant."""
 
     title: str
     testset_id: str | None
+    variant: str | None = None
 
     def __str__(self) -> str:
         """Return a description for messages."""
-        testset = (
-            "no testset" if self.testset_id is None else f"testset {self.testset_id}"
-        )
-        return f"{self.title!r} with {testset}"
+        variant = f", variant {self.variant!r}" if self.variant else ""
+        testset = f", testset {self.testset_id}" if self.testset_id else ""
+        return f"{self.title!r}{variant}{testset}"
 
 
 def compare(
@@ -93,67 +94,132 @@ def compare(
             raise UsageError(f"{before}: a task cannot be compared with itself")
         if is_compared(con, before, after):
             return comparison(con, before, after, lang=lang, cases=cases)
-    say(f"{before} and {after} have not been compared yet; building …")
-    build(warehouse, request=lambda con: request_comparison(con, before, after))
+    _compare_now(warehouse, [(before, after)])
     with warehouse.built() as con:
         return comparison(con, before, after, lang=lang, cases=cases)
 
 
-def set_baseline(warehouse: WarehouseFile, task: str) -> tuple[str, TaskSeries]:
-    """Name a task the baseline of its title and testset, until another is named.
+def compare_selected(
+    warehouse: WarehouseFile,
+    baseline: str,
+    candidate: str,
+    *,
+    lang: str,
+    cases: int | None = None,
+) -> list[Comparison]:
+    """Compare what two selections name; pairs that are not in the marts are built.
+
+    The pairs are those of `selected_pairs`; *lang* and *cases* are as for `compare`.
+
+    Raises:
+        UsageError: no such task, or one task twice.
+        NothingToDo: nothing is built, or a candidate has no baseline.
+    """
+    with warehouse.built() as con:
+        _require_pairs(con)
+        require_built(con)
+        pairs = selected_pairs(con, baseline, candidate)
+        new = [pair for pair in pairs if not is_compared(con, *pair)]
+    for before, after in pairs:
+        if before == after:
+            raise UsageError(f"{before}: a task cannot be compared with itself")
+    _compare_now(warehouse, new)
+    with warehouse.built() as con:
+        return [comparison(con, *pair, lang=lang, cases=cases) for pair in pairs]
+
+
+def _compare_now(warehouse: WarehouseFile, pairs: Sequence[tuple[str, str]]) -> None:
+    """Build comparisons that are not in the marts, all at once."""
+    if not pairs:
+        return
+    before, after = pairs[0]
+    more = f", and {len(pairs) - 1} more pairs" if pairs[1:] else ""
+    say(f"{before} and {after}{more} have not been compared yet; building …")
+
+    def request(con: duckdb.DuckDBPyConnection) -> None:
+        for pair in pairs:
+            request_comparison(con, *pair)
+
+    build(warehouse, request=request)
+
+
+def set_baseline(warehouse: WarehouseFile, wanted: str) -> list[tuple[str, TaskSeries]]:
+    """Name tasks the baselines of their variants, until others are named.
+
+    *wanted* is as `selected_tasks` takes it.
 
     Returns:
-        The task's whole id, and the scope of the baseline.
+        The whole id of each task, and the scope of the baseline.
 
     Raises:
         UsageError: no such task.
     """
     with warehouse.built() as con:
-        task_id = _resolved(con, task)
-        series = _series_of(con, task_id)
-    _name(warehouse, series, task_id)
-    return task_id, series
+        _require_pairs(con)
+        found = _series_of(con, selected_tasks(con, wanted))
+    _name(warehouse, [(series, task_id) for task_id, series in found])
+    return found
 
 
-def clear_baseline(warehouse: WarehouseFile, task: str) -> tuple[str, TaskSeries]:
-    """Remove the baseline of the title and testset of a task.
+def clear_baseline(
+    warehouse: WarehouseFile, wanted: str
+) -> list[tuple[str, TaskSeries]]:
+    """Remove the baselines of the titles and testsets of these tasks.
+
+    *wanted* is as `selected_tasks` takes it. Those of all variants are removed; a title
+    removes those of all its testsets.
 
     Returns:
-        The id of the task that was the baseline, and the scope.
+        The id of each task that was a baseline, and the scope.
 
     Raises:
         NothingToDo: no baseline is named.
     """
     with warehouse.built() as con:
-        series = _series_of(con, _resolved(con, task))
-        named = {(row[0], row[1]): str(row[2]) for row in named_baselines(con)}
-    task_id = named.get((series.title, series.testset_id))
-    if task_id is None:
-        raise NothingToDo(f"no baseline is named for {series}")
-    _name(warehouse, series, None)
-    return task_id, series
+        named = [
+            (str(task_id), TaskSeries(title, testset_id, variant))
+            for title, testset_id, variant, task_id, *_ in named_baselines(con)
+        ]
+        scopes = [series for _, series in named if series.title == wanted]
+        if not scopes:
+            _require_pairs(con)
+            tasks = _series_of(con, selected_tasks(con, wanted))
+            scopes = [series for _, series in tasks]
+    cleared = {(series.title, series.testset_id): series for series in scopes}
+    found = [
+        (task_id, series)
+        for task_id, series in named
+        if (series.title, series.testset_id) in cleared
+    ]
+    if not found:
+        scope = TaskSeries(*next(iter(cleared)))
+        raise NothingToDo(f"no baseline is named for {scope}")
+    _name(warehouse, [(series, None) for series in cleared.values()])
+    return found
 
 
 def named_baselines(
     con: duckdb.DuckDBPyConnection,
-) -> list[tuple[str, str | None, str, str, datetime]]:
+) -> list[tuple[str, str | None, str | None, str, str, datetime]]:
     """Return all named baselines.
 
     Returns:
-        Title, testset, task, state (``ok``; ``changed``: it, its scores or its testset
-        were loaded since; ``gone``: no longer in the warehouse), and the time at
-        which it was set (UTC).
+        Title, testset, variant, task, state (``ok``; ``changed``: it, its scores or its
+        testset were loaded since; ``gone``: no longer in the warehouse), and the time
+        at which it was set (UTC).
     """
     return con.execute(
-        "select title, testset_id, task_id, state, set_at"
-        " from marts.dim_named_baselines order by title, testset_id"
+        "select title, testset_id, variant, task_id, state, set_at"
+        " from marts.dim_named_baselines order by title, testset_id, variant"
     ).fetchall()
 
 
-def baseline_of(
-    con: duckdb.DuckDBPyConnection, task: str
-) -> tuple[str, str | None, str, str | None, datetime | None]:
-    """Return the baseline of a task.
+def baselines_of(
+    con: duckdb.DuckDBPyConnection, wanted: str
+) -> list[tuple[str, str | None, str, str | None, datetime | None]]:
+    """Return the baseline of each selected task.
+
+    *wanted* is as `selected_tasks` takes it.
 
     Returns:
         The task's whole id; its baseline's; where that comes from (``named``,
@@ -163,46 +229,58 @@ def baseline_of(
         UsageError: no such task.
         NothingToDo: its baseline was purged, and nothing is built since.
     """
-    task_id = _resolved(con, task)
-    row = con.execute(
-        "select task_id, baseline_task_id, baseline_source,"
-        " case when is_baseline_changed then 'changed'"
-        " when baseline_source = 'gone' then 'gone'"
-        " when baseline_source = 'named' then 'ok' end, baseline_set_at"
-        " from marts.dim_task_baselines where task_id = ?",
-        [task_id],
-    ).fetchone()
-    if row is None:
-        raise to_compare_again(task_id)
-    return row
+    _require_pairs(con)
+    found = []
+    for task_id in selected_tasks(con, wanted):
+        row = con.execute(
+            "select task_id, baseline_task_id, baseline_source,"
+            " case when is_baseline_changed then 'changed'"
+            " when baseline_source = 'gone' then 'gone'"
+            " when baseline_source = 'named' then 'ok' end, baseline_set_at"
+            " from marts.dim_task_baselines where task_id = ?",
+            [task_id],
+        ).fetchone()
+        if row is None:
+            raise to_compare_again(task_id)
+        found.append(row)
+    return found
 
 
 def _resolved(
     con: duckdb.DuckDBPyConnection, wanted: str, *, of: str | None = None
 ) -> str:
+    _require_pairs(con)
+    return resolve_task(con, wanted, of=of)
+
+
+def _require_pairs(con: duckdb.DuckDBPyConnection) -> None:
     if not has_relation(con, "marts.fct_task_pairs"):
         raise NothingToDo(
             "this warehouse was built before tasks could be compared; `promptlab build`"
         )
-    return resolve_task(con, wanted, of=of)
 
 
-def _series_of(con: duckdb.DuckDBPyConnection, task_id: str) -> TaskSeries:
-    row = con.execute(
-        "select title, testset_id from marts.dim_tasks where task_id = ?", [task_id]
-    ).fetchone()
-    assert row is not None  # resolved above
-    return TaskSeries(*row)
+def _series_of(
+    con: duckdb.DuckDBPyConnection, task_ids: Sequence[str]
+) -> list[tuple[str, TaskSeries]]:
+    rows = con.execute(
+        "select task_id, title, testset_id, variant from marts.dim_tasks"
+        " where task_id in (select unnest($1)) order by title, variant, task_id",
+        [list(task_ids)],
+    ).fetchall()
+    return [(str(task_id), TaskSeries(*series)) for task_id, *series in rows]
 
 
-def _name(warehouse: WarehouseFile, series: TaskSeries, task_id: str | None) -> None:
+def _name(
+    warehouse: WarehouseFile, named: Sequence[tuple[TaskSeries, str | None]]
+) -> None:
     say("comparing again …")
-    build(
-        warehouse,
-        request=lambda con: name_baseline(
-            con, series.title, series.testset_id, task_id
-        ),
-    )
+
+    def request(con: duckdb.DuckDBPyConnection) -> None:
+        for series, task_id in named:
+            name_baseline(con, series.title, series.testset_id, task_id)
+
+    build(warehouse, request=request)
 
 
 # ---------- the gate of tasks; builds missing comparisons first

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlab.errors import NothingToDo, UsageError, did_you_mean
+from promptlab.errors import NothingToDo, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import duckdb
 
@@ -90,7 +91,79 @@ def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
             f"{wanted}: no task of the warehouse was loaded from it;"
             f" `promptlab run {wanted}` loads it"
         )
-    return [resolve_task(con, wanted)]
+    return [resolve_task(con, wanted, names=_names(con, loads))]
+
+
+def selected_pairs(
+    con: duckdb.DuckDBPyConnection, baseline: str, candidate: str
+) -> list[tuple[str, str]]:
+    """Return the tasks to compare, the baseline first: a pair per candidate.
+
+    Args:
+        con: a connection to a built warehouse.
+        baseline: ``baseline`` or ``previous``, those of each candidate; else as
+            `selected_tasks` takes it.
+        candidate: as `selected_tasks` takes it.
+
+    Returns:
+        At least one pair. One task is compared with one task; several are paired by
+        title and variant, and those of one side only are left out.
+
+    Raises:
+        NothingToDo: there is no task, or a candidate has none before it.
+        UsageError: one of both matches nothing, or no two tasks are of one variant.
+    """
+    after = selected_tasks(con, candidate)
+    if baseline in ("baseline", "previous"):
+        return [(resolve_task(con, baseline, of=each), each) for each in after]
+    before = selected_tasks(con, baseline)
+    if len(before) == len(after) == 1:
+        return [(before[0], after[0])]
+    rows = con.execute(
+        "select title, variant, task_id from marts.dim_tasks"
+        " where task_id in (select unnest($1))",
+        [[*before, *after]],
+    ).fetchall()
+    of_task = {task_id: (title, variant) for title, variant, task_id in rows}
+    of_variant = {of_task[each]: each for each in before}
+    pairs = [
+        (of_variant[of_task[each]], each)
+        for each in after
+        if of_task[each] in of_variant
+    ]
+    if not pairs:
+        sides = (
+            f"{wanted} names {', '.join(tasks[:5])}{', …' if tasks[5:] else ''}"
+            for wanted, tasks in ((baseline, before), (candidate, after))
+        )
+        raise UsageError(
+            f"compare: no two tasks are of one title and variant: {'; '.join(sides)};"
+            " name one task of each"
+        )
+    return pairs
+
+
+def _names(con: duckdb.DuckDBPyConnection, loads: str) -> dict[str, str]:
+    """Return what a selection may name besides tasks, and how it is written.
+
+    A file is also found by its name without folder and suffix.
+    """
+    rows = con.execute(
+        "select distinct unnest([run_id, run_name, title]) from marts.dim_tasks"
+    ).fetchall()
+    names = {str(name): str(name) for (name,) in rows if name}
+    files = con.execute(
+        f"select distinct file_uri from {loads} semi join marts.dim_tasks"
+        " using (load_id)"
+    ).fetchall()
+    here = Path.cwd()
+    for (uri,) in files:
+        file = Path(uri)
+        is_below = file.is_relative_to(here)
+        path = (file.relative_to(here) if is_below else file).as_posix()
+        for name in (path, file.name, file.stem):
+            names.setdefault(name, path)
+    return names
 
 
 def _is_export(con: duckdb.DuckDBPyConnection) -> bool:
@@ -209,6 +282,7 @@ def resolve_task(
     *,
     of: str | None = None,
     tasks: str = BUILT,
+    names: Mapping[str, str] | None = None,
 ) -> str:
     """Return the task id that ``wanted`` refers to.
 
@@ -221,6 +295,8 @@ def resolve_task(
             given.
         tasks: ``BUILT``, or ``STORED`` for all tasks that were ingested, of which only
             ``baseline`` needs marts.
+        names: what else the caller accepts, for a suggestion: each name, and how it
+            is to be written.
 
     Raises:
         NothingToDo: there is no task, or none before it, or it has no baseline.
@@ -242,9 +318,17 @@ def resolve_task(
             f"{', …' if len(ids) > 5 else ''}; give more of the id"
         )
     known = con.execute(f"select task_id from {tasks}").fetchall()
-    hint = did_you_mean(wanted, [row[0] for row in known])
-    hint = hint or "; `promptlab runs` lists them"
+    hint = _near(wanted, {**(names or {}), **{row[0]: row[0] for row in known}})
     raise UsageError(f"{wanted}: there is no such task{hint}")
+
+
+def _near(wrong: str, names: Mapping[str, str]) -> str:
+    """Return a clause with the nearest name, or with the command that lists them."""
+    folded = {name.casefold(): written for name, written in names.items()}
+    near = get_close_matches(wrong.casefold(), folded, n=1)
+    if not near:
+        return "; `promptlab runs` lists them"
+    return f"; did you mean `{folded[near[0]]}`?"
 
 
 def _by_word(

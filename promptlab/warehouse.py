@@ -347,15 +347,16 @@ class Warehouse(WarehouseFile):
 
         return compare(self, baseline, candidate, lang=lang or self.settings.lang)
 
-    def set_baseline(self, task: str) -> None:
-        """Name a task the baseline of its title and testset, until another is named.
+    def set_baseline(self, run: str) -> None:
+        """Name tasks the baselines of their variants, until others are named.
 
         Args:
-            task: an id, a unique prefix, ``latest`` or ``previous``.
+            run: the id of a run or a result, a title, a loaded file, ``previous`` or
+                ``latest``: what was loaded last.
         """
         from promptlab.history import set_baseline
 
-        set_baseline(self, task)
+        set_baseline(self, run)
 
     def runs(self, title: str | None = None) -> pl.DataFrame:
         """Return the results of the warehouse, one row each, the newest first.

@@ -240,41 +240,38 @@ def compare(
 ) -> int:
     """Compare two tasks case by case: better, worse, and whether it is real.
 
-    BASELINE and CANDIDATE are ids, unique prefixes, or `latest`, `previous`,
-    `baseline`; `previous` and `baseline` are those of the candidate. CANDIDATE alone is
-    compared with its baseline, and without any the latest task is. It may also be a
-    run, a `--run-name`, a title, a file or a folder: then each task of it is compared.
+    BASELINE and CANDIDATE are as RUN in `promptlab gate`: the id of a run or a task, a
+    `--run-name`, a title, a file or folder that was loaded, `latest`. BASELINE may also
+    be `previous` or `baseline`, those of the candidate. Where both name several tasks,
+    those of one title and variant are compared. CANDIDATE alone is compared with its
+    baseline, and without any the latest task is.
     `--format json` prints the whole comparison, `--format csv` a line per case;
     `--out DIR` writes a page with the answers of both, side by side.
 
     Exit codes are those of `gate`: 1 for "do not ship", 4 for "cannot tell".
     """
     from promptlab.errors import UsageError
-    from promptlab.history import compare, exit_code
+    from promptlab.history import compare_selected, exit_code
     from promptlab.reports.gate.verdict import gate_result
-    from promptlab.task_ids import require_built, resolve_task, selected_tasks
 
     if len(tasks) > 2:
         raise UsageError(f"compare: takes two tasks, found {len(tasks)}")
     warehouse = call.warehouse()
     edition = warehouse.edition()
-    baseline = tasks[0] if len(tasks) == 2 else "baseline"
-    with warehouse.built() as con:
-        require_built(con)
-        candidates = (
-            selected_tasks(con, tasks[0])
-            if len(tasks) == 1
-            else [tasks[1] if tasks else resolve_task(con, "latest")]
-        )
+    if tasks:
+        candidate = tasks[-1]
+    else:
+        with warehouse.built() as con:
+            candidate = _newest(con, call)
+    comparisons = compare_selected(
+        warehouse,
+        tasks[0] if len(tasks) == 2 else "baseline",
+        candidate,
+        lang=edition.lang,
+        cases=None if call.format in ("json", "csv") else cases,
+    )
     pairs = []
-    for candidate in candidates:
-        comparison = compare(
-            warehouse,
-            baseline,
-            candidate,
-            lang=edition.lang,
-            cases=None if call.format in ("json", "csv") else cases,
-        )
+    for comparison in comparisons:
         with warehouse.built() as con:
             gate = gate_result(
                 con,
@@ -289,6 +286,26 @@ def compare(
             call.say(f"written: {page}")
     _print_comparisons(pairs, call)
     return exit_code([gate for _, gate in pairs], allow_inconclusive=allow_inconclusive)
+
+
+def _newest(con: duckdb.DuckDBPyConnection, call: Call) -> str:
+    """Return the latest task, and say which it is if its run has several."""
+    from promptlab.task_ids import require_built, resolve_task
+
+    require_built(con)
+    task_id = resolve_task(con, "latest")
+    variant, n = con.execute(
+        "select max(own.variant), count(*) from marts.dim_tasks as own"
+        " inner join marts.dim_tasks as tasks using (run_id, title)"
+        " where own.task_id = ? and tasks.role = 'full'",
+        [task_id],
+    ).fetchone() or (None, 0)
+    if n > 1:
+        call.say(
+            f"compared: {variant}, one of {n} variants;"
+            " `promptlab compare latest` compares all"
+        )
+    return task_id
 
 
 def _write(
@@ -453,10 +470,11 @@ _NAMED = Table(
     columns=(
         Column("task", ident, "task_id"),
         Column("baseline of", plain, "title"),
-        Column("testset", path, "testset_id"),
+        Column("variant", plain, "variant"),
         Column("state", words, "state"),
         Column("set", day, "set_at"),
     ),
+    wide=(Column("testset", path, "testset_id"),),
 )
 _OF_TASK = Table(
     columns=(
@@ -471,47 +489,55 @@ _OF_TASK = Table(
 
 @click.command("baseline", short_help="Name, show or clear a baseline.")
 @click.argument("action", type=click.Choice(("set", "show", "clear")))
-@click.argument("task", required=False)
+@click.argument("run", metavar="[RUN]", required=False)
 @common()
-def baseline(call: Call, action: str, task: str | None) -> int:
-    """Name the task that others of its title and testset are compared with.
+def baseline(call: Call, action: str, run: str | None) -> int:
+    """Name the tasks that others of their title, variant and testset are compared with.
 
-    `set TASK` names a baseline until another is named; `show` lists all named
-    baselines, `show TASK` the baseline of TASK; `clear [TASK]` removes the baseline of
-    the title and testset of TASK (default: the latest). Without a named baseline, a
-    task is compared with the previous task of its title.
+    RUN is as in `promptlab gate`: of a run, all variants. `set RUN` names baselines
+    until others are named; `show` lists all named baselines, `show RUN` the baselines
+    of RUN; `clear [RUN]` removes the baselines of all variants of the title and testset
+    of RUN (default: the latest). Without a named baseline, a task is compared with an
+    earlier task of its variant, which the gate accepted.
     """
     from promptlab.errors import UsageError
     from promptlab.history import clear_baseline, set_baseline
 
     warehouse = call.warehouse()
     if action == "show":
-        return _show(call, warehouse, task)
+        return _show(call, warehouse, run)
     if action == "set":
-        if task is None:
-            raise UsageError("baseline set: name a task; `promptlab runs` lists them")
-        task_id, subject = set_baseline(warehouse, task)
-        call.say(f"{task_id} is the baseline of {subject}")
+        if run is None:
+            raise UsageError("baseline set: name a run; `promptlab runs` lists them")
+        for task_id, series in set_baseline(warehouse, run):
+            call.say(f"{task_id} is the baseline of {series}")
     else:
-        task_id, subject = clear_baseline(warehouse, task or "latest")
-        call.say(f"{task_id} is no longer the baseline of {subject}")
+        for task_id, series in clear_baseline(warehouse, run or "latest"):
+            call.say(f"{task_id} is no longer the baseline of {series}")
     return 0
 
 
-def _show(call: Call, warehouse: Warehouse, task: str | None) -> int:
+def _show(call: Call, warehouse: Warehouse, run: str | None) -> int:
     from promptlab.errors import NothingToDo
-    from promptlab.history import baseline_of, named_baselines
+    from promptlab.history import baselines_of, named_baselines
 
     table = _NAMED
-    columns: tuple[str, ...] = ("title", "testset_id", "task_id", "state", "set_at")
+    columns: tuple[str, ...] = (
+        "title",
+        "testset_id",
+        "variant",
+        "task_id",
+        "state",
+        "set_at",
+    )
     rows: Sequence[tuple[object, ...]]
     with warehouse.built() as con:
-        if task is None:
+        if run is None:
             rows = named_baselines(con)
             if not rows and call.format == "table":
                 raise NothingToDo(
-                    "no baseline is named: every task is compared with the one of its"
-                    " title before it; `promptlab baseline set TASK`"
+                    "no baseline is named: every task is compared with an earlier one"
+                    " of its variant; `promptlab baseline set RUN`"
                 )
         else:
             columns = (
@@ -521,7 +547,7 @@ def _show(call: Call, warehouse: Warehouse, task: str | None) -> int:
                 "state",
                 "set_at",
             )
-            rows = [baseline_of(con, task)]
+            rows = baselines_of(con, run)
             table = _OF_TASK
     print_rows(columns, rows, call.format, table, wide=call.wide)
     return 0

@@ -52,10 +52,10 @@ def baseline_of(call, task: str) -> tuple[str | None, str]:
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        (("set",), 2, "name a task"),
+        (("set",), 2, "name a run"),
         (("set", "gone"), 2, "there is no such task"),
         (("show",), 5, "no baseline is named"),
-        (("clear",), 5, "no baseline is named for 'nightly' with no testset"),
+        (("clear",), 5, "no baseline is named for 'nightly'"),
         (("sit", "run-1"), 2, "'sit' is not one of"),
     ],
 )
@@ -76,7 +76,7 @@ def test_a_named_baseline_stays_until_it_is_cleared_and_shows_what_befell_it(
 ):
     code, _, err = copy("baseline", "set", "run-1")
     assert code == 0
-    assert "run-1 is the baseline of 'nightly' with no testset" in err
+    assert "run-1 is the baseline of 'nightly', variant '" in err
     assert baseline_of(copy, "run-3") == ("run-1", "named")
     out = copy("compare", "run-3")[1]
     assert "run-1" in out

@@ -22,7 +22,7 @@ from promptlab.warehouse import Warehouse
             "lonely-1 is the first task of its variant titled 'lonely'",
         ),
         (("lonely-1", "lonely-1"), 2, "cannot be compared with itself"),
-        (("lonely", "equal"), 2, "begin so: equal-1, equal-2, equal-but-few-1"),
+        (("lonely", "equ"), 2, "begin so: equal-1, equal-2, equal-but-few-1"),
         (("lonely-1", "nothing"), 2, "nothing: there is no such task"),
         (("a", "b", "c"), 2, "takes two tasks, found 3"),
     ],
