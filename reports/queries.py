@@ -23,6 +23,17 @@ if TYPE_CHECKING:
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
+ASKED = """
+asked as (
+
+    select
+        unnest($candidates) as candidate_task_id,
+        unnest($baselines) as baseline_task_id
+
+)
+"""
+"""The first part of a query about many pairs of tasks at once."""
+
 EVERYTHING = 2**62
 """A limit above the size of any table."""
 

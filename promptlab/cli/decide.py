@@ -39,6 +39,8 @@ from promptlab.cli.output import (
     spoken,
     words,
 )
+from promptlab.errors import NothingToDo, SettingsError, UsageError
+from promptlab.task_ids import require_built, resolve_task, selected_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -187,7 +189,6 @@ def _print_decisions(results: list[GateResult], call: Call) -> None:
 
 
 def _append_summary(results: list[GateResult]) -> None:
-    from promptlab.errors import SettingsError
     from promptlab.reports.formats import gate_markdown
 
     target = os.environ.get(SUMMARY)
@@ -249,10 +250,8 @@ def compare(
 
     Exit codes are those of `gate`: 1 for "do not ship", 4 for "cannot tell".
     """
-    from promptlab.errors import UsageError
     from promptlab.history import compare, exit_code
     from promptlab.reports.gate.verdict import gate_result
-    from promptlab.task_ids import require_built, resolve_task, selected_tasks
 
     if len(tasks) > 2:
         raise UsageError(f"compare: takes two tasks, found {len(tasks)}")
@@ -481,7 +480,6 @@ def baseline(call: Call, action: str, task: str | None) -> int:
     the title and testset of TASK (default: the latest). Without a named baseline, a
     task is compared with the previous task of its title.
     """
-    from promptlab.errors import UsageError
     from promptlab.history import clear_baseline, set_baseline
 
     warehouse = call.warehouse()
@@ -499,7 +497,6 @@ def baseline(call: Call, action: str, task: str | None) -> int:
 
 
 def _show(call: Call, warehouse: Warehouse, task: str | None) -> int:
-    from promptlab.errors import NothingToDo
     from promptlab.history import baseline_of, named_baselines
 
     table = _NAMED
@@ -557,7 +554,6 @@ def recheck(call: Call, run: str, tool_args: str, out: Path) -> int:
     `promptlab ingest --recheck-of`. `promptlab gate` then uses them. For other
     tools the cases are listed; `--format json` and `csv` list them for any tool.
     """
-    from promptlab.cli.output import print_rows
     from promptlab.history import COLUMNS, recheck
 
     db = call.settings.db

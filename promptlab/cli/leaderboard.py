@@ -22,6 +22,8 @@ from promptlab.cli.output import (
     score,
     spoken,
 )
+from promptlab.database import fetched
+from promptlab.errors import NothingToDo
 
 _LEADERBOARD = """
     select
@@ -110,9 +112,6 @@ def leaderboard(call: Call, title: str | None, matrix: bool) -> int:
     titles won. `--format markdown` and `--format latex` write it, or the table of the
     only title, for a paper.
     """
-    from promptlab.database import fetched
-    from promptlab.errors import NothingToDo
-
     with call.warehouse().built() as con:
         names, rows = fetched(con, _LEADERBOARD, {"title": title})
         if not rows and call.format == "table":

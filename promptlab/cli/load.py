@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,12 +21,17 @@ from promptlab.cli.output import (
     n_of,
     path,
     plain,
+    print_headline,
+    print_lines,
     print_rows,
+    print_text,
     spoken,
     words,
 )
 from promptlab.cli.streams import ProgressBar, in_one_line, progress
+from promptlab.errors import NothingToDo, PromptlabError
 from promptlab.ingest.foreign.registry import TOOLS
+from promptlab.task_ids import selected_tasks
 
 if TYPE_CHECKING:
     from promptlab.ingest.ingested import Ingested, References
@@ -56,17 +61,15 @@ def line_of(path: Path, problem: Problem) -> str:
     return in_one_line(f"{place}:{pointer} {problem.message}{mark}")
 
 
-def print_problems(found: Sequence[tuple[Path, Problem]]) -> None:
+def print_problems(ingested: Ingested) -> None:
     """Print the first problems of each file to stderr, and the number of others."""
-    shown: Counter[Path] = Counter()
-    total = Counter(path for path, _ in found)
-    for file, problem in found:
-        shown[file] += 1
-        if shown[file] <= SHOWN_PER_FILE:
+    for loaded in ingested.files:
+        file = loaded.path
+        for problem in loaded.problems[:SHOWN_PER_FILE]:
             fields = {name: getattr(problem, name) for name in _PROBLEM_FIELDS}
             messages.say(line_of(file, problem), "problem", file=file, **fields)
-        elif shown[file] == total[file]:
-            more = total[file] - SHOWN_PER_FILE
+        more = len(loaded.problems) - SHOWN_PER_FILE
+        if more > 0:
             messages.say(
                 f"{file}: and {more} more; `promptlab validate {file}` prints all",
                 "more_problems",
@@ -169,13 +172,9 @@ def given_options(command: F) -> F:
 def ingest(
     call: Call,
     paths: tuple[Path, ...],
-    kind: str,
-    testset: str | None,
     strict: bool,
-    purged_too: bool,
     sinks: tuple[str, ...],
-    workers: str,
-    **given: str | None,
+    **options: Any,
 ) -> int:
     """Load files and folders into the warehouse.
 
@@ -188,16 +187,7 @@ def ingest(
     for sink in dict.fromkeys(sinks or ["duckdb"]):
         with progress(1, shown=call.shows_bars) as bar:
             ingested = ingest_with_progress(
-                warehouse,
-                call,
-                bar,
-                paths,
-                kind,
-                testset,
-                purged_too=purged_too,
-                sink=sink,
-                workers=workers,
-                given=given,
+                warehouse, call, bar, paths, sink=sink, **options
             )
         _print_files(ingested.files, call)
         worst = max(worst, ingest_exit_code(ingested, strict=strict))
@@ -209,31 +199,21 @@ def ingest_with_progress(
     call: Call,
     bar: ProgressBar,
     paths: tuple[Path, ...],
-    kind: str = "auto",
-    testset: str | None = None,
-    *,
-    purged_too: bool = False,
-    sink: str = "duckdb",
-    workers: str = "1",
-    given: Mapping[str, Any] = MappingProxyType({}),
+    **options: Any,
 ) -> Ingested:
-    """Ingest as one phase of a progress bar; problems go to stderr, one per line."""
-    from promptlab.messages import detail
+    """Ingest as one phase of a progress bar; problems go to stderr, one per line.
 
+    *options* are those of `Warehouse.ingest`.
+    """
     ingested = warehouse.ingest(
         *paths,
-        kind=kind,
-        testset=testset,
-        purged_too=purged_too,
-        sink=sink,
-        workers=workers,
         on_start=lambda _files, size: bar.begin(size),
         on_progress=lambda path, size: bar.advance(f"reading {path.name}", size),
-        **given,
+        **options,
     )
     for file in ingested.files:
         counts = dict(zip(_COLUMNS, _file_row(file), strict=True))
-        detail(f"{file.path}: {file.status}", "file", **counts)
+        messages.detail(f"{file.path}: {file.status}", "file", **counts)
     if ingested.n_purged:
         call.say(
             f"{ingested.n_purged} file(s) stay out: their tasks were purged"
@@ -246,13 +226,7 @@ def ingest_with_progress(
         rules = ", ".join(f"{count} × {rule}" for rule, count in redacted.items())
         call.say(f"redacted: {rules} (setting redact)", "redacted", **redacted)
     if not call.quiet:
-        print_problems(
-            [
-                (file.path, problem)
-                for file in ingested.files
-                for problem in file.problems
-            ]
-        )
+        print_problems(ingested)
     return ingested
 
 
@@ -435,10 +409,6 @@ def report(
     RUN is the id of a run or a task, a `--run-name`, a title, a file or folder that was
     loaded, `previous`, or `latest`: what was loaded last.
     """
-    from promptlab.cli.output import print_lines
-    from promptlab.errors import NothingToDo
-    from promptlab.task_ids import selected_tasks
-
     warehouse = call.warehouse(exported)
     if everything:
         tasks = warehouse.to_report(everything=True)
@@ -479,11 +449,10 @@ def report(
 def run(
     call: Call,
     paths: tuple[Path, ...],
-    testset: str | None,
     strict: bool,
     full_refresh: bool,
     publish: Path | None,
-    **given: str | None,
+    **options: Any,
 ) -> int:
     """Ingest files, build the warehouse, report on what is new or changed.
 
@@ -491,16 +460,13 @@ def run(
     title and the path of its page, and the path of the index; `--format json` lists
     all files.
     """
-    from promptlab.cli.output import print_rows
     from promptlab.history import judge_in_order, record
     from promptlab.reports.gate.policy import load_policy
 
     warehouse = call.warehouse()
     with progress(0.3, 0.5, 0.2, shown=call.shows_bars) as bar:
         with warehouse.kept_open():
-            ingested = ingest_with_progress(
-                warehouse, call, bar, paths, testset=testset, given=given
-            )
+            ingested = ingest_with_progress(warehouse, call, bar, paths, **options)
             _tell(ingested, call)
             bar.begin(1)
             if full_refresh or ingested.n_loaded or not _is_built(warehouse):
@@ -549,9 +515,6 @@ _RENAMED = (
 
 def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
     """Print a line for each title with its page, the worst first; then other pages."""
-    import json
-
-    from promptlab.cli.output import print_headline, print_lines, print_text
     from promptlab.reports.pages import MEMORY, PAGE
 
     for each in decided:
@@ -611,7 +574,6 @@ def validate(call: Call, paths: tuple[Path, ...]) -> int:
     One line per problem, `file:line:column: pointer: message`, then counts. Exits 3 if
     any record would be rejected.
     """
-    from promptlab.cli.output import print_lines, print_rows
     from promptlab.ingest.ingested import References
     from promptlab.ingest.load import read_files
     from promptlab.ingest.plan import plan
@@ -645,7 +607,6 @@ def validate(call: Call, paths: tuple[Path, ...]) -> int:
 
 def _knows_the_warehouse(references: References, settings: Settings) -> bool:
     """Add names from the warehouse to those of the files; false if unreadable."""
-    from promptlab.errors import PromptlabError
     from promptlab.warehouse import Warehouse
 
     if not settings.db.exists():

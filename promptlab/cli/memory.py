@@ -21,6 +21,8 @@ from promptlab.cli.output import (
     spoken,
     words,
 )
+from promptlab.database import fetched
+from promptlab.errors import NothingToDo, UsageError
 
 if TYPE_CHECKING:
     import duckdb
@@ -131,8 +133,6 @@ def memory(
     `promptlab compare RUN RUN` compares two runs question by question, and
     `promptlab gate RUN` judges one, like any other run.
     """
-    from promptlab.errors import UsageError
-
     if len(runs) > 2:
         raise UsageError("one run, or two to compare")
     with call.warehouse().built() as con:
@@ -230,8 +230,6 @@ def _read(
     runs: Sequence[str],
     values: dict[str, str],
 ) -> Rows:
-    from promptlab.database import fetched
-
     columns: Sequence[str] = ()
     found: list[Sequence[Any]] = []
     for run in runs:
@@ -241,8 +239,6 @@ def _read(
 
 
 def _newest(con: duckdb.DuckDBPyConnection) -> str:
-    from promptlab.errors import NothingToDo
-
     row = con.execute(
         "select run_id from marts.dim_memory_runs"
         " order by started_at desc nulls last, run_id desc limit 1"
@@ -253,8 +249,6 @@ def _newest(con: duckdb.DuckDBPyConnection) -> str:
 
 
 def _resolve(con: duckdb.DuckDBPyConnection, wanted: str) -> str:
-    from promptlab.errors import UsageError
-
     ids = [
         row[0]
         for row in con.execute(

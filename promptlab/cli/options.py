@@ -14,7 +14,7 @@ import click
 from promptlab import messages
 from promptlab.cli import streams
 from promptlab.cli.output import speak
-from promptlab.errors import UsageError
+from promptlab.errors import UsageError, did_you_mean
 from promptlab.paths import languages
 
 if TYPE_CHECKING:
@@ -198,8 +198,6 @@ def titled(function: F) -> F:
 
 def nothing_titled(con: duckdb.DuckDBPyConnection, title: str | None) -> str:
     """The reason for an empty result: no tasks at all, or no tasks of this title."""
-    from promptlab.errors import did_you_mean
-
     found = con.execute("select distinct title from marts.dim_tasks").fetchall()
     titles = [str(row[0]) for row in found]
     if title is None or not titles:

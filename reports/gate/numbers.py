@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from promptlab.contracts.comparison import ScoreComparison
 from promptlab.contracts.gate import CaseList
 from promptlab.errors import NothingToDo
 from promptlab.reports.comparisons import score_comparisons
-from promptlab.reports.queries import MISSED, Row, from_json, rows
+from promptlab.reports.queries import ASKED, MISSED, Row, from_json, rows
 from promptlab.reports.sentences import Speech
 
 if TYPE_CHECKING:
@@ -71,14 +70,8 @@ order by weight_used desc, dimension_position, dimension_id
 """
 
 # The task's cases, and those of the baseline that it does not have with this tag.
-_TAGGED = """
-with asked as (
-
-    select
-        unnest($candidates) as candidate_task_id,
-        unnest($baselines) as baseline_task_id
-
-)
+_TAGGED = f"""
+with {ASKED}
 
 select
     tags.task_id, tags.tag, results.case_id, results.status,
@@ -234,22 +227,10 @@ _JUDGED_BEFORE = """(
 # case that was judged or scored in the baseline is not compared if it is gone, has
 # lost its verdict (whatever still scores it) or its score, or was asked or expected
 # something else.
-_CHANGES = """
-with asked as (
+_CHANGES = f"""
+with {ASKED},
 
-    select
-        unnest($candidates) as candidate_task_id,
-        unnest($baselines) as baseline_task_id
-
-),
-
-kinds as (
-
-    select unnest([
-        'broke', 'newly_failing', 'must_have_lost', 'fixed', 'not_compared'
-    ]) as kind
-
-),
+kinds as (select unnest($kinds) as kind),
 
 changes as (
 
@@ -300,13 +281,7 @@ order by candidate_task_id, kind, place
 """
 
 _CASES_OF_BASELINES = f"""
-with asked as (
-
-    select
-        unnest($candidates) as candidate_task_id,
-        unnest($baselines) as baseline_task_id
-
-)
+with {ASKED}
 
 select candidate_task_id as task_id, count(*) as n
 from marts.fct_case_changes as changes
@@ -316,14 +291,8 @@ group by candidate_task_id
 """
 
 
-_GAPS = """
-with asked as (
-
-    select
-        unnest($candidates) as candidate_task_id,
-        unnest($baselines) as baseline_task_id
-
-)
+_GAPS = f"""
+with {ASKED}
 
 select candidate_task_id as task_id, gap, subject, name, n_before, n_now, has_judged
 from marts.fct_yardstick_gaps
@@ -333,14 +302,8 @@ order by gap, subject
 
 
 # The test uses the reference runs of the task's own baseline.
-_CHANCE = """
-with asked as (
-
-    select
-        unnest($candidates) as candidate_task_id,
-        unnest($baselines) as baseline_task_id
-
-),
+_CHANCE = f"""
+with {ASKED},
 
 -- the variants of a run share the false alarms of its re-check: Simes, by
 -- Benjamini-Hochberg steps
@@ -430,8 +393,9 @@ where verdicts.n_cases > 0 or verdicts.n_cases_scored > 0
 
 _RECORDS = """
 select
-    task_id, case_id, n_rounds_now, n_passed_now, n_errors_now, n_rounds_before,
-    n_passed_before, n_rounds_to_recheck, n_rounds_rechecked, n_passed_rechecked,
+    task_id, case_id, n_rounds_now as n_rounds, n_passed_now as n_passed,
+    n_errors_now as n_errors, n_rounds_before, n_passed_before,
+    n_rounds_to_recheck as to_recheck, n_rounds_rechecked, n_passed_rechecked,
     n_errors_rechecked, n_must_haves_lost_rechecked, n_copies_rechecked,
     n_rounds_rechecked_before, n_passed_rechecked_before, recheck_reference,
     is_rechecked
@@ -514,24 +478,10 @@ class Changes:
 class GateNumbers:
     """The values of a task; shares and scores 0–1, ``None`` if unknown."""
 
-    task_id: str
-    title: str
-    variant: str
-    prompt_version: str
-    model: str
-    created_at: datetime
-    testset_id: str | None
-    source_kind: str
-    """Format of the file, as in ``dim_tasks``."""
-    n_sized: int | None
-    """Cases that passed or failed."""
-    n_rounds_sized: int | None
-    """Rounds per case, on average."""
-    within_variance: float | None
-    """Variance of the rounds of a case, on average; ``None`` without repeats."""
-    n_cases: int
-    n_pass: int
-    n_judged: int
+    task: Row
+    """The names and the counts of the task, and the size of its results: ``n_sized``
+    cases that passed or failed, their ``n_rounds_sized`` on average, and
+    ``within_variance``, that of the rounds of a case, known with repeats only."""
     measures: dict[str, float | None]
     """By measure of ``fct_trends``: milliseconds, tokens, cost, shares."""
     measured: dict[str, int]
@@ -586,6 +536,7 @@ def gate_numbers(
         "tags": list(tags),
         "candidates": [candidate for candidate, _ in pairs],
         "baselines": [baseline for _, baseline in pairs],
+        "kinds": list(KINDS),
         "most": MOST_CASES,
     }
     found: dict[str, _TaskRows] = {task: defaultdict(list) for task in task_ids}
@@ -656,7 +607,7 @@ def _numbers(
         for dimension_id in from_json(row["dimension_ids"]) or []
     }
     return GateNumbers(
-        **found["task"][0],
+        task=found["task"][0],
         measures={row["measure"]: row["value"] for row in found["measures"]},
         measured={row["measure"]: row["n"] for row in found["measures"]},
         dimensions=dimensions,
