@@ -385,35 +385,11 @@ class Filters:
         return self.catalogue.label(group, code)
 
     def as_mapping(self) -> dict[str, Callable[..., Any]]:
-        """Return the filters by their names in templates."""
-        return {
-            "percent": self.percent,
-            "score": self.score,
-            "delta": self.delta,
-            "signed": self.signed,
-            "points": self.points,
-            "p_value": self.p_value,
-            "detectable": self.detectable,
-            "number": self.number,
-            "milliseconds": self.milliseconds,
-            "moment": self.moment,
-            "day": self.day,
-            "seconds": self.seconds,
-            "bare": bare,
-            "bound": self.bound,
-            "value": self.value,
-            "listed": self.listed,
-            "json_value": self.json_value,
-            "place": self.place,
-            "label": self.label,
-            "source": self.source,
-            "iso": iso,
-            "asserted": self.asserted,
-            "json_text": json_text,
-            "clip": clip,
-            "parts": parts,
-            "plain": plain,
-        }
+        """Return the filters by their names in templates: methods and functions."""
+        own = [name for name in vars(Filters) if not name.startswith("_")]
+        functions = (bare, clip, iso, json_text, parts, plain)
+        methods = {name: getattr(self, name) for name in own if name != "as_mapping"}
+        return methods | {each.__name__: each for each in functions}
 
     def _missing(self, which: str) -> str:
         return self.catalogue.text(f"missing.{which}")

@@ -11,7 +11,6 @@ import click
 
 from promptlab.cli.load import target_option
 from promptlab.cli.options import Call, common
-from promptlab.cli.output import print_rows
 from promptlab.database import run_query
 from promptlab.errors import UsageError
 
@@ -35,7 +34,7 @@ def query(call: Call, sql: str) -> int:
         sql = sys.stdin.read()
     with call.warehouse().connect() as con:
         columns, rows = run_query(con, sql)
-    print_rows(columns, rows, call.format)
+    call.print_rows(columns, rows)
     return 0
 
 
@@ -117,10 +116,9 @@ def export(
             f"--target {target} exports the marts: its raw tables are Parquet already"
         )
     tables = manifest["tables"]
-    print_rows(
+    call.print_rows(
         ("table", "rows", "files"),
         [(f"{t['schema']}.{t['name']}", t["rows"], t["files"]) for t in tables],
-        call.format,
     )
     call.say(f"wrote {len(tables)} tables to {folder}", "exported", folder=folder)
     return 0
@@ -138,13 +136,12 @@ def _export_evals(
         organization=organization,
         exported_at=datetime.now(UTC),
     )
-    print_rows(
+    call.print_rows(
         ("task", "lines", "rounds left out", "file"),
         [
             (each.task_id, each.lines, each.left_out, str(folder / each.aggregate))
             for each in exported
         ],
-        call.format,
     )
     call.say(f"wrote {len(exported)} tasks to {folder}", "exported", folder=folder)
     return 0
@@ -171,7 +168,7 @@ def publish(call: Call, path: Path, marts_only: bool) -> int:
     from promptlab.operations.export import publish
 
     written = publish(call.warehouse(), path, marts_only=marts_only)
-    print_rows(("published",), [(str(written),)], call.format)
+    call.print_rows(("published",), [(str(written),)])
     return 0
 
 
@@ -233,7 +230,7 @@ def _ask(found: Purge) -> None:
 
 
 def _print_purge(found: Purge, call: Call, *, done: bool = False) -> None:
-    print_rows(("table", "rows"), sorted(found.rows.items()), call.format)
+    call.print_rows(("table", "rows"), sorted(found.rows.items()))
     call.say(
         f"{'deleted' if done else 'would delete'}: {len(found.tasks)} task(s),"
         f" {sum(found.rows.values())} rows",

@@ -520,7 +520,7 @@ def _show(call: Call, warehouse: Warehouse, task: str | None) -> int:
             )
             rows = [baseline_of(con, task)]
             table = _OF_TASK
-    print_rows(columns, rows, call.format, table, wide=call.wide)
+    call.print_rows(columns, rows, table)
     return 0
 
 
@@ -567,7 +567,7 @@ def recheck(call: Call, run: str, tool_args: str, out: Path) -> int:
         )
     if call.format != "text":
         rows = [tuple(case[name] for name in COLUMNS) for case in found.cases]
-        print_rows(COLUMNS, rows, call.format)
+        call.print_rows(COLUMNS, rows)
         return 0
     found.write(out)
     click.echo(found.script, nl=False)

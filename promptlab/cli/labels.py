@@ -18,7 +18,6 @@ from promptlab.cli.output import (
     interval,
     p_value,
     plain,
-    print_rows,
     score,
     words,
 )
@@ -467,7 +466,7 @@ def judges(call: Call, judge: str | None, by: str | None, min_tnr: float | None)
                 if judge
                 else f"no labelled answer has a {by}; docs/judges.md tells what {by} is"
             )
-        print_rows(names, rows, call.format, _SLICED if by else _TABLE, wide=call.wide)
+        call.print_rows(names, rows, _SLICED if by else _TABLE)
         if judge and not by and call.format == "table":
             for sql, table, title in (
                 (_DIFFERENT, _DIFFERENT_TABLE, "Judge and people differ"),
@@ -478,7 +477,7 @@ def judges(call: Call, judge: str | None, by: str | None, min_tnr: float | None)
                 columns, found = fetched(con, sql, parameters)
                 if found:
                     click.echo(f"\n{title}")
-                    print_rows(columns, found, call.format, table, wide=call.wide)
+                    call.print_rows(columns, found, table)
     lowest = [row[names.index("tnr_low")] for row in rows]
     if min_tnr is not None and any(low is None or low < min_tnr for low in lowest):
         return 1

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptlab import messages
-from promptlab.cli.options import Call, F, common
+from promptlab.cli.options import Call, common, with_options
 from promptlab.cli.output import (
     Column,
     Table,
@@ -23,7 +23,6 @@ from promptlab.cli.output import (
     plain,
     print_headline,
     print_lines,
-    print_rows,
     print_text,
     spoken,
     words,
@@ -123,25 +122,20 @@ MOST_LISTED = 20
 _COLUMNS = ("file", "kind", "status", "records", "rejected", "warnings", "redacted")
 
 
-def given_options(command: F) -> F:
-    """Add the options for properties that are not in the files."""
-    for option in reversed(
-        (
-            click.option("--title", help="Title of every task in these files."),
-            click.option("--variant", help="Variant of every task in these files."),
-            click.option("--time", help="Time of the runs, such as 2026-11-24T09:30."),
-            click.option("--branch", help="Branch that was evaluated."),
-            click.option("--commit", help="Commit that was evaluated."),
-            click.option("--run-name", help="Name of runs that are judged together."),
-            click.option(
-                "--recheck-of",
-                metavar="RUN",
-                help="Task or run whose cases were asked again (`promptlab recheck`).",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+given_options = with_options(
+    click.option("--title", help="Title of every task in these files."),
+    click.option("--variant", help="Variant of every task in these files."),
+    click.option("--time", help="Time of the runs, such as 2026-11-24T09:30."),
+    click.option("--branch", help="Branch that was evaluated."),
+    click.option("--commit", help="Commit that was evaluated."),
+    click.option("--run-name", help="Name of runs that are judged together."),
+    click.option(
+        "--recheck-of",
+        metavar="RUN",
+        help="Task or run whose cases were asked again (`promptlab recheck`).",
+    ),
+)
+"""Options for properties that are not in the files."""
 
 
 @click.command("ingest")
@@ -240,11 +234,11 @@ def _print_files(files: Sequence[FileLoad], call: Call) -> None:
     """Print the status of each file; for many files, counts per status and errors."""
     rows = [_file_row(file) for file in files]
     if call.format != "table":
-        print_rows(_COLUMNS, rows, call.format)
+        call.print_rows(_COLUMNS, rows)
     elif call.quiet:
         return
     elif len(files) <= MOST_LISTED or call.wide:
-        print_rows(_COLUMNS, rows, call.format, _FILES, wide=call.wide)
+        call.print_rows(_COLUMNS, rows, _FILES)
     else:
         alike: dict[tuple[str, str], list[int]] = {}
         for _, kind, status, *counts in rows:
@@ -254,10 +248,10 @@ def _print_files(files: Sequence[FileLoad], call: Call) -> None:
             ]
         summed = [(*key, *counts) for key, counts in sorted(alike.items())]
         names = ("kind", "status", "files", *_COLUMNS[3:])
-        print_rows(names, summed, call.format, _SUMMED)
+        call.print_rows(names, summed, _SUMMED)
         bad = [row for row in rows if row[2] == "rejected"]
         if bad:
-            print_rows(_COLUMNS, bad, call.format, _FILES)
+            call.print_rows(_COLUMNS, bad, _FILES)
 
 
 def _file_row(file: FileLoad) -> tuple[str, str, str, int, int, int, int]:
@@ -360,23 +354,20 @@ policy_option = click.option(
 )
 
 
-def report_options(function: F) -> F:
-    """The options of every command that writes reports."""
-    for option in (
-        policy_option,
-        click.option(
-            "--templates",
-            type=click.Path(path_type=Path),
-            help="Folder of templates that replace built-in ones of the same name.",
-        ),
-        click.option(
-            "--out",
-            type=click.Path(path_type=Path, file_okay=False),
-            help="Folder to write below [default: out].",
-        ),
-    ):
-        function = option(function)
-    return function
+report_options = with_options(
+    click.option(
+        "--out",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Folder to write below [default: out].",
+    ),
+    click.option(
+        "--templates",
+        type=click.Path(path_type=Path),
+        help="Folder of templates that replace built-in ones of the same name.",
+    ),
+    policy_option,
+)
+"""Options of every command that writes reports."""
 
 
 @click.command("report", short_help="Write the reports of stored tasks.")
@@ -501,7 +492,7 @@ def run(
 
         call.say(f"published {put(warehouse, publish)}", "published")
     if call.format != "table":
-        print_rows(("report",), [(str(path),) for path in written], call.format)
+        call.print_rows(("report",), [(str(path),) for path in written])
     elif not call.quiet:
         _print_decisions(decided, written)
     return ingest_exit_code(ingested, strict=strict)
@@ -601,7 +592,7 @@ def validate(call: Call, paths: tuple[Path, ...]) -> int:
     else:
         names = (*_PROBLEM_FIELDS[:-1], "message", _PROBLEM_FIELDS[-1])
         rows = [(str(f), *(getattr(p, name) for name in names)) for f, p in found]
-        print_rows(("file", *names), rows, call.format)
+        call.print_rows(("file", *names), rows)
     return 3 if any(p.severity == "reject" for _, p in found) else 0
 
 
@@ -716,4 +707,4 @@ def _print_scoring(scoring: Scoring, call: Call) -> None:
         (scoring.task_id, *(getattr(each, name) for name in names))
         for each in scoring.dimensions
     ]
-    print_rows(("task_id", *names), rows, call.format, _SCORERS, wide=call.wide)
+    call.print_rows(("task_id", *names), rows, _SCORERS)

@@ -112,7 +112,7 @@ def runs(call: Call, title: str | None, limit: int) -> int:
                 columns, rows = fetched(con, _TASKS, values)
         if not rows and call.format == "table":
             raise NothingToDo(f"runs: {nothing_titled(con, title)}")
-    print_rows(columns, rows, call.format, _RUNS_TABLE, wide=call.wide)
+    call.print_rows(columns, rows, _RUNS_TABLE)
     return 0
 
 
@@ -319,7 +319,7 @@ def trends(
 
         label = catalogue(call.settings.lang).label("trend_measure", measure)
         print_text(spoken("{title}: {label}", title=title, label=label))
-    print_rows(columns, rows, call.format, _trends_table(unit), wide=call.wide)
+    call.print_rows(columns, rows, _trends_table(unit))
     for drift in moved if call.format == "table" else ():
         if drift["course"]:
             print_text(
@@ -428,7 +428,7 @@ def flaky(call: Call, title: str | None, limit: int) -> int:
     if not rows and call.format == "table":
         call.say("no case is flaky")
         return 0
-    print_rows(columns, rows, call.format, _FLAKY_TABLE, wide=call.wide)
+    call.print_rows(columns, rows, _FLAKY_TABLE)
     return 0
 
 
@@ -476,7 +476,7 @@ def sentences(call: Call, task: str, mart: str | None) -> int:
     """
     result = call.warehouse().result(task)
     lines = [line for line in _sentence_lines(result) if mart in (None, line[0])]
-    print_rows(_NAMES, lines, call.format, _SENTENCES, wide=call.wide)
+    call.print_rows(_NAMES, lines, _SENTENCES)
     return 0
 
 

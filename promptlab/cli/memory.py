@@ -16,7 +16,6 @@ from promptlab.cli.output import (
     milliseconds,
     named,
     plain,
-    print_rows,
     score,
     spoken,
     words,
@@ -145,7 +144,7 @@ def memory(
     if show in (None, "figures"):
         call.say(_rule(lang, view, failed_calls, average))
     if call.format != "table":
-        print_rows(*(timings if show == "timings" else figures), call.format)
+        call.print_rows(*(timings if show == "timings" else figures))
         return 0
     if show in (None, "figures"):
         names, found = figures
@@ -154,11 +153,11 @@ def memory(
             (*row[:place], spoken(row[place] or ""), *row[place + 1 :]) for row in found
         ]
         table = _figures(metrics, lang, is_pair=len(chosen) == 2)
-        print_rows(names, rows, "table", table, wide=call.wide)
+        call.print_rows(names, rows, table)
     if show == "timings" or (show is None and timings[1]):
         if show is None:
             click.echo()
-        print_rows(*timings, "table", _TIMES, wide=call.wide)
+        call.print_rows(*timings, _TIMES)
     return 0
 
 

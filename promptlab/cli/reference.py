@@ -18,7 +18,6 @@ from promptlab.cli.output import (
     judged,
     plain,
     print_objects,
-    print_rows,
     print_text,
     speak,
 )
@@ -145,7 +144,7 @@ def _write_mapping(call: Call, folder: Path, table: Path) -> int:
     meanings = _meanings(mapping)
     named = dict.fromkeys([*columns, *meanings])
     rows = [(each, meanings.get(each, "kept with each row")) for each in named]
-    print_rows(("column", "is"), rows, call.format)
+    call.print_rows(("column", "is"), rows)
     for note in notes:
         call.say(note)
     call.say(
@@ -302,5 +301,5 @@ def project(call: Call) -> int:
     if call.format == "table":  # bare, for `$(promptlab project)`
         click.echo(dbt_project())
     else:
-        print_rows(("project",), [(str(dbt_project()),)], call.format)
+        call.print_rows(("project",), [(str(dbt_project()),)])
     return 0

@@ -9,7 +9,7 @@ import click
 
 from promptlab.cli.load import report_options
 from promptlab.cli.options import Call, common
-from promptlab.cli.output import print_lines, print_rows
+from promptlab.cli.output import print_lines
 from promptlab.errors import NothingToDo, SettingsError
 from promptlab.task_ids import selected_tasks
 
@@ -98,7 +98,7 @@ def send(
             for path in paths:
                 print_lines(str(path))
         else:
-            print_rows(("mail",), [(str(path),) for path in paths], call.format)
+            call.print_rows(("mail",), [(str(path),) for path in paths])
         return 0
     for task_id, message in zip(task_ids, messages, strict=True):
         send(message, sender, to, server, say=call.say)

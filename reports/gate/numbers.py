@@ -217,67 +217,43 @@ group by runs.task_id
 having count(*) filter (where kept.title is null) > 0
 """
 
-_JUDGED_BEFORE = """(
-    changes.baseline_score is not null
-    or changes.baseline_status in ('pass', 'fail', 'error')
-)"""
-
 # Broken are passing cases that no longer pass, and lost must-haves: one list, so that
-# the count always matches the cases named next to it. A
-# case that was judged or scored in the baseline is not compared if it is gone, has
-# lost its verdict (whatever still scores it) or its score, or was asked or expected
-# something else.
+# the count always matches the cases named next to it. A case that was judged or scored
+# in the baseline is not compared if it is gone, has lost its verdict (whatever still
+# scores it) or its score, or was asked or expected something else.
 _CHANGES = f"""
 with {ASKED},
 
-kinds as (select unnest($kinds) as kind),
+kinds as (select unnest($kinds) as kind)
 
-changes as (
-
-    select
-        changes.candidate_task_id,
-        changes.case_id,
-        changes.delta,
-        changes.must_have_lost,
-        kinds.kind
-    from marts.fct_case_changes as changes
-    inner join asked using (candidate_task_id, baseline_task_id)
-    inner join kinds
-        on
-            case kinds.kind
-                when 'fixed' then changes.status_change = 'newly_fixed'
-                when 'must_have_lost' then changes.must_have_lost
-                when 'newly_failing' then changes.status_change = 'newly_failing'
-                when 'not_compared'
-                    then
-                        changes.status_change is null
-                        and (
-                            changes.baseline_status in ('pass', 'fail', 'error')
-                            or changes.baseline_score is not null
-                            and changes.delta is null
-                        )
-                else changes.must_have_lost or changes.status_change = 'newly_failing'
-            end
-
-),
-
-ranked as (
-
-    select
-        *,
-        count(*) over (partition by candidate_task_id, kind) as n,
-        row_number() over (
-            partition by candidate_task_id, kind
-            order by must_have_lost desc, delta nulls last, case_id
-        ) as place
-    from changes
-
-)
-
-select candidate_task_id as task_id, kind, n, case_id
-from ranked
-where place <= $most
-order by candidate_task_id, kind, place
+select
+    changes.candidate_task_id as task_id, kinds.kind, changes.case_id,
+    count(*) over (partition by changes.candidate_task_id, kinds.kind) as n
+from marts.fct_case_changes as changes
+inner join asked using (candidate_task_id, baseline_task_id)
+inner join kinds
+    on
+        case kinds.kind
+            when 'fixed' then changes.status_change = 'newly_fixed'
+            when 'must_have_lost' then changes.must_have_lost
+            when 'newly_failing' then changes.status_change = 'newly_failing'
+            when 'not_compared'
+                then
+                    changes.status_change is null
+                    and (
+                        changes.baseline_status in ('pass', 'fail', 'error')
+                        or changes.baseline_score is not null
+                        and changes.delta is null
+                    )
+            else changes.must_have_lost or changes.status_change = 'newly_failing'
+        end
+qualify row_number() over (
+    partition by changes.candidate_task_id, kinds.kind
+    order by changes.must_have_lost desc, changes.delta nulls last, changes.case_id
+) <= $most
+order by
+    changes.candidate_task_id, kinds.kind, changes.must_have_lost desc,
+    changes.delta nulls last, changes.case_id
 """
 
 _CASES_OF_BASELINES = f"""
@@ -286,7 +262,9 @@ with {ASKED}
 select candidate_task_id as task_id, count(*) as n
 from marts.fct_case_changes as changes
 inner join asked using (candidate_task_id, baseline_task_id)
-where {_JUDGED_BEFORE}
+where
+    changes.baseline_score is not null
+    or changes.baseline_status in ('pass', 'fail', 'error')
 group by candidate_task_id
 """
 
