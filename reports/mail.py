@@ -153,37 +153,50 @@ class Trend:
     """Task id of the run that the last one is compared with."""
 
     @cached_property
+    def scored(self) -> list[tuple[int, float, PastRun]]:
+        """The place of each scored run among all, its score, and the run."""
+        return [
+            (at, run.overall_score, run)
+            for at, run in enumerate(self.runs)
+            if run.overall_score is not None
+        ]
+
+    @cached_property
+    def ends(self) -> list[float]:
+        """All drawn numbers."""
+        numbers = [(run.ci_low, run.ci_high, score) for _, score, run in self.scored]
+        return [end for ends in numbers for end in ends if end is not None]
+
+    @cached_property
     def floor(self) -> float:
         """The score at the bottom edge, a whole tenth of the scale."""
-        wanted = math.floor(round(min(self._ends()) * 10, 6)) / 10
+        wanted = math.floor(round(min(self.ends) * 10, 6)) / 10
         return min(max(0.0, wanted), 0.8)
 
     @cached_property
     def top(self) -> float:
         """The score at the top edge; never less than two tenths above the floor."""
-        wanted = math.ceil(round(max(self._ends()) * 10, 6)) / 10
+        wanted = math.ceil(round(max(self.ends) * 10, 6)) / 10
         return min(1.0, max(wanted, self.floor + 0.2))
 
     @property
     def first(self) -> float:
         """The score of the oldest run."""
-        return self._points()[0][1]
+        return self.scored[0][1]
 
     @property
     def last(self) -> float:
         """The score of the newest scored run."""
-        return self._points()[-1][1]
+        return self.scored[-1][1]
 
     @property
     def n(self) -> int:
         """Number of scored runs."""
-        return len(self._points())
+        return len(self.scored)
 
     def svg(self) -> str:
         """Return the picture: grid, intervals, line, the baseline's ring, the last."""
-        points = [
-            (self._x(at), self._y(score), self.runs[at]) for at, score in self._points()
-        ]
+        points = [(self._x(at), self._y(score), run) for at, score, run in self.scored]
         line = " ".join(f"{x},{y}" for x, y, _ in points)
         last_x, last_y, _ = points[-1]
         drawn = [
@@ -229,21 +242,6 @@ class Trend:
             svg_string=self.svg(), zoom=_SCALE, skip_system_fonts=True
         )
         return bytes(image)
-
-    def _points(self) -> list[tuple[int, float]]:
-        return [
-            (at, run.overall_score)
-            for at, run in enumerate(self.runs)
-            if run.overall_score is not None
-        ]
-
-    def _ends(self) -> list[float]:
-        """Return all drawn numbers."""
-        ends = [score for _, score in self._points()]
-        for run in self.runs:
-            if run.overall_score is not None:
-                ends += [e for e in (run.ci_low, run.ci_high) if e is not None]
-        return ends
 
     def _x(self, at: int) -> float:
         return round(_EDGE + at * (TREND_WIDTH - 2 * _EDGE) / (len(self.runs) - 1), 1)

@@ -23,7 +23,7 @@ from typing import Any
 from promptlab.contracts.analysis_result import AssertionOutcome, CheckDifference
 from promptlab.contracts.comparison import ScoreComparison
 from promptlab.reports.texts import Catalogue
-from promptlab.rounding import of_100, rounded
+from promptlab.rounding import interval_of_100, of_100, rounded
 
 # ---------- untrusted texts
 
@@ -229,7 +229,7 @@ class Filters:
         """Format an interval as ``66.2–76.6``, of 100, or "no interval"."""
         if low is None or high is None:
             return self._missing("no_interval")
-        return f"{rounded(low, 1, scale=100)}–{rounded(high, 1, scale=100)}"
+        return interval_of_100(low, high)
 
     def delta(self, difference: float | None, digits: int = 1) -> str:
         """Format a difference of shares in points with its sign: ``+1.2``, ``−3.4``."""

@@ -499,28 +499,22 @@ def baseline(call: Call, action: str, task: str | None) -> int:
 def _show(call: Call, warehouse: Warehouse, task: str | None) -> int:
     from promptlab.history import baseline_of, named_baselines
 
-    table = _NAMED
-    columns: tuple[str, ...] = ("title", "testset_id", "task_id", "state", "set_at")
-    rows: Sequence[tuple[object, ...]]
     with warehouse.built() as con:
-        if task is None:
-            rows = named_baselines(con)
-            if not rows and call.format == "table":
-                raise NothingToDo(
-                    "no baseline is named: every task is compared with the one of its"
-                    " title before it; `promptlab baseline set TASK`"
-                )
-        else:
-            columns = (
-                "task_id",
-                "baseline_task_id",
-                "baseline_source",
-                "state",
-                "set_at",
+        if task is not None:
+            call.print_rows(
+                ("task_id", "baseline_task_id", "baseline_source", "state", "set_at"),
+                [baseline_of(con, task)],
+                _OF_TASK,
             )
-            rows = [baseline_of(con, task)]
-            table = _OF_TASK
-    call.print_rows(columns, rows, table)
+            return 0
+        rows = named_baselines(con)
+    if not rows and call.format == "table":
+        raise NothingToDo(
+            "no baseline is named: every task is compared with the one of its"
+            " title before it; `promptlab baseline set TASK`"
+        )
+    names = ("title", "testset_id", "task_id", "state", "set_at")
+    call.print_rows(names, rows, _NAMED)
     return 0
 
 

@@ -71,33 +71,47 @@ order by weight_used desc, dimension_position, dimension_id
 
 # The task's cases, and those of the baseline that it does not have with this tag.
 _TAGGED = f"""
-with {ASKED}
+with {ASKED},
+
+cases as (
+
+    select
+        tags.task_id, tags.tag, results.case_id, results.status,
+        2 * results.n_rounds_passed < results.n_rounds as is_mostly_failing
+    from marts.dim_case_tags as tags
+    inner join marts.fct_case_results as results
+        on tags.task_id = results.task_id and tags.case_id = results.case_id
+    where
+        tags.task_id in (select unnest($tasks))
+        and tags.tag in (select unnest($tags))
+
+    union all
+
+    select changes.candidate_task_id, tags.tag, tags.case_id, 'missing', null
+    from marts.fct_case_changes as changes
+    inner join asked using (candidate_task_id, baseline_task_id)
+    inner join marts.dim_case_tags as tags
+        on changes.baseline_task_id = tags.task_id and changes.case_id = tags.case_id
+    anti join marts.dim_case_tags as kept
+        on
+            changes.candidate_task_id = kept.task_id
+            and changes.case_id = kept.case_id
+            and tags.tag = kept.tag
+    where tags.tag in (select unnest($tags))
+
+)
 
 select
-    tags.task_id, tags.tag, results.case_id, results.status,
-    results.n_rounds, results.n_rounds_passed
-from marts.dim_case_tags as tags
-inner join marts.fct_case_results as results
-    on tags.task_id = results.task_id and tags.case_id = results.case_id
-where
-    tags.task_id in (select unnest($tasks))
-    and tags.tag in (select unnest($tags))
-
-union all
-
-select changes.candidate_task_id, tags.tag, tags.case_id, 'missing', 0, 0
-from marts.fct_case_changes as changes
-inner join asked using (candidate_task_id, baseline_task_id)
-inner join marts.dim_case_tags as tags
-    on changes.baseline_task_id = tags.task_id and changes.case_id = tags.case_id
-anti join marts.dim_case_tags as kept
-    on
-        changes.candidate_task_id = kept.task_id
-        and changes.case_id = kept.case_id
-        and tags.tag = kept.tag
-where tags.tag in (select unnest($tags))
-
-order by tag, case_id
+    task_id, tag, count(*) as n_cases,
+    count(*) filter (status = 'pass') as n_pass,
+    list(case_id order by case_id) filter (status in ('fail', 'error')) as not_passed,
+    list(case_id order by case_id) filter (
+        status in ('fail', 'error') and is_mostly_failing
+    ) as mostly_failing,
+    list(case_id order by case_id) filter (status = 'unevaluated') as unevaluated,
+    list(case_id order by case_id) filter (status = 'missing') as missing
+from cases
+group by task_id, tag
 """
 
 _ALERTS = """
@@ -413,21 +427,6 @@ group by task_id, tag
 
 
 @dataclass(frozen=True)
-class TagCases:
-    """The cases of a task with one tag, by status."""
-
-    n_cases: int
-    n_pass: int
-    not_passed: list[str]
-    """Cases that failed or ended in an error."""
-    mostly_failing: list[str]
-    """Of these, cases of which fewer than half of the rounds passed."""
-    unevaluated: list[str]
-    missing: list[str]
-    """Cases of the baseline that the task does not have."""
-
-
-@dataclass(frozen=True)
 class Changes:
     """The comparison of a task with its baseline, for the gate."""
 
@@ -466,8 +465,11 @@ class GateNumbers:
     """Number of cases or rounds behind a measure."""
     dimensions: dict[str, Row]
     """Name, scorer, score and parameters by dimension."""
-    tags: dict[str, TagCases]
-    """The requested tags that at least one case has."""
+    tags: dict[str, Row]
+    """The requested tags that at least one case has: ``n_cases`` and ``n_pass``, and
+    lists of cases, ``None`` if empty: ``not_passed`` (failed, or ended in an error), of
+    these ``mostly_failing`` (fewer than half of the rounds passed), ``unevaluated``,
+    and ``missing``, those of the baseline that the task does not have."""
     critical_alerts: list[str]
     """Codes of the critical alerts."""
     missed_targets: list[str]
@@ -589,7 +591,7 @@ def _numbers(
         measures={row["measure"]: row["value"] for row in found["measures"]},
         measured={row["measure"]: row["n"] for row in found["measures"]},
         dimensions=dimensions,
-        tags=_tags(found["tags"]),
+        tags={row["tag"]: row for row in found["tags"]},
         critical_alerts=[
             row["code"] for row in found["alerts"] if row["severity"] == "critical"
         ],
@@ -649,24 +651,3 @@ def _changes(
             for row in found["gaps"]
         ],
     )
-
-
-def _tags(listed: Sequence[Row]) -> dict[str, TagCases]:
-    found = {}
-    for tag in sorted({row["tag"] for row in listed}):
-        of_tag = [row for row in listed if row["tag"] == tag]
-        cases = [(row["case_id"], row["status"]) for row in of_tag]
-        found[tag] = TagCases(
-            n_cases=len(cases),
-            n_pass=sum(status == "pass" for _, status in cases),
-            not_passed=[c for c, status in cases if status in ("fail", "error")],
-            mostly_failing=[
-                row["case_id"]
-                for row in of_tag
-                if row["status"] in ("fail", "error")
-                and 2 * row["n_rounds_passed"] < row["n_rounds"]
-            ],
-            unevaluated=[c for c, status in cases if status == "unevaluated"],
-            missing=[c for c, status in cases if status == "missing"],
-        )
-    return found

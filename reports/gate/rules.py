@@ -22,7 +22,7 @@ from promptlab.contracts.gate import (
     Significance,
     TagRules,
 )
-from promptlab.reports.gate.numbers import Changes, GateNumbers, TagCases
+from promptlab.reports.gate.numbers import Changes, GateNumbers
 from promptlab.reports.gate.policy import built_in_policy
 from promptlab.reports.printing import Filters, clip
 from promptlab.reports.queries import Row, from_json
@@ -391,20 +391,19 @@ class Gate:
         cases = self.numbers.tags.get(tag)
         if cases is None:
             return self._unknown(rule, 1.0, "no_tag", name=tag)
-        share = cases.n_pass / cases.n_cases
-        failing, unsettled = cases.not_passed, list[str]()
+        share = cases["n_pass"] / cases["n_cases"]
+        failing, unsettled = cases["not_passed"] or [], list[str]()
         if must_pass == "majority":
-            failing, unsettled = self._settled(failing, set(cases.mostly_failing))
+            failing, unsettled = self._settled(
+                failing, set(cases["mostly_failing"] or ())
+            )
         if failing or unsettled:
             note = self._cases("tag_failed", failing or unsettled, cases)
             verdict: RuleVerdict = "fail" if failing else self._asks
             return _rule(rule, share, 1.0, verdict, note)
-        for text, unknown in (
-            ("tag_unevaluated", cases.unevaluated),
-            ("tag_missing", cases.missing),
-        ):
-            if unknown:
-                note = self._cases(text, unknown, cases)
+        for name in ("unevaluated", "missing"):
+            if cases[name]:
+                note = self._cases(f"tag_{name}", cases[name], cases)
                 return _rule(rule, share, 1.0, "inconclusive", note)
         return _rule(rule, share, 1.0, "pass")
 
@@ -448,14 +447,14 @@ class Gate:
         cases, changes = self.numbers.tags.get(tag), self.numbers.changes
         if rules.min_pass_rate is not None:
             rule = f"{prefix}.min_pass_rate"
-            n_judged = cases.n_pass + len(cases.not_passed) if cases else 0
+            n_judged = cases["n_pass"] + len(cases["not_passed"] or ()) if cases else 0
             if cases is None or not n_judged:
                 yield self._unknown(rule, rules.min_pass_rate, "no_tag", name=tag)
             else:
-                value = cases.n_pass / n_judged
+                value = cases["n_pass"] / n_judged
                 holds = value >= rules.min_pass_rate
-                if holds and cases.missing:  # a case may have lost the tag and fail
-                    note = self._cases("tag_missing", cases.missing, cases)
+                if holds and cases["missing"]:  # a case may have lost the tag and fail
+                    note = self._cases("tag_missing", cases["missing"], cases)
                     yield _rule(rule, value, rules.min_pass_rate, "inconclusive", note)
                 else:
                     yield self._held(rule, value, rules.min_pass_rate, holds)
@@ -471,8 +470,8 @@ class Gate:
         if rules.must_pass is not None:
             yield self._tag(f"{prefix}.must_pass", tag, rules.must_pass)
 
-    def _cases(self, text: str, listed: list[str], cases: TagCases) -> str:
-        total = cases.n_cases
+    def _cases(self, text: str, listed: list[str], cases: Row) -> str:
+        total = cases["n_cases"]
         return self._note(text, n=len(listed), total=total, cases=_named(listed))
 
     def _alerts(self) -> GateRule:
