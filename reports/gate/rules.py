@@ -182,7 +182,7 @@ class Gate:
         if chance["n_rechecked"] and not chance["n_not_asked_again"]:
             again = self._rechecked("regression.on_check", changes, chance, limit)
             if again.verdict in ("pass", "fail"):
-                note = self.texts.text("gate_note.recheck_decides")
+                note = self._note("recheck_decides")
                 yield _rule(rule, chance["p"], limit, "pass", note)
                 yield again
                 return
