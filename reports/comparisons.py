@@ -22,7 +22,7 @@ from promptlab.contracts.comparison import (
 )
 from promptlab.errors import NothingToDo
 from promptlab.reports import sentences
-from promptlab.reports.queries import EVERYTHING, Row, from_json, rows
+from promptlab.reports.queries import ASKED, EVERYTHING, Row, from_json, rows
 from promptlab.reports.sentences import Speech
 from promptlab.reports.texts import catalogue
 
@@ -76,23 +76,9 @@ _SUBJECT = """
     units.unit, scores.baseline_metric, scores.candidate_metric
 """
 
+# Many pairs at once; the overall score of each comes first.
 _SCORES = f"""
-select {_SUBJECT}, {_NUMBERS}
-from marts.fct_task_comparisons as scores
-{_UNITS}
-where scores.baseline_task_id = $baseline and scores.candidate_task_id = $candidate
-order by level desc, dimension_position, subject
-"""
-
-# Read many pairs at once; the overall score of each comes first.
-_SCORES_OF_PAIRS = f"""
-with asked as (
-
-    select
-        unnest($candidates) as candidate_task_id,
-        unnest($baselines) as baseline_task_id
-
-)
+with {ASKED}
 
 select scores.candidate_task_id, {_SUBJECT}, {_NUMBERS}
 from marts.fct_task_comparisons as scores
@@ -220,10 +206,9 @@ def comparison(
     }
     speech = Speech.of(language, tasks[candidate].pop("source_kind"))
     tasks[baseline].pop("source_kind")
-    scores: dict[str, list[ScoreComparison]] = defaultdict(list)
-    for row in every(_SCORES):
-        scores[row["level"]].append(_score(row, speech))
-    overall = scores["overall"][0]
+    overall, *dimensions = score_comparisons(
+        con, [(candidate, baseline)], speech={candidate: speech}
+    )[candidate]
     listed = every(_CASES)
     values["cases"] = [row["case_id"] for row in listed]
     return Comparison(
@@ -233,13 +218,16 @@ def comparison(
         baseline_set_at=pair["set_at"],
         verdict=overall.verdict,
         conclusion=overall.conclusion,
-        notes=[_note(row, speech) for row in every(_NOTES)],
+        notes=[
+            sentences.note(speech, row | {"facts": from_json(row["facts"])})
+            for row in every(_NOTES)
+        ],
         counts=CaseCounts(
             **{name: pair[f"n_{name}"] for name in CaseCounts.model_fields}
         ),
         overall=overall,
         differences=every(_DIFFERENCES)[0]["counts"],
-        dimensions=scores["dimension"],
+        dimensions=dimensions,
         tags=[_score(row, speech) for row in every(_TAGS)],
         measures=[MeasureComparison(**row) for row in every(_MEASURES)],
         cases=_cases(listed, every(_CASE_SCORES), speech),
@@ -269,7 +257,7 @@ def score_comparisons(
         "candidates": [candidate for candidate, _ in pairs],
         "baselines": [baseline for _, baseline in pairs],
     }
-    for row in rows(con, _SCORES_OF_PAIRS, values) if pairs else []:
+    for row in rows(con, _SCORES, values) if pairs else []:
         candidate = row.pop("candidate_task_id")
         scores[candidate].append(_score(row, speech[candidate]))
     return scores
@@ -287,10 +275,6 @@ def _score(row: Row, speech: Speech) -> ScoreComparison:
         row["name"] = speech.dimension(row["subject"], row["name"])
     del row["level"], row["margin"]
     return ScoreComparison(**row, conclusion=conclusion, measured=measured)
-
-
-def _note(row: Row, speech: Speech) -> str:
-    return sentences.note(speech, row | {"facts": from_json(row["facts"])})
 
 
 def _cases(

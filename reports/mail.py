@@ -26,7 +26,6 @@ from urllib.parse import quote
 from promptlab.contracts.analysis_result import (
     AlertItem,
     AnalysisResult,
-    CaseResult,
     Severity,
 )
 from promptlab.contracts.comparison import CaseChange, ScoreComparison
@@ -154,37 +153,50 @@ class Trend:
     """Task id of the run that the last one is compared with."""
 
     @cached_property
+    def scored(self) -> list[tuple[int, float, PastRun]]:
+        """The place of each scored run among all, its score, and the run."""
+        return [
+            (at, run.overall_score, run)
+            for at, run in enumerate(self.runs)
+            if run.overall_score is not None
+        ]
+
+    @cached_property
+    def ends(self) -> list[float]:
+        """All drawn numbers."""
+        numbers = [(run.ci_low, run.ci_high, score) for _, score, run in self.scored]
+        return [end for ends in numbers for end in ends if end is not None]
+
+    @cached_property
     def floor(self) -> float:
         """The score at the bottom edge, a whole tenth of the scale."""
-        wanted = math.floor(round(min(self._ends()) * 10, 6)) / 10
+        wanted = math.floor(round(min(self.ends) * 10, 6)) / 10
         return min(max(0.0, wanted), 0.8)
 
     @cached_property
     def top(self) -> float:
         """The score at the top edge; never less than two tenths above the floor."""
-        wanted = math.ceil(round(max(self._ends()) * 10, 6)) / 10
+        wanted = math.ceil(round(max(self.ends) * 10, 6)) / 10
         return min(1.0, max(wanted, self.floor + 0.2))
 
     @property
     def first(self) -> float:
         """The score of the oldest run."""
-        return self._points()[0][1]
+        return self.scored[0][1]
 
     @property
     def last(self) -> float:
         """The score of the newest scored run."""
-        return self._points()[-1][1]
+        return self.scored[-1][1]
 
     @property
     def n(self) -> int:
         """Number of scored runs."""
-        return len(self._points())
+        return len(self.scored)
 
     def svg(self) -> str:
         """Return the picture: grid, intervals, line, the baseline's ring, the last."""
-        points = [
-            (self._x(at), self._y(score), self.runs[at]) for at, score in self._points()
-        ]
+        points = [(self._x(at), self._y(score), run) for at, score, run in self.scored]
         line = " ".join(f"{x},{y}" for x, y, _ in points)
         last_x, last_y, _ = points[-1]
         drawn = [
@@ -230,21 +242,6 @@ class Trend:
             svg_string=self.svg(), zoom=_SCALE, skip_system_fonts=True
         )
         return bytes(image)
-
-    def _points(self) -> list[tuple[int, float]]:
-        return [
-            (at, run.overall_score)
-            for at, run in enumerate(self.runs)
-            if run.overall_score is not None
-        ]
-
-    def _ends(self) -> list[float]:
-        """Return all drawn numbers."""
-        ends = [score for _, score in self._points()]
-        for run in self.runs:
-            if run.overall_score is not None:
-                ends += [e for e in (run.ci_low, run.ci_high) if e is not None]
-        return ends
 
     def _x(self, at: int) -> float:
         return round(_EDGE + at * (TREND_WIDTH - 2 * _EDGE) / (len(self.runs) - 1), 1)
@@ -336,9 +333,9 @@ def arrange_mail(
     result: AnalysisResult,
     filters: Filters,
     *,
-    history: Sequence[PastRun] = (),
-    picture: Trend | None = None,
-    limits: MailLimits = LIMITS[0],
+    history: Sequence[PastRun],
+    picture: Trend | None,
+    limits: MailLimits,
 ) -> MailView:
     """Return the content of a mail about *result*.
 
@@ -374,7 +371,7 @@ def arrange_mail(
             for view in page.dimensions[: limits.dimensions]
         ],
         n_dimensions_more=max(0, len(result.dimensions) - limits.dimensions),
-        cases=[(case, _proof(case.case, case, filters)) for case in bad],
+        cases=[(case, _proof(case, filters)) for case in bad],
         n_bad=n_bad,
         n_cases_more=n_bad - len(bad),
         changes=shown,
@@ -410,15 +407,15 @@ def _pixels(hundredths: float | None) -> int:
     return max(1, round(hundredths * BAR / 100))  # a score above 0 is visible
 
 
-def _proof(case: CaseResult, view: CaseView, filters: Filters) -> Proof | None:
+def _proof(view: CaseView, filters: Filters) -> Proof | None:
     """Return the first reason: a check, else an error, else evidence."""
     label, text = filters.label, filters.catalogue.text
     if view.first_error is not None:
         code = view.first_error.error_code
         shown = filters.value(code) if code is None else label(code, "error_code")
         return Proof(text("case.error", code=clip(shown, 80)), None, None, [])
-    if case.differences:
-        found = case.differences[0]
+    if view.first_difference is not None:
+        found = view.first_difference
         reason, place = label(found.reason, "reason"), clip(filters.place(found), 90)
         return Proof(
             text("case.difference", reason=reason, pointer=place),
@@ -428,7 +425,7 @@ def _proof(case: CaseResult, view: CaseView, filters: Filters) -> Proof | None:
         )
     if view.first_broken is not None:
         broken = view.first_broken
-        answers = {each.round_id: each.answer for each in case.rounds}
+        answers = {each.round_id: each.answer for each in view.case.rounds}
         answer = answers.get(broken.round_id)
         return Proof(
             clip(filters.asserted(broken), _SNIPPET),
@@ -558,16 +555,8 @@ def to_message(
             disposition="inline",
         )
     if place["attachment"] is not None:
-        page = to_html(
-            result, lang=lang, templates=templates, with_script=False
-        ).encode()
-        _attach(
-            message,
-            page,
-            place["attachment"],
-            result,
-            zipped=envelope.attached == "zip",
-        )
+        page = to_html(result, lang=lang, templates=templates, with_script=False)
+        _attach(message, page.encode(), place["attachment"], result)
     # Last: converting to multipart moves every Content-… header to the first part.
     message["Content-Language"] = catalogue(lang).tag
     fix_boundaries(message, _digest(result))
@@ -651,8 +640,8 @@ def _place(result: AnalysisResult, envelope: Envelope) -> dict[str, str | None]:
             f"report_url: {base!r} does not begin with https:// or http://"
         )
     link = None if base is None else f"{base.rstrip('/')}/{quote(folder)}/{_PAGE}"
-    suffix = {"html": "html", "zip": "zip"}.get(envelope.attached)
-    attachment = None if suffix is None else f"{folder}.{suffix}"
+    is_file = envelope.attached in ("html", "zip")
+    attachment = f"{folder}.{envelope.attached}" if is_file else None
     return {"link": link, "attachment": attachment, "folder": folder}
 
 
@@ -685,14 +674,9 @@ def write_bodies(message: EmailMessage, text: str, html: str) -> None:
 
 
 def _attach(
-    message: EmailMessage,
-    page: bytes,
-    name: str,
-    result: AnalysisResult,
-    *,
-    zipped: bool,
+    message: EmailMessage, page: bytes, name: str, result: AnalysisResult
 ) -> None:
-    if zipped:
+    if name.endswith(".zip"):
         packed = io.BytesIO()
         made = result.generated_at.timetuple()[:6]
         inside = zipfile.ZipInfo(_PAGE, max(made, (1980, 1, 1, 0, 0, 0)))

@@ -75,15 +75,6 @@ order by
     dimensions.dimension_position, scores.metric
 """
 
-_PREVIOUS = """
-select
-    "view", test_index, failed_calls, category, average, metric, n_questions,
-    n_failed, n_tasks, mean_dialogs_inserted, score, ci_low, ci_high, is_headline
-from marts.fct_memory_scores
-where run_id = $run_id and is_headline and category = 'all'
-order by metric
-"""
-
 _RETENTION = """
 select
     "lag", metric, threshold, failed_calls, n_right_before, n_still_right,
@@ -156,7 +147,7 @@ def memory_result(
     language = catalogue(edition.lang).lang
     speech = Speech.of(language)
 
-    def found(sql: str, of: str = run_id) -> list[Row]:
+    def found(sql: str, of: str | None = run_id) -> list[Row]:
         return rows(con, sql, {"run_id": of})
 
     runs = found(_RUN)
@@ -176,12 +167,14 @@ def memory_result(
             for row in found(_CATEGORIES)
         ],
         scores=[MemoryScore(**row) for row in found(_SCORES)],
-        previous_headline=[
-            MemoryScore(**row)
-            for row in (
-                found(_PREVIOUS, run.previous_run_id) if run.previous_run_id else []
-            )
-        ],
+        previous_headline=sorted(
+            (
+                MemoryScore(**row)
+                for row in found(_SCORES, run.previous_run_id)
+                if row["is_headline"] and row["category"] == "all"
+            ),
+            key=lambda score: score.metric,
+        ),
         retention=[MemoryRetention(**row) for row in found(_RETENTION)],
         tasks=[MemoryTask(**row) for row in found(_TASKS)],
         n_wrong=_n_found(wrong),

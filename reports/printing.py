@@ -23,7 +23,7 @@ from typing import Any
 from promptlab.contracts.analysis_result import AssertionOutcome, CheckDifference
 from promptlab.contracts.comparison import ScoreComparison
 from promptlab.reports.texts import Catalogue
-from promptlab.rounding import of_100, rounded
+from promptlab.rounding import interval_of_100, of_100, rounded
 
 # ---------- untrusted texts
 
@@ -229,7 +229,7 @@ class Filters:
         """Format an interval as ``66.2–76.6``, of 100, or "no interval"."""
         if low is None or high is None:
             return self._missing("no_interval")
-        return f"{rounded(low, 1, scale=100)}–{rounded(high, 1, scale=100)}"
+        return interval_of_100(low, high)
 
     def delta(self, difference: float | None, digits: int = 1) -> str:
         """Format a difference of shares in points with its sign: ``+1.2``, ``−3.4``."""
@@ -385,35 +385,11 @@ class Filters:
         return self.catalogue.label(group, code)
 
     def as_mapping(self) -> dict[str, Callable[..., Any]]:
-        """Return the filters by their names in templates."""
-        return {
-            "percent": self.percent,
-            "score": self.score,
-            "delta": self.delta,
-            "signed": self.signed,
-            "points": self.points,
-            "p_value": self.p_value,
-            "detectable": self.detectable,
-            "number": self.number,
-            "milliseconds": self.milliseconds,
-            "moment": self.moment,
-            "day": self.day,
-            "seconds": self.seconds,
-            "bare": bare,
-            "bound": self.bound,
-            "value": self.value,
-            "listed": self.listed,
-            "json_value": self.json_value,
-            "place": self.place,
-            "label": self.label,
-            "source": self.source,
-            "iso": iso,
-            "asserted": self.asserted,
-            "json_text": json_text,
-            "clip": clip,
-            "parts": parts,
-            "plain": plain,
-        }
+        """Return the filters by their names in templates: methods and functions."""
+        own = [name for name in vars(Filters) if not name.startswith("_")]
+        functions = (bare, clip, iso, json_text, parts, plain)
+        methods = {name: getattr(self, name) for name in own if name != "as_mapping"}
+        return methods | {each.__name__: each for each in functions}
 
     def _missing(self, which: str) -> str:
         return self.catalogue.text(f"missing.{which}")

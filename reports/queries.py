@@ -23,6 +23,17 @@ if TYPE_CHECKING:
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
+ASKED = """
+asked as (
+
+    select
+        unnest($candidates) as candidate_task_id,
+        unnest($baselines) as baseline_task_id
+
+)
+"""
+"""The first part of a query about many pairs of tasks at once."""
+
 EVERYTHING = 2**62
 """A limit above the size of any table."""
 
@@ -113,14 +124,6 @@ def target_status(
 MOST_RUNS = 30
 
 _RUNS = f"""
-with this_task as (
-
-    select title, variant, run_number, task_id
-    from marts.dim_tasks
-    where task_id = $task_id
-
-)
-
 select
     tasks.task_id, tasks.prompt_version, tasks.model,
     epoch_us(tasks.created_at) as created_at,
@@ -130,13 +133,13 @@ select
 from marts.dim_tasks as tasks
 inner join marts.fct_task_summaries as summaries
     on tasks.task_id = summaries.task_id
-inner join this_task
+inner join marts.dim_tasks as this_task
     on
         tasks.title = this_task.title
         and tasks.variant = this_task.variant
         and (tasks.run_number, tasks.task_id)
         <= (this_task.run_number, this_task.task_id)
-where tasks.role = 'full'
+where this_task.task_id = $task_id and tasks.role = 'full'
 order by tasks.run_number desc, tasks.task_id desc
 limit {MOST_RUNS}
 """

@@ -156,117 +156,79 @@ from listed
 order by case_position, case_id
 """
 
-ROUNDS = """
-with numbered as (
+# Columns of fct_rounds, as RoundOutcome has them.
+_OUTCOME = """
+    rounds.case_id, rounds.round_id, rounds.run_index, rounds.status,
+    rounds.must_have_pass, rounds.error_code, rounds.failed_steps, rounds.answer,
+    rounds.answer_chars, rounds.latency_ms, rounds.input_tokens, rounds.output_tokens,
+    epoch_us(rounds.executed_at) as executed_at
+"""
 
-    select
-        rounds.*,
-        row_number() over (
-            partition by rounds.case_id
-            order by
-                case rounds.status
-                    when 'fail' then 0 when 'error' then 1 when 'unevaluated' then 2
-                    else 3
-                end,
-                rounds.run_index,
-                rounds.round_id
-        ) as badness
-    from marts.fct_rounds as rounds
-    where
-        rounds.task_id = $task_id
-        and rounds.case_id in (select unnest($cases))
-
-)
-
-select
-    case_id, round_id, run_index, status, must_have_pass, error_code, failed_steps,
-    answer, answer_chars, latency_ms, input_tokens, output_tokens,
-    epoch_us(executed_at) as executed_at
-from numbered
-where badness <= {rounds}
-order by case_id, run_index, round_id
+ROUNDS = f"""
+select {_OUTCOME}
+from marts.fct_rounds as rounds
+where rounds.task_id = $task_id and rounds.case_id in (select unnest($cases))
+qualify row_number() over (
+    partition by rounds.case_id
+    order by
+        case rounds.status
+            when 'fail' then 0 when 'error' then 1 when 'unevaluated' then 2 else 3
+        end,
+        rounds.run_index,
+        rounds.round_id
+) <= {{rounds}}
+order by rounds.case_id, rounds.run_index, rounds.round_id
 """
 
 SCOPES = """
-with numbered as (
-
-    select
-        matches.*,
-        row_number() over (
-            partition by matches.case_id, matches.round_id
-            order by
-                case matches.scope
-                    when 'intermediate' then 0 when 'aggregation' then 1 else 2
-                end,
-                matches.step_id
-        ) as scope_no
-    from marts.fct_match_results as matches
-    where
-        matches.task_id = $task_id
-        and matches.case_id in (select unnest($cases))
-
-)
-
 select
     case_id, round_id, scope, step_id, status, checks_total, checks_failed,
     checks_unevaluated, actual_source, details
-from numbered
-where scope_no <= {checks}
-order by case_id, round_id, scope_no
+from marts.fct_match_results
+where task_id = $task_id and case_id in (select unnest($cases))
+qualify row_number() over (
+    partition by case_id, round_id
+    order by
+        case scope when 'intermediate' then 0 when 'aggregation' then 1 else 2 end,
+        step_id
+) <= {checks}
+order by
+    case_id, round_id,
+    case scope when 'intermediate' then 0 when 'aggregation' then 1 else 2 end, step_id
 """
 
 DIFFERENCES = """
-with numbered as (
-
-    select
-        checks.*,
-        row_number() over (
-            partition by checks.case_id order by checks.round_id, checks.check_no
-        ) as difference_no,
-        count(*) over (partition by checks.case_id) as n_differences
-    from marts.fct_check_results as checks
-    where
-        checks.task_id = $task_id
-        and checks.case_id in (select unnest($cases))
-        and checks.status <> 'pass'
-
-)
-
 select
     case_id, round_id, scope, step_id, field, pointer, matcher, status, reason,
-    left(expected, 500) as expected, actual, n_differences
-from numbered
-where difference_no <= {checks}
-order by case_id, difference_no
+    left(expected, 500) as expected, actual,
+    count(*) over (partition by case_id) as n_differences
+from marts.fct_check_results
+where
+    task_id = $task_id
+    and case_id in (select unnest($cases))
+    and status <> 'pass'
+qualify row_number() over (
+    partition by case_id order by round_id, check_no
+) <= {checks}
+order by case_id, round_id, check_no
 """
 
 # Failed checks of the testset are already in the differences.
 ASSERTIONS = """
-with numbered as (
-
-    select
-        assertions.*,
-        row_number() over (
-            partition by assertions.case_id, assertions.round_id
-            order by
-                assertions.status = 'pass', assertions.assertion_source,
-                assertions.assertion_no
-        ) as place
-    from marts.fct_assertions as assertions
-    where
-        assertions.task_id = $task_id
-        and assertions.case_id in (select unnest($cases))
-        and (assertions.assertion_source = 'tool' or assertions.status = 'pass')
-
-)
-
 select
     case_id, round_id, assertion_source as source, assertion_name as name,
     assertion_type as type, status, parent_no is not null as is_member, score, weight,
     threshold, left(expected, 500) as expected, left(reason, 500) as reason
-from numbered
-where place <= {checks}
-order by case_id, round_id, source, assertion_no
+from marts.fct_assertions
+where
+    task_id = $task_id
+    and case_id in (select unnest($cases))
+    and (assertion_source = 'tool' or status = 'pass')
+qualify row_number() over (
+    partition by case_id, round_id
+    order by status = 'pass', assertion_source, assertion_no
+) <= {checks}
+order by case_id, round_id, assertion_source, assertion_no
 """
 
 TOTALS = """
@@ -301,67 +263,44 @@ from marts.fct_round_traces
 where task_id = $task_id and case_id in (select unnest($cases))
 """
 
-_BASELINE_ROUNDS = """
-with numbered as (
-
-    select
-        rounds.*,
-        row_number() over (
-            partition by rounds.case_id
-            order by rounds.run_index, rounds.round_id
-        ) as place
-    from marts.fct_rounds as rounds
-    inner join marts.fct_case_changes as changes
-        on
-            rounds.task_id = changes.baseline_task_id
-            and rounds.case_id = changes.case_id
-    where
-        changes.baseline_task_id = $baseline
-        and changes.candidate_task_id = $task_id
-        and rounds.case_id in (select unnest($cases))
-        and (
-            changes.change <> 'same'
-            or changes.baseline_status <> changes.candidate_status
-            or changes.must_have_lost
-            or changes.must_have_gained
-        )
-
-)
-
-select
-    case_id, round_id, run_index, status, must_have_pass, error_code, failed_steps,
-    answer, answer_chars, latency_ms, input_tokens, output_tokens,
-    epoch_us(executed_at) as executed_at
-from numbered
-where place <= {rounds}
-order by case_id, run_index, round_id
+_BASELINE_ROUNDS = f"""
+select {_OUTCOME}
+from marts.fct_rounds as rounds
+inner join marts.fct_case_changes as changes
+    on
+        rounds.task_id = changes.baseline_task_id
+        and rounds.case_id = changes.case_id
+where
+    changes.baseline_task_id = $baseline
+    and changes.candidate_task_id = $task_id
+    and rounds.case_id in (select unnest($cases))
+    and (
+        changes.change <> 'same'
+        or changes.baseline_status <> changes.candidate_status
+        or changes.must_have_lost
+        or changes.must_have_gained
+    )
+qualify row_number() over (
+    partition by rounds.case_id order by rounds.run_index, rounds.round_id
+) <= {{rounds}}
+order by rounds.case_id, rounds.run_index, rounds.round_id
 """
 
 _HISTORY = f"""
-with runs as (
-
-    select
-        history.*,
-        row_number() over (
-            partition by history.case_id
-            order by history.created_at desc, history.task_id desc
-        ) as recency
-    from marts.fct_case_history as history
-    inner join marts.dim_tasks as tasks
-        on
-            history.title = tasks.title
-            and (history.created_at, history.task_id)
-            <= (tasks.created_at, tasks.task_id)
-    where tasks.task_id = $task_id and history.case_id in (select unnest($cases))
-
-)
-
 select
-    case_id, task_id, prompt_version, status, score,
-    epoch_us(created_at) as created_at
-from runs
-where recency <= {_MOST_HISTORY}
-order by case_id, recency desc
+    history.case_id, history.task_id, history.prompt_version, history.status,
+    history.score, epoch_us(history.created_at) as created_at
+from marts.fct_case_history as history
+inner join marts.dim_tasks as tasks
+    on
+        history.title = tasks.title
+        and (history.created_at, history.task_id) <= (tasks.created_at, tasks.task_id)
+where tasks.task_id = $task_id and history.case_id in (select unnest($cases))
+qualify row_number() over (
+    partition by history.case_id
+    order by history.created_at desc, history.task_id desc
+) <= {_MOST_HISTORY}
+order by history.case_id, history.created_at, history.task_id
 """
 
 PROMPT = """
@@ -519,9 +458,11 @@ def analysis_result(
     catalogue(edition.lang)  # an unknown language is reported before anything is read
     before = baseline or baseline_of(con, task_id)
     reader = _Reader(con, task_id, before, limits)
-    task = reader.task()
+    task = reader.one(
+        TASK, "is not in the warehouse; `promptlab runs` lists the tasks that are"
+    )
     speech = Speech.of(edition.lang, task["source_kind"])
-    summary = reader.summary()
+    summary = reader.one(SUMMARY, "has no summary yet; run `promptlab build`")
     alerts = [_alert(row, speech) for row in reader.all(ALERTS)]
     dimension_rows = reader.all(DIMENSIONS)
     histograms = reader.histograms([row["dimension_id"] for row in dimension_rows])
@@ -610,21 +551,11 @@ class _Reader:
             groups[row.pop("case_id")].append(row)
         return groups
 
-    def task(self) -> Row:
-        found = self.all(TASK)
+    def one(self, sql: str, otherwise: str) -> Row:
+        """Return the only row of *sql*; *otherwise* is the message without one."""
+        found = self.all(sql)
         if not found:
-            raise NothingToDo(
-                f"task {self._task_id!r} is not in the warehouse; "
-                "`promptlab runs` lists the tasks that are"
-            )
-        return found[0]
-
-    def summary(self) -> Row:
-        found = self.all(SUMMARY)
-        if not found:
-            raise NothingToDo(
-                f"task {self._task_id!r} has no summary yet; run `promptlab build`"
-            )
+            raise NothingToDo(f"task {self._task_id!r} {otherwise}")
         return found[0]
 
 

@@ -69,10 +69,6 @@ class Speech:
         known = {k: UNKNOWN if v is None else v for k, v in values.items()}
         return self.filters.catalogue.text(key, **known)
 
-    def has(self, key: str) -> bool:
-        """Return true if the text exists."""
-        return key in self.filters.catalogue.entries
-
     def label(self, group: str, code: str | None) -> str | None:
         """Return the word for a code; ``None`` for ``None``."""
         return None if code is None else self.filters.label(code, group)
@@ -158,6 +154,7 @@ def _metrics(speech: Speech, facts: Facts) -> tuple[str | None, str | None]:
 def note(speech: Speech, row: Facts) -> str:
     """Return the sentence of a row of ``fct_comparison_notes``, without full stop."""
     facts = row["facts"]
+    n_rows = (facts.get("n_rows_held"), facts.get("n_rows_claimed"))
     sentence = comparison(speech, facts) if "verdict" in facts else None
     return speech.text(
         f"comparison_note.{row['note']}",
@@ -165,21 +162,15 @@ def note(speech: Speech, row: Facts) -> str:
         baseline=row["baseline_task_id"],
         before=facts.get("baseline_testset_id"),
         after=facts.get("candidate_testset_id"),
-        rows=_rows(facts),
+        rows=" / ".join(f"{n:,}" for n in n_rows if n is not None),
         conclusion=sentence and sentence.rstrip(".。"),
     )
-
-
-def _rows(facts: Facts) -> str:
-    """Return the number of rows in a file and the number that it claims."""
-    counts = (facts.get("n_rows_held"), facts.get("n_rows_claimed"))
-    return " / ".join(f"{count:,}" for count in counts if count is not None)
 
 
 def category_name(speech: Speech, dataset: str, category: str) -> str | None:
     """Return the name of a data set's category; ``None`` without a name."""
     key = f"memory_category.{dataset}.{category}"
-    return speech.text(key) if speech.has(key) else None
+    return speech.text(key) if key in speech.filters.catalogue.entries else None
 
 
 def _verdict(speech: Speech, subject: str, facts: Facts) -> str:

@@ -548,12 +548,21 @@ def arrange_changes(
     *names* are those of the task's dimensions by id.
     """
     cases = comparison.cases[:most]
-    listed = [case for case in cases if _is_news(case)]
+    # must-haves may be lost at the same score
+    listed = [
+        case
+        for case in cases
+        if case.change != "same" or case.must_have_lost or case.must_have_gained
+    ]
     n_listed = sum(case.change != "same" for case in listed)
     moved = [tag for tag in comparison.tags if tag.delta]
     other_tags = [tag for tag in moved if tag.verdict not in _RELIABLE]
     scores = comparison.dimensions[:MOST_SCORES]
-    same = [score for score in scores if score.delta is not None and not _moved(score)]
+    same = [
+        score
+        for score in scores
+        if score.delta is not None and not (score.n_better or score.n_worse)
+    ]
     said = {score.conclusion.rstrip(".。") for score in scores}
     return ChangesView(
         comparison=comparison,
@@ -573,15 +582,6 @@ def arrange_changes(
         else None,
         forest=forest([comparison.overall, *scores, *moved]),
     )
-
-
-def _moved(score: ScoreComparison) -> bool:
-    return bool(score.n_better or score.n_worse)
-
-
-def _is_news(case: CaseChange) -> bool:
-    """Return true if anything changed: must-haves may be lost at the same score."""
-    return case.change != "same" or case.must_have_lost or case.must_have_gained
 
 
 def _moves(case: CaseChange, names: Mapping[str, str]) -> list[tuple[str, ScoreChange]]:
@@ -755,6 +755,7 @@ class Page:
         text = _taken(payload, "snippet") or ""
         snippet = highlighted(text, offsets)
         expected, actual = _taken(payload, "expected"), _taken(payload, "actual")
+        metric = payload.pop("metric", None)
         told = actual is None or bare(actual) in seen or bare(actual) == text
         if (expected is None or bare(expected) in seen) and told:
             is_told = expected is not None or actual is not None
@@ -771,7 +772,7 @@ class Page:
             actual=actual,
             reason=_taken(payload, "reason"),
             pointer=_taken(payload, "pointer"),
-            metric=_taken_metric(payload),
+            metric=metric if type(metric) in (int, float) else None,
             score=payload.pop("score") if _is_share(payload.get("score")) else None,
             is_told=is_told,
             more=fields({k: v for k, v in payload.items() if v is not None}),
@@ -889,11 +890,6 @@ def fewer_cases(limits: ListLimits, result: AnalysisResult, fitted: int) -> List
 def _taken(payload: dict[str, Any], key: str) -> str | None:
     value = payload.pop(key, None)
     return value if value is None or isinstance(value, str) else json_text(value)
-
-
-def _taken_metric(payload: dict[str, Any]) -> float | None:
-    value = payload.pop("metric", None)
-    return value if type(value) in (int, float) else None
 
 
 def _provenance(own: object) -> Provenance | None:

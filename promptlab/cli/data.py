@@ -11,6 +11,8 @@ import click
 
 from promptlab.cli.load import target_option
 from promptlab.cli.options import Call, common
+from promptlab.database import run_query
+from promptlab.errors import UsageError
 
 if TYPE_CHECKING:
     from promptlab.operations.purge import Purge
@@ -28,14 +30,11 @@ def query(call: Call, sql: str) -> int:
     `promptlab query "select * from marts.fct_task_summaries"`; `-` reads the
     query from stdin. The tables are described in docs/tables.md.
     """
-    from promptlab.cli.output import print_rows
-    from promptlab.database import run_query
-
     if sql == "-":
         sql = sys.stdin.read()
     with call.warehouse().connect() as con:
         columns, rows = run_query(con, sql)
-    print_rows(columns, rows, call.format)
+    call.print_rows(columns, rows)
     return 0
 
 
@@ -92,9 +91,6 @@ def export(
     With --every-eval-ever: each task as an aggregate JSON, and a JSONL line for each
     score of a round, valid against schema version 0.3.0.
     """
-    from promptlab.cli.output import print_rows
-    from promptlab.errors import UsageError
-
     if (folder is None) == (evals is None):
         raise UsageError("name one of --parquet DIR and --every-eval-ever DIR")
     if evals is not None:
@@ -120,10 +116,9 @@ def export(
             f"--target {target} exports the marts: its raw tables are Parquet already"
         )
     tables = manifest["tables"]
-    print_rows(
+    call.print_rows(
         ("table", "rows", "files"),
         [(f"{t['schema']}.{t['name']}", t["rows"], t["files"]) for t in tables],
-        call.format,
     )
     call.say(f"wrote {len(tables)} tables to {folder}", "exported", folder=folder)
     return 0
@@ -132,7 +127,6 @@ def export(
 def _export_evals(
     call: Call, folder: Path, tasks: tuple[str, ...], organization: str
 ) -> int:
-    from promptlab.cli.output import print_rows
     from promptlab.operations.export_evals import export_evals
 
     exported = export_evals(
@@ -142,13 +136,12 @@ def _export_evals(
         organization=organization,
         exported_at=datetime.now(UTC),
     )
-    print_rows(
+    call.print_rows(
         ("task", "lines", "rounds left out", "file"),
         [
             (each.task_id, each.lines, each.left_out, str(folder / each.aggregate))
             for each in exported
         ],
-        call.format,
     )
     call.say(f"wrote {len(exported)} tasks to {folder}", "exported", folder=folder)
     return 0
@@ -172,11 +165,10 @@ def publish(call: Call, path: Path, marts_only: bool) -> int:
     notebooks that use the copy never block a build: readers of the old copy keep
     reading it, and readers that open PATH later see the new one.
     """
-    from promptlab.cli.output import print_rows
     from promptlab.operations.export import publish
 
     written = publish(call.warehouse(), path, marts_only=marts_only)
-    print_rows(("published",), [(str(written),)], call.format)
+    call.print_rows(("published",), [(str(written),)])
     return 0
 
 
@@ -211,7 +203,6 @@ def purge(
     and pipelines stay. Run `promptlab build` afterwards to update aggregates such as
     trends and flaky cases.
     """
-    from promptlab.errors import UsageError
     from promptlab.operations.purge import find, purge
 
     if not (tasks or runs or before):
@@ -229,8 +220,6 @@ def purge(
 
 
 def _ask(found: Purge) -> None:
-    from promptlab.errors import UsageError
-
     if not sys.stdin.isatty():
         raise UsageError(
             "purge: nobody can be asked here; --yes deletes without asking, --dry-run"
@@ -241,9 +230,7 @@ def _ask(found: Purge) -> None:
 
 
 def _print_purge(found: Purge, call: Call, *, done: bool = False) -> None:
-    from promptlab.cli.output import print_rows
-
-    print_rows(("table", "rows"), sorted(found.rows.items()), call.format)
+    call.print_rows(("table", "rows"), sorted(found.rows.items()))
     call.say(
         f"{'deleted' if done else 'would delete'}: {len(found.tasks)} task(s),"
         f" {sum(found.rows.values())} rows",

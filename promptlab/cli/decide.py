@@ -39,6 +39,8 @@ from promptlab.cli.output import (
     spoken,
     words,
 )
+from promptlab.errors import NothingToDo, SettingsError, UsageError
+from promptlab.task_ids import require_built, resolve_task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -187,7 +189,6 @@ def _print_decisions(results: list[GateResult], call: Call) -> None:
 
 
 def _append_summary(results: list[GateResult]) -> None:
-    from promptlab.errors import SettingsError
     from promptlab.reports.formats import gate_markdown
 
     target = os.environ.get(SUMMARY)
@@ -250,7 +251,6 @@ def compare(
 
     Exit codes are those of `gate`: 1 for "do not ship", 4 for "cannot tell".
     """
-    from promptlab.errors import UsageError
     from promptlab.history import compare_selected, exit_code
     from promptlab.reports.gate.verdict import gate_result
 
@@ -290,8 +290,6 @@ def compare(
 
 def _newest(con: duckdb.DuckDBPyConnection, call: Call) -> str:
     """Return the latest task, and say which it is if its run has several."""
-    from promptlab.task_ids import require_built, resolve_task
-
     require_built(con)
     task_id = resolve_task(con, "latest")
     variant, n = con.execute(
@@ -500,7 +498,6 @@ def baseline(call: Call, action: str, run: str | None) -> int:
     of RUN (default: the latest). Without a named baseline, a task is compared with an
     earlier task of its variant, which the gate accepted.
     """
-    from promptlab.errors import UsageError
     from promptlab.history import clear_baseline, set_baseline
 
     warehouse = call.warehouse()
@@ -518,38 +515,24 @@ def baseline(call: Call, action: str, run: str | None) -> int:
 
 
 def _show(call: Call, warehouse: Warehouse, run: str | None) -> int:
-    from promptlab.errors import NothingToDo
     from promptlab.history import baselines_of, named_baselines
 
-    table = _NAMED
-    columns: tuple[str, ...] = (
-        "title",
-        "testset_id",
-        "variant",
-        "task_id",
-        "state",
-        "set_at",
-    )
-    rows: Sequence[tuple[object, ...]]
     with warehouse.built() as con:
-        if run is None:
-            rows = named_baselines(con)
-            if not rows and call.format == "table":
-                raise NothingToDo(
-                    "no baseline is named: every task is compared with an earlier one"
-                    " of its variant; `promptlab baseline set RUN`"
-                )
-        else:
-            columns = (
-                "task_id",
-                "baseline_task_id",
-                "baseline_source",
-                "state",
-                "set_at",
+        if run is not None:
+            call.print_rows(
+                ("task_id", "baseline_task_id", "baseline_source", "state", "set_at"),
+                baselines_of(con, run),
+                _OF_TASK,
             )
-            rows = baselines_of(con, run)
-            table = _OF_TASK
-    print_rows(columns, rows, call.format, table, wide=call.wide)
+            return 0
+        rows = named_baselines(con)
+    if not rows and call.format == "table":
+        raise NothingToDo(
+            "no baseline is named: every task is compared with an earlier one of its"
+            " variant; `promptlab baseline set RUN`"
+        )
+    names = ("title", "testset_id", "variant", "task_id", "state", "set_at")
+    call.print_rows(names, rows, _NAMED)
     return 0
 
 
@@ -583,7 +566,6 @@ def recheck(call: Call, run: str, tool_args: str, out: Path) -> int:
     `promptlab ingest --recheck-of`. `promptlab gate` then uses them. For other
     tools the cases are listed; `--format json` and `csv` list them for any tool.
     """
-    from promptlab.cli.output import print_rows
     from promptlab.history import COLUMNS, recheck
 
     db = call.settings.db
@@ -597,7 +579,7 @@ def recheck(call: Call, run: str, tool_args: str, out: Path) -> int:
         )
     if call.format != "text":
         rows = [tuple(case[name] for name in COLUMNS) for case in found.cases]
-        print_rows(COLUMNS, rows, call.format)
+        call.print_rows(COLUMNS, rows)
         return 0
     found.write(out)
     click.echo(found.script, nl=False)

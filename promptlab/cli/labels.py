@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from promptlab.cli.load import ingest_exit_code
+from promptlab.cli.load import ingest_exit_code, print_problems
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import (
     Cell,
@@ -18,10 +18,12 @@ from promptlab.cli.output import (
     interval,
     p_value,
     plain,
-    print_rows,
     score,
     words,
 )
+from promptlab.database import dictionaries, fetched
+from promptlab.errors import NothingToDo, UsageError, did_you_mean
+from promptlab.task_ids import selected_tasks
 
 if TYPE_CHECKING:
     import duckdb
@@ -174,7 +176,6 @@ def labels_in(
     of `labels out`, and CSV tables with a row per label or a column per person. The
     same file again changes nothing; a changed file replaces its labels.
     """
-    from promptlab.cli.load import print_problems
     from promptlab.contracts.sources import LabelOptions
 
     options = LabelOptions(**said, words=tuple(_word(word) for word in words))
@@ -182,9 +183,7 @@ def labels_in(
     ingested = warehouse.ingest(*files, kind="labels", labels=options)
     warehouse.build()
     if not call.quiet:
-        print_problems(
-            [(file.path, each) for file in ingested.files for each in file.problems]
-        )
+        print_problems(ingested)
     uris = [str(file.path.resolve()) for file in ingested.files]
     with warehouse.built() as con:
         row = con.execute(_MATCHED, {"files": uris}).fetchone() or (0, 0, 0, 0)
@@ -254,11 +253,8 @@ def labels_out(
     The judge's verdict and the model are hidden and the order is shuffled. `row`
     identifies the answer, its sampling and its weight: do not change it.
     """
-    from promptlab.database import dictionaries
-    from promptlab.errors import NothingToDo, UsageError
     from promptlab.ingest.labels import row_id
     from promptlab.reports.printing import for_spreadsheet
-    from promptlab.task_ids import selected_tasks
 
     if file.exists() and not force:
         raise UsageError(f"{file} exists and may hold labels; --force replaces it")
@@ -303,8 +299,6 @@ def labels_out(
 
 
 def _nothing(con: duckdb.DuckDBPyConnection, tasks: list[str], dimension: str) -> str:
-    from promptlab.errors import did_you_mean
-
     found = con.execute(
         "select distinct dimension_id from marts.fct_judge_verdicts"
         " where verdict is not null and list_contains(?, task_id)",
@@ -458,9 +452,6 @@ def judges(call: Call, judge: str | None, by: str | None, min_tnr: float | None)
     prints its table, the answers on which it differs from people, the pass rates of the
     newest results, corrected for its errors, and other judges of the same outputs.
     """
-    from promptlab.database import fetched
-    from promptlab.errors import NothingToDo
-
     with call.warehouse().built() as con:
         given = {"judge": judge, "by": by or "all"}
         names, rows = fetched(con, _AGREEMENT, given)
@@ -475,7 +466,7 @@ def judges(call: Call, judge: str | None, by: str | None, min_tnr: float | None)
                 if judge
                 else f"no labelled answer has a {by}; docs/judges.md tells what {by} is"
             )
-        print_rows(names, rows, call.format, _SLICED if by else _TABLE, wide=call.wide)
+        call.print_rows(names, rows, _SLICED if by else _TABLE)
         if judge and not by and call.format == "table":
             for sql, table, title in (
                 (_DIFFERENT, _DIFFERENT_TABLE, "Judge and people differ"),
@@ -486,7 +477,7 @@ def judges(call: Call, judge: str | None, by: str | None, min_tnr: float | None)
                 columns, found = fetched(con, sql, parameters)
                 if found:
                     click.echo(f"\n{title}")
-                    print_rows(columns, found, call.format, table, wide=call.wide)
+                    call.print_rows(columns, found, table)
     lowest = [row[names.index("tnr_low")] for row in rows]
     if min_tnr is not None and any(low is None or low < min_tnr for low in lowest):
         return 1

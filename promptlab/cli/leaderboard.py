@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -17,11 +16,12 @@ from promptlab.cli.output import (
     interval,
     plain,
     print_lines,
-    print_rows,
     print_text,
     score,
     spoken,
 )
+from promptlab.database import Row, dictionaries, fetched
+from promptlab.errors import NothingToDo
 
 _LEADERBOARD = """
     select
@@ -110,15 +110,12 @@ def leaderboard(call: Call, title: str | None, matrix: bool) -> int:
     titles won. `--format markdown` and `--format latex` write it, or the table of the
     only title, for a paper.
     """
-    from promptlab.database import fetched
-    from promptlab.errors import NothingToDo
-
     with call.warehouse().built() as con:
         names, rows = fetched(con, _LEADERBOARD, {"title": title})
         if not rows and call.format == "table":
             raise NothingToDo(f"leaderboard: {nothing_titled(con, title)}")
-        found = [] if title else fetched(con, _MATRIX)[1]
-    titles = sorted({str(row[2]) for row in found})
+        found = [] if title else dictionaries(con, _MATRIX)
+    titles = sorted({row["title"] for row in found})
     if matrix and not titles:
         raise NothingToDo(
             "leaderboard: --matrix needs a title with several variants, and no TITLE"
@@ -126,11 +123,12 @@ def leaderboard(call: Call, title: str | None, matrix: bool) -> int:
     is_matrix = matrix or len(titles) > 1
     if call.format in ("markdown", "latex"):
         write = _markdown if call.format == "markdown" else _latex
-        lines = _matrix_lines(found, titles) if is_matrix else _board_lines(names, rows)
+        board = [dict(zip(names, row, strict=True)) for row in rows]
+        lines = _matrix_lines(found, titles) if is_matrix else _board_lines(board)
         print_lines("\n".join(write(lines)))
         return 0
     if not matrix:
-        print_rows(names, rows, call.format, _TABLE, wide=call.wide)
+        call.print_rows(names, rows, _TABLE)
     if is_matrix and (matrix or call.format == "table"):
         if not matrix:
             print_text("")
@@ -138,29 +136,19 @@ def leaderboard(call: Call, title: str | None, matrix: bool) -> int:
     return 0
 
 
-def _print_matrix(
-    found: Sequence[Sequence[Any]], titles: list[str], call: Call
-) -> None:
+def _print_matrix(found: Sequence[Row], titles: list[str], call: Call) -> None:
     """Print variants by titles; JSON and CSV have a column for each end of interval."""
-    fixed = ("macro_average", "macro_low", "macro_high", "n_won", "n_won_clearly")
-    names = [
-        "variant",
-        *(f"{title}{end}" for title in titles for end in ("", " low", " high")),
-        *fixed,
-        "n_titles",
-    ]
-    by_variant = _by_variant(found)
+    fixed = (
+        "macro_average", "macro_low", "macro_high", "n_won", "n_won_clearly", "n_titles"
+    )  # fmt: skip
+    ends = [f"{title}{end}" for title in titles for end in ("", " low", " high")]
     rows = [
         [
             variant,
-            *(
-                value
-                for title in titles
-                for value in (of[title][3:6] if title in of else (None,) * 3)
-            ),
-            *next(iter(of.values()))[7:13],
+            *(value for title in titles for value in _ends(of.get(title, {}))),
+            *(next(iter(of.values()))[name] for name in fixed),
         ]
-        for variant, of in by_variant.items()
+        for variant, of in _by_variant(found).items()
     ]
     table = Table(
         columns=(
@@ -175,7 +163,12 @@ def _print_matrix(
         ),
         wide=(Column("won clearly", plain, "n_won_clearly"),),
     )
-    print_rows(names, rows, call.format, table, wide=call.wide)
+    call.print_rows(["variant", *ends, *fixed], rows, table)
+
+
+def _ends(row: Row) -> tuple[float | None, float | None, float | None]:
+    """Return the score of a variant in a title, and the ends of its interval."""
+    return row.get("overall_score"), row.get("ci_low"), row.get("ci_high")
 
 
 def _with_interval(value: float | None, low: float | None, high: float | None) -> Cell:
@@ -185,12 +178,11 @@ def _with_interval(value: float | None, low: float | None, high: float | None) -
     return Cell(f"{shown.text} {interval(low, high).text}")
 
 
-def _by_variant(
-    found: Sequence[Sequence[Any]],
-) -> dict[str, dict[str, Sequence[Any]]]:
-    by_variant: dict[str, dict[str, Sequence[Any]]] = {}
+def _by_variant(found: Sequence[Row]) -> dict[str, dict[str, Row]]:
+    """Return the rows of each variant by title, the best variant first."""
+    by_variant: dict[str, dict[str, Row]] = {}
     for row in found:
-        by_variant.setdefault(row[0], {})[row[2]] = row
+        by_variant.setdefault(row["variant"], {})[row["title"]] = row
     return by_variant
 
 
@@ -198,58 +190,62 @@ _Line = list[tuple[str, str, bool]]
 """The cells of a line: a text, its interval, and true for the best of a column."""
 
 
-def _matrix_lines(found: Sequence[Sequence[Any]], titles: list[str]) -> list[_Line]:
+def _matrix_lines(found: Sequence[Row], titles: list[str]) -> list[_Line]:
     """Return a heading and a line for each variant."""
-    heads = ["Variant", *titles, "Mean", "Won"]
-    lines: list[_Line] = [[(head, "", False) for head in heads]]
+    lines = [_heading("Variant", *titles, "Mean", "Won")]
     by_variant = _by_variant(found)
-    rows = [next(iter(of.values())) for of in by_variant.values()]
-    n_all = rows[0][13]
+    n_all = found[0]["n_titles_of_all"]
     # a mean over fewer titles is not comparable
-    best = max((row[7] for row in rows if row[12] == n_all), default=None)
-    for (variant, of), row in zip(by_variant.items(), rows, strict=True):
-        line: _Line = [(variant, "", False)]
-        for title in titles:
-            scored = of.get(title)
-            line.append(("–", "", False) if scored is None else _scored(scored[3:7]))
-        is_best = row[12] == n_all and row[7] == best
-        mean, ends, _ = _scored((*row[7:10], is_best))
-        if row[12] < n_all:
-            mean += f" ({row[12]} of {n_all})"
-        line += [(mean, ends, is_best), (str(row[10]), "", False)]
-        lines.append(line)
+    whole = [row["macro_average"] for row in found if row["n_titles"] == n_all]
+    best = max(whole, default=None)
+    for variant, of in by_variant.items():
+        row = next(iter(of.values()))
+        is_best = row["n_titles"] == n_all and row["macro_average"] == best
+        mean, ends, _ = _scored(
+            row["macro_average"], row["macro_low"], row["macro_high"]
+        )
+        if row["n_titles"] < n_all:
+            mean += f" ({row['n_titles']} of {n_all})"
+        scores = [
+            _scored(*_ends(of[title]), is_best=of[title]["is_won"])
+            if title in of
+            else ("–", "", False)
+            for title in titles
+        ]
+        won = (str(row["n_won"]), "", False)
+        lines.append([(variant, "", False), *scores, (mean, ends, is_best), won])
     return lines
 
 
-def _board_lines(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[_Line]:
+def _board_lines(rows: Sequence[Row]) -> list[_Line]:
     """Return a heading and a line for each variant of each title."""
-    heads = ["Title", "Variant", "Score", "Pass rate", "Ranks"]
-    lines: list[_Line] = [[(head, "", False) for head in heads]]
-    for values in rows:
-        row: Mapping[str, Any] = dict(zip(names, values, strict=True))
-        passed = (row["pass_rate"], row["pass_rate_low"], row["pass_rate_high"], False)
+    lines = [_heading("Title", "Variant", "Score", "Pass rate", "Ranks")]
+    for row in rows:
+        passed = row["pass_rate"], row["pass_rate_low"], row["pass_rate_high"]
         lines.append(
             [
                 (row["title"], "", False),
                 (row["variant"], "", False),
-                _scored(
-                    (
-                        row["overall_score"],
-                        row["ci_low"],
-                        row["ci_high"],
-                        row["rank"] == 1,
-                    )
-                ),
-                _scored(passed),
+                _scored(*_ends(row), is_best=row["rank"] == 1),
+                _scored(*passed),
                 (_ranks(row["rank_best"], row["rank_worst"]).text, "", False),
             ]
         )
     return lines
 
 
-def _scored(values: Sequence[Any]) -> tuple[str, str, bool]:
+def _heading(*texts: str) -> _Line:
+    return [(text, "", False) for text in texts]
+
+
+def _scored(
+    value: float | None,
+    low: float | None,
+    high: float | None,
+    *,
+    is_best: bool | None = False,
+) -> tuple[str, str, bool]:
     """Return the cell of a score, its interval, and whether it is the best."""
-    value, low, high, is_best = values
     ends = "" if value is None or low is None else interval(low, high).text
     return score(value).text, ends, bool(is_best)
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from promptlab import messages
-from promptlab.cli.options import Call, F, common
+from promptlab.cli.options import Call, common, with_options
 from promptlab.cli.output import (
     Column,
     Table,
@@ -21,12 +21,16 @@ from promptlab.cli.output import (
     n_of,
     path,
     plain,
-    print_rows,
+    print_headline,
+    print_lines,
+    print_text,
     spoken,
     words,
 )
 from promptlab.cli.streams import ProgressBar, in_one_line, progress
+from promptlab.errors import NothingToDo, PromptlabError
 from promptlab.ingest.foreign.registry import TOOLS
+from promptlab.task_ids import selected_tasks
 
 if TYPE_CHECKING:
     from promptlab.ingest.ingested import Ingested, References
@@ -56,17 +60,15 @@ def line_of(path: Path, problem: Problem) -> str:
     return in_one_line(f"{place}:{pointer} {problem.message}{mark}")
 
 
-def print_problems(found: Sequence[tuple[Path, Problem]]) -> None:
+def print_problems(ingested: Ingested) -> None:
     """Print the first problems of each file to stderr, and the number of others."""
-    shown: Counter[Path] = Counter()
-    total = Counter(path for path, _ in found)
-    for file, problem in found:
-        shown[file] += 1
-        if shown[file] <= SHOWN_PER_FILE:
+    for loaded in ingested.files:
+        file = loaded.path
+        for problem in loaded.problems[:SHOWN_PER_FILE]:
             fields = {name: getattr(problem, name) for name in _PROBLEM_FIELDS}
             messages.say(line_of(file, problem), "problem", file=file, **fields)
-        elif shown[file] == total[file]:
-            more = total[file] - SHOWN_PER_FILE
+        more = len(loaded.problems) - SHOWN_PER_FILE
+        if more > 0:
             messages.say(
                 f"{file}: and {more} more; `promptlab validate {file}` prints all",
                 "more_problems",
@@ -120,25 +122,20 @@ MOST_LISTED = 20
 _COLUMNS = ("file", "kind", "status", "records", "rejected", "warnings", "redacted")
 
 
-def given_options(command: F) -> F:
-    """Add the options for properties that are not in the files."""
-    for option in reversed(
-        (
-            click.option("--title", help="Title of every task in these files."),
-            click.option("--variant", help="Variant of every task in these files."),
-            click.option("--time", help="Time of the runs, such as 2026-11-24T09:30."),
-            click.option("--branch", help="Branch that was evaluated."),
-            click.option("--commit", help="Commit that was evaluated."),
-            click.option("--run-name", help="Name of runs that are judged together."),
-            click.option(
-                "--recheck-of",
-                metavar="RUN",
-                help="Task or run whose cases were asked again (`promptlab recheck`).",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+given_options = with_options(
+    click.option("--title", help="Title of every task in these files."),
+    click.option("--variant", help="Variant of every task in these files."),
+    click.option("--time", help="Time of the runs, such as 2026-11-24T09:30."),
+    click.option("--branch", help="Branch that was evaluated."),
+    click.option("--commit", help="Commit that was evaluated."),
+    click.option("--run-name", help="Name of runs that are judged together."),
+    click.option(
+        "--recheck-of",
+        metavar="RUN",
+        help="Task or run whose cases were asked again (`promptlab recheck`).",
+    ),
+)
+"""Options for properties that are not in the files."""
 
 
 @click.command("ingest")
@@ -169,13 +166,9 @@ def given_options(command: F) -> F:
 def ingest(
     call: Call,
     paths: tuple[Path, ...],
-    kind: str,
-    testset: str | None,
     strict: bool,
-    purged_too: bool,
     sinks: tuple[str, ...],
-    workers: str,
-    **given: str | None,
+    **options: Any,
 ) -> int:
     """Load files and folders into the warehouse.
 
@@ -188,16 +181,7 @@ def ingest(
     for sink in dict.fromkeys(sinks or ["duckdb"]):
         with progress(1, shown=call.shows_bars) as bar:
             ingested = ingest_with_progress(
-                warehouse,
-                call,
-                bar,
-                paths,
-                kind,
-                testset,
-                purged_too=purged_too,
-                sink=sink,
-                workers=workers,
-                given=given,
+                warehouse, call, bar, paths, sink=sink, **options
             )
         _print_files(ingested.files, call)
         worst = max(worst, ingest_exit_code(ingested, strict=strict))
@@ -209,31 +193,21 @@ def ingest_with_progress(
     call: Call,
     bar: ProgressBar,
     paths: tuple[Path, ...],
-    kind: str = "auto",
-    testset: str | None = None,
-    *,
-    purged_too: bool = False,
-    sink: str = "duckdb",
-    workers: str = "1",
-    given: Mapping[str, Any] = MappingProxyType({}),
+    **options: Any,
 ) -> Ingested:
-    """Ingest as one phase of a progress bar; problems go to stderr, one per line."""
-    from promptlab.messages import detail
+    """Ingest as one phase of a progress bar; problems go to stderr, one per line.
 
+    *options* are those of `Warehouse.ingest`.
+    """
     ingested = warehouse.ingest(
         *paths,
-        kind=kind,
-        testset=testset,
-        purged_too=purged_too,
-        sink=sink,
-        workers=workers,
         on_start=lambda _files, size: bar.begin(size),
         on_progress=lambda path, size: bar.advance(f"reading {path.name}", size),
-        **given,
+        **options,
     )
     for file in ingested.files:
         counts = dict(zip(_COLUMNS, _file_row(file), strict=True))
-        detail(f"{file.path}: {file.status}", "file", **counts)
+        messages.detail(f"{file.path}: {file.status}", "file", **counts)
     if ingested.n_purged:
         call.say(
             f"{ingested.n_purged} file(s) stay out: their tasks were purged"
@@ -246,13 +220,7 @@ def ingest_with_progress(
         rules = ", ".join(f"{count} × {rule}" for rule, count in redacted.items())
         call.say(f"redacted: {rules} (setting redact)", "redacted", **redacted)
     if not call.quiet:
-        print_problems(
-            [
-                (file.path, problem)
-                for file in ingested.files
-                for problem in file.problems
-            ]
-        )
+        print_problems(ingested)
     return ingested
 
 
@@ -266,11 +234,11 @@ def _print_files(files: Sequence[FileLoad], call: Call) -> None:
     """Print the status of each file; for many files, counts per status and errors."""
     rows = [_file_row(file) for file in files]
     if call.format != "table":
-        print_rows(_COLUMNS, rows, call.format)
+        call.print_rows(_COLUMNS, rows)
     elif call.quiet:
         return
     elif len(files) <= MOST_LISTED or call.wide:
-        print_rows(_COLUMNS, rows, call.format, _FILES, wide=call.wide)
+        call.print_rows(_COLUMNS, rows, _FILES)
     else:
         alike: dict[tuple[str, str], list[int]] = {}
         for _, kind, status, *counts in rows:
@@ -280,10 +248,10 @@ def _print_files(files: Sequence[FileLoad], call: Call) -> None:
             ]
         summed = [(*key, *counts) for key, counts in sorted(alike.items())]
         names = ("kind", "status", "files", *_COLUMNS[3:])
-        print_rows(names, summed, call.format, _SUMMED)
+        call.print_rows(names, summed, _SUMMED)
         bad = [row for row in rows if row[2] == "rejected"]
         if bad:
-            print_rows(_COLUMNS, bad, call.format, _FILES)
+            call.print_rows(_COLUMNS, bad, _FILES)
 
 
 def _file_row(file: FileLoad) -> tuple[str, str, str, int, int, int, int]:
@@ -386,23 +354,20 @@ policy_option = click.option(
 )
 
 
-def report_options(function: F) -> F:
-    """The options of every command that writes reports."""
-    for option in (
-        policy_option,
-        click.option(
-            "--templates",
-            type=click.Path(path_type=Path),
-            help="Folder of templates that replace built-in ones of the same name.",
-        ),
-        click.option(
-            "--out",
-            type=click.Path(path_type=Path, file_okay=False),
-            help="Folder to write below [default: out].",
-        ),
-    ):
-        function = option(function)
-    return function
+report_options = with_options(
+    click.option(
+        "--out",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Folder to write below [default: out].",
+    ),
+    click.option(
+        "--templates",
+        type=click.Path(path_type=Path),
+        help="Folder of templates that replace built-in ones of the same name.",
+    ),
+    policy_option,
+)
+"""Options of every command that writes reports."""
 
 
 @click.command("report", short_help="Write the reports of stored tasks.")
@@ -435,10 +400,6 @@ def report(
     RUN is the id of a run or a task, a `--run-name`, a title, a file or folder that was
     loaded, `previous`, or `latest`: what was loaded last.
     """
-    from promptlab.cli.output import print_lines
-    from promptlab.errors import NothingToDo
-    from promptlab.task_ids import selected_tasks
-
     warehouse = call.warehouse(exported)
     if everything:
         tasks = warehouse.to_report(everything=True)
@@ -479,11 +440,10 @@ def report(
 def run(
     call: Call,
     paths: tuple[Path, ...],
-    testset: str | None,
     strict: bool,
     full_refresh: bool,
     publish: Path | None,
-    **given: str | None,
+    **options: Any,
 ) -> int:
     """Ingest files, build the warehouse, report on what is new or changed.
 
@@ -491,16 +451,13 @@ def run(
     title and the path of its page, and the path of the index; `--format json` lists
     all files.
     """
-    from promptlab.cli.output import print_rows
     from promptlab.history import judge_in_order, record
     from promptlab.reports.gate.policy import load_policy
 
     warehouse = call.warehouse()
     with progress(0.3, 0.5, 0.2, shown=call.shows_bars) as bar:
         with warehouse.kept_open():
-            ingested = ingest_with_progress(
-                warehouse, call, bar, paths, testset=testset, given=given
-            )
+            ingested = ingest_with_progress(warehouse, call, bar, paths, **options)
             _tell(ingested, call)
             bar.begin(1)
             if full_refresh or ingested.n_loaded or not _is_built(warehouse):
@@ -532,7 +489,7 @@ def run(
 
         call.say(f"published {put(warehouse, publish)}", "published")
     if call.format != "table":
-        print_rows(("report",), [(str(path),) for path in written], call.format)
+        call.print_rows(("report",), [(str(path),) for path in written])
     elif not call.quiet:
         _print_decisions(decided, written)
     return ingest_exit_code(ingested, strict=strict)
@@ -546,9 +503,6 @@ _RENAMED = (
 
 def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
     """Print a line for each title with its page, the worst first; then other pages."""
-    import json
-
-    from promptlab.cli.output import print_headline, print_lines, print_text
     from promptlab.reports.pages import MEMORY, PAGE
 
     for each in decided:
@@ -608,7 +562,6 @@ def validate(call: Call, paths: tuple[Path, ...]) -> int:
     One line per problem, `file:line:column: pointer: message`, then counts. Exits 3 if
     any record would be rejected.
     """
-    from promptlab.cli.output import print_lines, print_rows
     from promptlab.ingest.ingested import References
     from promptlab.ingest.load import read_files
     from promptlab.ingest.plan import plan
@@ -636,13 +589,12 @@ def validate(call: Call, paths: tuple[Path, ...]) -> int:
     else:
         names = (*_PROBLEM_FIELDS[:-1], "message", _PROBLEM_FIELDS[-1])
         rows = [(str(f), *(getattr(p, name) for name in names)) for f, p in found]
-        print_rows(("file", *names), rows, call.format)
+        call.print_rows(("file", *names), rows)
     return 3 if any(p.severity == "reject" for _, p in found) else 0
 
 
 def _knows_the_warehouse(references: References, settings: Settings) -> bool:
     """Add names from the warehouse to those of the files; false if unreadable."""
-    from promptlab.errors import PromptlabError
     from promptlab.warehouse import Warehouse
 
     if not settings.db.exists():
@@ -752,4 +704,4 @@ def _print_scoring(scoring: Scoring, call: Call) -> None:
         (scoring.task_id, *(getattr(each, name) for name in names))
         for each in scoring.dimensions
     ]
-    print_rows(("task_id", *names), rows, call.format, _SCORERS, wide=call.wide)
+    call.print_rows(("task_id", *names), rows, _SCORERS)

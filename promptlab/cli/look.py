@@ -31,6 +31,9 @@ from promptlab.cli.output import (
     target,
     words,
 )
+from promptlab.database import fetched
+from promptlab.errors import NothingToDo, UsageError, did_you_mean
+from promptlab.task_ids import selected_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,10 +100,6 @@ def runs(call: Call, title: str | None, limit: int) -> int:
     TITLE may also be a run, a file or folder that was loaded, or latest: then these are
     the tasks that the gate judges.
     """
-    from promptlab.database import fetched
-    from promptlab.errors import NothingToDo, UsageError
-    from promptlab.task_ids import selected_tasks
-
     with call.warehouse().built() as con:
         values = {"title": title, "selected": [""], "limit": limit}
         columns, rows = fetched(con, _TASKS, values)
@@ -113,7 +112,7 @@ def runs(call: Call, title: str | None, limit: int) -> int:
                 columns, rows = fetched(con, _TASKS, values)
         if not rows and call.format == "table":
             raise NothingToDo(f"runs: {nothing_titled(con, title)}")
-    print_rows(columns, rows, call.format, _RUNS_TABLE, wide=call.wide)
+    call.print_rows(columns, rows, _RUNS_TABLE)
     return 0
 
 
@@ -130,8 +129,6 @@ def show(call: Call, task: str) -> int:
     loaded, `previous`, or `latest`: what was loaded last. `--format json` prints the
     whole AnalysisResult (of several tasks a list), `--format csv` a line per case.
     """
-    from promptlab.task_ids import selected_tasks
-
     warehouse = call.warehouse()
     with warehouse.built() as con:
         task_ids = selected_tasks(con, task)
@@ -305,8 +302,6 @@ def trends(
     TITLE defaults to that of the latest task. Changes are from task to task and
     unpaired; `promptlab compare` tests whether a change is significant.
     """
-    from promptlab.database import fetched
-    from promptlab.errors import NothingToDo
     from promptlab.reports.queries import drifts
 
     with call.warehouse().built() as con:
@@ -324,7 +319,7 @@ def trends(
 
         label = catalogue(call.settings.lang).label("trend_measure", measure)
         print_text(spoken("{title}: {label}", title=title, label=label))
-    print_rows(columns, rows, call.format, _trends_table(unit), wide=call.wide)
+    call.print_rows(columns, rows, _trends_table(unit))
     for drift in moved if call.format == "table" else ():
         if drift["course"]:
             print_text(
@@ -341,8 +336,6 @@ def trends(
 
 
 def _latest_title(con: duckdb.DuckDBPyConnection) -> str:
-    from promptlab.errors import NothingToDo
-
     row = con.execute(
         "select title from marts.dim_tasks where role = 'full'"
         " order by created_at desc, task_id desc"
@@ -355,8 +348,6 @@ def _latest_title(con: duckdb.DuckDBPyConnection) -> str:
 
 def _unit(con: duckdb.DuckDBPyConnection, measure: str) -> str:
     """Return the unit of a measure."""
-    from promptlab.errors import UsageError, did_you_mean
-
     measures: dict[str, str] = dict(con.execute(_MEASURES).fetchall())
     if measure not in measures:
         hint = did_you_mean(measure, measures) or f"; there are {', '.join(measures)}"
@@ -428,9 +419,6 @@ def flaky(call: Call, title: str | None, limit: int) -> int:
     variant and prompt version is a part. In each, cases with a pass rate near 50 %
     come first.
     """
-    from promptlab.database import fetched
-    from promptlab.errors import NothingToDo
-
     with call.warehouse().built() as con:
         columns, rows = fetched(con, _FLAKY, {"title": title, "limit": limit})
         if not rows and title is not None:
@@ -440,7 +428,7 @@ def flaky(call: Call, title: str | None, limit: int) -> int:
     if not rows and call.format == "table":
         call.say("no case is flaky")
         return 0
-    print_rows(columns, rows, call.format, _FLAKY_TABLE, wide=call.wide)
+    call.print_rows(columns, rows, _FLAKY_TABLE)
     return 0
 
 
@@ -488,7 +476,7 @@ def sentences(call: Call, task: str, mart: str | None) -> int:
     """
     result = call.warehouse().result(task)
     lines = [line for line in _sentence_lines(result) if mart in (None, line[0])]
-    print_rows(_NAMES, lines, call.format, _SENTENCES, wide=call.wide)
+    call.print_rows(_NAMES, lines, _SENTENCES)
     return 0
 
 

@@ -16,11 +16,12 @@ from promptlab.cli.output import (
     milliseconds,
     named,
     plain,
-    print_rows,
     score,
     spoken,
     words,
 )
+from promptlab.database import fetched
+from promptlab.errors import NothingToDo, UsageError
 
 if TYPE_CHECKING:
     import duckdb
@@ -131,12 +132,10 @@ def memory(
     `promptlab compare RUN RUN` compares two runs question by question, and
     `promptlab gate RUN` judges one, like any other run.
     """
-    from promptlab.errors import UsageError
-
     if len(runs) > 2:
         raise UsageError("one run, or two to compare")
     with call.warehouse().built() as con:
-        chosen = [_resolve(con, run) for run in runs] or [_newest(con)]
+        chosen = _chosen(con, runs)
         lang = call.settings.lang
         metrics = [row[0] for row in con.execute(_METRICS, {"runs": chosen}).fetchall()]
         values = {"view": view, "failed_calls": failed_calls, "average": average}
@@ -145,7 +144,7 @@ def memory(
     if show in (None, "figures"):
         call.say(_rule(lang, view, failed_calls, average))
     if call.format != "table":
-        print_rows(*(timings if show == "timings" else figures), call.format)
+        call.print_rows(*(timings if show == "timings" else figures))
         return 0
     if show in (None, "figures"):
         names, found = figures
@@ -154,11 +153,11 @@ def memory(
             (*row[:place], spoken(row[place] or ""), *row[place + 1 :]) for row in found
         ]
         table = _figures(metrics, lang, is_pair=len(chosen) == 2)
-        print_rows(names, rows, "table", table, wide=call.wide)
+        call.print_rows(names, rows, table)
     if show == "timings" or (show is None and timings[1]):
         if show is None:
             click.echo()
-        print_rows(*timings, "table", _TIMES, wide=call.wide)
+        call.print_rows(*timings, _TIMES)
     return 0
 
 
@@ -230,8 +229,6 @@ def _read(
     runs: Sequence[str],
     values: dict[str, str],
 ) -> Rows:
-    from promptlab.database import fetched
-
     columns: Sequence[str] = ()
     found: list[Sequence[Any]] = []
     for run in runs:
@@ -240,31 +237,25 @@ def _read(
     return columns, found
 
 
-def _newest(con: duckdb.DuckDBPyConnection) -> str:
-    from promptlab.errors import NothingToDo
-
-    row = con.execute(
+def _chosen(con: duckdb.DuckDBPyConnection, wanted: Sequence[str]) -> list[str]:
+    """Return the whole ids of these runs; by default that of the newest run."""
+    found = con.execute(
         "select run_id from marts.dim_memory_runs"
-        " order by started_at desc nulls last, run_id desc limit 1"
-    ).fetchone()
-    if row is None:
+        " order by started_at desc nulls last, run_id desc"
+    ).fetchall()
+    ids = [str(row[0]) for row in found]
+    if not (ids or wanted):
         raise NothingToDo("the warehouse holds no memory run; `promptlab run PATH`")
-    return str(row[0])
+    return [_resolve(ids, run) for run in wanted] or ids[:1]
 
 
-def _resolve(con: duckdb.DuckDBPyConnection, wanted: str) -> str:
-    from promptlab.errors import UsageError
-
-    ids = [
-        row[0]
-        for row in con.execute(
-            "select run_id from marts.dim_memory_runs where contains(run_id, $1)"
-            " order by run_id",
-            [wanted],
-        ).fetchall()
-    ]
-    if wanted in ids or len(ids) == 1:
-        return wanted if wanted in ids else str(ids[0])
-    if ids:
-        raise UsageError(f"{wanted}: {len(ids)} runs match: {', '.join(ids[:5])}")
-    raise UsageError(f"{wanted}: there is no such memory run")
+def _resolve(ids: Sequence[str], wanted: str) -> str:
+    matching = sorted(run_id for run_id in ids if wanted in run_id)
+    if wanted in matching:
+        return wanted
+    if not matching:
+        raise UsageError(f"{wanted}: there is no such memory run")
+    if len(matching) > 1:
+        named = ", ".join(matching[:5])
+        raise UsageError(f"{wanted}: {len(matching)} runs match: {named}")
+    return matching[0]

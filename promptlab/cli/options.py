@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -13,8 +13,8 @@ import click
 
 from promptlab import messages
 from promptlab.cli import streams
-from promptlab.cli.output import speak
-from promptlab.errors import UsageError
+from promptlab.cli.output import Table, print_rows, speak
+from promptlab.errors import UsageError, did_you_mean
 from promptlab.paths import languages
 
 if TYPE_CHECKING:
@@ -49,6 +49,15 @@ class Call:
     def say(self, message: str, event: str = "progress", **fields: Any) -> None:
         """Print a line of progress to stderr, unless ``--quiet`` is set."""
         messages.say(message, event, **fields)
+
+    def print_rows(
+        self,
+        names: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        table: Table | None = None,
+    ) -> None:
+        """Print rows in the chosen format; arguments as of `output.print_rows`."""
+        print_rows(names, rows, self.format, table, wide=self.wide)
 
     @property
     def shows_bars(self) -> bool:
@@ -175,9 +184,18 @@ def _with_options(
         options.append(
             click.option("--wide", is_flag=True, help="Show every column of a table.")
         )
-    for option in reversed(options):
-        function = option(function)
-    return function
+    return with_options(*options)(function)
+
+
+def with_options(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Return a decorator that adds these options to a command, in their order."""
+
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
 
 
 def titled(function: F) -> F:
@@ -198,8 +216,6 @@ def titled(function: F) -> F:
 
 def nothing_titled(con: duckdb.DuckDBPyConnection, title: str | None) -> str:
     """The reason for an empty result: no tasks at all, or no tasks of this title."""
-    from promptlab.errors import did_you_mean
-
     found = con.execute("select distinct title from marts.dim_tasks").fetchall()
     titles = [str(row[0]) for row in found]
     if title is None or not titles:

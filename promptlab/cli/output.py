@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from promptlab.cli.streams import GUARD, for_json, for_people, in_one_line
-from promptlab.rounding import of_100, rounded
+from promptlab.rounding import interval_of_100, of_100, rounded
 
 if TYPE_CHECKING:
     from promptlab.contracts.gate import GateResult
@@ -158,8 +158,7 @@ def interval(low: float | None, high: float | None) -> Cell:
     """The two ends of an interval of a score."""
     if low is None or high is None:
         return NOTHING
-    ends = (rounded(end, 1, scale=100) for end in (low, high))
-    return Cell("–".join(map(str, ends)), is_number=True)
+    return Cell(interval_of_100(low, high), is_number=True)
 
 
 def interval_of_points(low: float | None, high: float | None) -> Cell:

@@ -21,6 +21,7 @@ from promptlab.cli.output import (
     print_text,
     speak,
 )
+from promptlab.errors import SettingsError, UsageError
 
 if TYPE_CHECKING:
     from promptlab.contracts.sources import TableMapping
@@ -113,16 +114,12 @@ def _write_examples(call: Call, folder: Path) -> int:
 
 
 def _refuse_to_overwrite(*paths: Path) -> None:
-    from promptlab.errors import UsageError
-
     taken = [str(path) for path in paths if path.exists()]
     if taken:
         raise UsageError(f"{', '.join(taken)}: exists already; nothing was written")
 
 
 def _write_mapping(call: Call, folder: Path, table: Path) -> int:
-    from promptlab.cli.output import print_rows
-    from promptlab.errors import UsageError
     from promptlab.ingest.foreign.table.guessing import (
         guess,
         mapping_as_toml,
@@ -147,7 +144,7 @@ def _write_mapping(call: Call, folder: Path, table: Path) -> int:
     meanings = _meanings(mapping)
     named = dict.fromkeys([*columns, *meanings])
     rows = [(each, meanings.get(each, "kept with each row")) for each in named]
-    print_rows(("column", "is"), rows, call.format)
+    call.print_rows(("column", "is"), rows)
     for note in notes:
         call.say(note)
     call.say(
@@ -240,7 +237,6 @@ def _print_summary(findings: Sequence[Finding]) -> None:
 def schema(call: Call, name: str | None, out: Path | None) -> int:
     """Print a JSON Schema, list their names, or write all with --out."""
     from promptlab.contracts.schemas import schemas, write_schemas
-    from promptlab.errors import UsageError
 
     if out is not None:
         for path in write_schemas(out):
@@ -277,7 +273,6 @@ def docs(_call: Call, out: Path) -> int:
     """
     from promptlab.build import plan
     from promptlab.dictionary import page
-    from promptlab.errors import SettingsError
 
     file = out / "index.html" if out.is_dir() else out
     text = page(plan.load())
@@ -301,11 +296,10 @@ def project(call: Call) -> int:
     Name it in the `packages.yml` of your own dbt project, and build models on the
     marts: `packages: [{local: FOLDER}]`.
     """
-    from promptlab.cli.output import print_rows
     from promptlab.paths import dbt_project
 
     if call.format == "table":  # bare, for `$(promptlab project)`
         click.echo(dbt_project())
     else:
-        print_rows(("project",), [(str(dbt_project()),)], call.format)
+        call.print_rows(("project",), [(str(dbt_project()),)])
     return 0

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
+
 import click
 
 from promptlab.cli.load import report_options
 from promptlab.cli.options import Call, common
+from promptlab.cli.output import print_lines
+from promptlab.errors import NothingToDo, SettingsError
+from promptlab.task_ids import selected_tasks
 
 
 @click.command("send")
@@ -41,12 +47,9 @@ def send(
     and so on. The password comes from PROMPTLAB_SMTP_PASSWORD, or from the file that
     smtp_password_file names; only its owner may have access to it.
     """
-    from promptlab.cli.output import print_lines, print_rows
-    from promptlab.errors import SettingsError
     from promptlab.operations.mailing import send, server_from
     from promptlab.reports.files import folder_name, write_file
     from promptlab.reports.mail import NO_REPLY, Envelope, task_message
-    from promptlab.task_ids import selected_tasks
 
     settings = call.settings
     missing = [
@@ -95,7 +98,7 @@ def send(
             for path in paths:
                 print_lines(str(path))
         else:
-            print_rows(("mail",), [(str(path),) for path in paths], call.format)
+            call.print_rows(("mail",), [(str(path),) for path in paths])
         return 0
     for task_id, message in zip(task_ids, messages, strict=True):
         send(message, sender, to, server, say=call.say)
@@ -148,11 +151,6 @@ def digest(
     the reports where the setting report_url says where these are; the mail server is
     set as for `send`.
     """
-    import json
-    import os
-
-    from promptlab.cli.output import print_lines
-    from promptlab.errors import NothingToDo, SettingsError
     from promptlab.operations.mailing import post, send, server_from
     from promptlab.reports import digest as digests
     from promptlab.reports.files import write_file

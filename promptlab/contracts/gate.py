@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from promptlab.contracts.base import Contract, NonBlank
 from promptlab.contracts.comparison import Verdict
@@ -43,15 +43,8 @@ ShareLimit = Annotated[float, Field(ge=0, le=1)]
 Ceiling = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class _Rules(BaseModel):
+class _Rules(Contract, strict=True):
     """A table of the policy: an unknown key is a mistake, not an extension."""
-
-    model_config = ConfigDict(
-        defer_build=True,
-        frozen=True,
-        extra="forbid",
-        strict=True,
-    )
 
 
 class RegressionRules(_Rules):

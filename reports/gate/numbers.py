@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from promptlab.contracts.comparison import ScoreComparison
 from promptlab.contracts.gate import CaseList
 from promptlab.errors import NothingToDo
 from promptlab.reports.comparisons import score_comparisons
-from promptlab.reports.queries import MISSED, Row, from_json, rows
+from promptlab.reports.queries import ASKED, MISSED, Row, from_json, rows
 from promptlab.reports.sentences import Speech
 
 if TYPE_CHECKING:
@@ -71,40 +70,48 @@ order by weight_used desc, dimension_position, dimension_id
 """
 
 # The task's cases, and those of the baseline that it does not have with this tag.
-_TAGGED = """
-with asked as (
+_TAGGED = f"""
+with {ASKED},
+
+cases as (
 
     select
-        unnest($candidates) as candidate_task_id,
-        unnest($baselines) as baseline_task_id
+        tags.task_id, tags.tag, results.case_id, results.status,
+        2 * results.n_rounds_passed < results.n_rounds as is_mostly_failing
+    from marts.dim_case_tags as tags
+    inner join marts.fct_case_results as results
+        on tags.task_id = results.task_id and tags.case_id = results.case_id
+    where
+        tags.task_id in (select unnest($tasks))
+        and tags.tag in (select unnest($tags))
+
+    union all
+
+    select changes.candidate_task_id, tags.tag, tags.case_id, 'missing', null
+    from marts.fct_case_changes as changes
+    inner join asked using (candidate_task_id, baseline_task_id)
+    inner join marts.dim_case_tags as tags
+        on changes.baseline_task_id = tags.task_id and changes.case_id = tags.case_id
+    anti join marts.dim_case_tags as kept
+        on
+            changes.candidate_task_id = kept.task_id
+            and changes.case_id = kept.case_id
+            and tags.tag = kept.tag
+    where tags.tag in (select unnest($tags))
 
 )
 
 select
-    tags.task_id, tags.tag, results.case_id, results.status,
-    results.n_rounds, results.n_rounds_passed
-from marts.dim_case_tags as tags
-inner join marts.fct_case_results as results
-    on tags.task_id = results.task_id and tags.case_id = results.case_id
-where
-    tags.task_id in (select unnest($tasks))
-    and tags.tag in (select unnest($tags))
-
-union all
-
-select changes.candidate_task_id, tags.tag, tags.case_id, 'missing', 0, 0
-from marts.fct_case_changes as changes
-inner join asked using (candidate_task_id, baseline_task_id)
-inner join marts.dim_case_tags as tags
-    on changes.baseline_task_id = tags.task_id and changes.case_id = tags.case_id
-anti join marts.dim_case_tags as kept
-    on
-        changes.candidate_task_id = kept.task_id
-        and changes.case_id = kept.case_id
-        and tags.tag = kept.tag
-where tags.tag in (select unnest($tags))
-
-order by tag, case_id
+    task_id, tag, count(*) as n_cases,
+    count(*) filter (status = 'pass') as n_pass,
+    list(case_id order by case_id) filter (status in ('fail', 'error')) as not_passed,
+    list(case_id order by case_id) filter (
+        status in ('fail', 'error') and is_mostly_failing
+    ) as mostly_failing,
+    list(case_id order by case_id) filter (status = 'unevaluated') as unevaluated,
+    list(case_id order by case_id) filter (status = 'missing') as missing
+from cases
+group by task_id, tag
 """
 
 _ALERTS = """
@@ -224,106 +231,60 @@ group by runs.task_id
 having count(*) filter (where kept.title is null) > 0
 """
 
-_JUDGED_BEFORE = """(
-    changes.baseline_score is not null
-    or changes.baseline_status in ('pass', 'fail', 'error')
-)"""
-
 # Broken are passing cases that no longer pass, and lost must-haves: one list, so that
-# the count always matches the cases named next to it. A
-# case that was judged or scored in the baseline is not compared if it is gone, has
-# lost its verdict (whatever still scores it) or its score, or was asked or expected
-# something else.
-_CHANGES = """
-with asked as (
+# the count always matches the cases named next to it. A case that was judged or scored
+# in the baseline is not compared if it is gone, has lost its verdict (whatever still
+# scores it) or its score, or was asked or expected something else.
+_CHANGES = f"""
+with {ASKED},
 
-    select
-        unnest($candidates) as candidate_task_id,
-        unnest($baselines) as baseline_task_id
+kinds as (select unnest($kinds) as kind)
 
-),
-
-kinds as (
-
-    select unnest([
-        'broke', 'newly_failing', 'must_have_lost', 'fixed', 'not_compared'
-    ]) as kind
-
-),
-
-changes as (
-
-    select
-        changes.candidate_task_id,
-        changes.case_id,
-        changes.delta,
-        changes.must_have_lost,
-        kinds.kind
-    from marts.fct_case_changes as changes
-    inner join asked using (candidate_task_id, baseline_task_id)
-    inner join kinds
-        on
-            case kinds.kind
-                when 'fixed' then changes.status_change = 'newly_fixed'
-                when 'must_have_lost' then changes.must_have_lost
-                when 'newly_failing' then changes.status_change = 'newly_failing'
-                when 'not_compared'
-                    then
-                        changes.status_change is null
-                        and (
-                            changes.baseline_status in ('pass', 'fail', 'error')
-                            or changes.baseline_score is not null
-                            and changes.delta is null
-                        )
-                else changes.must_have_lost or changes.status_change = 'newly_failing'
-            end
-
-),
-
-ranked as (
-
-    select
-        *,
-        count(*) over (partition by candidate_task_id, kind) as n,
-        row_number() over (
-            partition by candidate_task_id, kind
-            order by must_have_lost desc, delta nulls last, case_id
-        ) as place
-    from changes
-
-)
-
-select candidate_task_id as task_id, kind, n, case_id
-from ranked
-where place <= $most
-order by candidate_task_id, kind, place
+select
+    changes.candidate_task_id as task_id, kinds.kind, changes.case_id,
+    count(*) over (partition by changes.candidate_task_id, kinds.kind) as n
+from marts.fct_case_changes as changes
+inner join asked using (candidate_task_id, baseline_task_id)
+inner join kinds
+    on
+        case kinds.kind
+            when 'fixed' then changes.status_change = 'newly_fixed'
+            when 'must_have_lost' then changes.must_have_lost
+            when 'newly_failing' then changes.status_change = 'newly_failing'
+            when 'not_compared'
+                then
+                    changes.status_change is null
+                    and (
+                        changes.baseline_status in ('pass', 'fail', 'error')
+                        or changes.baseline_score is not null
+                        and changes.delta is null
+                    )
+            else changes.must_have_lost or changes.status_change = 'newly_failing'
+        end
+qualify row_number() over (
+    partition by changes.candidate_task_id, kinds.kind
+    order by changes.must_have_lost desc, changes.delta nulls last, changes.case_id
+) <= $most
+order by
+    changes.candidate_task_id, kinds.kind, changes.must_have_lost desc,
+    changes.delta nulls last, changes.case_id
 """
 
 _CASES_OF_BASELINES = f"""
-with asked as (
-
-    select
-        unnest($candidates) as candidate_task_id,
-        unnest($baselines) as baseline_task_id
-
-)
+with {ASKED}
 
 select candidate_task_id as task_id, count(*) as n
 from marts.fct_case_changes as changes
 inner join asked using (candidate_task_id, baseline_task_id)
-where {_JUDGED_BEFORE}
+where
+    changes.baseline_score is not null
+    or changes.baseline_status in ('pass', 'fail', 'error')
 group by candidate_task_id
 """
 
 
-_GAPS = """
-with asked as (
-
-    select
-        unnest($candidates) as candidate_task_id,
-        unnest($baselines) as baseline_task_id
-
-)
+_GAPS = f"""
+with {ASKED}
 
 select candidate_task_id as task_id, gap, subject, name, n_before, n_now, has_judged
 from marts.fct_yardstick_gaps
@@ -333,14 +294,8 @@ order by gap, subject
 
 
 # The test uses the reference runs of the task's own baseline.
-_CHANCE = """
-with asked as (
-
-    select
-        unnest($candidates) as candidate_task_id,
-        unnest($baselines) as baseline_task_id
-
-),
+_CHANCE = f"""
+with {ASKED},
 
 -- the variants of a run share the false alarms of its re-check: Simes, by
 -- Benjamini-Hochberg steps
@@ -460,8 +415,9 @@ where verdicts.n_cases > 0 or verdicts.n_cases_scored > 0
 
 _RECORDS = """
 select
-    task_id, case_id, n_rounds_now, n_passed_now, n_errors_now, n_rounds_before,
-    n_passed_before, n_rounds_to_recheck, n_rounds_rechecked, n_passed_rechecked,
+    task_id, case_id, n_rounds_now as n_rounds, n_passed_now as n_passed,
+    n_errors_now as n_errors, n_rounds_before, n_passed_before,
+    n_rounds_to_recheck as to_recheck, n_rounds_rechecked, n_passed_rechecked,
     n_errors_rechecked, n_must_haves_lost_rechecked, n_copies_rechecked,
     n_rounds_rechecked_before, n_passed_rechecked_before, recheck_reference,
     is_rechecked
@@ -501,21 +457,6 @@ group by task_id, tag
 
 
 @dataclass(frozen=True)
-class TagCases:
-    """The cases of a task with one tag, by status."""
-
-    n_cases: int
-    n_pass: int
-    not_passed: list[str]
-    """Cases that failed or ended in an error."""
-    mostly_failing: list[str]
-    """Of these, cases of which fewer than half of the rounds passed."""
-    unevaluated: list[str]
-    missing: list[str]
-    """Cases of the baseline that the task does not have."""
-
-
-@dataclass(frozen=True)
 class Changes:
     """The comparison of a task with its baseline, for the gate."""
 
@@ -544,32 +485,21 @@ class Changes:
 class GateNumbers:
     """The values of a task; shares and scores 0–1, ``None`` if unknown."""
 
-    task_id: str
-    title: str
-    variant: str
-    prompt_version: str
-    model: str
-    created_at: datetime
-    testset_id: str | None
-    source_kind: str
-    """Format of the file, as in ``dim_tasks``."""
-    n_sized: int | None
-    """Cases that passed or failed."""
-    n_rounds_sized: int | None
-    """Rounds per case, on average."""
-    within_variance: float | None
-    """Variance of the rounds of a case, on average; ``None`` without repeats."""
-    n_cases: int
-    n_pass: int
-    n_judged: int
+    task: Row
+    """The names and the counts of the task, and the size of its results: ``n_sized``
+    cases that passed or failed, their ``n_rounds_sized`` on average, and
+    ``within_variance``, that of the rounds of a case, known with repeats only."""
     measures: dict[str, float | None]
     """By measure of ``fct_trends``: milliseconds, tokens, cost, shares."""
     measured: dict[str, int]
     """Number of cases or rounds behind a measure."""
     dimensions: dict[str, Row]
     """Name, scorer, score and parameters by dimension."""
-    tags: dict[str, TagCases]
-    """The requested tags that at least one case has."""
+    tags: dict[str, Row]
+    """The requested tags that at least one case has: ``n_cases`` and ``n_pass``, and
+    lists of cases, ``None`` if empty: ``not_passed`` (failed, or ended in an error), of
+    these ``mostly_failing`` (fewer than half of the rounds passed), ``unevaluated``,
+    and ``missing``, those of the baseline that the task does not have."""
     critical_alerts: list[str]
     """Codes of the critical alerts."""
     missed_targets: list[str]
@@ -616,6 +546,7 @@ def gate_numbers(
         "tags": list(tags),
         "candidates": [candidate for candidate, _ in pairs],
         "baselines": [baseline for _, baseline in pairs],
+        "kinds": list(KINDS),
         "most": MOST_CASES,
     }
     found: dict[str, _TaskRows] = {task: defaultdict(list) for task in task_ids}
@@ -686,11 +617,11 @@ def _numbers(
         for dimension_id in from_json(row["dimension_ids"]) or []
     }
     return GateNumbers(
-        **found["task"][0],
+        task=found["task"][0],
         measures={row["measure"]: row["value"] for row in found["measures"]},
         measured={row["measure"]: row["n"] for row in found["measures"]},
         dimensions=dimensions,
-        tags=_tags(found["tags"]),
+        tags={row["tag"]: row for row in found["tags"]},
         critical_alerts=[
             row["code"] for row in found["alerts"] if row["severity"] == "critical"
         ],
@@ -750,24 +681,3 @@ def _changes(
             for row in found["gaps"]
         ],
     )
-
-
-def _tags(listed: Sequence[Row]) -> dict[str, TagCases]:
-    found = {}
-    for tag in sorted({row["tag"] for row in listed}):
-        of_tag = [row for row in listed if row["tag"] == tag]
-        cases = [(row["case_id"], row["status"]) for row in of_tag]
-        found[tag] = TagCases(
-            n_cases=len(cases),
-            n_pass=sum(status == "pass" for _, status in cases),
-            not_passed=[c for c, status in cases if status in ("fail", "error")],
-            mostly_failing=[
-                row["case_id"]
-                for row in of_tag
-                if row["status"] in ("fail", "error")
-                and 2 * row["n_rounds_passed"] < row["n_rounds"]
-            ],
-            unevaluated=[c for c, status in cases if status == "unevaluated"],
-            missing=[c for c, status in cases if status == "missing"],
-        )
-    return found

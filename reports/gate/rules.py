@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Any, Literal
 
 from promptlab.contracts.comparison import ScoreComparison
 from promptlab.contracts.gate import (
@@ -22,11 +22,10 @@ from promptlab.contracts.gate import (
     Significance,
     TagRules,
 )
-from promptlab.reports.gate.numbers import Changes, GateNumbers, TagCases
+from promptlab.reports.gate.numbers import Changes, GateNumbers
 from promptlab.reports.gate.policy import built_in_policy
 from promptlab.reports.printing import Filters, clip
 from promptlab.reports.queries import Row, from_json
-from promptlab.reports.texts import Catalogue
 
 _MOST_NAMED = 5
 
@@ -45,11 +44,6 @@ class Gate:
     filters: Filters
 
     @property
-    def texts(self) -> Catalogue:
-        """The sentences, in the language of the notes."""
-        return self.filters.catalogue
-
-    @property
     def is_first_run(self) -> bool:
         """True for the first run."""
         return self.numbers.changes is None and self.why_not is None
@@ -59,10 +53,9 @@ class Gate:
         policy = self.policy
         if self.left_out:
             names = [PurePosixPath(each).name for each in self.left_out]
-            note = self.texts.text(
-                "gate_note.left_out", n=len(names), files=_named(names)
+            yield self._unknown(
+                "all_files", None, "left_out", n=len(names), files=_named(names)
             )
-            yield _rule("all_files", None, None, "inconclusive", note)
         for row in self.numbers.partial:
             yield self._partial(row)
         yield from self._yardstick()
@@ -106,13 +99,8 @@ class Gate:
 
     def _partial(self, row: Row) -> GateRule:
         """Return inconclusive if rows are missing."""
-        note = self.texts.text(
-            f"gate_note.{row['why']}",
-            task=row["task_id"],
-            n=row["n"],
-            total=row["n_total"],
-        )
-        return _rule("all_rows", None, None, "inconclusive", note)
+        given = {"task": row["task_id"], "n": row["n"], "total": row["n_total"]}
+        return self._unknown("all_rows", None, row["why"], **given)
 
     def _yardstick(self) -> Iterator[GateRule]:
         """Require the dimensions and checks of the baseline; else breaks are missed."""
@@ -133,7 +121,7 @@ class Gate:
                     gap["gap"] in _IN_PARTS and limit is not None and share >= limit
                 )
             verdict: RuleVerdict = "pass" if is_tolerated else "inconclusive"
-            note = self.texts.text(
+            note = self.filters.catalogue.text(
                 f"yardstick_gap.{gap['gap']}",
                 name=gap["name"] or "",
                 n=left,
@@ -179,7 +167,7 @@ class Gate:
             if again is None:
                 yield self._by_chance(rule, limit, chance)
             else:
-                note = self.texts.text("gate_note.recheck_decides")
+                note = self._note("recheck_decides")
                 yield _rule(rule, chance["p"], limit, "pass", note)
                 yield again
         elif chance is None and (not score.n_judged or score.verdict in _UNDECIDED):
@@ -210,8 +198,8 @@ class Gate:
         p = tested["p_scores"]
         if p > limit:
             return _rule(rule, p, limit, "pass")
-        note = self.texts.text(
-            "gate_note.scores_fell",
+        note = self._note(
+            "scores_fell",
             p=self.filters.p_value(p),
             n=tested["n_scores_listed"],
         )
@@ -221,19 +209,19 @@ class Gate:
         """Judge more failures than chance explains, considering errors and clusters."""
         with_errors = chance["p_errors_as_passes"]
         if with_errors is not None and with_errors > limit:
-            note = self.texts.text("gate_note.errors_decide", n=chance["n_errors_now"])
+            note = self._note("errors_decide", n=chance["n_errors_now"])
             return _rule(rule, chance["p"], limit, "inconclusive", note)
         if "cases_independent" in (from_json(chance["assumptions"]) or []):
-            note = self.texts.text("gate_note.few_clusters", n=chance["n_clusters"])
+            note = self._note("few_clusters", n=chance["n_clusters"])
             return _rule(rule, chance["p"], limit, "inconclusive", note)
         is_alone = chance["p_alone"] <= limit
-        note = self.texts.text(
-            "gate_note.more_than_chance" if is_alone else "gate_note.all_variants",
+        note = self._note(
+            "more_than_chance" if is_alone else "all_variants",
             p=self.filters.p_value(chance["p"]),
             expected=self.filters.number(chance["n_newly_failing_by_chance"], 1),
         )
         if chance["p_unchanged"] is not None and chance["p_unchanged"] <= limit:
-            note += self.texts.text("gate_note.unchanged_fail_too")
+            note += self._note("unchanged_fail_too")
         return _rule(rule, chance["p"], limit, "fail", note)
 
     def _check(self, changes: Changes, limit: float) -> Iterator[GateRule]:
@@ -252,10 +240,10 @@ class Gate:
             yield self._rechecked(rule, changes, chance, limit)
             return
         if chance is None or chance["n_newly_failing_by_chance"] is None:
-            note = self.texts.text("gate_note.check", n=n, cases=_named(names))
+            note = self._note("check", n=n, cases=_named(names))
         else:
-            note = self.texts.text(
-                "gate_note.check_by_chance",
+            note = self._note(
+                "check_by_chance",
                 n=n,
                 cases=_named(names),
                 passing=chance["n_newly_passing"],
@@ -263,14 +251,12 @@ class Gate:
             )
         is_answered = any(row["n_rounds_rechecked"] for row in changes.records)
         if chance is not None and chance["n_rechecks"] and not is_answered:
-            note += self.texts.text("gate_note.recheck_other")
+            note += self._note("recheck_other")
         copied = [
             row["case_id"] for row in changes.records if row["n_copies_rechecked"]
         ]
         if copied:
-            note = self.texts.text(
-                "gate_note.copies", n=len(copied), cases=_named(copied)
-            )
+            note = self._note("copies", n=len(copied), cases=_named(copied))
         yield _rule(rule, float(n), 0.0, self._asks, note)
 
     def _rechecked(
@@ -283,30 +269,33 @@ class Gate:
         p = chance["p_recheck"]
         if chance["n_broken_alone"] or (p is not None and p <= limit):
             broken = confirmed(answered)
-            note = self.texts.text(
-                "gate_note.confirmed", n=len(broken), cases=_named(broken)
-            )
+            note = self._note("confirmed", n=len(broken), cases=_named(broken))
             return _rule(rule, p, limit, "fail", note)
         if missing:
-            note = self.texts.text(
-                "gate_note.recheck_missing", n=len(missing), cases=_named(missing)
-            )
+            note = self._note("recheck_missing", n=len(missing), cases=_named(missing))
             return _rule(rule, float(len(missing)), 0.0, self._asks, note)
         if len(answered) < len(again):
             errors = [row["case_id"] for row in again if not row["n_rounds_rechecked"]]
-            note = self.texts.text(
-                "gate_note.recheck_errors", n=len(errors), cases=_named(errors)
-            )
+            note = self._note("recheck_errors", n=len(errors), cases=_named(errors))
             return _rule(rule, p, limit, "inconclusive", note)
-        note = self.texts.text("gate_note.not_confirmed", n=len(again))
+        note = self._note("not_confirmed", n=len(again))
         return _rule(rule, p, limit, "pass", note)
+
+    def _note(self, key: str, **values: Any) -> str:
+        return self.filters.catalogue.text(f"gate_note.{key}", **values)
+
+    def _unknown(
+        self, rule: str, limit: float | None, key: str, **values: Any
+    ) -> GateRule:
+        """Return inconclusive for a rule without a value; *key* is that of the note."""
+        return _rule(rule, None, limit, "inconclusive", self._note(key, **values))
 
     def _not_tested(self, score: ScoreComparison) -> str:
         if score.verdict == "not_comparable":
             return self._not_comparable(score)
         if score.n_judged:
             return score.conclusion
-        return self.texts.text("gate_note.nothing_judged")
+        return self._note("nothing_judged")
 
     def _at_least(
         self, rule: str, limit: float | None, measure: str
@@ -318,7 +307,7 @@ class Gate:
     def _coverage(self, limit: float | None) -> Iterator[GateRule]:
         """Without a scored round the result of the run is unknown."""
         if limit and self.numbers.measures.get("coverage") == 0:
-            note = self.texts.text("gate_note.nothing_scored")
+            note = self._note("nothing_scored")
             yield _rule("min_coverage", 0.0, limit, "inconclusive", note)
         else:
             yield from self._at_least("min_coverage", limit, "coverage")
@@ -327,8 +316,7 @@ class Gate:
         """Say of the worst judge whether people confirm that it catches failures."""
         judges = self.numbers.judges
         if not judges:
-            note = self.texts.text("gate_note.judge_unlabelled")
-            return _rule("min_tnr", None, limit, "inconclusive", note)
+            return self._unknown("min_tnr", limit, "judge_unlabelled")
         labelled = {row["dimension_id"] for row in judges}
         unlabelled = [
             row["name"]
@@ -338,12 +326,13 @@ class Gate:
             and dimension_id not in labelled
         ]
         if unlabelled and "verdict" not in labelled:
-            note = self.texts.text(
-                "gate_note.judges_unlabelled",
+            return self._unknown(
+                "min_tnr",
+                limit,
+                "judges_unlabelled",
                 n=len(unlabelled),
                 dimensions=_named(unlabelled),
             )
-            return _rule("min_tnr", None, limit, "inconclusive", note)
         worst = min(
             judges,
             key=lambda row: (row["agreement_reason"] is None, row["tnr_low"] or 0.0),
@@ -351,10 +340,8 @@ class Gate:
         low, reason = worst["tnr_low"], worst["agreement_reason"]
         if reason is None and low >= limit:
             return _rule("min_tnr", low, limit, "pass")
-        note = self.texts.text(
-            "gate_note.judge_misses"
-            if reason is None
-            else "gate_note.judge_few_labels",
+        note = self._note(
+            "judge_misses" if reason is None else "judge_few_labels",
             judge=clip(worst["judge"], 80),
             dimension=clip(worst["dimension_id"], 60),
             n_fail=worst["n_labels_fail"],
@@ -379,7 +366,7 @@ class Gate:
         n, total = self.numbers.measured.get(measure, 0), self._n_to_measure(measure)
         if value is None or n >= total:
             return held
-        note = self.texts.text("gate_note.measured", n=n, total=total)
+        note = self._note("measured", n=n, total=total)
         least = self.policy.min_coverage
         if least is None:
             least = built_in_policy().rules.min_coverage or 0
@@ -400,8 +387,7 @@ class Gate:
         self, rule: str, value: float | None, limit: float, holds: bool
     ) -> GateRule:
         if value is None:
-            note = self.texts.text("gate_note.not_known")
-            return _rule(rule, None, limit, "inconclusive", note)
+            return self._unknown(rule, limit, "not_known")
         return _rule(rule, value, limit, "pass" if holds else "fail")
 
     def _tag(
@@ -409,22 +395,20 @@ class Gate:
     ) -> GateRule:
         cases = self.numbers.tags.get(tag)
         if cases is None:
-            note = self.texts.text("gate_note.no_tag", name=tag)
-            return _rule(rule, None, 1.0, "inconclusive", note)
-        share = cases.n_pass / cases.n_cases
-        failing, unsettled = cases.not_passed, list[str]()
+            return self._unknown(rule, 1.0, "no_tag", name=tag)
+        share = cases["n_pass"] / cases["n_cases"]
+        failing, unsettled = cases["not_passed"] or [], list[str]()
         if must_pass == "majority":
-            failing, unsettled = self._settled(failing, set(cases.mostly_failing))
+            failing, unsettled = self._settled(
+                failing, set(cases["mostly_failing"] or ())
+            )
         if failing or unsettled:
             note = self._cases("tag_failed", failing or unsettled, cases)
             verdict: RuleVerdict = "fail" if failing else self._asks
             return _rule(rule, share, 1.0, verdict, note)
-        for text, unknown in (
-            ("tag_unevaluated", cases.unevaluated),
-            ("tag_missing", cases.missing),
-        ):
-            if unknown:
-                note = self._cases(text, unknown, cases)
+        for name in ("unevaluated", "missing"):
+            if cases[name]:
+                note = self._cases(f"tag_{name}", cases[name], cases)
                 return _rule(rule, share, 1.0, "inconclusive", note)
         return _rule(rule, share, 1.0, "pass")
 
@@ -468,15 +452,14 @@ class Gate:
         cases, changes = self.numbers.tags.get(tag), self.numbers.changes
         if rules.min_pass_rate is not None:
             rule = f"{prefix}.min_pass_rate"
-            n_judged = cases.n_pass + len(cases.not_passed) if cases else 0
+            n_judged = cases["n_pass"] + len(cases["not_passed"] or ()) if cases else 0
             if cases is None or not n_judged:
-                note = self.texts.text("gate_note.no_tag", name=tag)
-                yield _rule(rule, None, rules.min_pass_rate, "inconclusive", note)
+                yield self._unknown(rule, rules.min_pass_rate, "no_tag", name=tag)
             else:
-                value = cases.n_pass / n_judged
+                value = cases["n_pass"] / n_judged
                 holds = value >= rules.min_pass_rate
-                if holds and cases.missing:  # a case may have lost the tag and fail
-                    note = self._cases("tag_missing", cases.missing, cases)
+                if holds and cases["missing"]:  # a case may have lost the tag and fail
+                    note = self._cases("tag_missing", cases["missing"], cases)
                     yield _rule(rule, value, rules.min_pass_rate, "inconclusive", note)
                 else:
                     yield self._held(rule, value, rules.min_pass_rate, holds)
@@ -485,29 +468,22 @@ class Gate:
             if changes is None:
                 yield self._not_compared(rule, limit)
             elif tag not in changes.tag_p:
-                note = self.texts.text("gate_note.no_tag", name=tag)
-                yield _rule(rule, None, limit, "inconclusive", note)
+                yield self._unknown(rule, limit, "no_tag", name=tag)
             else:
                 p = changes.tag_p[tag]
                 yield _rule(rule, p, limit, "fail" if p <= limit else "pass")
         if rules.must_pass is not None:
             yield self._tag(f"{prefix}.must_pass", tag, rules.must_pass)
 
-    def _cases(self, text: str, listed: list[str], cases: TagCases) -> str:
-        return self.texts.text(
-            f"gate_note.{text}",
-            n=len(listed),
-            total=cases.n_cases,
-            cases=_named(listed),
-        )
+    def _cases(self, text: str, listed: list[str], cases: Row) -> str:
+        total = cases["n_cases"]
+        return self._note(text, n=len(listed), total=total, cases=_named(listed))
 
     def _alerts(self) -> GateRule:
         codes = self.numbers.critical_alerts
         note = None
         if codes:
-            note = self.texts.text(
-                "gate_note.alerts", n=len(codes), codes=_named(codes)
-            )
+            note = self._note("alerts", n=len(codes), codes=_named(codes))
         verdict: GateVerdict = "fail" if codes else "pass"
         return _rule("allow_critical_alerts", float(len(codes)), 0.0, verdict, note)
 
@@ -529,16 +505,13 @@ class Gate:
             if found is not None:
                 return found
         if lost.n:
-            note = self.texts.text(
-                f"gate_note.{kind}", n=lost.n, cases=_named(lost.case_ids)
-            )
+            note = self._note(kind, n=lost.n, cases=_named(lost.case_ids))
             return _rule(rule, float(lost.n), 0.0, "fail", note)
         if changes.overall.reason in _NOTHING_SHARED:
             note = self._not_comparable(changes.overall)
             return _rule(rule, None, 0.0, "inconclusive", note)
         if kind == "newly_failing" and not changes.overall.n_judged:
-            note = self.texts.text("gate_note.nothing_judged")
-            return _rule(rule, None, 0.0, "inconclusive", note)
+            return self._unknown(rule, 0.0, "nothing_judged")
         return _rule(rule, 0.0, 0.0, "pass")
 
     def _lost_by_majority(
@@ -553,8 +526,8 @@ class Gate:
         if broken:
             return None
         n = len(unsettled) or lost.n
-        note = self.texts.text(
-            "gate_note.must_have_lost" if unsettled else "gate_note.must_have_kept",
+        note = self._note(
+            "must_have_lost" if unsettled else "must_have_kept",
             n=n,
             cases=_named(unsettled or lost.case_ids),
         )
@@ -578,8 +551,8 @@ class Gate:
             if limit is not None:
                 yield _rule(rule, share, limit, "pass")
             return
-        note = self.texts.text(
-            "gate_note.not_all_compared",
+        note = self._note(
+            "not_all_compared",
             n=missing.n,
             total=changes.n_cases,
             cases=_named(missing.case_ids),
@@ -590,39 +563,37 @@ class Gate:
 
     def _not_compared(self, rule: str, limit: float) -> GateRule:
         if self.is_first_run:
-            note = self.texts.text("gate_note.first_run")
+            note = self._note("first_run")
             required = self.policy.regression.require_baseline
             verdict: RuleVerdict = "inconclusive" if required else "skipped"
             return _rule(rule, None, limit, verdict, note)
         return _rule(rule, None, limit, "inconclusive", self.why_not)
 
     def _not_comparable(self, score: ScoreComparison) -> str:
-        reason = self.texts.text(f"comparison_reason.{score.reason}")
-        return self.texts.text("gate_note.not_comparable", reason=reason)
+        reason = self.filters.catalogue.text(f"comparison_reason.{score.reason}")
+        return self._note("not_comparable", reason=reason)
 
     def _dimension(self, dimension_id: str) -> Iterator[GateRule]:
         rules = self.policy.dimensions[dimension_id]
         prefix = f"dimensions.{dimension_id}"
         missing = dimension_id not in self.numbers.dimensions
         if rules.min_score is not None:
+            rule, limit = f"{prefix}.min_score", rules.min_score
             if missing:
-                note = self.texts.text("gate_note.no_dimension", name=dimension_id)
-                yield _rule(
-                    f"{prefix}.min_score", None, rules.min_score, "inconclusive", note
-                )
+                yield self._unknown(rule, limit, "no_dimension", name=dimension_id)
             else:
                 value = self.numbers.dimensions[dimension_id]["score"]
-                holds = value is not None and value >= rules.min_score
-                yield self._held(f"{prefix}.min_score", value, rules.min_score, holds)
+                yield self._held(
+                    rule, value, limit, value is not None and value >= limit
+                )
         if rules.max_drop is not None:
             changes = self.numbers.changes
             found = None if changes is None else changes.dimensions.get(dimension_id)
-            rule = f"{prefix}.max_drop"
+            rule, limit = f"{prefix}.max_drop", rules.max_drop
             if changes is not None and found is None:
-                note = self.texts.text("gate_note.no_dimension", name=dimension_id)
-                yield _rule(rule, None, rules.max_drop, "inconclusive", note)
+                yield self._unknown(rule, limit, "no_dimension", name=dimension_id)
             else:
-                yield self._drop(rule, rules.max_drop, rules.significance, found)
+                yield self._drop(rule, limit, rules.significance, found)
 
     def _drop(
         self,
@@ -638,18 +609,18 @@ class Gate:
             return _rule(rule, None, limit, "inconclusive", note)
         if score.delta >= 0:
             rise = self.filters.delta(score.delta)
-            note = self.texts.text("gate_note.no_drop", points=rise)
+            note = self._note("no_drop", points=rise)
             return _rule(rule, 0.0, limit, "pass", note)
         drop = -score.delta
         if drop <= limit or (
             significance == "required" and score.verdict == "no_reliable_change"
         ):
             points = self.filters.points(drop)
-            note = self.texts.text("gate_note.small_drop", points=points)
+            note = self._note("small_drop", points=points)
             return _rule(rule, drop, limit, "pass", note)
         if significance == "ignored" or score.verdict == "regressed":
             return _rule(rule, drop, limit, "fail", score.conclusion)
-        note = self.texts.text("gate_note.not_significant", conclusion=score.conclusion)
+        note = self._note("not_significant", conclusion=score.conclusion)
         return _rule(rule, drop, limit, "inconclusive", note)
 
 

@@ -27,7 +27,7 @@ from promptlab.reports.gate.numbers import Changes, GateNumbers, gate_numbers
 from promptlab.reports.gate.policy import Policy, built_in_policy
 from promptlab.reports.gate.rules import Gate, confirmed
 from promptlab.reports.printing import Filters
-from promptlab.reports.queries import Row, from_json, rows
+from promptlab.reports.queries import Row, from_json, of_contract, rows
 from promptlab.reports.sentences import headline
 from promptlab.reports.texts import catalogue
 from promptlab.task_ids import resolve_task
@@ -37,13 +37,9 @@ if TYPE_CHECKING:
 
 
 _BASELINES = """
-select
-    baselines.task_id,
-    baselines.baseline_task_id,
-    baselines.baseline_source,
-    baselines.why_no_previous
-from marts.dim_task_baselines as baselines
-where baselines.task_id in (select unnest($tasks))
+select task_id, baseline_task_id, previous_task_id, baseline_source, why_no_previous
+from marts.dim_task_baselines
+where task_id in (select unnest($tasks))
 """
 
 _OURS = ("analysis", "results")
@@ -163,18 +159,16 @@ def _of_history(
     wanted: str,
     filters: Filters,
 ) -> tuple[dict[str, str], dict[str, str]]:
-    column = "baseline_task_id" if wanted == "baseline" else "previous_task_id"
-    sql = _BASELINES.replace(
-        "baselines.baseline_task_id", f"baselines.{column} as baseline_task_id"
-    )
-    listed = {row["task_id"]: row for row in rows(con, sql, {"tasks": list(task_ids)})}
+    found_rows = rows(con, _BASELINES, {"tasks": list(task_ids)})
+    listed = {row["task_id"]: row for row in found_rows}
+    column = f"{wanted}_task_id"
     found, why_not = {}, {}
     for task_id in task_ids:
         row = listed.get(task_id)
         if row is None or (wanted == "baseline" and row["baseline_source"] == "gone"):
             why_not[task_id] = filters.catalogue.text("gate_note.baseline_gone")
-        elif row["baseline_task_id"] is not None:
-            found[task_id] = row["baseline_task_id"]
+        elif row[column] is not None:
+            found[task_id] = row[column]
         elif row["why_no_previous"] is not None:
             key = f"gate_note.no_previous_{row['why_no_previous']}"
             why_not[task_id] = filters.catalogue.text(key)
@@ -194,17 +188,13 @@ def _judged(
     if not rules:
         raise UsageError(f"{policy.name}: asks for nothing; `promptlab gate --init`")
     changes = numbers.changes
-    chance = None if changes is None else changes.chance
+    chance = (changes.chance if changes else None) or {}
     verdict = _worst(rules)
     first = gate.is_first_run and verdict == "pass"
     nobody = CaseList(n=0, case_ids=[])
-    result = GateResult(
-        task_id=numbers.task_id,
-        title=numbers.title,
-        variant=numbers.variant,
-        prompt_version=numbers.prompt_version,
-        model=numbers.model,
-        created_at=numbers.created_at,
+    result = of_contract(
+        GateResult,
+        numbers.task,
         baseline_task_id=None if changes is None else changes.baseline_task_id,
         policy=policy.name,
         verdict=verdict,
@@ -213,24 +203,20 @@ def _judged(
         broke=_broke(changes, rules),
         fixed=nobody if changes is None else changes.cases["fixed"],
         not_compared=nobody if changes is None else changes.cases["not_compared"],
-        p=None if chance is None else chance["p"],
-        p_alone=None if chance is None else chance["p_alone"],
-        newly_failing_by_chance=(
-            None if chance is None else chance["n_newly_failing_by_chance"]
-        ),
-        attained_level=None if chance is None else chance["attained_level"],
-        power_of_one_break=None if chance is None else chance["power_of_one_break"],
-        smallest_drop=_smallest_drop(numbers) if with_smallest_drop else None,
-        rounds_per_case=None if chance is None else chance["n_rounds_per_case"],
+        p=chance.get("p"),
+        p_alone=chance.get("p_alone"),
+        newly_failing_by_chance=chance.get("n_newly_failing_by_chance"),
+        attained_level=chance.get("attained_level"),
+        power_of_one_break=chance.get("power_of_one_break"),
+        smallest_drop=_smallest_drop(numbers.task) if with_smallest_drop else None,
+        rounds_per_case=chance.get("n_rounds_per_case"),
         cases=[_record(row, filters) for row in (changes.records if changes else ())],
-        assumptions=[] if chance is None else from_json(chance["assumptions"]) or [],
+        assumptions=from_json(chance.get("assumptions")) or [],
         n_cases_before=0 if changes is None else changes.n_cases,
         change=None if changes is None else changes.overall.delta,
         change_verdict=None if changes is None else changes.overall.verdict,
-        n_pass=numbers.n_pass,
-        n_judged=numbers.n_judged,
         n_judged_twice=0 if changes is None else changes.overall.n_judged or 0,
-        advice=[] if numbers.n_judged or not numbers.n_cases else _advice(numbers),
+        advice=_advice(numbers),
         rules=rules,
         lang=filters.catalogue.lang,
         version=GATE_FORMAT_VERSION,
@@ -238,12 +224,14 @@ def _judged(
     return result.model_copy(update={"headline": headline(result, filters)})
 
 
-def _smallest_drop(numbers: GateNumbers) -> float | None:
+def _smallest_drop(task: Row) -> float | None:
     """Return the smallest drop that two results of this size show 8 times in 10."""
-    cases, rounds = numbers.n_sized, numbers.n_rounds_sized
-    if not cases or not rounds or numbers.within_variance is None:
+    cases, rounds, variance = (
+        task[name] for name in ("n_sized", "n_rounds_sized", "within_variance")
+    )
+    if not cases or not rounds or variance is None:
         return None
-    return smallest_drop(cases, rounds, numbers.within_variance)
+    return smallest_drop(cases, rounds, variance)
 
 
 def _broke(changes: Changes | None, rules: Iterable[GateRule]) -> CaseList:
@@ -273,13 +261,13 @@ def _record(row: Row, filters: Filters) -> CaseRecord:
     words = filters.catalogue.text
     text = words(
         "case_record.now_before",
-        passed=row["n_passed_now"],
-        n=row["n_rounds_now"],
+        passed=row["n_passed"],
+        n=row["n_rounds"],
         passed_before=row["n_passed_before"],
         n_before=row["n_rounds_before"],
     )
-    if row["n_errors_now"]:
-        text += words("case_record.errors", n=row["n_errors_now"])
+    if row["n_errors"]:
+        text += words("case_record.errors", n=row["n_errors"])
     if recheck is not None:
         text += words(
             f"case_record.{recheck.reference}",
@@ -290,17 +278,7 @@ def _record(row: Row, filters: Filters) -> CaseRecord:
         )
         if recheck.n_copies:
             text += words("case_record.copies", n=recheck.n_copies)
-    return CaseRecord(
-        case_id=row["case_id"],
-        n_passed=row["n_passed_now"],
-        n_rounds=row["n_rounds_now"],
-        n_errors=row["n_errors_now"],
-        n_passed_before=row["n_passed_before"],
-        n_rounds_before=row["n_rounds_before"],
-        to_recheck=row["n_rounds_to_recheck"],
-        recheck=recheck,
-        text=text,
-    )
+    return of_contract(CaseRecord, row, recheck=recheck, text=text)
 
 
 def _worst(rules: Iterable[GateRule]) -> GateVerdict:
@@ -314,14 +292,17 @@ def _worst(rules: Iterable[GateRule]) -> GateVerdict:
 
 def _advice(numbers: GateNumbers) -> list[Advice]:
     """Return a hint about how to judge the answers, if nothing judges them yet."""
-    if numbers.source_kind == "table":
+    task = numbers.task
+    if task["n_judged"] or not task["n_cases"]:
+        return []
+    if task["source_kind"] == "table":
         return ["verdict_column", "score_rules"]
-    if numbers.source_kind not in _OURS:
+    if task["source_kind"] not in _OURS:
         return ["score_rules"]
     found: list[Advice] = []
     if any(row["score"] is not None for row in numbers.dimensions.values()):
         found.append("pass_score")
-    found.append("testset" if numbers.testset_id is None else "expectations")
+    found.append("testset" if task["testset_id"] is None else "expectations")
     if not any(row["scorer"] == "accuracy" for row in numbers.dimensions.values()):
         found.append("golden_answers")
     return found
