@@ -20,6 +20,7 @@ contents as (
 ),
 gaps as (select * from {{ ref('int_recheck_gaps') }}),
 reference_rounds as (select * from {{ ref('int_rounds_counted') }} where place > 1 and k > 0),
+variants as (select * from {{ ref('int_task_variants') }}),
 
 -- copies of an answer are one round: those from a cache, and those with a fixed seed
 rounds as (
@@ -83,17 +84,20 @@ summed as (
 
 ),
 
--- runs other than the baseline, whose luck selected the cases
+-- runs other than the baseline, whose luck selected the cases; one that was not shipped may
+-- have lost what is asked about
 earlier as (
 
     select
-        task_id,
-        case_id,
-        sum(k) as k,
-        sum(x) as x
+        reference_rounds.task_id,
+        reference_rounds.case_id,
+        sum(reference_rounds.k) as k,
+        sum(reference_rounds.x) as x
 
     from reference_rounds
-    group by task_id, case_id
+    inner join variants on reference_rounds.run_task_id = variants.task_id
+    where variants.is_settled is not false
+    group by reference_rounds.task_id, reference_rounds.case_id
 
 ),
 

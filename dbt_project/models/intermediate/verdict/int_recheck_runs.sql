@@ -104,7 +104,8 @@ sides as (
 
     union all
 
-    -- the baseline's prompt is asked again after the task was: at the same time as the task
+    -- the baseline, or a run before it that was shipped with the same prompt, is asked again
+    -- after the task was: at the same time as the task
     select
         baselines.task_id,
         ranked.recheck_task_id,
@@ -123,7 +124,14 @@ sides as (
     where
         ranked.choice = 1
         and ranked.created_at >= tasks.created_at
-        and repeated.run_number < tasks.run_number
+        and (
+            repeated.task_id = earlier.task_id
+            or (
+                repeated.is_eligible
+                and repeated.is_settled
+                and repeated.run_number < earlier.run_number
+            )
+        )
 
 ),
 
