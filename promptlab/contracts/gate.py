@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from promptlab.contracts.base import Contract, NonBlank
 from promptlab.contracts.comparison import Verdict
 
-GATE_FORMAT_VERSION = "1.5"
+GATE_FORMAT_VERSION = "1.6"
 # 1.0  first version
 # 1.1  the decision in one sentence, the cases that broke and were fixed; rules that a
 #      first run skips
@@ -23,6 +23,7 @@ GATE_FORMAT_VERSION = "1.5"
 # 1.3  the variant; the decision `run_again`; what chance explains
 # 1.4  the rounds of suspected cases, now and before; re-checks; what the test attains
 # 1.5  the smallest drop of the pass rate that the run can find
+# 1.6  the run; advice on a changed evaluation, flaky cases and runs without a re-check
 
 GateVerdict = Literal["pass", "fail", "inconclusive", "check"]
 RuleVerdict = Literal["pass", "fail", "inconclusive", "check", "skipped"]
@@ -35,6 +36,10 @@ Advice = Literal[
     "golden_answers",
     "verdict_column",
     "score_rules",
+    "name_baseline",
+    "new_run",
+    "on_check",
+    "own_baseline",
 ]
 Significance = Literal["required", "ignored"]
 
@@ -207,7 +212,8 @@ class CaseRecord(Contract):
     n_rounds_before: int
     """Rounds of all reference runs."""
     to_recheck: int | None
-    """New rounds to run on either side; ``None`` if no re-check is needed."""
+    """New rounds to run on either side; ``None`` if no re-check is needed or, in a
+    memory run, possible."""
     recheck: CaseRecheck | None
     text: str
     """``0 of 3 now, 33 of 33 before``, in the requested language."""
@@ -226,6 +232,8 @@ class GateResult(Contract):
     """Time at which the task was created, UTC."""
     baseline_task_id: str | None
     """The task that it was compared with."""
+    run_id: str
+    """The run of the task."""
     policy: str
     """The policy file, or ``default``."""
     verdict: GateVerdict
@@ -271,7 +279,10 @@ class GateResult(Contract):
     n_judged_twice: int
     """Cases that also did so in the baseline."""
     advice: list[Advice]
-    """If no case could be judged: how to make them judged."""
+    """Ways out: how to get cases judged if none could be; ``name_baseline`` if the
+    evaluation was changed on purpose, ``new_run`` where no case can be run again,
+    ``on_check`` if all newly failing cases are flaky; ``own_baseline`` if only the
+    scores of the pair could be tested, as it is not a task with its own baseline."""
     rules: list[GateRule]
     lang: str
     version: str

@@ -30,11 +30,15 @@ KINDS = ("broke", "newly_failing", "must_have_lost", "fixed", "not_compared")
 
 _TASKS = """
 select
-    tasks.task_id, tasks.title, tasks.variant, tasks.prompt_version, tasks.model,
+    tasks.task_id, tasks.run_id, tasks.title, tasks.variant, tasks.prompt_version,
+    tasks.model,
     tasks.testset_id, tasks.source_kind, epoch_us(tasks.created_at) as created_at,
     summaries.n_cases, summaries.n_pass,
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
-    sizes.n_cases as n_sized, sizes.n_rounds as n_rounds_sized, sizes.within_variance
+    sizes.n_cases as n_sized, sizes.n_rounds as n_rounds_sized, sizes.within_variance,
+    tasks.task_id in (
+        select named.task_id from marts.dim_named_baselines as named
+    ) as is_named_baseline
 from marts.dim_tasks as tasks
 inner join marts.fct_task_summaries as summaries on tasks.task_id = summaries.task_id
 left join marts.fct_power as sizes on tasks.task_id = sizes.task_id
@@ -506,6 +510,7 @@ class GateNumbers:
     """The values of a task; shares and scores 0–1, ``None`` if unknown."""
 
     task_id: str
+    run_id: str
     title: str
     variant: str
     prompt_version: str
@@ -514,6 +519,8 @@ class GateNumbers:
     testset_id: str | None
     source_kind: str
     """Format of the file, as in ``dim_tasks``."""
+    is_named_baseline: bool
+    """Whether later tasks are compared with it because a user named it."""
     n_sized: int | None
     """Cases that passed or failed."""
     n_rounds_sized: int | None

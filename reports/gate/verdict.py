@@ -7,7 +7,7 @@ whether to ship.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from promptlab.contracts.gate import (
@@ -48,6 +48,9 @@ where baselines.task_id in (select unnest($tasks))
 
 _OURS = ("analysis", "results")
 """Kinds of tasks whose testset and dimensions the user can extend."""
+
+_MEMORY = "memory"
+"""Kind of tasks whose cases cannot be run again by themselves."""
 
 _DECISIONS: dict[GateVerdict, Decision] = {
     "pass": "ship",
@@ -105,6 +108,7 @@ def gate_results(
     policy = policy or built_in_policy()
     filters = Filters(catalogue(lang))
     baselines, why_not = _baselines(con, task_ids, policy, baseline, filters)
+    own, _ = _of_history(con, task_ids, "baseline", filters)
     numbers = gate_numbers(
         con,
         task_ids,
@@ -125,6 +129,7 @@ def gate_results(
             left_out,
             with_smallest_drop,
             filters,
+            is_own=baselines.get(task_id) == own.get(task_id),
         )
         for task_id in task_ids
     }
@@ -188,6 +193,8 @@ def _judged(
     left_out: Sequence[str],
     with_smallest_drop: bool,
     filters: Filters,
+    *,
+    is_own: bool,
 ) -> GateResult:
     gate = Gate(policy.rules, numbers, why_not, left_out, filters)
     rules = list(gate.rules())
@@ -196,6 +203,7 @@ def _judged(
     changes = numbers.changes
     chance = None if changes is None else changes.chance
     verdict = _worst(rules)
+    decision = _DECISIONS[verdict]
     first = gate.is_first_run and verdict == "pass"
     nobody = CaseList(n=0, case_ids=[])
     result = GateResult(
@@ -206,9 +214,10 @@ def _judged(
         model=numbers.model,
         created_at=numbers.created_at,
         baseline_task_id=None if changes is None else changes.baseline_task_id,
+        run_id=numbers.run_id,
         policy=policy.name,
         verdict=verdict,
-        decision="first_run" if first else _DECISIONS[verdict],
+        decision="first_run" if first else decision,
         headline="",
         broke=_broke(changes, rules),
         fixed=nobody if changes is None else changes.cases["fixed"],
@@ -221,7 +230,10 @@ def _judged(
         power_of_one_break=None if chance is None else chance["power_of_one_break"],
         smallest_drop=_smallest_drop(numbers) if with_smallest_drop else None,
         rounds_per_case=None if chance is None else chance["n_rounds_per_case"],
-        cases=[_record(row, filters) for row in (changes.records if changes else ())],
+        cases=[
+            _record(row, filters, has_recheck=numbers.source_kind != _MEMORY)
+            for row in (changes.records if changes else ())
+        ],
         assumptions=[] if chance is None else from_json(chance["assumptions"]) or [],
         n_cases_before=0 if changes is None else changes.n_cases,
         change=None if changes is None else changes.overall.delta,
@@ -229,7 +241,7 @@ def _judged(
         n_pass=numbers.n_pass,
         n_judged=numbers.n_judged,
         n_judged_twice=0 if changes is None else changes.overall.n_judged or 0,
-        advice=[] if numbers.n_judged or not numbers.n_cases else _advice(numbers),
+        advice=list(_advice(gate, decision, is_own)),
         rules=rules,
         lang=filters.catalogue.lang,
         version=GATE_FORMAT_VERSION,
@@ -255,7 +267,7 @@ def _broke(changes: Changes | None, rules: Iterable[GateRule]) -> CaseList:
     return changes.cases["broke"]
 
 
-def _record(row: Row, filters: Filters) -> CaseRecord:
+def _record(row: Row, filters: Filters, *, has_recheck: bool) -> CaseRecord:
     """Return a case with its rounds, as numbers and as a sentence."""
     recheck = None
     if row["n_rounds_rechecked"] is not None:
@@ -296,7 +308,7 @@ def _record(row: Row, filters: Filters) -> CaseRecord:
         n_errors=row["n_errors_now"],
         n_passed_before=row["n_passed_before"],
         n_rounds_before=row["n_rounds_before"],
-        to_recheck=row["n_rounds_to_recheck"],
+        to_recheck=row["n_rounds_to_recheck"] if has_recheck else None,
         recheck=recheck,
         text=text,
     )
@@ -311,7 +323,33 @@ def _worst(rules: Iterable[GateRule]) -> GateVerdict:
     return "check" if "check" in verdicts else "pass"
 
 
-def _advice(numbers: GateNumbers) -> list[Advice]:
+def _advice(gate: Gate, decision: Decision, is_own: bool) -> Iterator[Advice]:
+    """Return the ways out of a decision that is neither "Ship" nor "Do not ship"."""
+    numbers, changes = gate.numbers, gate.numbers.changes
+    if numbers.n_cases and not numbers.n_judged:
+        yield from _to_judge(numbers)
+    elif decision == "cannot_tell":
+        if gate.is_evaluation_changed and not numbers.is_named_baseline:
+            yield "name_baseline"
+        if not is_own and changes and not changes.chance and changes.overall.n_judged:
+            yield "own_baseline"
+    elif decision == "run_again" and changes:
+        if numbers.source_kind == _MEMORY:
+            yield "new_run"
+        asked = [row for row in changes.records if row["n_rounds_to_recheck"]]
+        if asked and all(map(_is_flaky, asked)):
+            yield "on_check"
+
+
+def _is_flaky(row: Row) -> bool:
+    """Return true if rounds of the case both pass and fail in one of the two parts."""
+    return any(
+        0 < row[f"n_passed_{side}"] < row[f"n_rounds_{side}"]
+        for side in ("now", "before")
+    )
+
+
+def _to_judge(numbers: GateNumbers) -> list[Advice]:
     """Return a hint about how to judge the answers, if nothing judges them yet."""
     if numbers.source_kind == "table":
         return ["verdict_column", "score_rules"]
