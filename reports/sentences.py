@@ -493,6 +493,10 @@ _BY_CHANCE = frozenset({_TESTED, "regression.on_check"})
 _TOLD_BY_NOTE = frozenset({"all_files", "all_rows", "same_yardstick", "min_tnr"})
 _CHECKED = "regression.on_check"
 
+_AFTER_REASONS = ("name_baseline", "own_baseline", "on_check")
+"""Advice that follows the reasons of a decision, in its own clause."""
+_WAYS_OUT = frozenset({*_AFTER_REASONS, "new_run"})
+
 _NOTHING_SCORED = "min_coverage"
 _NOT_COMPARED = "regression.min_coverage"
 
@@ -583,8 +587,12 @@ def _reasons(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
         _is_compared(result) or not reasons
     ):
         yield _not_compared(result, filters)
-    if result.advice:
-        yield [Piece(_advice(result, filters))]
+    if _ways(result):
+        yield [Piece(_nothing_judged(result, filters))]
+    for code in result.advice:
+        if code in _AFTER_REASONS:
+            run = shlex.quote(result.run_id)
+            yield [Piece(filters.catalogue.text(f"advice.{code}", run=run))]
 
 
 def _shipped(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
@@ -655,7 +663,7 @@ def _reason(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[st
     """Explain a failed or undecided rule; empty if another sentence does."""
     texts = filters.catalogue
     if rule.rule in _TOLD_BY_CASES and (
-        rule.verdict in ("fail", "check") or result.advice
+        rule.verdict in ("fail", "check") or _ways(result)
     ):
         return
     is_confirmed = rule.rule == _CHECKED and rule.verdict == "fail"
@@ -722,11 +730,15 @@ def _by_chance(rule: GateRule, result: GateResult, filters: Filters) -> Iterator
             for each in result.cases
             if each.recheck is None or not each.recheck.is_enough
         )
+        has_recheck = "new_run" not in result.advice
         if expected is not None:
             said = filters.number(expected, 1)
-            yield texts.text("headline.by_chance", expected=said)
+            key = "by_chance" if has_recheck else "only_chance"
+            yield texts.text(f"headline.{key}", expected=said)
         if calls:
             yield texts.text("headline.recheck", n=calls)
+        elif not has_recheck:
+            yield texts.text("advice.new_run")
     elif rule.verdict == "fail" and result.p == rule.value and result.p is not None:
         is_alone = (result.p_alone or 0) <= (rule.limit or 1)
         yield texts.text(
@@ -764,9 +776,14 @@ def _rule_value(rule: GateRule, value: float, filters: Filters) -> str:
     return filters.number(value)
 
 
-def _advice(result: GateResult, filters: Filters) -> str:
+def _ways(result: GateResult) -> list[str]:
+    """Return the codes of advice on how to get cases judged."""
+    return [code for code in result.advice if code not in _WAYS_OUT]
+
+
+def _nothing_judged(result: GateResult, filters: Filters) -> str:
     texts = filters.catalogue
-    ways = [texts.text(f"advice.{code}") for code in result.advice]
+    ways = [texts.text(f"advice.{code}") for code in _ways(result)]
     return texts.text(
         "headline.nothing_judged", ways=texts.text("headline.or").join(ways)
     )

@@ -23,7 +23,8 @@ GATE_FORMAT_VERSION = "1.6"
 # 1.3  the variant; the decision `run_again`; what chance explains
 # 1.4  the rounds of suspected cases, now and before; re-checks; what the test attains
 # 1.5  the smallest drop of the pass rate that the run can find
-# 1.6  the p-value of the variant by itself
+# 1.6  the run; the p-value of the variant by itself; advice on a changed evaluation,
+#      flaky cases and runs without a re-check
 
 GateVerdict = Literal["pass", "fail", "inconclusive", "check"]
 RuleVerdict = Literal["pass", "fail", "inconclusive", "check", "skipped"]
@@ -36,6 +37,10 @@ Advice = Literal[
     "golden_answers",
     "verdict_column",
     "score_rules",
+    "name_baseline",
+    "new_run",
+    "on_check",
+    "own_baseline",
 ]
 Significance = Literal["required", "ignored"]
 
@@ -200,7 +205,8 @@ class CaseRecord(Contract):
     n_rounds_before: int
     """Rounds of all reference runs."""
     to_recheck: int | None
-    """New rounds to run on either side; ``None`` if no re-check is needed."""
+    """New rounds to run on either side; ``None`` if no re-check is needed or, in a
+    memory run, possible."""
     recheck: CaseRecheck | None
     text: str
     """``0 of 3 now, 33 of 33 before``, in the requested language."""
@@ -219,6 +225,8 @@ class GateResult(Contract):
     """Time at which the task was created, UTC."""
     baseline_task_id: str | None
     """The task that it was compared with."""
+    run_id: str
+    """The run of the task."""
     policy: str
     """The policy file, or ``default``."""
     verdict: GateVerdict
@@ -267,7 +275,10 @@ class GateResult(Contract):
     n_judged_twice: int
     """Cases that also did so in the baseline."""
     advice: list[Advice]
-    """If no case could be judged: how to make them judged."""
+    """Ways out: how to get cases judged if none could be; ``name_baseline`` if the
+    evaluation was changed on purpose, ``new_run`` where no case can be run again,
+    ``on_check`` if all newly failing cases are flaky; ``own_baseline`` if only the
+    scores of the pair could be tested, as it is not a task with its own baseline."""
     rules: list[GateRule]
     lang: str
     version: str

@@ -29,11 +29,15 @@ KINDS = ("broke", "newly_failing", "must_have_lost", "fixed", "not_compared")
 
 _TASKS = """
 select
-    tasks.task_id, tasks.title, tasks.variant, tasks.prompt_version, tasks.model,
+    tasks.task_id, tasks.run_id, tasks.title, tasks.variant, tasks.prompt_version,
+    tasks.model,
     tasks.testset_id, tasks.source_kind, epoch_us(tasks.created_at) as created_at,
     summaries.n_cases, summaries.n_pass,
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
-    sizes.n_cases as n_sized, sizes.n_rounds as n_rounds_sized, sizes.within_variance
+    sizes.n_cases as n_sized, sizes.n_rounds as n_rounds_sized, sizes.within_variance,
+    tasks.task_id in (
+        select named.task_id from marts.dim_named_baselines as named
+    ) as is_named_baseline
 from marts.dim_tasks as tasks
 inner join marts.fct_task_summaries as summaries on tasks.task_id = summaries.task_id
 left join marts.fct_power as sizes on tasks.task_id = sizes.task_id
@@ -63,7 +67,8 @@ order by rates.dimension_id, rates.judge
 """Judges of tasks that have labels: the pass rate that they give, raw and corrected."""
 
 _DIMENSIONS = """
-select task_id, dimension_id, name, scorer, score, weight_used, parameters
+select
+    task_id, dimension_id, name, scorer, score, weight_used, is_judged, parameters
 from marts.fct_dimension_scores
 where task_id in (select unnest($tasks))
 order by weight_used desc, dimension_position, dimension_id

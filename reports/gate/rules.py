@@ -104,15 +104,34 @@ class Gate:
 
     def _yardstick(self) -> Iterator[GateRule]:
         """Require the dimensions and checks of the baseline; else breaks are missed."""
+        for gap, verdict in self._gaps():
+            note = self.filters.catalogue.text(
+                f"yardstick_gap.{gap['gap']}",
+                name=gap["name"] or "",
+                n=gap["n_now"],
+                total=gap["n_before"],
+                n_cached=gap["n_before"] - gap["n_now"],
+            )
+            yield _rule("same_yardstick", None, None, verdict, note)
+
+    @property
+    def is_evaluation_changed(self) -> bool:
+        """True if the task is judged in another way, which may be intended."""
+        return any(
+            verdict == "inconclusive" and gap["gap"] in _CHANGED
+            for gap, verdict in self._gaps()
+        )
+
+    def _gaps(self) -> Iterator[tuple[Row, RuleVerdict]]:
+        """Return the gaps that count, and whether the policy tolerates them."""
         changes = self.numbers.changes
         for gap in changes.gaps if changes else ():
             if not gap["has_judged"] and gap["subject"] not in self.policy.dimensions:
                 continue
-            before, left = gap["n_before"], gap["n_now"]
             is_said = self.policy.min_coverage and not self.numbers.measures["coverage"]
             if gap["gap"] == "dimension_unscored" and is_said:
                 continue
-            share = left / before
+            share = gap["n_now"] / gap["n_before"]
             limit = self.policy.regression.min_coverage
             if gap["gap"] == "answers_cached":
                 is_tolerated = share >= (self.policy.min_coverage or 0)
@@ -120,15 +139,7 @@ class Gate:
                 is_tolerated = (
                     gap["gap"] in _IN_PARTS and limit is not None and share >= limit
                 )
-            verdict: RuleVerdict = "pass" if is_tolerated else "inconclusive"
-            note = self.filters.catalogue.text(
-                f"yardstick_gap.{gap['gap']}",
-                name=gap["name"] or "",
-                n=left,
-                total=before,
-                n_cached=before - left,
-            )
-            yield _rule("same_yardstick", None, None, verdict, note)
+            yield gap, "pass" if is_tolerated else "inconclusive"
 
     def _chance(self, limit: float) -> Iterator[GateRule]:
         """More rounds fail than chance explains, or some fail and the cause is unclear.
@@ -321,9 +332,7 @@ class Gate:
         unlabelled = [
             row["name"]
             for dimension_id, row in self.numbers.dimensions.items()
-            if row["scorer"] == "judge"
-            and row["weight_used"]
-            and dimension_id not in labelled
+            if row["is_judged"] and row["weight_used"] and dimension_id not in labelled
         ]
         if unlabelled and "verdict" not in labelled:
             return self._unknown(
@@ -654,6 +663,20 @@ _IN_PARTS = frozenset(
     }
 )
 """Gaps that a policy may tolerate, by its ``[regression] min_coverage``."""
+
+_CHANGED = frozenset(
+    {
+        "assertions_unjudged",
+        "dimension_changed",
+        "dimension_removed",
+        "dimension_unweighted",
+        "judge_changed",
+        "target_loosened",
+        "testset_changed",
+        "verdict_removed",
+    }
+)
+"""Gaps that later runs keep if the evaluation was changed on purpose."""
 
 _MEASURES = {
     "min_score": "overall_score",

@@ -7,7 +7,7 @@ whether to ship.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from promptlab.contracts.gate import (
@@ -44,6 +44,9 @@ where task_id in (select unnest($tasks))
 
 _OURS = ("analysis", "results")
 """Kinds of tasks whose testset and dimensions the user can extend."""
+
+_MEMORY = "memory"
+"""Kind of tasks whose cases cannot be run again by themselves."""
 
 _DECISIONS: dict[GateVerdict, Decision] = {
     "pass": "ship",
@@ -101,6 +104,7 @@ def gate_results(
     policy = policy or built_in_policy()
     filters = Filters(catalogue(lang))
     baselines, why_not = _baselines(con, task_ids, policy, baseline, filters)
+    own, _ = _of_history(con, task_ids, "baseline", filters)
     numbers = gate_numbers(
         con,
         task_ids,
@@ -121,6 +125,7 @@ def gate_results(
             left_out,
             with_smallest_drop,
             filters,
+            is_own=baselines.get(task_id) == own.get(task_id),
         )
         for task_id in task_ids
     }
@@ -182,6 +187,8 @@ def _judged(
     left_out: Sequence[str],
     with_smallest_drop: bool,
     filters: Filters,
+    *,
+    is_own: bool,
 ) -> GateResult:
     gate = Gate(policy.rules, numbers, why_not, left_out, filters)
     rules = list(gate.rules())
@@ -190,6 +197,7 @@ def _judged(
     changes = numbers.changes
     chance = (changes.chance if changes else None) or {}
     verdict = _worst(rules)
+    decision = _DECISIONS[verdict]
     first = gate.is_first_run and verdict == "pass"
     nobody = CaseList(n=0, case_ids=[])
     result = of_contract(
@@ -198,7 +206,7 @@ def _judged(
         baseline_task_id=None if changes is None else changes.baseline_task_id,
         policy=policy.name,
         verdict=verdict,
-        decision="first_run" if first else _DECISIONS[verdict],
+        decision="first_run" if first else decision,
         headline="",
         broke=_broke(changes, rules),
         fixed=nobody if changes is None else changes.cases["fixed"],
@@ -210,13 +218,16 @@ def _judged(
         power_of_one_break=chance.get("power_of_one_break"),
         smallest_drop=_smallest_drop(numbers.task) if with_smallest_drop else None,
         rounds_per_case=chance.get("n_rounds_per_case"),
-        cases=[_record(row, filters) for row in (changes.records if changes else ())],
+        cases=[
+            _record(row, filters, has_recheck=numbers.task["source_kind"] != _MEMORY)
+            for row in (changes.records if changes else ())
+        ],
         assumptions=from_json(chance.get("assumptions")) or [],
         n_cases_before=0 if changes is None else changes.n_cases,
         change=None if changes is None else changes.overall.delta,
         change_verdict=None if changes is None else changes.overall.verdict,
         n_judged_twice=0 if changes is None else changes.overall.n_judged or 0,
-        advice=_advice(numbers),
+        advice=list(_advice(gate, decision, is_own)),
         rules=rules,
         lang=filters.catalogue.lang,
         version=GATE_FORMAT_VERSION,
@@ -244,7 +255,7 @@ def _broke(changes: Changes | None, rules: Iterable[GateRule]) -> CaseList:
     return changes.cases["broke"]
 
 
-def _record(row: Row, filters: Filters) -> CaseRecord:
+def _record(row: Row, filters: Filters, *, has_recheck: bool) -> CaseRecord:
     """Return a case with its rounds, as numbers and as a sentence."""
     recheck = None
     if row["n_rounds_rechecked"] is not None:
@@ -278,7 +289,8 @@ def _record(row: Row, filters: Filters) -> CaseRecord:
         )
         if recheck.n_copies:
             text += words("case_record.copies", n=recheck.n_copies)
-    return of_contract(CaseRecord, row, recheck=recheck, text=text)
+    kept = {} if has_recheck else {"to_recheck": None}
+    return of_contract(CaseRecord, row, recheck=recheck, text=text, **kept)
 
 
 def _worst(rules: Iterable[GateRule]) -> GateVerdict:
@@ -290,11 +302,35 @@ def _worst(rules: Iterable[GateRule]) -> GateVerdict:
     return "check" if "check" in verdicts else "pass"
 
 
-def _advice(numbers: GateNumbers) -> list[Advice]:
+def _advice(gate: Gate, decision: Decision, is_own: bool) -> Iterator[Advice]:
+    """Return the ways out of a decision that is neither "Ship" nor "Do not ship"."""
+    numbers, changes = gate.numbers, gate.numbers.changes
+    task = numbers.task
+    if task["n_cases"] and not task["n_judged"]:
+        yield from _to_judge(numbers)
+    elif decision == "cannot_tell":
+        if gate.is_evaluation_changed and not task["is_named_baseline"]:
+            yield "name_baseline"
+        if not is_own and changes and not changes.chance and changes.overall.n_judged:
+            yield "own_baseline"
+    elif decision == "run_again" and changes:
+        if task["source_kind"] == _MEMORY:
+            yield "new_run"
+        asked = [row for row in changes.records if row["to_recheck"]]
+        if asked and all(map(_is_flaky, asked)):
+            yield "on_check"
+
+
+def _is_flaky(row: Row) -> bool:
+    """Return true if rounds of the case both pass and fail in one of the two parts."""
+    return any(
+        0 < row[f"n_passed{side}"] < row[f"n_rounds{side}"] for side in ("", "_before")
+    )
+
+
+def _to_judge(numbers: GateNumbers) -> list[Advice]:
     """Return a hint about how to judge the answers, if nothing judges them yet."""
     task = numbers.task
-    if task["n_judged"] or not task["n_cases"]:
-        return []
     if task["source_kind"] == "table":
         return ["verdict_column", "score_rules"]
     if task["source_kind"] not in _OURS:

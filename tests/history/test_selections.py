@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from promptlab.cli import run_cli
 from promptlab.warehouse import Warehouse
-from tests.history.test_variants import Night
+from tests.history.test_variants import Night, write_changed
 
 BOTH = ("small", "large")
 
@@ -122,3 +124,49 @@ def test_a_baseline_is_named_for_all_variants_of_a_run_at_once(call):
     assert code == 0
     assert "eval-1/0 is no longer the baseline of 'triage'" in err
     assert call("baseline", "show")[0] == 5
+
+
+def flaky(number: int, failing: int) -> Callable[[dict[str, Any]], None]:
+    """Return a change of a night: the first rounds of `t1` fail."""
+
+    def change(document: dict[str, Any]) -> None:
+        rounds = [row for row in document["results"]["results"] if row["testIdx"] == 0]
+        for row in rounds[:failing]:
+            row |= {"success": False, "score": 0.0, "failureReason": 1}
+            row["response"]["output"] = f"no {number}"
+            row["gradingResult"] |= {
+                "pass": False,
+                "score": 0.0,
+                "componentResults": [],
+            }
+        for place, row in enumerate(document["results"]["results"]):
+            row["response"]["output"] += f" {number} {place}"
+
+    return change
+
+
+@pytest.mark.parametrize(("rounds", "is_flaky"), [(3, True), (1, False)])
+def test_newly_failing_flaky_cases_name_the_rule_that_lets_them_pass(
+    tmp_path, rounds, is_flaky
+):
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    for number, n in ((1, 0), (2, 1)):
+        night = Night(number, rounds=rounds)
+        warehouse.ingest(write_changed(night, tmp_path, flaky(number, n)))
+        warehouse.build()
+    (result,) = warehouse.gate()
+    assert result.decision == "run_again", result.headline
+    assert ("on_check" in result.advice) is is_flaky
+    assert ('`on_check = "pass"`' in result.headline) is is_flaky
+
+
+def test_a_pair_that_is_not_a_task_and_its_baseline_says_what_was_not_tested(call):
+    code, out, _ = call("compare", "eval-1/0", "eval-3/1")
+    assert code == 4
+    assert "only the scores are tested: the exact test of the rounds" in one_line(out)
+    out = call("compare", "eval-3/1")[1]
+    assert "only the scores are tested" not in one_line(out)
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -855,7 +855,9 @@ def test_a_changed_judge_is_a_changed_yardstick(titles, capsys, title):
     assert run_cli(["gate", f"{title}-2", "--db", db]) == 4
     out = capsys.readouterr().out
     assert out.startswith("? Cannot tell")
-    assert "tone is judged by another model or rubric" in " ".join(out.split())
+    said = " ".join(out.split())
+    assert "tone is judged by another model or rubric" in said
+    assert f"`promptlab baseline set '{title}-2'` compares later runs with this" in said
 
 
 def test_a_looser_threshold_of_a_test_is_a_changed_yardstick(titles, capsys):

@@ -194,6 +194,7 @@ def gate(headline: str, **changed: Any) -> GateResult:
         "n_pass": 1,
         "n_judged": 3,
         "n_judged_twice": 3,
+        "run_id": "run",
         "advice": [],
         "rules": [],
         "lang": "zh",

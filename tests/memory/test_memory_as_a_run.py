@@ -300,6 +300,15 @@ def test_a_question_gone_and_one_with_another_reference_are_named(rows):
     assert changes["not_comparable"].count("references_differ") == 3
 
 
+def test_a_memory_run_that_newly_fails_asks_for_a_new_run(english_db):
+    (result,) = Warehouse(english_db).gate("travel_diary/250615_2100")
+    assert result.decision == "run_again"
+    assert "new_run" in result.advice
+    assert "a new run has to decide" in result.headline
+    assert "recheck" not in result.headline
+    assert {case.to_recheck for case in result.cases} == {None}
+
+
 def test_a_shorter_run_shares_no_question_with_a_longer_one(tmp_path):
     document = next(iter(write_runs(tmp_path / "in")[ANSWERED_AGAIN[0]].values()))
     folder = tmp_path / "runs" / "locomo"

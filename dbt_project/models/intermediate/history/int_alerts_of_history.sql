@@ -9,8 +9,44 @@ pairs as (
 comparisons as (select * from {{ ref('int_comparisons_judged') }} where verdict = 'regressed'),
 cases as (select * from {{ ref('int_cases_compared') }}),
 score_changes as (select * from {{ ref('int_case_score_changes') }} where delta < 0),
+judge_changes as (select * from {{ ref('int_judge_changes') }}),
+dimensions as (select * from {{ ref('int_dimension_pairs') }} where weight > 0),
 policy as (select * from {{ ref('alert_policy') }}),
 severities as (select * from {{ ref('severities') }}),
+
+-- the scores of two judges are not compared, nor what they are a part of
+differently_judged as (
+
+    select
+        baseline_task_id,
+        candidate_task_id,
+        'dimension' as level,
+        judged_name as subject
+
+    from judge_changes
+
+    union
+
+    select
+        judge_changes.baseline_task_id,
+        judge_changes.candidate_task_id,
+        'dimension' as level,
+        dimensions.dimension_id as subject
+
+    from judge_changes
+    inner join dimensions using (baseline_task_id, candidate_task_id)
+
+    union
+
+    select
+        baseline_task_id,
+        candidate_task_id,
+        'overall' as level,
+        'overall' as subject
+
+    from judge_changes
+
+),
 
 worse_units as (
 
@@ -85,6 +121,8 @@ facts as (
     from comparisons
     inner join pairs using (baseline_task_id, candidate_task_id)
     inner join worse_cases using (baseline_task_id, candidate_task_id, level, subject)
+    left join differently_judged using (baseline_task_id, candidate_task_id, level, subject)
+    where differently_judged.subject is null
 
     union all
 

@@ -104,6 +104,9 @@ final as (
         n_cases,
         n_rounds,
 
+        ---------- booleans
+        is_judged and scorer not in ('accuracy', 'memory', 'reported') as is_judged,
+
         ---------- json
         {{ json_object_of({
             'n_cases': 'n_task_cases',
