@@ -77,7 +77,7 @@ left join marts.dim_variants as variants
     on tasks.title = variants.title and tasks.variant = variants.variant
 left join measures on tasks.task_id = measures.task_id
 left join changes on tasks.task_id = changes.task_id
-where tasks.title = $title
+where tasks.title = $title and tasks.role = 'full'
 order by tasks.run_number desc, tasks.task_id desc
 limit {MOST_RUNS}
 """

@@ -1,7 +1,8 @@
 {{ config(unique_key='title', meta={'batch': 'titles'}) }}
 
--- Cases that passed and did not pass though nothing had changed: neither the prompt, nor
--- the model, nor what was asked and expected.
+-- Cases that passed and failed though nothing had changed: neither the prompt, nor the
+-- model, nor what was asked and expected. A round in error gave no answer: it says nothing
+-- about the case, and a task without an answer does not stand between two others.
 with
 
 history as (
@@ -20,7 +21,6 @@ by_task as (
     select
         task_id,
         case_id,
-        count(*) as n_rounds,
         count(*) filter (where status = 'pass') as n_pass,
         count(*) filter (where status = 'fail') as n_fail,
         count(*) filter (where status = 'error') as n_error
@@ -30,50 +30,58 @@ by_task as (
 
 ),
 
+answered as (
+
+    select
+        history.*,
+        by_task.n_pass,
+        by_task.n_fail,
+        by_task.n_error,
+        case
+            when by_task.n_fail > 0 then 'fail'
+            when by_task.n_pass > 0 then 'pass'
+            else 'error'
+        end as answer
+
+    from history
+    inner join by_task using (task_id, case_id)
+
+),
+
 followed as (
 
     select
         *,
-        lag(status) over (
-            partition by title, variant, prompt_version, model, case_id, contents_hash
+        lag(answer) over (
+            partition by
+                title, variant, prompt_version, model, case_id, contents_hash, answer = 'error'
             order by run_number, task_id
-        ) as status_before
+        ) as answer_before
 
-    from history
+    from answered
 
 ),
 
 summed as (
 
     select
-        followed.title,
-        followed.variant,
-        followed.prompt_version,
-        followed.model,
-        followed.case_id,
-        followed.contents_hash,
-        count(*) as n_tasks,
-        count(*) filter (
-            where by_task.n_pass > 0 and by_task.n_pass < by_task.n_rounds
-        ) as n_mixed_tasks,
-        count(*) filter (
-            where (followed.status = 'pass') <> (followed.status_before = 'pass')
-        ) as n_flips,
-        cast(sum(by_task.n_rounds) as bigint) as n_rounds,
-        cast(sum(by_task.n_pass) as bigint) as n_pass,
-        cast(sum(by_task.n_fail) as bigint) as n_fail,
-        cast(sum(by_task.n_error) as bigint) as n_error,
-        max(followed.created_at) as last_created_at
+        title,
+        variant,
+        prompt_version,
+        model,
+        case_id,
+        contents_hash,
+        count(*) filter (where answer <> 'error') as n_tasks,
+        count(*) filter (where n_pass > 0 and n_fail > 0) as n_mixed_tasks,
+        count(*) filter (where answer <> answer_before) as n_flips,
+        cast(sum(n_pass + n_fail) as bigint) as n_rounds,
+        cast(sum(n_pass) as bigint) as n_pass,
+        cast(sum(n_fail) as bigint) as n_fail,
+        cast(sum(n_error) as bigint) as n_error,
+        max(case when answer <> 'error' then created_at end) as last_created_at
 
     from followed
-    inner join by_task using (task_id, case_id)
-    group by
-        followed.title,
-        followed.variant,
-        followed.prompt_version,
-        followed.model,
-        followed.case_id,
-        followed.contents_hash
+    group by title, variant, prompt_version, model, case_id, contents_hash
 
 ),
 
@@ -111,7 +119,7 @@ final as (
         last_created_at
 
     from summed
-    where n_pass > 0 and n_pass < n_rounds
+    where n_pass > 0 and n_fail > 0
 
 )
 
