@@ -415,9 +415,12 @@ class Gate:
             note = self._cases("tag_failed", failing or unsettled, cases)
             verdict: RuleVerdict = "fail" if failing else self._asks
             return _rule(rule, share, 1.0, verdict, note)
-        for name in ("unevaluated", "missing"):
+        for name, text in (
+            ("unevaluated", "tag_unevaluated"),
+            ("missing", "tag_missing"),
+        ):
             if cases[name]:
-                note = self._cases(f"tag_{name}", cases[name], cases)
+                note = self._cases(text, cases[name], cases)
                 return _rule(rule, share, 1.0, "inconclusive", note)
         return _rule(rule, share, 1.0, "pass")
 

@@ -128,6 +128,7 @@ CODES: dict[str, list[Codes]] = {
     "comparison_note": [of_seed("comparison_notes", "note")],
     "comparison_reason": [of_seed("comparison_reasons", "reason")],
     "comparison_sentence": [VERDICTS],
+    "comparison_subject": [of("overall", "dimension", "tag")],
     "decision": [of_type(gate.Decision)],
     "decision_sign": [of_type(gate.Decision)],
     "default_dimension": [of_seed("default_dimensions", "dimension_id")],

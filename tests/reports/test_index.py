@@ -76,6 +76,7 @@ def many(marts, n_titles, n_runs):
         insert into marts.dim_tasks by name
         select
             'task-' || t || '-' || r as task_id,
+            'run-' || t || '-' || r as run_id,
             'Customer support, question ' || t as title,
             'vendor/model-' || t % 7 as variant, 'vendor/model-' || t % 7 as model,
             'v' || r as prompt_version, r as run_number, 'full' as role,
