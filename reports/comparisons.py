@@ -84,7 +84,8 @@ select scores.candidate_task_id, {_SUBJECT}, {_NUMBERS}
 from marts.fct_task_comparisons as scores
 inner join asked using (candidate_task_id, baseline_task_id)
 {_UNITS}
-order by scores.candidate_task_id, level desc, dimension_position, subject
+order by
+    scores.candidate_task_id, scores.level = 'overall' desc, dimension_position, subject
 """
 
 _TAGS = f"""
