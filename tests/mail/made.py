@@ -181,6 +181,7 @@ def gate(headline: str, **changed: Any) -> GateResult:
         "fixed": CaseList(n=0, case_ids=[]),
         "not_compared": CaseList(n=0, case_ids=[]),
         "p": None,
+        "p_alone": None,
         "newly_failing_by_chance": None,
         "attained_level": None,
         "power_of_one_break": None,
