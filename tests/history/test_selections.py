@@ -134,11 +134,9 @@ def flaky(number: int, failing: int) -> Callable[[dict[str, Any]], None]:
         for row in rounds[:failing]:
             row |= {"success": False, "score": 0.0, "failureReason": 1}
             row["response"]["output"] = f"no {number}"
-            row["gradingResult"] |= {
-                "pass": False,
-                "score": 0.0,
-                "componentResults": [],
-            }
+            grading = row["gradingResult"]
+            for judged in (grading, *grading["componentResults"]):
+                judged |= {"pass": False, "score": 0.0}
         for place, row in enumerate(document["results"]["results"]):
             row["response"]["output"] += f" {number} {place}"
 
