@@ -856,7 +856,7 @@ def test_a_changed_judge_is_a_changed_yardstick(titles, capsys, title):
     out = capsys.readouterr().out
     assert out.startswith("? Cannot tell")
     said = " ".join(out.split())
-    assert "tone is judged by another model or rubric" in said
+    assert "“tone” is judged by another model or rubric" in said
     assert f"`promptlab baseline set '{title}-2'` compares later runs with this" in said
 
 
