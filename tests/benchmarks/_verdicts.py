@@ -37,7 +37,9 @@ create table intermediate.int_task_variants (
     run_number bigint,
     is_eligible boolean, is_accepted boolean, recheck_of varchar, created_at timestamptz
 );
-create table intermediate.int_task_baselines (task_id varchar, baseline_task_id varchar);
+create table intermediate.int_task_baselines (
+    task_id varchar, baseline_task_id varchar, baseline_source varchar
+);
 create table intermediate.int_case_rounds (
     task_id varchar, case_id varchar, n_rounds bigint, n_passed bigint, n_errors bigint,
     is_first_passed boolean, has_copies boolean
@@ -144,7 +146,8 @@ def fill(
     )
     con.execute(
         "insert into intermediate.int_task_baselines"
-        " select suite || '-' || (? - 1), suite || '-' || (? - 2) from range(?) as t (suite)",
+        " select suite || '-' || (? - 1), suite || '-' || (? - 2), 'previous'"
+        " from range(?) as t (suite)",
         [n_runs, n_runs, n_suites],
     )
     if refused is not None:
