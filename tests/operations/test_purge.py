@@ -423,7 +423,9 @@ def test_only_rows_of_the_named_task_and_of_those_compared_with_it_go(several, t
                 " select task_id from marts.dim_task_baselines"
                 " where $1 in (baseline_task_id, previous_task_id, named_task_id) union"
                 " select task_id from intermediate.int_reference_runs"
-                " where reference_task_id = $1",
+                " where reference_task_id = $1 union"
+                " select task_id from intermediate.int_drift_runs"
+                " where run_task_id = $1",
                 [task],
             ).fetchall()
         }

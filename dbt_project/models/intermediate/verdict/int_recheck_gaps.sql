@@ -6,33 +6,27 @@ runs as (
     select * from {{ ref('int_recheck_runs') }}
     where {{ in_this_build('comparisons', 'task_id') }}
 ),
+sides as (
+    select repeated_task_id as task_id from runs
+    union
+    select recheck_task_id from runs
+),
 dimensions as (
     select * from {{ ref('int_dimension_contents') }}
-    where
-        task_id in (select runs.repeated_task_id from runs)
-        or task_id in (select runs.recheck_task_id from runs)
+    where task_id in (select sides.task_id from sides)
 ),
 judge_changes as (select * from {{ ref('int_judge_changes') }}),
 contents as (
     select * from {{ ref('int_case_contents') }}
-    where
-        task_id in (select runs.repeated_task_id from runs)
-        or task_id in (select runs.recheck_task_id from runs)
+    where task_id in (select sides.task_id from sides)
 ),
 case_results as (
     select * from {{ ref('int_case_results') }}
-    where
-        task_id in (select runs.repeated_task_id from runs)
-        or task_id in (select runs.recheck_task_id from runs)
+    where task_id in (select sides.task_id from sides)
 ),
 case_scores as (
     select * from {{ ref('int_case_scores') }}
-    where
-        score is not null
-        and (
-            task_id in (select runs.repeated_task_id from runs)
-            or task_id in (select runs.recheck_task_id from runs)
-        )
+    where score is not null and task_id in (select sides.task_id from sides)
 ),
 
 repeated as (
