@@ -334,42 +334,6 @@ rechecked as (
         ) as p
     from stepped
 
-),
-
--- the cases that a re-check left out: those that it should have asked, and how far the
--- passes of all of them are from the mean of the hypergeometric distribution
-asked_once as (
-
-    select
-        task_id,
-        is_listed or recheck_place is not null as is_suspected,
-        n_rounds_now as k,
-        n_rounds_now + n_rounds_before as n,
-        n_passed_now + n_passed_before as s,
-        n_passed_now as x
-    from marts.fct_verdict_cases
-    where
-        is_rechecked is not true
-        and task_id in (select asked.candidate_task_id from asked)
-
-),
-
-others as (
-
-    select
-        task_id,
-        count(*) filter (where is_suspected) as n_not_asked_again,
-        sum(x - k * s / n) filter (where n > k and k > 0)
-        / nullif(
-            sqrt(
-                sum(k * (s / n) * (1 - s / n) * (n - k) / (n - 1))
-                    filter (where n > k and k > 0)
-            ),
-            0
-        ) as z_not_asked_again
-    from asked_once
-    group by task_id
-
 )
 
 select
@@ -395,7 +359,16 @@ select
                 )
         where own.task_id = verdicts.task_id
     ) as n_rechecks,
-    others.n_not_asked_again, others.z_not_asked_again,
+    verdicts.p_few <= verdicts.p_broad and verdicts.p_clusters is null
+        as is_in_few_cases,
+    (
+        select count(*)
+        from marts.fct_verdict_cases as cases
+        where
+            cases.task_id = verdicts.task_id
+            and cases.is_rechecked is not true
+            and (cases.is_listed or cases.recheck_place is not null)
+    ) as n_not_asked_again,
     (
         select list(cases.case_id order by cases.p, cases.case_id)
         from marts.fct_verdict_cases as cases
@@ -414,7 +387,6 @@ inner join asked
         verdicts.task_id = asked.candidate_task_id
         and verdicts.baseline_task_id = asked.baseline_task_id
 left join rechecked on verdicts.task_id = rechecked.task_id
-left join others on verdicts.task_id = others.task_id
 where verdicts.n_cases > 0 or verdicts.n_cases_scored > 0
 """
 

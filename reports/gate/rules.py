@@ -193,13 +193,12 @@ class Gate:
     ) -> GateRule | None:
         """Return what a re-check decides about a run that fails more than by chance.
 
-        It is final only if every suspected case was asked again: these were selected
-        because they failed, so only their new rounds are independent. The other cases
-        must not have got worse either.
+        Every suspected case has to be asked again: these were selected because they
+        failed, so only their new rounds are independent. New rounds of a few cases do
+        not refute a fall of many.
         """
-        z = chance["z_not_asked_again"]
         is_complete = chance["n_rechecked"] and not chance["n_not_asked_again"]
-        if not is_complete or (z is not None and z < _MIN_Z_OF_OTHERS):
+        if not is_complete or not chance["is_in_few_cases"]:
             return None
         again = self._rechecked("regression.on_check", changes, chance, limit)
         return again if again.verdict in ("pass", "fail") else None
@@ -652,9 +651,6 @@ _SCORES_SHARE = 0.1
 """Share of the false alarms for the overall score if there are also verdicts.
 Its p-value is two-sided and only a drop counts, so the limit is twice that.
 """
-
-_MIN_Z_OF_OTHERS = -1.28
-"""Cases that a re-check left out fail by no more than 9 of 10 runs do by chance."""
 
 _IN_PARTS = frozenset(
     {

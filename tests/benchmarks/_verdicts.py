@@ -119,6 +119,7 @@ def fill(
         "intermediate.int_case_rounds", "intermediate.int_case_contents",
         "intermediate.int_case_results", "staging.stg_tasks__cases",
         "intermediate.int_comparisons_to_build", "intermediate.int_scored_rounds",
+        "intermediate.int_recheck_cases",
     ):  # fmt: skip
         con.execute(f"truncate table {table}")
     con.execute(
@@ -203,6 +204,34 @@ def fill(
     con.execute(
         "insert into intermediate.int_case_contents"
         " select task_id, case_id, 'same' from intermediate.int_case_rounds"
+    )
+
+
+def fill_recheck(
+    con: duckdb.DuckDBPyConnection,
+    run: int,
+    suite: npt.NDArray[np.int64],
+    case: npt.NDArray[np.int64],
+    rounds: npt.NDArray[np.int64],
+    passes: npt.NDArray[np.int64],
+    passes_before: npt.NDArray[np.int64],
+) -> None:
+    """Put new rounds of both sides of run number *run* into the inputs, a case each."""
+    new = {  # noqa: F841  (DuckDB reads it by its name)
+        "suite": suite,
+        "case_no": case,
+        "k": rounds,
+        "x": passes,
+        "x_before": passes_before,
+    }
+    con.execute(
+        """
+        insert into intermediate.int_recheck_cases
+        select
+            suite || '-' || $run, 'c' || case_no, 'rechecked', k, x, 0, 0, 0, k, x_before
+        from new
+        """,
+        {"run": run},
     )
 
 

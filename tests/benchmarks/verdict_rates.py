@@ -114,8 +114,7 @@ def suites(row: Row, rng: np.random.Generator) -> sql.Suites:
         n = min(row.broken, passing.size)
         suite[rng.choice(passing, n, replace=False), -1] = 0.05
     if row.decline:
-        now = p[:, :, -1]
-        p[:, :, -1] = np.where(now == 1, 0.97, np.maximum(now - 0.15, 0))
+        p[:, :, -1] = _declined(p[:, :, -1])
     if row.run_effect:
         p = _shifted(p, rng.normal(0, row.run_effect, (row.suites, 1, p.shape[2])))
     passed = rng.random((*p.shape, row.rounds)) < p[..., None]
@@ -135,6 +134,11 @@ def suites(row: Row, rng: np.random.Generator) -> sql.Suites:
         first & judged.any(-1),
         in_error.sum(-1),
     )
+
+
+def _declined(p: Floats) -> Floats:
+    """Return the same with every case passing a little less often."""
+    return np.where(p == 1, 0.97, np.maximum(p - 0.15, 0))
 
 
 def _shifted(p: Floats, shift: Floats) -> Floats:
@@ -270,6 +274,37 @@ def rechecked(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> float:
     sql.fill(con, sql.Suites(asked_twice, passes, passes > 0, nothing))
     sql.run(con)
     return _share(con, f"p <= {LIMIT}")
+
+
+def refused(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> tuple[float, float]:
+    """Return the alarms of first decisions, and those that a re-check of them leaves."""
+    rng = np.random.default_rng(seed)
+    p = truth(rng, (SUITES, row.cases), row.flaky)
+    now = _declined(p) if row.decline else broken(rng, p, row.broken)
+    runs = np.stack([p] * (row.history + 1) + [now], -1)
+    sql.fill(con, asked(rng, runs, row.rounds))
+    sql.run(con)
+    alarms = f"p <= {LIMIT}"
+    first = _share(con, alarms)
+    suspects = con.execute(
+        "select split_part(task_id, '-', 1)::int, substr(case_id, 2)::int,"
+        " n_rounds_to_recheck from marts.fct_verdict_cases"
+        " where recheck_place is not null"
+    ).fetchnumpy()
+    suite, case, rounds = (np.asarray(column) for column in suspects.values())
+    both = [rng.binomial(rounds, side[suite, case]) for side in (now, p)]
+    sql.fill_recheck(con, row.history + 1, suite, case, rounds, *both)
+    sql.run(con)
+    kept = f"""
+        {alarms} and (
+            p_few > p_broad or p_recheck <= {LIMIT}
+            or task_id in (
+                select task_id from marts.fct_verdict_cases
+                where is_listed and is_rechecked is not true
+            )
+        )
+    """
+    return first, _share(con, kept)
 
 
 def nights(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> list[float]:
@@ -459,6 +494,18 @@ def _special(con: duckdb.DuckDBPyConnection, name: str) -> None:
                 for r in _settings((1, 0), (3, 0), (5, 0), flaky=flaky)
             )
         ]
+    elif name == "refused":
+        head = ["suite", *BREAKS, "every case a little less often"]
+        lines = []
+        for row in (
+            *_settings((3, 0), (3, 5), (1, 10)),
+            Row(flaky=0.4, history=5),
+            Row(cases=200, history=5),
+        ):
+            kinds = [replace(row, **change) for change in BREAKS.values()]  # type: ignore[arg-type]
+            kinds.append(replace(row, decline=True))
+            found = [refused(con, kind, 7 + n) for n, kind in enumerate(kinds)]
+            lines.append([_name(row), *(f"{a:.1f} → {b:.1f}" for a, b in found)])
     elif name == "nights":
         head = ["suite", "night 1", "night 2", "night 3", "night 4"]
         lines = []
@@ -542,6 +589,7 @@ def _special(con: duckdb.DuckDBPyConnection, name: str) -> None:
 SPECIAL = {
     "nothing": "Rows with nothing broken, measured again on 1,000 suites",
     "recheck": "Re-check: new rounds on both sides for what newly fails",
+    "refused": "Refused at once, and after a re-check",
     "nights": "A break that stays, against accepted runs only",
     "variants": "Runs of several variants, 40 cases",
     "scores": "Scores without pass or fail, 40 cases",
