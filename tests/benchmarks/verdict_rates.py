@@ -495,7 +495,7 @@ def _special(con: duckdb.DuckDBPyConnection, name: str) -> None:
             )
         ]
     elif name == "refused":
-        head = ["suite", *BREAKS, "every case a little less often"]
+        head = ["refused, at once → after", *BREAKS, "every case a little less often"]
         lines = []
         for row in (
             *_settings((3, 0), (3, 5), (1, 10)),
