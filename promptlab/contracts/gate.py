@@ -99,7 +99,7 @@ class TokenRules(_Rules):
 
 
 class CostRules(_Rules):
-    """Ceilings for the cost; the task needs a dimension ``cost``, of any weight."""
+    """Ceilings for the cost: what the tool says, else tokens by ``[prices]``."""
 
     max_total: Ceiling | None = None
     max_per_round: Ceiling | None = None
