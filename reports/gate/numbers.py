@@ -300,46 +300,12 @@ order by gap, subject
 
 # The test uses the reference runs of the task's own baseline.
 _CHANCE = f"""
-with {ASKED},
-
--- the variants of a run share the false alarms of its re-check: Simes, by
--- Benjamini-Hochberg steps
-stepped as (
-
-    select
-        verdicts.task_id, tasks.run_id, verdicts.p_recheck as p,
-        verdicts.p_recheck * count(*) over (partition by tasks.run_id)
-        / row_number() over (
-            partition by tasks.run_id order by verdicts.p_recheck, task_id
-        ) as p_stepped
-    from marts.fct_verdicts as verdicts
-    inner join marts.dim_tasks as tasks using (task_id)
-    where
-        verdicts.p_recheck is not null
-        and tasks.run_id in (
-            select own.run_id
-            from marts.dim_tasks as own
-            where own.task_id in (select asked.candidate_task_id from asked)
-        )
-
-),
-
-rechecked as (
-
-    select
-        task_id,
-        min(p_stepped) over (
-            partition by run_id order by p, task_id
-            rows between current row and unbounded following
-        ) as p
-    from stepped
-
-)
+with {ASKED}
 
 select
     verdicts.task_id, verdicts.p_in_run as p, verdicts.p as p_alone,
     verdicts.p_unchanged,
-    rechecked.p as p_recheck,
+    verdicts.p_recheck_in_run as p_recheck,
     verdicts.p_errors_as_passes, verdicts.attained_level, verdicts.power_of_one_break,
     verdicts.n_to_recheck, verdicts.n_rechecked, verdicts.n_broken_alone,
     verdicts.n_rounds_per_case, verdicts.n_cases,
@@ -386,7 +352,6 @@ inner join asked
     on
         verdicts.task_id = asked.candidate_task_id
         and verdicts.baseline_task_id = asked.baseline_task_id
-left join rechecked on verdicts.task_id = rechecked.task_id
 where verdicts.n_cases > 0 or verdicts.n_cases_scored > 0
 """
 

@@ -19,6 +19,7 @@ correlations as (select * from {{ ref('int_round_correlations') }}),
 shifts as (select * from {{ ref('int_run_shifts') }}),
 assumptions as (select * from {{ ref('int_verdict_assumptions') }}),
 simulated as (select * from {{ ref('verdict_power') }}),
+variants as (select * from {{ ref('int_task_variants') }}),
 case_verdicts as (
     select * from {{ ref('fct_verdict_cases') }}
     where {{ in_this_build('comparisons', 'task_id') }}
@@ -132,6 +133,48 @@ powers as (
 
 ),
 
+-- the variants of a run share the false alarms of its re-check: Simes, by the steps of
+-- Benjamini and Hochberg
+p_rechecks as (
+
+    select
+        rechecked.task_id,
+        variants.run_id,
+        coalesce(p_values.p, 1e0) as p
+
+    from rechecked
+    inner join variants on rechecked.task_id = variants.task_id
+    left join p_values
+        on rechecked.task_id = p_values.task_id and p_values.treatment = 'recheck'
+    where rechecked.n_tested_again > 0
+
+),
+
+stepped as (
+
+    select
+        *,
+        p * count(*) over (partition by run_id)
+        / row_number() over (partition by run_id order by p, task_id) as p_stepped
+
+    from p_rechecks
+
+),
+
+of_rechecks as (
+
+    select
+        task_id,
+        p,
+        min(p_stepped) over (
+            partition by run_id order by p asc, task_id asc
+            rows between current row and unbounded following
+        ) as p_in_run
+
+    from stepped
+
+),
+
 final as (
 
     select
@@ -193,8 +236,8 @@ final as (
         coalesce(rechecked.n_to_recheck, 0) as n_to_recheck,
         coalesce(rechecked.n_rechecked, 0) as n_rechecked,
         coalesce(rechecked.n_broken_alone, 0) as n_broken_alone,
-        case when rechecked.n_tested_again > 0 then coalesce(of_rechecks.p, 1e0) end
-            as p_recheck,
+        of_rechecks.p as p_recheck,
+        {{ rounded('of_rechecks.p_in_run', 9) }} as p_recheck_in_run,
 
         ---------- booleans
         coalesce(correlations.is_correlated, false) as is_one_round_per_run,
@@ -209,8 +252,7 @@ final as (
         on runs.task_id = p_values.task_id and p_values.treatment = 'errors_left_out'
     left join p_values as of_errors
         on runs.task_id = of_errors.task_id and of_errors.treatment = 'errors_as_passes'
-    left join p_values as of_rechecks
-        on runs.task_id = of_rechecks.task_id and of_rechecks.treatment = 'recheck'
+    left join of_rechecks on runs.task_id = of_rechecks.task_id
     left join rechecked on runs.task_id = rechecked.task_id
     left join powers on runs.task_id = powers.task_id
     left join run_p_values on runs.task_id = run_p_values.task_id
