@@ -355,20 +355,16 @@ class _Attempt:
         if self._kind not in TOOLS:
             return known.find(*versions)
         at_path = known.find(*versions[1::2])
-        if at_path is not None and not self._is_copy_of_nothing(at_path):
-            return at_path
+        if at_path is not None:
+            was_copy = at_path.status == "skipped" and at_path.runs
+            if not was_copy or not known.runs.keys().isdisjoint(at_path.runs):
+                return at_path  # else the runs that it is a copy of were deleted
         before = known.find(*versions[::2])
         if before is None or before.status in {"rejected", "purged"}:
             return before
         if before.status == "skipped" and not before.runs:
             return before
         return before if known.are_live(before.runs) else None
-
-    def _is_copy_of_nothing(self, before: Outcome) -> bool:
-        """Return true if it was skipped as a copy of runs that were deleted later."""
-        if before.status != "skipped" or not before.runs:
-            return False
-        return self._reader.known.runs.keys().isdisjoint(before.runs)
 
     def _versions(self, source: Source, settings: str) -> tuple[Version, Version]:
         testset = self._reader.testset

@@ -193,7 +193,13 @@ def _records(
         same_run.add(row)
     # the file has no id and no time: a run is identified by its content
     task_id = content_id(same_run.hash(), run.identifier or "deepeval")
-    task = TaskWriter("deepeval", task_id, source, same_run, is_share=_is_share)
+    task = TaskWriter(
+        "deepeval",
+        task_id,
+        source,
+        same_run,
+        is_share=lambda name: name in _SHARES or name.endswith(_SHARE_ENDINGS),
+    )
     settings = run.hyperparameters or {}
     task.describe(
         run.datasetAlias or run.testFile or run.identifier or "deepeval",
@@ -235,10 +241,6 @@ def _prompt(run: TestRun) -> Any:
         (one,) = run.prompts
         return one.messages_template or one.text_template
     return prompts.in_settings(run.hyperparameters)
-
-
-def _is_share(name: str) -> bool:
-    return name in _SHARES or name.endswith(_SHARE_ENDINGS)
 
 
 def _directions(cases: list[TestCase]) -> dict[str, Direction]:

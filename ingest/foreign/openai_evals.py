@@ -27,7 +27,12 @@ from promptlab.ingest.foreign.documents import (
     text,
     time,
 )
-from promptlab.ingest.foreign.identity import OwnIds, Unjudged, content_id, natural_key
+from promptlab.ingest.foreign.identity import (
+    OwnIds,
+    content_id,
+    natural_key,
+    unjudged_problems,
+)
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.writing import (
     Dimensions,
@@ -104,12 +109,12 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     if spec is None:
         raise refused("unexpected_shape", "no line holds the run's `spec`")
     task = TaskWriter("openai_evals", spec.run_id, source)
+    unjudged: list[str] = []
     # by the numbers in their ids, so that equal prompts keep their order
-    unjudged = Unjudged("correct")
     for sample in sorted(samples.values(), key=lambda each: natural_key(each.id)):
         _write(sample, task)
         if sample.is_unjudged and sample.error is None:
-            unjudged.see(sample.id)
+            unjudged.append(sample.id)
         yield from task.written()
     _describe(spec, _opening(samples.values()), task)
     graded = [name for name in task.dimensions if name in _GRADED]
@@ -123,7 +128,8 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             "time_without_zone",
             f"created_at {spec.created_at} names no zone: it is read as UTC",
         )
-    yield from (*task.written(), *ids.problems(), *unjudged.problems())
+    yield from (*task.written(), *ids.problems())
+    yield from unjudged_problems("correct", unjudged)
 
 
 def _same_spec(spec: Spec, before: Spec | None) -> Spec:

@@ -16,9 +16,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Raw, Struct
@@ -45,8 +44,8 @@ from promptlab.ingest.foreign.identity import (
     Occurrences,
     OwnIds,
     SameRun,
-    Unjudged,
     content_id,
+    unjudged_problems,
 )
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.writing import (
@@ -96,7 +95,7 @@ class Response(Struct):
 
 
 class Assertion(Struct):
-    """An assertion."""
+    """An assertion, or a set of assertions."""
 
     type: str | None = None
     metric: Any = None
@@ -115,14 +114,6 @@ class Component(Struct):
     componentResults: list[Component] | None = None
     metadata: dict[str, Raw] | None = None
     error: Any = None
-
-
-class AssertionSet(Struct):
-    """A set of assertions."""
-
-    metric: Any = None
-    threshold: float | None = None
-    weight: float | None = None
 
 
 class Grading(Struct):
@@ -337,27 +328,25 @@ def checks_of(row: Row, place: Place) -> Iterator[Check]:
 def _check(each: Component, place: Place, position: int, parent: int | None) -> Check:
     task_id, case_id, round_id = place
     about = each.metadata or {}
-    assertion: Any = each.assertion
-    kind = assertion.type if assertion else None
+    assertion = each.assertion
     if assertion is None:
-        kind = "assert-set"
-        assertion = decode(about.get("assertionSet", msgspec.Raw(b"{}")), AssertionSet)
-    metric = assertion.metric if assertion else None
+        assertion = decode(about.get("assertionSet", Raw(b"{}")), Assertion)
+        assertion.type, assertion.value = "assert-set", ABSENT
+    kind, metric = assertion.type or "assertion", assertion.metric
     broke = bytes(about.get("graderError", ABSENT)) == b"true"
-    written: msgspec.Raw = getattr(assertion, "value", ABSENT)
-    expected = about.get("renderedAssertionValue", written)
+    expected = about.get("renderedAssertionValue", assertion.value)
     return Check(
         task_id=task_id,
         case_id=case_id,
         round_id=round_id,
         position=position,
-        name=metric if isinstance(metric, str) and metric else kind or "assertion",
-        type=kind or "assertion",
+        name=metric if isinstance(metric, str) and metric else kind,
+        type=kind,
         passed=None if broke else each.passed,
         parent_position=parent,
         score=None if broke else each.score,
-        weight=assertion.weight if assertion else None,
-        threshold=assertion.threshold if assertion else None,
+        weight=assertion.weight,
+        threshold=assertion.threshold,
         expected=raw_text(expected),
         reason=each.reason,
         error=(each.reason or "the grader broke") if broke else None,
@@ -446,43 +435,6 @@ ROW_SCORE = "score"
 """Dimension of the row's own score, which promptfoo computes from all assertions."""
 
 
-@dataclass(frozen=True)
-class RunHead:
-    """The parts of a file that all its columns share."""
-
-    run_id: str | None
-    title: str
-    created_at: datetime | None
-    version: str | None
-    prompts: Sequence[HeadPrompt]
-    written_at: datetime | None = None
-    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Settings of each provider, by its label or id."""
-
-    @classmethod
-    def of(cls, export: Export | None, source: Source) -> RunHead:
-        """From the file's head; a JSONL file has none."""
-        stem = source.path.name.split(".", 1)[0]
-        if export is None:
-            return cls(None, stem, None, None, [])
-        results, about = export.results, export.metadata
-        table = results.table
-        prompts = results.prompts or (
-            table.head.prompts if table and table.head else []
-        )
-        described = export.config.description if export.config else None
-        described = source.redact((described or "").encode()).decode()
-        return cls(
-            export.evalId,
-            first_line(described, 120) or stem,
-            time(results.timestamp),
-            about.promptfooVersion if about else None,
-            decode(source.redact(text(prompts).encode()), list[HeadPrompt]),
-            time(about.exportedAt) if about else None,
-            _settings(export.config.providers, source) if export.config else {},
-        )
-
-
 @dataclass
 class PromptOnProvider:
     """One prompt on one provider."""
@@ -501,27 +453,46 @@ class Columns:
 
     Args:
         source: The file.
-        head: Its head.
-        repeat: Number of repeats of each test; ``None``: unknown.
+        export: The file without its rows; a JSONL file has nothing else.
     """
 
-    def __init__(self, source: Source, head: RunHead, *, repeat: int | None) -> None:
+    def __init__(self, source: Source, export: Export | None = None) -> None:
         self._source = source
-        self._head = head
-        self._repeat = repeat
+        self._eval_id = self._run_id = export.evalId if export else None
+        self._repeat = _repeat(export) if export else None
+        self._heads: list[HeadPrompt] = []
+        self._settings: dict[str, dict[str, Any]] = {}
+        """Settings of each provider, by its label or id."""
+        self._about: dict[str, Any] = {}
+        """Fields of every task."""
+        if export is not None:
+            self._read_head(export)
         self._columns: dict[Any, PromptOnProvider] = {}
         self._tests: dict[bytes, _Test] = {}
         self._of_id: dict[str, str] = {}
         self._seen = Occurrences()
         self._ids = OwnIds("id")
         self._same_run = SameRun("promptfoo")
-        self._unjudged = Unjudged("success")
-        self._judges: dict[str, set[_Judge]] = {}
-        """The judges of an assertion, by its name."""
+        self._unjudged: list[str] = []
+        self._judges: dict[Judged, None] = {}
         self._prompt_vars: dict[str, set[str]] = {}
         """Variable of the prompt → its texts."""
-        self._templates = " ".join(map(_slots, head.prompts))
-        self._run_id = head.run_id
+        self._templates = " ".join(map(_slots, self._heads))
+
+    def _read_head(self, export: Export) -> None:
+        results, about, config = export.results, export.metadata, export.config
+        head = results.table.head if results.table else None
+        found = results.prompts or (head.prompts if head else [])
+        redact = self._source.redact
+        self._heads = decode(redact(text(found).encode()), list[HeadPrompt])
+        self._about["created_at"] = time(results.timestamp)
+        if about is not None:
+            self._about["tool_version"] = about.promptfooVersion
+            self._about["written_at"] = time(about.exportedAt)
+        if config is not None:
+            described = redact((config.description or "").encode()).decode()
+            self._about["title"] = first_line(described, 120)
+            self._settings = _settings(config.providers, self._source)
 
     def add(self, row: Row) -> Iterator[Record | Problem]:
         """Return the records of one row; no records for a repeated row."""
@@ -555,7 +526,7 @@ class Columns:
         checks = list(checks_of(row, place))
         status = status_of(row, checks)
         if row.success is None and status != "error":
-            self._unjudged.see(case_id)
+            self._unjudged.append(case_id)
         yield round_of(row, place, n, status)
         yield from checks
         if status != "error":
@@ -572,37 +543,26 @@ class Columns:
         in_order = list(dict.fromkeys(text(each.prompt.raw) for each in columns))
         for column in columns:
             prompt, task = column.prompt, column.task
-            label = _label(prompt)
+            label = first_line(prompt.label or prompt.display)
             task.describe(
-                self._head.title,
                 prompt_version=_version(prompt, label),
                 prompt_name=_name(prompt),
                 prompt_position=in_order.index(text(prompt.raw)),
                 model=column.provider,
-                settings=self._head.settings.get(column.provider),
-                created_at=self._head.created_at,
+                settings=self._settings.get(column.provider),
                 run_id=self._run_id,
                 run_hash=f"{self._same_run.hash()}/{column.index}",
-                written_at=self._head.written_at,
-                tool_version=self._head.version,
                 extras=prompts.about(self._filled(prompt.raw), prompt_id=prompt.id),
+                **self._about,
             )
-            for name, judges in self._judges.items():
-                models = {judge.model for judge in judges}
-                rubrics = {judge.rubric for judge in judges}
-                task.judge(
-                    name,
-                    ", ".join(sorted(model or "default" for model in models))
-                    if any(models)
-                    else None,
-                    template="\n".join(sorted({judge.template for judge in judges})),
-                    rubric=rubrics.pop() if len(rubrics) == 1 else None,
-                )
+            for judged in self._judges:
+                task.judged_by(*judged)
             # the row's score is computed from the named ones: only it counts
             best: dict[str, Direction] = dict.fromkeys(task.dimensions, "higher_better")
             task.grade(directions=best, weights={ROW_SCORE: 1.0})
             yield from task.written()
-        yield from (*self._ids.problems(), *self._unjudged.problems())
+        yield from self._ids.problems()
+        yield from unjudged_problems("success", self._unjudged)
 
     @property
     def in_order(self) -> list[PromptOnProvider]:
@@ -612,9 +572,9 @@ class Columns:
     def _column(self, row: Row) -> PromptOnProvider:
         provider = _provider(row.provider)
         prompt = row.prompt or Prompt()
-        heads = self._head.prompts
+        heads = self._heads
         key: Any = row.promptIdx
-        if key is None and self._head.run_id is None:
+        if key is None and self._eval_id is None:
             raise msgspec.ValidationError(
                 "Expected `int`, got `null` - at `$.promptIdx`"
             )
@@ -646,8 +606,7 @@ class Columns:
         key = hashlib.blake2b(written, digest_size=16).digest()
         if key not in self._tests:
             test = _Test.of(row, self._templates, self._source.given.prompt_vars)
-            for judge in test.judges:
-                self._judges.setdefault(judge.name, set()).add(judge)
+            self._judges |= dict.fromkeys(test.judges)
             for variable, value in test.prompt_vars.items():
                 self._prompt_vars.setdefault(variable, set()).add(value)
             # of two tests with one id the second goes by its content
@@ -671,7 +630,7 @@ class Columns:
         return template
 
 
-def _told_by(head: HeadPrompt) -> tuple[str, str]:
+def _told_by(head: Prompt) -> tuple[str, str]:
     """The key of a prompt of the head, as in a row."""
     return _provider(head.provider), head.label or head.display or text(head.raw)
 
@@ -733,7 +692,7 @@ class _Test:
     tags: Sequence[str]
     metadata: Mapping[str, Any]
     repeat: int | None
-    judges: Sequence[_Judge]
+    judges: Sequence[Judged]
     prompt_vars: Mapping[str, str]
 
     @classmethod
@@ -770,9 +729,7 @@ class _Test:
         return cls(
             id=own_id or content,
             content=content,
-            context=_json(
-                {key: value for key, value in context.items() if value is not None}
-            ),
+            context=Raw(text({k: v for k, v in context.items() if v is not None})),
             expected=expected or None,
             expectation_hash=hashlib.blake2b(
                 asserted.encode(), digest_size=16
@@ -807,17 +764,11 @@ _MODEL_GRADED = re.compile(
 """Types of assertions that a model judges."""
 
 
-class _Judge(NamedTuple):
-    """The judge of an assertion; a part that the file does not give is empty."""
-
-    name: str
-    """Name of the assertion."""
-    model: str
-    template: str
-    rubric: str
+Judged = tuple[str, str, str, str]
+"""Name of an assertion; model, template and rubric, empty if the file has none."""
 
 
-def _judges(asserts: Sequence[Any], options: Mapping[str, Any]) -> Iterator[_Judge]:
+def _judges(asserts: Sequence[Any], options: Mapping[str, Any]) -> Iterator[Judged]:
     """Return the judge of each assertion that a model judges."""
     for each in asserts:
         if not isinstance(each, dict):
@@ -846,7 +797,7 @@ def _judges(asserts: Sequence[Any], options: Mapping[str, Any]) -> Iterator[_Jud
                 each.get("value") or "",
             )
         )
-        yield _Judge(
+        yield (
             metric if isinstance(metric, str) and metric else kind,
             model if isinstance(model, str) else "",
             template,
@@ -909,10 +860,6 @@ def _settings(providers: msgspec.Raw, source: Source) -> dict[str, dict[str, Any
     }
 
 
-def _json(value: Any) -> msgspec.Raw:
-    return msgspec.Raw(text(value))
-
-
 def _provider(provider: str | Provider | None) -> str:
     if isinstance(provider, Provider):
         provider = provider.label or provider.id
@@ -923,10 +870,6 @@ def _own_id(*candidates: Any) -> str | None:
     """Return the first id that an author gave to a test."""
     said = (plain_name(str(each)) for each in candidates if isinstance(each, str | int))
     return next((first_line(each, 120) for each in said if each), None)
-
-
-def _label(prompt: Prompt) -> str | None:
-    return first_line(prompt.label or prompt.display)
 
 
 def _version(prompt: Prompt, label: str | None) -> str:
@@ -980,7 +923,10 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             severity="warning",
         )
     elif source.form == "jsonl":
-        yield from _lines(source)
+        columns = Columns(source)
+        for number, line in lines(source):
+            yield from _row(columns, line, line=number)
+        yield from columns.closing()
     else:
         yield from _document(source)
 
@@ -1001,7 +947,7 @@ def _document(source: Source) -> Iterator[Record | Problem]:
     # Only the slices of the rows are kept; they are decoded one by one.
     export = _FILES.decoded(file_bytes(source), Export)
     results = export.results
-    columns = Columns(source, RunHead.of(export, source), repeat=_repeat(export))
+    columns = Columns(source, export)
     rows = sorted(enumerate(results.results), key=_test_of)
     for place, raw in rows:
         pointer = f"/results/results/{place}"
@@ -1019,13 +965,6 @@ def _repeat(export: Export) -> int | None:
         return export.runtimeOptions.repeat or 1
     options = export.config.evaluateOptions if export.config else None
     return options.repeat if options else None
-
-
-def _lines(source: Source) -> Iterator[Record | Problem]:
-    columns = Columns(source, RunHead.of(None, source), repeat=None)
-    for number, line in lines(source):
-        yield from _row(columns, line, line=number)
-    yield from columns.closing()
 
 
 def _row(

@@ -160,7 +160,13 @@ class _Batch:
         """Return the records so far, and begin a new batch."""
         problems: list[Problem] = self._records.pop(Problem, [])
         rows = {
-            TABLES[kind]: _columns(kind, records)
+            TABLES[kind]: dict(
+                zip(
+                    kind.__struct_fields__,
+                    zip(*map(astuple, records), strict=True),
+                    strict=True,
+                )
+            )
             for kind, records in self._records.items()
             if records
         }
@@ -290,8 +296,3 @@ def _negative_costs(columns: _Columns) -> Iterator[Problem]:
                 pointer=f"/metadata/{key}",
             )
     columns["metadata"] = kept
-
-
-def _columns(kind: type[Any], records: list[Any]) -> _Columns:
-    table = zip(*map(astuple, records), strict=True)
-    return dict(zip(kind.__struct_fields__, table, strict=True))

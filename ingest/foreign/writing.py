@@ -402,7 +402,7 @@ class TaskWriter:
         self._odd: dict[str, _OddScores] = {}
         self.n_rounds: dict[str, int] = {}
         """Case → its number of rounds so far."""
-        self._judges: dict[str, set[str]] = {}
+        self._judges: dict[str, set[tuple[str, str | None, str]]] = {}
         self._seen = Occurrences()
         self._places = count()
         self._records: list[Record | Problem] = []
@@ -529,8 +529,14 @@ class TaskWriter:
         self._records += self.dimensions.records(
             graded, directions, weights, parameters
         )
-        for name, models in self._judges.items():
-            self.judge(name, ", ".join(sorted(models)))
+        for name, judges in self._judges.items():
+            models, templates, rubrics = map(set, zip(*judges, strict=True))
+            self.judge(
+                name,
+                ", ".join(sorted(m or "default" for m in models if any(models))),
+                template="\n".join(sorted(templates - {None})),
+                rubric=rubrics.pop() if len(rubrics) == 1 else None,
+            )
         for name, odd in self._odd.items():
             if odd.is_number or name in numbers or self.dimensions.has_numbers(name):
                 self.write(odd.problem(name))
@@ -587,10 +593,20 @@ class TaskWriter:
             known = (each or None for each in (model, template, rubric))
             self.write(Judge(self.task_id, name, *known))
 
-    def judged_by(self, dimension: str, model: str | None) -> None:
-        """Record a model that judged a dimension; `grade` writes them."""
-        if model:
-            self._judges.setdefault(dimension, set()).add(model)
+    def judged_by(
+        self,
+        name: str,
+        model: str | None,
+        template: str | None = None,
+        rubric: str | None = None,
+    ) -> None:
+        """Record a judge, which may differ from row to row; `grade` writes them.
+
+        An empty model or template is the default of the tool, and `None` unknown.
+        """
+        if model or template is not None or rubric is not None:
+            judge = (model or "", template, rubric or "")
+            self._judges.setdefault(name, set()).add(judge)
 
     def warn(self, code: str, message: str, case_id: str | None = None) -> None:
         """Report a problem of the whole task, or of a case."""
