@@ -212,10 +212,10 @@ class _CaseChecks:
         matcher, operand = text_check(value)
         mistyped = mistyped_prefix(value)
         if mistyped is not None:
+            begin, meant = map(compact, mistyped)
             message = (
-                f"{compact(mistyped.written)} is not a prefix, so the whole text is"
-                f" compared; did you mean {compact(mistyped.meant)}? If not, put"
-                " literal: in front."
+                f"{begin} is not a prefix, so the whole text is compared; did you mean"
+                f" {meant}? If not, put literal: in front."
             )
             self._remark(place, "doubtful_prefix", message)
         if matcher == "regex":

@@ -140,7 +140,8 @@ def forget_what_is_over(loads: Sequence[FileLoad]) -> None:
         load.problems = [
             each
             for each in load.problems
-            if each.code != TWO_FILES or _told_of(load, each) in true_still
+            if each.code != TWO_FILES
+            or (load.keys and (load.keys[0][0], each.record_id) in true_still)
         ]
 
 
@@ -160,11 +161,6 @@ def _in_many_files(loads: Sequence[FileLoad]) -> dict[_Id, list[FileLoad]]:
 
 def _was_there(load: FileLoad) -> bool:
     return load.status == "unchanged"
-
-
-def _told_of(load: FileLoad, problem: Problem) -> _Id:
-    kind = load.keys[0][0] if load.keys else ""
-    return kind, problem.record_id or ""
 
 
 def _warning(kind: str, names: Sequence[str], earlier: Path, later: Path) -> Problem:

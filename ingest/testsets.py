@@ -141,13 +141,17 @@ def read_case(record: Record) -> CaseRecord:
         fields = _from_version_1(value, result)
     else:
         fields = _from_version_2(value, result)
-    case_id = value.get("id")
-    if type(case_id) is int:
-        fields["id"] = str(case_id)
+    if type(value.get("id")) is int:
+        fields["id"] = str(value["id"])
     try:
         result.case = TestCase.model_validate(fields)
     except ValidationError as error:
-        _reject_faults(error, fields, result)
+        case_id = fields.get("id")
+        record_id = case_id if isinstance(case_id, str) else None
+        for fault in faults(error, fields):
+            hint = _HINTS.get(str(fault.keys[0]), "") if fault.keys else ""
+            message = f"{fault.message}. {hint}".rstrip()
+            result.add(replace(fault, message=message), "reject", record_id)
         return result
     _warn(value, result.case, result)
     return result
@@ -189,17 +193,6 @@ def _from_version_2(value: dict[str, Any], result: CaseRecord) -> dict[str, Any]
         result.fields_at["output"] = "expected_output"
     fields["raw_data"] = value
     return fields
-
-
-def _reject_faults(
-    error: ValidationError, fields: dict[str, Any], result: CaseRecord
-) -> None:
-    case_id = fields.get("id")
-    record_id = case_id if isinstance(case_id, str) else None
-    for fault in faults(error, fields):
-        hint = _HINTS.get(str(fault.keys[0]), "") if fault.keys else ""
-        message = f"{fault.message}. {hint}".rstrip()
-        result.add(replace(fault, message=message), "reject", record_id)
 
 
 def _warn(value: dict[str, Any], case: TestCase, result: CaseRecord) -> None:

@@ -115,8 +115,7 @@ class TestCase(msgspec.Struct):
     @property
     def about(self) -> dict[str, Any]:
         """Return the description by its author."""
-        found = self.metadata or self.additionalMetadata
-        return members(found)
+        return members(self.metadata or self.additionalMetadata)
 
 
 class Prompt(msgspec.Struct):
@@ -151,12 +150,8 @@ class TestRun(msgspec.Struct):
     testFailed: int | None = None
     runDuration: float | None = None
     evaluationCost: float | None = None
-
-
-class File(TestRun):
-    """A run, bare or wrapped."""
-
     testRunData: msgspec.Raw = ABSENT
+    """The run itself, if it is wrapped."""
 
 
 _SHARES = frozenset(
@@ -412,9 +407,9 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     """Yield the run, and test cases of partial files that it lacks."""
     known: set[str] = set()
     for path in (None, *source.companions):
-        file = _FILES.document(source, File, path)
-        wrapped = file.testRunData
-        run = _FILES.decoded(bytes(wrapped), TestRun) if is_there(wrapped) else file
+        run = _FILES.document(source, TestRun, path)
+        if is_there(run.testRunData):
+            run = _FILES.decoded(bytes(run.testRunData), TestRun)
         of_talks = run.conversationalTestCases or []
         cases = [
             *_FILES.items(run.testCases, TestCase, "/testCases"),

@@ -98,7 +98,14 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         if isinstance(line, Problem):
             yield line
         elif line.spec is not None:
-            spec = _same_spec(line.spec, spec)
+            if spec is not None and line.spec.run_id != spec.run_id:
+                # samples of two runs have the same ids
+                raise refused(
+                    "two_runs",
+                    f"it holds two runs, {spec.run_id} and {line.spec.run_id}: give"
+                    " each as a file of its own",
+                )
+            spec = line.spec
         elif line.final_report is not None:
             report = line.final_report
         elif line.sample_id is not None:
@@ -130,21 +137,6 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         )
     yield from (*task.written(), *ids.problems())
     yield from unjudged_problems("correct", unjudged)
-
-
-def _same_spec(spec: Spec, before: Spec | None) -> Spec:
-    """Return the spec of the file's only run.
-
-    Raises:
-        Refused: It is another run's: samples of two runs have the same ids.
-    """
-    if before is not None and spec.run_id != before.run_id:
-        raise refused(
-            "two_runs",
-            f"it holds two runs, {before.run_id} and {spec.run_id}: give each as a"
-            " file of its own",
-        )
-    return spec
 
 
 @dataclass

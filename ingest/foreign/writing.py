@@ -283,15 +283,6 @@ TABLES: dict[type[msgspec.Struct], str] = {
 """Record → raw table."""
 
 
-@dataclass(slots=True)
-class _Values:
-    """Properties that all values of one dimension share."""
-
-    some: bool = False
-    all_binary: bool = True
-    all_on_scale: bool = True
-
-
 @dataclass
 class Dimensions:
     """The dimensions of a task, in order of appearance.
@@ -304,34 +295,33 @@ class Dimensions:
 
     task_id: str
     is_share: Callable[[str], bool] = lambda _name: False
-    _values: dict[str, _Values] = field(default_factory=dict)
+    _kinds: dict[str, set[Literal["binary", "share", "other"]]] = field(
+        default_factory=dict
+    )
+    """Dimension → the kinds of its values."""
 
     def see(self, name: str, value: float | None) -> None:
         """Record a value."""
-        values = self._values.get(name)
-        if values is None:
-            values = self._values[name] = _Values()
-        if value is not None:
-            values.some = True
-            if value not in (0, 1):
-                values.all_binary = False
-                values.all_on_scale &= 0 <= value <= 1
+        kinds = self._kinds.setdefault(name, set())
+        if value in (0, 1):
+            kinds.add("binary")
+        elif value is not None:
+            kinds.add("share" if 0 < value < 1 else "other")
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
+        return iter(self._kinds)
 
     def __contains__(self, name: str) -> bool:
-        return name in self._values
+        return name in self._kinds
 
     def has_numbers(self, name: str) -> bool:
         """Return true if any value of a dimension is a number."""
-        return self._values[name].some
+        return bool(self._kinds.get(name))
 
     def is_graded(self, name: str) -> bool:
         """Return true if its values are known to be from 0 to 1."""
-        values = self._values[name]
-        is_binary = values.some and values.all_binary
-        return values.all_on_scale and (is_binary or self.is_share(name))
+        kinds = self._kinds[name]
+        return "other" not in kinds and (kinds == {"binary"} or self.is_share(name))
 
     def records(
         self,
