@@ -235,9 +235,9 @@ class References:
             return reading.references
         place = Problem("unknown_testset", "", "warning")
         return [
-            *(each for each in reading.references if each.kind != "testset"),
+            *(each for each in reading.references if each[2].code != place.code),
             *(
-                Reference("testset", self._override, key[1], place)
+                (self._override, key[1], place)
                 for key in reading.keys
                 if key[0] == "task"
             ),
@@ -254,13 +254,13 @@ class References:
 
     def unmet(self) -> Iterator[tuple[Path, Problem]]:
         """Yield a warning for each undefined name, and the file that uses it."""
-        for path, each in dict.fromkeys(self._used):
-            if each.kind == "dimension":
-                message = self._about_dimension(each)
+        for path, (name, task_id, place) in dict.fromkeys(self._used):
+            if place.code == "unknown_dimension":
+                message = self._about_dimension(name, task_id)
             else:
-                message = self._about_testset(each.name)
+                message = self._about_testset(name)
             if message:
-                yield path, replace(each.place, message=message)
+                yield path, replace(place, message=message)
 
     def still_unmet(self, problems: list[Problem]) -> list[Problem]:
         """Return the warnings of an earlier call whose names still do not exist."""
@@ -295,15 +295,12 @@ class References:
             effect = "it checks nothing"
         return f"{_no_testset(name)}, so {effect}{advice}"
 
-    def _about_dimension(self, each: Reference) -> str:
-        known = self._dimensions.get(each.task_id)
-        if known is None or each.name in known:
+    def _about_dimension(self, name: str, task_id: str) -> str:
+        known = self._dimensions.get(task_id)
+        if known is None or name in known:
             return ""  # scores may come before their task
-        advice = nearest(each.name, sorted(known)) or _listed(known)
-        return (
-            f"{_no_dimension(each.task_id, each.name)}, so its scores count nowhere"
-            f"{advice}"
-        )
+        advice = nearest(name, sorted(known)) or _listed(known)
+        return f"{_no_dimension(task_id, name)}, so its scores count nowhere{advice}"
 
 
 def _last(name: str) -> str:

@@ -93,7 +93,7 @@ class ResultsSoFar:
     def references(self) -> list[Reference]:
         """Return the testset that each task names."""
         return [
-            Reference("testset", str(each.fields["testset"]), task_id, each.testset)
+            (str(each.fields["testset"]), task_id, each.testset)
             for task_id, each in self.tasks.items()
             if each.testset is not None
         ]

@@ -228,7 +228,7 @@ def testset_references(
         if isinstance(name, str) and name.strip():
             fault = Fault(way, "unknown_testset", "")
             place = document.problem(fault, head.task_id, "warning")
-            found.append(Reference("testset", name, head.task_id, place))
+            found.append((name, head.task_id, place))
     return found
 
 

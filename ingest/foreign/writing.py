@@ -288,12 +288,10 @@ class Dimensions:
     """The dimensions of a task, in order of appearance.
 
     Args:
-        task_id: The task they belong to.
         is_share: Returns true if values of this name are from 0 to 1 by the
             tool's definition; else only dimensions with nothing but 0 and 1 are scores.
     """
 
-    task_id: str
     is_share: Callable[[str], bool] = lambda _name: False
     _kinds: dict[str, set[Literal["binary", "share", "other"]]] = field(
         default_factory=dict
@@ -323,42 +321,6 @@ class Dimensions:
         kinds = self._kinds[name]
         return "other" not in kinds and (kinds == {"binary"} or self.is_share(name))
 
-    def records(
-        self,
-        graded: Collection[str] | None = None,
-        directions: Mapping[str, Direction | None] | None = None,
-        weights: Mapping[str, float] | None = None,
-        parameters: Mapping[str, Mapping[str, Any]] | None = None,
-    ) -> Iterator[Dimension]:
-        """Return one record for each dimension.
-
-        Args:
-            graded: Dimensions with values from 0 to 1, 1 best; else those known to be.
-            directions: Directions from the tool; else graded values are best at 1.
-            weights: Weights in the overall score; else the first graded dimension is
-                the score: the mean of different metrics has no meaning.
-            parameters: What the tool computed them with, if its file says so: a
-                dimension with other parameters is another yardstick.
-        """
-        if graded is None:
-            graded = [name for name in self if self.is_graded(name)]
-        if weights is None:
-            weights = dict.fromkeys([n for n in self if n in graded][:1], 1.0)
-        directions = directions or {}
-        parameters = parameters or {}
-        for position, name in enumerate(self):
-            is_graded = name in graded
-            yield Dimension(
-                task_id=self.task_id,
-                dimension_id=name,
-                position=position,
-                name=name,
-                weight=weights.get(name, 0.0),
-                is_graded=is_graded,
-                direction=directions.get(name, "higher_better" if is_graded else None),
-                parameters=text({"scorer": "reported", **parameters.get(name, {})}),
-            )
-
 
 class TaskWriter:
     """Writes one task.
@@ -381,7 +343,7 @@ class TaskWriter:
         is_share: Callable[[str], bool] = lambda _name: False,
     ) -> None:
         self.task_id = task_id
-        self.dimensions = Dimensions(task_id, is_share)
+        self.dimensions = Dimensions(is_share)
         self.same_run = same_run or SameRun(kind, task_id)
         self._kind = kind
         self._source = source
@@ -511,14 +473,40 @@ class TaskWriter:
         numbers: Collection[str] = (),
         parameters: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
-        """Write the dimensions, when all values are known (`Dimensions.records`).
+        """Write the dimensions and their judges, when all values are known.
 
         A value that is not a number is reported among the numbers of a dimension; texts
         alone are labels, except for infinities and those of *numbers*.
+
+        Args:
+            graded: Dimensions with values from 0 to 1, 1 best; else those known to be.
+            directions: Directions from the tool; else graded values are best at 1.
+            weights: Weights in the overall score; else the first graded dimension is
+                the score: the mean of different metrics has no meaning.
+            numbers: Dimensions that should have only numbers.
+            parameters: What the tool computed them with, if its file says so: a
+                dimension with other parameters is another yardstick.
         """
-        self._records += self.dimensions.records(
-            graded, directions, weights, parameters
-        )
+        names = self.dimensions
+        if graded is None:
+            graded = [name for name in names if names.is_graded(name)]
+        if weights is None:
+            weights = dict.fromkeys([n for n in names if n in graded][:1], 1.0)
+        for position, name in enumerate(names):
+            usual: Direction | None = "higher_better" if name in graded else None
+            about = {"scorer": "reported", **(parameters or {}).get(name, {})}
+            self.write(
+                Dimension(
+                    task_id=self.task_id,
+                    dimension_id=name,
+                    position=position,
+                    name=name,
+                    weight=weights.get(name, 0.0),
+                    is_graded=name in graded,
+                    direction=(directions or {}).get(name, usual),
+                    parameters=text(about),
+                )
+            )
         for name, judges in self._judges.items():
             models, templates, rubrics = map(set, zip(*judges, strict=True))
             self.judge(
