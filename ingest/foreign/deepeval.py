@@ -63,7 +63,7 @@ class Metric(msgspec.Struct):
 
     @property
     def is_broken(self) -> bool:
-        """The metric's error; DeepEval counts it as failed."""
+        """Return true if the metric has an error; DeepEval counts it as failed."""
         return self.error is not None or (self.score is None and not self.success)
 
 

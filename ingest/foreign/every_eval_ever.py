@@ -163,7 +163,7 @@ def write_case(line: Line, task: TaskWriter) -> CaseWriter:
 def write_round(
     line: Line, case: CaseWriter, run_index: int, verdict: Status | None
 ) -> RoundWriter:
-    """Return the answer of a line."""
+    """Write the answer of a line."""
     tokens, timing = line.token_usage or {}, line.performance or {}
     kept: dict[str, Any] = dict(line.metadata or {})
     kept.pop("round", None)

@@ -340,7 +340,7 @@ _RULES: dict[str, Rule] = {
 
 
 def write_totals(log: Log, task: TaskWriter) -> None:
-    """Yield every total of the log: one per score, metric and reducer."""
+    """Write every total of the log: one per score, metric and reducer."""
     results = log.results
     if results is None:
         return
@@ -393,7 +393,7 @@ def _rule(name: str, metric: Metric) -> tuple[Rule, str | None]:
 
 
 def _rule_of(name: Any, params: Any) -> Rule:
-    """Return true if settings, such as clusters, change the formula."""
+    """Return the rule of a metric; settings, such as clusters, change its formula."""
     is_plain = not params or all(each is None for each in params.values())
     return _RULES.get(str(name), "own_formula") if is_plain else "own_formula"
 

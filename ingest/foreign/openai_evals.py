@@ -173,7 +173,7 @@ class _Sample:
 
     @property
     def status(self) -> Status | None:
-        """Return true if all matches are right; ``None`` without matches."""
+        """Return the verdict of all matches; ``None`` without matches."""
         if self.error is not None:
             return "error"
         if not self.matches:

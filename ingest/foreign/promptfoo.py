@@ -147,7 +147,7 @@ class Row(Struct):
 
 
 class TestCase(Struct):
-    """Return the content that identifies a test; its position does not."""
+    """The content that identifies a test; its position does not."""
 
     id: Any = None
     description: str | None = None
@@ -367,7 +367,7 @@ _STATS = {
 
 
 def write_totals(export: Export, columns: Sequence[PromptOnProvider]) -> None:
-    """Yield every total of the file.
+    """Write every total of the file.
 
     A column's score is a sum in which an error counts 0; named scores are sums of
     value times weight, and plain sums in files without weights (0.120).
@@ -617,7 +617,7 @@ def _told_by(head: Prompt) -> tuple[str, str]:
 
 
 def _said(row: Row, status: Status, checks: Sequence[Judgement]) -> Iterator[Any]:
-    """Write the answer and its judgement."""
+    """Yield the answer and its judgements, which tell two versions of a run apart."""
     yield status
     yield row.score
     yield text(row.response.output if row.response else None)

@@ -295,9 +295,9 @@ def _split(
     inner: list[list[_Line]] = [[] for _ in spans]
     at = 0
     for line in block:
-        while at < len(spans) and spans[at].last_line < line.number:
+        while at < len(spans) and spans[at][1] < line.number:
             at += 1
-        inside = at < len(spans) and spans[at].first_line <= line.number
+        inside = at < len(spans) and spans[at][0] <= line.number
         (inner[at] if inside else own).append(line)
     return own, inner
 
