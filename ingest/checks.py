@@ -162,7 +162,12 @@ class _CaseChecks:
             place = (scope, step_id, field, path, base + pointer)
             if type(value) is dict:
                 self._spend((repeated + len(path) + len(pointer)) * len(value))
-                self._add_object(value, place, long_ones)
+                text = self._text_of(value, long_ones)
+                allowed = None
+                if self.strict:
+                    allowed = self._allowed(k for k in value if k not in self.ignored)
+                check = ExpectationCheck(*place, "object", text, allowed=allowed)
+                self.checks.append(check)
                 for key in reversed(value):
                     if key in self.ignored:
                         continue
@@ -170,8 +175,8 @@ class _CaseChecks:
                     if odd or key in ("", "*"):
                         stack.append((value[key], below, below, True))
                     else:
-                        deeper = f'{path}."{_quoted(key)}"'
-                        stack.append((value[key], deeper, below, False))
+                        quoted = key.replace("\\", "\\\\").replace('"', '\\"')
+                        stack.append((value[key], f'{path}."{quoted}"', below, False))
             elif type(value) is list:
                 size = len(value)
                 self._spend((repeated + len(path) + len(pointer)) * size)
@@ -207,10 +212,10 @@ class _CaseChecks:
         matcher, operand = text_check(value)
         mistyped = mistyped_prefix(value)
         if mistyped is not None:
+            begin, meant = map(compact, mistyped)
             message = (
-                f"{compact(mistyped.written)} is not a prefix, so the whole text is"
-                f" compared; did you mean {compact(mistyped.meant)}? If not, put"
-                " literal: in front."
+                f"{begin} is not a prefix, so the whole text is compared; did you mean"
+                f" {meant}? If not, put literal: in front."
             )
             self._remark(place, "doubtful_prefix", message)
         if matcher == "regex":
@@ -229,19 +234,6 @@ class _CaseChecks:
         if matcher == "contains" and not operand:
             self._remark(place, "empty_needle", "contains: alone matches every text.")
         self.checks.append(ExpectationCheck(*place, matcher, written, operand))
-
-    def _add_object(
-        self,
-        value: dict[str, Any],
-        place: _Place,
-        long_ones: frozenset[int],
-    ) -> None:
-        text = self._text_of(value, long_ones)
-        allowed = None
-        if self.strict:
-            keys = [key for key in value if key not in self.ignored]
-            allowed = self._allowed(keys)
-        self.checks.append(ExpectationCheck(*place, "object", text, allowed=allowed))
 
     def _allowed(self, keys: Iterable[str]) -> str:
         text = compact([*keys, *self.ignored])
@@ -274,13 +266,6 @@ class _CaseChecks:
     ) -> None:
         scope, step_id, _, _, pointer = place
         self.remarks.append(Remark(scope, step_id, pointer, code, message))
-
-
-def _quoted(key: str) -> str:
-    """Escape a key for the quotes of a JSONPath."""
-    if '"' in key or "\\" in key:
-        return key.replace("\\", "\\\\").replace('"', '\\"')
-    return key
 
 
 def _double(number: int | float) -> float | None:

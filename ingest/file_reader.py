@@ -185,7 +185,6 @@ class _Attempt:
         self._started_at = next(reader.starts)
         self._redactor = Redactor(reader.redact, yaml=kind == "pipeline")
         self._undated: list[str] = []
-        self._sha256 = ""  # of a file that cannot be read
         self._load = FileLoad(found.path, kind or "unknown")
         if reader.loads and reader.loads[-1].path == found.path:
             reader.loads[-1] = self._load
@@ -205,7 +204,7 @@ class _Attempt:
         else:
             is_held = is_whole and not is_too_large and self._kind is not None
         source = self._source(file, file.whole() if is_held else b"")
-        self._sha256 = self._load.sha256 = _sha256(file, source)
+        self._load.sha256 = _sha256(file, source)
         if self._is_known(source):
             return
         redact = self._redactor.redact
@@ -265,7 +264,7 @@ class _Attempt:
                 yield replace(given, more=False, abandoned=True)
                 load.problems, load.keys = [], []
                 load.records_loaded = load.records_rejected = 0
-            moment = self._reader.known.undated.get(self._sha256, self._started_at)
+            moment = self._reader.known.undated.get(load.sha256, self._started_at)
             self._undated += date_runs(reading, moment)
             if is_last and self._undated and not reading.rejected and reading.rows:
                 reading.problems.append(undated_problem(load.kind, self._undated))
@@ -355,8 +354,10 @@ class _Attempt:
         if self._kind not in TOOLS:
             return known.find(*versions)
         at_path = known.find(*versions[1::2])
-        if at_path is not None and not self._is_copy_of_nothing(at_path):
-            return at_path
+        if at_path is not None:
+            was_copy = at_path.status == "skipped" and at_path.runs
+            if not was_copy or not known.runs.keys().isdisjoint(at_path.runs):
+                return at_path  # else the runs that it is a copy of were deleted
         before = known.find(*versions[::2])
         if before is None or before.status in {"rejected", "purged"}:
             return before
@@ -364,15 +365,9 @@ class _Attempt:
             return before
         return before if known.are_live(before.runs) else None
 
-    def _is_copy_of_nothing(self, before: Outcome) -> bool:
-        """Return true if it was skipped as a copy of runs that were deleted later."""
-        if before.status != "skipped" or not before.runs:
-            return False
-        return self._reader.known.runs.keys().isdisjoint(before.runs)
-
     def _versions(self, source: Source, settings: str) -> tuple[Version, Version]:
-        testset = self._reader.testset
-        return versions_of(self._load.kind, source, self._sha256, testset, settings)
+        load, testset = self._load, self._reader.testset
+        return versions_of(load.kind, source, load.sha256, testset, settings)
 
     def _read_with(self, *, exceeds: bool) -> str:
         mapping, given = self._found.mapping, self._found.given

@@ -140,7 +140,8 @@ def forget_what_is_over(loads: Sequence[FileLoad]) -> None:
         load.problems = [
             each
             for each in load.problems
-            if each.code != TWO_FILES or _told_of(load, each) in true_still
+            if each.code != TWO_FILES
+            or (load.keys and (load.keys[0][0], each.record_id) in true_still)
         ]
 
 
@@ -160,11 +161,6 @@ def _in_many_files(loads: Sequence[FileLoad]) -> dict[_Id, list[FileLoad]]:
 
 def _was_there(load: FileLoad) -> bool:
     return load.status == "unchanged"
-
-
-def _told_of(load: FileLoad, problem: Problem) -> _Id:
-    kind = load.keys[0][0] if load.keys else ""
-    return kind, problem.record_id or ""
 
 
 def _warning(kind: str, names: Sequence[str], earlier: Path, later: Path) -> Problem:
@@ -239,9 +235,9 @@ class References:
             return reading.references
         place = Problem("unknown_testset", "", "warning")
         return [
-            *(each for each in reading.references if each.kind != "testset"),
+            *(each for each in reading.references if each[2].code != place.code),
             *(
-                Reference("testset", self._override, key[1], place)
+                (self._override, key[1], place)
                 for key in reading.keys
                 if key[0] == "task"
             ),
@@ -258,13 +254,13 @@ class References:
 
     def unmet(self) -> Iterator[tuple[Path, Problem]]:
         """Yield a warning for each undefined name, and the file that uses it."""
-        for path, each in dict.fromkeys(self._used):
-            if each.kind == "dimension":
-                message = self._about_dimension(each)
+        for path, (name, task_id, place) in dict.fromkeys(self._used):
+            if place.code == "unknown_dimension":
+                message = self._about_dimension(name, task_id)
             else:
-                message = self._about_testset(each.name)
+                message = self._about_testset(name)
             if message:
-                yield path, replace(each.place, message=message)
+                yield path, replace(place, message=message)
 
     def still_unmet(self, problems: list[Problem]) -> list[Problem]:
         """Return the warnings of an earlier call whose names still do not exist."""
@@ -299,15 +295,12 @@ class References:
             effect = "it checks nothing"
         return f"{_no_testset(name)}, so {effect}{advice}"
 
-    def _about_dimension(self, each: Reference) -> str:
-        known = self._dimensions.get(each.task_id)
-        if known is None or each.name in known:
+    def _about_dimension(self, name: str, task_id: str) -> str:
+        known = self._dimensions.get(task_id)
+        if known is None or name in known:
             return ""  # scores may come before their task
-        advice = nearest(each.name, sorted(known)) or _listed(known)
-        return (
-            f"{_no_dimension(each.task_id, each.name)}, so its scores count nowhere"
-            f"{advice}"
-        )
+        advice = nearest(name, sorted(known)) or _listed(known)
+        return f"{_no_dimension(task_id, name)}, so its scores count nowhere{advice}"
 
 
 def _last(name: str) -> str:

@@ -20,10 +20,12 @@ import msgspec
 
 from promptlab.contracts.base import in_utc, plain_name
 from promptlab.contracts.sources import LabelOptions
+from promptlab.ingest.foreign.documents import UNREADABLE, Refused, refused
 from promptlab.ingest.foreign.table.dialect import csv_rows
 from promptlab.ingest.raw.rows import Reading, columns_of
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
+from promptlab.json_text.places import BOM
 
 COLUMNS = (
     "line", "task_id", "case_id", "round_id", "output_hash", "dimension_id", "labeler",
@@ -118,9 +120,8 @@ def read(source: Source) -> Iterator[Reading]:
     options = source.labels or LabelOptions()
     try:
         found = list(_labels(source))
-    except _Unreadable as error:
-        problem = Problem("labels_unreadable", str(error))
-        yield Reading(rows={}, problems=[problem], rejected=True)
+    except Refused as error:
+        yield Reading(rows={}, problems=[error.problem], rejected=True)
         return
     problems: list[Problem] = []
     graded = _graded_columns(found, options)
@@ -142,15 +143,12 @@ def read(source: Source) -> Iterator[Reading]:
     )
 
 
-class _Unreadable(Exception):
-    """The file holds no labels."""
-
-
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+def _unreadable(why: str) -> Refused:
+    return refused("labels_unreadable", why)
 
 
 def _labels(source: Source) -> Iterator[_Label | Problem]:
-    data = source.data.removeprefix(b"\xef\xbb\xbf")
+    data = source.data.removeprefix(BOM)
     if data.lstrip()[:1] in (b"[", b"{"):
         yield from _of_records(_json_records(data))
         return
@@ -165,7 +163,7 @@ def _labels(source: Source) -> Iterator[_Label | Problem]:
 def _json_records(data: bytes) -> list[tuple[int, dict[str, Any]]]:
     try:
         whole = msgspec.json.decode(data)
-    except _UNREADABLE:
+    except UNREADABLE:
         whole = None
     if isinstance(whole, dict):
         lists = [each for each in whole.values() if isinstance(each, list)]
@@ -182,8 +180,8 @@ def _json_records(data: bytes) -> list[tuple[int, dict[str, Any]]]:
             continue
         try:
             record = msgspec.json.decode(line)
-        except _UNREADABLE as error:
-            raise _Unreadable(f"line {number} is not JSON: {error}") from None
+        except UNREADABLE as error:
+            raise _unreadable(f"line {number} is not JSON: {error}") from None
         if isinstance(record, dict):
             records.append((number, record))
     return records
@@ -195,14 +193,14 @@ def _table_records(
     try:
         data.decode()
     except UnicodeDecodeError:
-        raise _Unreadable(
+        raise _unreadable(
             "is not UTF-8; save the sheet as CSV UTF-8, or as JSON"
         ) from None
     for row in csv_rows(data, source, ()):
         if isinstance(row, Problem):
             yield row
         elif len(row[1]) < 2:
-            raise _Unreadable(
+            raise _unreadable(
                 "is not a table of labels; expected columns such as case_id, labeler,"
                 " label"
             )
@@ -214,7 +212,7 @@ def _of_records(
     records: list[tuple[int, dict[str, Any]]],
 ) -> Iterator[_Label | Problem]:
     if not records:
-        raise _Unreadable(
+        raise _unreadable(
             "holds no labels; expected columns such as case_id, labeler, label"
         )
     keys = {key for _, record in records for key in record if key is not None}
@@ -408,7 +406,7 @@ def _sheet(
         are_questions = "annotation_id" in lower  # Label Studio
         are_people = not are_questions
     if not columns:
-        raise _Unreadable(
+        raise _unreadable(
             "has no column of labels; expected `label` with `labeler`, or a column per"
             " person with pass and fail or grades"
         )
@@ -530,7 +528,7 @@ def _unpacked(row: str | None) -> dict[str, Any]:
     try:
         packed = base64.urlsafe_b64decode((row or "") + "=" * (-len(row or "") % 4))
         found = msgspec.json.decode(packed)
-    except (ValueError, *_UNREADABLE):
+    except (ValueError, *UNREADABLE):
         return {}
     return found if isinstance(found, dict) else {}
 

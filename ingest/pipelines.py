@@ -11,14 +11,20 @@ from pydantic import ValidationError
 
 from promptlab.contracts.testset import Pipeline
 from promptlab.errors import InputError, nearest
+from promptlab.ingest.files.input_file import read_whole
 from promptlab.ingest.raw.rows import Reading, Rows, columns_of_rows
-from promptlab.ingest.reading.problems import Problem, Severity, faults, problem_at
+from promptlab.ingest.reading.problems import (
+    Problem,
+    Severity,
+    faults,
+    problem_at,
+    told_at,
+)
 from promptlab.ingest.reading.source import Source
 from promptlab.ingest.reading.yaml_text import YamlText, read_yaml
 from promptlab.json_text.places import Keys
 from promptlab.json_text.reading import Fault
 from promptlab.json_text.writing import compact, shown
-from promptlab.paths import check_regular
 
 FOLDERS = (".", "pipelines", "data/pipelines")
 """Folders that ``load_pipeline_config`` searches for a pipeline id."""
@@ -77,8 +83,13 @@ def load_pipeline_config(
     ]
     # A file of that name first: it is the likeliest, and may have errors.
     for file in sorted(candidates, key=lambda file: file.stem != wanted):
-        pipeline = _load(file) if file.stem == wanted else _try(file)
-        if pipeline is not None and pipeline.id == wanted:
+        try:
+            pipeline = _load(file)
+        except InputError:
+            if file.stem == wanted:
+                raise
+            continue
+        if pipeline.id == wanted:
             return pipeline
     looked = ", ".join(str(folder) for folder in folders)
     raise InputError(
@@ -95,30 +106,11 @@ def _check(text: YamlText, name: str) -> tuple[Pipeline | None, list[Problem]]:
 
 
 def _load(path: Path) -> Pipeline:
-    try:
-        check_regular(path)
-        data = path.read_bytes()
-    except OSError as error:
-        reason = error.strerror or error
-        raise InputError(f"{path}: cannot be read: {reason}") from None
-    pipeline, problems = parse_pipeline(data, path.stem)
+    pipeline, problems = parse_pipeline(read_whole(path), path.stem)
     if pipeline is None:
         rejects = [one for one in problems if one.severity == "reject"]
-        raise InputError(
-            "\n".join(
-                f"{path}:{one.line}:{one.column}: {one.pointer or ''}: {one.message}"
-                for one in rejects
-            )
-        )
+        raise InputError("\n".join(told_at(path, one) for one in rejects))
     return pipeline
-
-
-def _try(path: Path) -> Pipeline | None:
-    try:
-        check_regular(path)
-        return parse_pipeline(path.read_bytes(), path.stem)[0]
-    except OSError:
-        return None
 
 
 @dataclass

@@ -93,8 +93,11 @@ def _with_kind(found: FoundFile, kind: str, tables: Mappings) -> Planned:
         if found.named:
             raise InputError(f"{found.path}: cannot be read: {reason}") from None
         return replace(found, fault=reason), None
-    form = form_of(head, lambda columns: _fits(columns, tables)) if tables else None
-    mapping = _mapping(found, form, tables)
+    form = mapping = None
+    if tables:
+        form = form_of(head, lambda columns: _fitting(columns, tables) is not None)
+    if form is not None:
+        mapping = _fitting(columns_of(found.path, form) or [], tables)
     if mapping is not None and kind in {"auto", TABLE}:  # the config takes precedence
         return replace(found, form=form, mapping=mapping), TABLE
     foreign = recognise_foreign(head)
@@ -112,19 +115,12 @@ def _with_kind(found: FoundFile, kind: str, tables: Mappings) -> Planned:
     return replace(found, form=form), TABLE if kind == "auto" else kind
 
 
-def _mapping(
-    found: FoundFile, form: str | None, tables: Mappings
+def _fitting(
+    columns: Sequence[str], tables: Mappings
 ) -> tuple[str, TableMapping] | None:
     """Return the first mapping that matches the columns of a table."""
-    if form is None or not tables:
-        return None
-    columns = columns_of(found.path, form) or []
     fitting = ((name, each) for name, each in tables.items() if each.fits(columns))
     return next(fitting, None)
-
-
-def _fits(columns: Sequence[str], tables: Mappings) -> bool:
-    return any(each.fits(columns) for each in tables.values())
 
 
 _NOT_TEXT = {

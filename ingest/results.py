@@ -79,7 +79,7 @@ class ResultsSoFar:
             lambda _name, _first, count: zone_message(count)
         )
         """Times without a zone, by their field."""
-        self.costs = CountedProblems(_with_count)
+        self.costs = CountedProblems()
         """Negative costs, by their field."""
 
     def cases(self) -> Iterator[tuple[str, str, int, str, list[str]]]:
@@ -93,7 +93,7 @@ class ResultsSoFar:
     def references(self) -> list[Reference]:
         """Return the testset that each task names."""
         return [
-            Reference("testset", str(each.fields["testset"]), task_id, each.testset)
+            (str(each.fields["testset"]), task_id, each.testset)
             for task_id, each in self.tasks.items()
             if each.testset is not None
         ]
@@ -108,10 +108,6 @@ TASK_FIELDS = (
 _STATUSES = frozenset({"pass", "fail", "error", "unevaluated"})
 
 _encode = msgspec.json.Encoder().encode
-
-
-def _with_count(_: object, first: Problem, count: int) -> str:
-    return first.message + (f" (here and in {count - 1} more)" if count > 1 else "")
 
 
 class ResultRows:

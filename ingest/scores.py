@@ -107,6 +107,9 @@ def _note_dimensions(records: StructRecords, found: dict[Id, Reference]) -> None
     for row, one in enumerate(records.structs):
         if (one.task_id, one.dimension_id) not in found:
             place = Fault(("dimension_id",), "unknown_dimension", "")
-            found[one.task_id, one.dimension_id] = Reference(
-                "dimension", one.dimension_id, one.task_id, records.problem(row, place)
+            problem = records.problem(row, place)
+            found[one.task_id, one.dimension_id] = (
+                one.dimension_id,
+                one.task_id,
+                problem,
             )

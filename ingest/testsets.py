@@ -26,10 +26,16 @@ from promptlab.ingest.checks import (
     Flattener,
     Remark,
 )
-from promptlab.ingest.files.input_file import Block
+from promptlab.ingest.files.input_file import Block, read_whole
 from promptlab.ingest.raw.rows import Columns, Reading, columns_of, columns_of_rows
 from promptlab.ingest.reading.jsonl import Record, Rejected, read_records
-from promptlab.ingest.reading.problems import Problem, Severity, faults, problem_at
+from promptlab.ingest.reading.problems import (
+    Problem,
+    Severity,
+    faults,
+    problem_at,
+    told_at,
+)
 from promptlab.ingest.reading.source import (
     DEFAULT,
     Limits,
@@ -39,7 +45,6 @@ from promptlab.ingest.reading.source import (
 from promptlab.json_text.places import Keys, keys_of
 from promptlab.json_text.reading import Fault
 from promptlab.json_text.writing import canonical, compact, shown
-from promptlab.paths import check_regular
 
 PIPELINE_FIELDS = (
     "inputs",
@@ -136,13 +141,17 @@ def read_case(record: Record) -> CaseRecord:
         fields = _from_version_1(value, result)
     else:
         fields = _from_version_2(value, result)
-    case_id = value.get("id")
-    if type(case_id) is int:
-        fields["id"] = str(case_id)
+    if type(value.get("id")) is int:
+        fields["id"] = str(value["id"])
     try:
         result.case = TestCase.model_validate(fields)
     except ValidationError as error:
-        _reject_faults(error, fields, result)
+        case_id = fields.get("id")
+        record_id = case_id if isinstance(case_id, str) else None
+        for fault in faults(error, fields):
+            hint = _HINTS.get(str(fault.keys[0]), "") if fault.keys else ""
+            message = f"{fault.message}. {hint}".rstrip()
+            result.add(replace(fault, message=message), "reject", record_id)
         return result
     _warn(value, result.case, result)
     return result
@@ -184,17 +193,6 @@ def _from_version_2(value: dict[str, Any], result: CaseRecord) -> dict[str, Any]
         result.fields_at["output"] = "expected_output"
     fields["raw_data"] = value
     return fields
-
-
-def _reject_faults(
-    error: ValidationError, fields: dict[str, Any], result: CaseRecord
-) -> None:
-    case_id = fields.get("id")
-    record_id = case_id if isinstance(case_id, str) else None
-    for fault in faults(error, fields):
-        hint = _HINTS.get(str(fault.keys[0]), "") if fault.keys else ""
-        message = f"{fault.message}. {hint}".rstrip()
-        result.add(replace(fault, message=message), "reject", record_id)
 
 
 def _warn(value: dict[str, Any], case: TestCase, result: CaseRecord) -> None:
@@ -568,7 +566,7 @@ def load_testset(path: str | Path) -> list[TestCase]:
         InputError: The file cannot be read, or a record has errors; the message
             lists every error as ``file:line:column: pointer: message``.
     """
-    records = _read(path)
+    records = list(read_cases(read_whole(Path(path))))
     rejects = [
         problem
         for record in records
@@ -576,7 +574,7 @@ def load_testset(path: str | Path) -> list[TestCase]:
         if problem.severity == "reject"
     ]
     if rejects:
-        raise InputError("\n".join(_line(path, one) for one in rejects))
+        raise InputError("\n".join(told_at(path, one) for one in rejects))
     return [record.case for record in records if record.case is not None]
 
 
@@ -586,7 +584,8 @@ def validate_testset(path: str | Path) -> list[Problem]:
     Raises:
         InputError: The file cannot be read.
     """
-    return [problem for record in _read(path) for problem in record.problems]
+    records = read_cases(read_whole(Path(path)))
+    return [problem for record in records for problem in record.problems]
 
 
 def filter_by_tags(
@@ -613,22 +612,3 @@ def filter_by_tags(
 
 def _tags(tags: Collection[str]) -> Collection[str]:
     return [tags] if isinstance(tags, str) else tags
-
-
-def _read(path: str | Path) -> list[CaseRecord]:
-    file = Path(path)
-    try:
-        check_regular(file)
-        data = file.read_bytes()
-    except OSError as error:
-        reason = error.strerror or error
-        raise InputError(f"{file}: cannot be read: {reason}") from None
-    return list(read_cases(data))
-
-
-def _line(path: str | Path, problem: Problem) -> str:
-    place = ":".join(
-        str(part) for part in (path, problem.line, problem.column) if part is not None
-    )
-    pointer = f"{problem.pointer}: " if problem.pointer else ""
-    return f"{place}: {pointer}{problem.message}"

@@ -102,15 +102,8 @@ def text_check(expected: str) -> TextCheck:
     return TextCheck("text", expected)
 
 
-class MistypedPrefix(NamedTuple):
-    """The start of an expected text, and the prefix that was probably meant."""
-
-    written: str
-    meant: str
-
-
-def mistyped_prefix(expected: str) -> MistypedPrefix | None:
-    """Find ``contain:``, ``Contains:``, ``regexp:`` and the like.
+def mistyped_prefix(expected: str) -> tuple[str, str] | None:
+    """Find ``contain:``, ``Contains:``, ``regexp:`` and the like, and what is meant.
 
     A prefix with a space before it, or with a full-width colon, is one of them: such a
     text is compared as a whole, which is rarely intended.
@@ -121,7 +114,7 @@ def mistyped_prefix(expected: str) -> MistypedPrefix | None:
     if begin is None:
         return None
     meant = _nearest_prefix(begin[1].lower())
-    return MistypedPrefix(begin[0], meant) if meant else None
+    return (begin[0], meant) if meant else None
 
 
 @lru_cache(maxsize=1024)

@@ -228,7 +228,7 @@ def testset_references(
         if isinstance(name, str) and name.strip():
             fault = Fault(way, "unknown_testset", "")
             place = document.problem(fault, head.task_id, "warning")
-            found.append(Reference("testset", name, head.task_id, place))
+            found.append((name, head.task_id, place))
     return found
 
 
@@ -270,11 +270,7 @@ def _read_cases(
     _leave_out_twins(cases)
     _drop_twin_rounds(cases)
     rows, zoneless, slips = cases.build(partial(task_rows, head))
-    unusable = CountedProblems(
-        lambda _, first, count: (
-            first.message + (f" (here and in {count - 1} more)" if count > 1 else "")
-        )
-    )
+    unusable = CountedProblems()
     for row, slip in slips:
         unusable.add((slip.code, slip.message), partial(cases.problem, row, slip))
     warnings = [

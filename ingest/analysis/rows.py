@@ -320,7 +320,14 @@ def task_rows(
         rows["rules"] = rules
     if MATCH_RULE in match_rules:
         rows["golden_checks"] = _golden_checks(case_ids, baselines)
-    of_task = {name: _of_task(head.task_id, table) for name, table in rows.items()}
+    task_id = texts([head.task_id])
+    of_task: Rows = {
+        name: {
+            "task_id": cast("Sequence[str]", task_id.new_from_index(0, height(table))),
+            **table,
+        }
+        for name, table in rows.items()
+    }
     return of_task, [rounds.place(row) for row in without_zone], slips
 
 
@@ -446,9 +453,3 @@ def _golden_checks(case_ids: pl.Series, baselines: Table) -> Columns:
 
 def _each(name: str, structs: Sequence[Any]) -> list[Any]:
     return list(map(attrgetter(name), structs))
-
-
-def _of_task(task_id: str, table: Columns) -> Columns:
-    """Add the task's id to every row."""
-    ids = texts([task_id]).new_from_index(0, height(table))
-    return {"task_id": cast("Sequence[str]", ids), **table}

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from promptlab.errors import InputError
 from promptlab.paths import check_regular
 
 BLOCK_BYTES = 8 << 20
@@ -54,6 +55,20 @@ def _skip_line(file: BinaryIO, length: int, size: int) -> TooLong:
         if part.endswith(b"\n"):
             break
     return TooLong(length)
+
+
+def read_whole(path: Path) -> bytes:
+    """Return the bytes of a regular file.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    try:
+        check_regular(path)
+        return path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(f"{path}: cannot be read: {reason}") from None
 
 
 State = tuple[int, int, int]

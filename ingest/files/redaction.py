@@ -225,7 +225,10 @@ def _end_of_doubled(data: bytes, start: int) -> int:
 
 
 def _end_of_single(data: bytes, start: int) -> int:
-    """Return true if a quote without a backslash ends the enclosing JSON text."""
+    """Return the end of a text in single quotes.
+
+    A double quote without a backslash ends the JSON text that it is in.
+    """
     for quote in _SINGLE.finditer(data, start):
         if quote[1] is None:
             return quote.start()

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -183,8 +183,7 @@ class _RunOfRows:
             self._write(row)
             yield from self.task.written()
         path, parameters = self._source.path, self._parameters
-        asked = parameters.get("target_parameters")
-        overrides = members(asked).get("overrides")
+        overrides = members(parameters.get("target_parameters")).get("overrides")
         self.task.describe(
             "azure",
             prompt_version=(
@@ -197,9 +196,9 @@ class _RunOfRows:
         self.task.grade([name for name, graded in self._graded.items() if graded])
 
     def _write(self, row: dict[str, Any]) -> None:
-        columns = _columns_of(tuple(row))
-        inputs = {name: row[column] for column, name in columns.inputs.items()}
-        outputs = {name: row[column] for column, name in columns.outputs.items()}
+        of_inputs, of_outputs, judged, measured = _columns_of(tuple(row))
+        inputs = {name: row[column] for column, name in of_inputs.items()}
+        outputs = {name: row[column] for column, name in of_outputs.items()}
         query, answered = _first(inputs, _QUERY), _first(inputs, _ANSWER)
         case_id = inputs.get("id")
         if case_id is None:
@@ -211,14 +210,14 @@ class _RunOfRows:
             golden=_first(inputs, _TRUTH),
             golden_id="ground_truth",
         )
-        results = [outputs[f"{key}_result"] for key in columns.judged]
+        results = [outputs[f"{key}_result"] for key in judged]
         passed = [_PASSED.get(str(each).lower()) for each in results]
         answer = case.round(
             answered if isinstance(answered, str | None) else text(answered),
             metadata={k: v for k, v in inputs.items() if k not in _SHOWN},
             status=_verdict(passed),
         )
-        for key, is_passed in zip(columns.judged, passed, strict=True):
+        for key, is_passed in zip(judged, passed, strict=True):
             reason = outputs.get(f"{key}_reason")
             answer.check(
                 key,
@@ -228,7 +227,7 @@ class _RunOfRows:
                 threshold=number(outputs.get(f"{key}_threshold")),
                 reason=reason if isinstance(reason, str) else None,
             )
-        for name in columns.measured:
+        for name in measured:
             given = outputs[name]
             value = number(given)
             if value is None and given is not None and not self._has_numbers(name):
@@ -291,27 +290,22 @@ class _RunOfRows:
             self.task.total(where, rule, value)
 
 
-class _RowColumns(NamedTuple):
-    """The names of the columns of a row."""
-
-    inputs: dict[str, str]
-    """Column → name of an input or output."""
-    outputs: dict[str, str]
-    """Column → name of an evaluator's output."""
-    judged: list[str]
-    """Outputs with a pass rule."""
-    measured: list[str]
-    """Outputs that are dimensions if they are numbers."""
-
-
 @lru_cache  # most rows of most runs have the same
-def _columns_of(columns: tuple[str, ...]) -> _RowColumns:
+def _columns_of(
+    columns: tuple[str, ...],
+) -> tuple[dict[str, str], dict[str, str], list[str], list[str]]:
+    """Return the meaning of a row's columns.
+
+    Returns:
+        Inputs and outputs, each as column → name; the outputs with a pass rule; those
+        that are dimensions if they are numbers.
+    """
     inputs, outputs = (
         {each: each.removeprefix(start) for each in columns if each.startswith(start)}
         for start in ("inputs.", "outputs.")
     )
     names = outputs.values()
-    return _RowColumns(
+    return (
         inputs,
         outputs,
         [name.removesuffix("_result") for name in names if name.endswith("_result")],

@@ -63,7 +63,7 @@ class Metric(msgspec.Struct):
 
     @property
     def is_broken(self) -> bool:
-        """The metric's error; DeepEval counts it as failed."""
+        """Return true if the metric has an error; DeepEval counts it as failed."""
         return self.error is not None or (self.score is None and not self.success)
 
 
@@ -115,8 +115,7 @@ class TestCase(msgspec.Struct):
     @property
     def about(self) -> dict[str, Any]:
         """Return the description by its author."""
-        found = self.metadata or self.additionalMetadata
-        return members(found)
+        return members(self.metadata or self.additionalMetadata)
 
 
 class Prompt(msgspec.Struct):
@@ -151,12 +150,8 @@ class TestRun(msgspec.Struct):
     testFailed: int | None = None
     runDuration: float | None = None
     evaluationCost: float | None = None
-
-
-class File(TestRun):
-    """A run, bare or wrapped."""
-
     testRunData: msgspec.Raw = ABSENT
+    """The run itself, if it is wrapped."""
 
 
 _SHARES = frozenset(
@@ -193,7 +188,13 @@ def _records(
         same_run.add(row)
     # the file has no id and no time: a run is identified by its content
     task_id = content_id(same_run.hash(), run.identifier or "deepeval")
-    task = TaskWriter("deepeval", task_id, source, same_run, is_share=_is_share)
+    task = TaskWriter(
+        "deepeval",
+        task_id,
+        source,
+        same_run,
+        is_share=lambda name: name in _SHARES or name.endswith(_SHARE_ENDINGS),
+    )
     settings = run.hyperparameters or {}
     task.describe(
         run.datasetAlias or run.testFile or run.identifier or "deepeval",
@@ -235,10 +236,6 @@ def _prompt(run: TestRun) -> Any:
         (one,) = run.prompts
         return one.messages_template or one.text_template
     return prompts.in_settings(run.hyperparameters)
-
-
-def _is_share(name: str) -> bool:
-    return name in _SHARES or name.endswith(_SHARE_ENDINGS)
 
 
 def _directions(cases: list[TestCase]) -> dict[str, Direction]:
@@ -410,9 +407,9 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     """Yield the run, and test cases of partial files that it lacks."""
     known: set[str] = set()
     for path in (None, *source.companions):
-        file = _FILES.document(source, File, path)
-        wrapped = file.testRunData
-        run = _FILES.decoded(bytes(wrapped), TestRun) if is_there(wrapped) else file
+        run = _FILES.document(source, TestRun, path)
+        if is_there(run.testRunData):
+            run = _FILES.decoded(bytes(run.testRunData), TestRun)
         of_talks = run.conversationalTestCases or []
         cases = [
             *_FILES.items(run.testCases, TestCase, "/testCases"),

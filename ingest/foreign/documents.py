@@ -271,7 +271,7 @@ class ToolFiles:
         return self.decoded(source.redact(file_bytes(source, path)), kind)
 
     def decoded(self, data: bytes, kind: type[T]) -> T:
-        """Return all bytes of a file.
+        """Decode all bytes of a file.
 
         Raises:
             Refused: They cannot be read; the problem has the place and the error.

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
@@ -164,7 +163,7 @@ def write_case(line: Line, task: TaskWriter) -> CaseWriter:
 def write_round(
     line: Line, case: CaseWriter, run_index: int, verdict: Status | None
 ) -> RoundWriter:
-    """Return the answer of a line."""
+    """Write the answer of a line."""
     tokens, timing = line.token_usage or {}, line.performance or {}
     kept: dict[str, Any] = dict(line.metadata or {})
     kept.pop("round", None)
@@ -237,24 +236,17 @@ _Key = tuple[str, str, int]
 """Evaluation, sample, round."""
 
 
-@dataclass
-class _OpenEvaluation:
-    """The evaluation of the samples being read."""
-
-    name: str
-    task: TaskWriter
-    rounds: dict[tuple[str, int], RoundWriter] = field(default_factory=dict)
-    metrics: dict[str, Metric] = field(default_factory=dict)
-    """Dimension → the meaning of its numbers."""
-
-
 class SampledRun:
     """One aggregate with its samples."""
 
     def __init__(self, aggregate: Aggregate | None, source: Source) -> None:
         self.aggregate = aggregate or Aggregate("", {}, [])
         self._source = source
-        self.open: dict[str, _OpenEvaluation] = {}
+        self.tasks: dict[str, TaskWriter] = {}
+        """The task of each evaluation with samples."""
+        self._metrics: dict[str, dict[str, Metric]] = defaultdict(dict)
+        """Evaluation → dimension → the meaning of its numbers."""
+        self._rounds: dict[_Key, RoundWriter] = {}
         self._verdicts: dict[_Key, Status | None] = {}
         results = self.aggregate.evaluation_results
         self._by_id = {r.evaluation_result_id: r for r in results}
@@ -273,15 +265,15 @@ class SampledRun:
                 yield line
             else:
                 yield from self._write(*line)
-        for place, opened in enumerate(self.open.values()):
-            self._close(opened)
+        for place, (name, task) in enumerate(self.tasks.items()):
+            self._close(name, task)
             if place == 0:  # evaluations without samples have no task to go to
-                self._write_others(opened.task)
-            yield from opened.task.written()
+                self._write_others(task)
+            yield from task.written()
 
     def _write_others(self, task: TaskWriter) -> None:
         """Write the totals of evaluations without samples, and name them."""
-        others = [name for name in self._by_name if name not in self.open]
+        others = [name for name in self._by_name if name not in self.tasks]
         for name in others:
             write_totals(self._by_name[name], task)
         if others:
@@ -347,31 +339,31 @@ class SampledRun:
     def _write(
         self, line: Line, dimension: str, run_index: int
     ) -> Iterable[Record | Problem]:
-        opened = self._opened(line.evaluation_name)
-        task, result = opened.task, self._result(line)
+        name = line.evaluation_name
+        if name not in self.tasks:
+            task_id = f"{self.aggregate.evaluation_id}/{name}"
+            self.tasks[name] = TaskWriter("every_eval_ever", task_id, self._source)
+        task, result, metrics = (
+            self.tasks[name],
+            self._result(line),
+            self._metrics[name],
+        )
         metric = Metric() if result is None else result.metric_config
-        opened.metrics.setdefault(dimension, metric)
+        metrics.setdefault(dimension, metric)
         value = number(line.evaluation.score)
         task.same_run.add(line.sample_id, run_index, dimension, value)
-        key = (line.sample_id, run_index)
-        if key not in opened.rounds:
-            verdict = self._verdicts.get((line.evaluation_name, *key))
+        key = (name, line.sample_id, run_index)
+        if key not in self._rounds:
+            verdict = self._verdicts.get(key)
             case = task.known(line.sample_id) or write_case(line, task)
-            opened.rounds[key] = write_round(line, case, run_index, verdict)
-        answer = opened.rounds[key]
+            self._rounds[key] = write_round(line, case, run_index, verdict)
+        answer = self._rounds[key]
         answer.score(dimension, value, on_scale(value) if metric.is_graded else None)
         if result is not None and "verdict" not in (line.metadata or {}):
             correct = line.evaluation.is_correct
-            place = list(opened.metrics).index(dimension)
+            place = list(metrics).index(dimension)
             answer.check(dimension, "is_correct", correct, place=place, score=value)
         return task.written()
-
-    def _opened(self, name: str) -> _OpenEvaluation:
-        if name not in self.open:
-            task_id = f"{self.aggregate.evaluation_id}/{name}"
-            task = TaskWriter("every_eval_ever", task_id, self._source)
-            self.open[name] = _OpenEvaluation(name, task)
-        return self.open[name]
 
     def _describe(self, title: str, task: TaskWriter) -> None:
         aggregate = self.aggregate
@@ -400,20 +392,20 @@ class SampledRun:
         stamps = (about.evaluation_timestamp, about.retrieved_timestamp)
         return next(filter(None, (time(parsed(each)) for each in stamps)), None)
 
-    def _close(self, opened: _OpenEvaluation) -> None:
-        task, metrics = opened.task, opened.metrics
-        self._describe(opened.name, task)
-        graded = [name for name, metric in metrics.items() if metric.is_graded]
+    def _close(self, name: str, task: TaskWriter) -> None:
+        metrics = self._metrics[name]
+        self._describe(name, task)
+        graded = [each for each, metric in metrics.items() if metric.is_graded]
         directions: dict[str, Direction] = {
-            name: "lower_better" if metric.lower_is_better else "higher_better"
-            for name, metric in metrics.items()
+            each: "lower_better" if metric.lower_is_better else "higher_better"
+            for each, metric in metrics.items()
         }
-        weights = {name: _weight(metrics[name], len(graded)) for name in graded}
+        weights = {each: _weight(metrics[each], len(graded)) for each in graded}
         task.grade(graded, directions, weights)
-        for name, metric in metrics.items():
+        for dimension, metric in metrics.items():
             models, template = metric.judges
-            task.judge(name, models, template=template)
-        write_totals(self._by_name[opened.name], task, metrics)
+            task.judge(dimension, models, template=template)
+        write_totals(self._by_name[name], task, metrics)
 
     def totals_alone(self) -> Iterable[Record | Problem]:
         """Write a task with totals and no cases."""
@@ -475,5 +467,5 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     run = SampledRun(FILES.document(source, Aggregate), source)
     if source.companions:
         yield from run.samples(source.companions)
-    if not run.open:
+    if not run.tasks:
         yield from run.totals_alone()

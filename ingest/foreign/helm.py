@@ -413,20 +413,18 @@ def _version(adapter: dict[str, Any]) -> str:
     return ", ".join(filter(None, parts)) or "unknown"
 
 
-FORMS = ("run_spec", "scenario_state", "per_instance_stats", "stats")
+_KEYS = {
+    "run_spec": {"name", "scenario_spec", "adapter_spec", "metric_specs"},
+    "scenario_state": {"adapter_spec", "request_states"},
+    "per_instance_stats": {"instance_id", "train_trial_index", "stats"},
+    "stats": {"name", "count", "sum", "sum_squared"},
+}
+FORMS = tuple(_KEYS)
 
 
 def recognise(head: Head) -> str | None:
     """Recognise each file by the keys of its first object."""
-    if {"name", "scenario_spec", "adapter_spec", "metric_specs"} <= head.keys:
-        return "run_spec"
-    if {"adapter_spec", "request_states"} <= head.keys:
-        return "scenario_state"
-    if {"instance_id", "train_trial_index", "stats"} <= head.keys:
-        return "per_instance_stats"
-    if {"name", "count", "sum", "sum_squared"} <= head.keys:
-        return "stats"
-    return None
+    return next((form for form, keys in _KEYS.items() if keys <= head.keys), None)
 
 
 def gather(files: Files) -> Iterator[Run]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -177,27 +177,14 @@ class OwnIds:
             )
 
 
-class Unjudged:
-    """Rows without a verdict: they are unevaluated, not failed."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._n = 0
-        self._first: str | None = None
-
-    def see(self, case_id: str) -> None:
-        """Record a row."""
-        self._n += 1
-        self._first = self._first or case_id
-
-    def problems(self) -> Iterator[Problem]:
-        """Return one warning for all of them."""
-        if self._n:
-            rows = "1 row has" if self._n == 1 else f"{self._n} rows have"
-            yield warning(
-                "verdict_missing",
-                f"{rows} no `{self._name}` of true or false, the first of case"
-                f" {self._first}: they are not evaluated, which is neither a pass nor"
-                " a fail",
-                record_id=self._first,
-            )
+def unjudged_problems(name: str, case_ids: Sequence[str]) -> Iterator[Problem]:
+    """Return one warning for the rows of these cases, which have no verdict."""
+    if case_ids:
+        rows = "1 row has" if len(case_ids) == 1 else f"{len(case_ids)} rows have"
+        yield warning(
+            "verdict_missing",
+            f"{rows} no `{name}` of true or false, the first of case"
+            f" {case_ids[0]}: they are not evaluated, which is neither a pass nor a"
+            " fail",
+            record_id=case_ids[0],
+        )

@@ -242,21 +242,6 @@ class Value(NamedTuple):
     payload: dict[str, Any]
 
 
-def context_of(sample: Sample) -> dict[str, Any]:
-    """Return the question."""
-    context: dict[str, Any] = {"input": _resolved(sample.input, sample)}
-    if sample.choices:
-        context["choices"] = sample.choices
-    if is_there(sample.metadata):
-        context["metadata"] = decode(sample.metadata, Any)
-    return context
-
-
-def expected_of(sample: Sample) -> Any:
-    """Return the target as a golden answer; several are alternatives."""
-    return None if sample.target in ("", []) else sample.target
-
-
 def write_round(
     sample: Sample, case: CaseWriter, name: str | int, model: str
 ) -> RoundWriter:
@@ -355,7 +340,7 @@ _RULES: dict[str, Rule] = {
 
 
 def write_totals(log: Log, task: TaskWriter) -> None:
-    """Yield every total of the log: one per score, metric and reducer."""
+    """Write every total of the log: one per score, metric and reducer."""
     results = log.results
     if results is None:
         return
@@ -408,7 +393,7 @@ def _rule(name: str, metric: Metric) -> tuple[Rule, str | None]:
 
 
 def _rule_of(name: Any, params: Any) -> Rule:
-    """Return true if settings, such as clusters, change the formula."""
+    """Return the rule of a metric; settings, such as clusters, change its formula."""
     is_plain = not params or all(each is None for each in params.values())
     return _RULES.get(str(name), "own_formula") if is_plain else "own_formula"
 
@@ -457,13 +442,16 @@ class LogReading:
         case = task.known(case_id)
         if case is None:
             self._known[case_id] = sample.id
+            context: dict[str, Any] = {"input": _resolved(sample.input, sample)}
+            if sample.choices:
+                context["choices"] = sample.choices
             about: Any = None
             if is_there(sample.metadata):
-                about = decode(sample.metadata, Any)
+                about = context["metadata"] = decode(sample.metadata, Any)
             case = task.case(
                 case_id,
-                context_of(sample),
-                golden=expected_of(sample),
+                context,
+                golden=None if sample.target in ("", []) else sample.target,
                 golden_id="target",
                 tags=self._groups(about),
                 categories=about,
@@ -681,20 +669,14 @@ def _log(
 ) -> Iterator[Record | Problem]:
     reading = LogReading(_redacted(log, source.redact), source)
     for place, written in samples:
-        yield from _sample(place, written, reading, source)
-        del written  # one sample at a time: it may be very large
+        # nothing but its records stays in memory: a sample may be very large
+        try:
+            yield from reading.add(_redacted(decode(written, Sample), source.redact))
+        except UNREADABLE as error:
+            raw = source.redact(written)
+            yield _FILES.problem(error, pointer=place, raw=raw)
+        del written
     yield from reading.closing()
-
-
-def _sample(
-    place: str, written: bytes, reading: LogReading, source: Source
-) -> list[Record | Problem]:
-    """Return the records of one sample; nothing else of it stays in memory."""
-    try:
-        return list(reading.add(_redacted(decode(written, Sample), source.redact)))
-    except UNREADABLE as error:
-        raw = source.redact(written)
-        return [_FILES.problem(error, pointer=place, raw=raw)]
 
 
 def _redacted(found: T, redact: Callable[[bytes], bytes]) -> T:

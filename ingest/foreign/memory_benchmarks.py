@@ -33,10 +33,10 @@ from promptlab.ingest.foreign.documents import (
 from promptlab.ingest.foreign.identity import (
     Occurrences,
     SameRun,
-    Unjudged,
     content_id,
     joined_texts,
     some_of,
+    unjudged_problems,
 )
 from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
 from promptlab.ingest.foreign.writing import (
@@ -401,7 +401,7 @@ class _Run:
         self._task = TaskWriter(_KIND, task_id, source, same_run, is_share=_is_share)
         self._tags: Counter[str] = Counter()
         self._codes: Counter[str] = Counter()
-        self._unjudged = Unjudged("verdict")
+        self._unjudged: list[str] = []
         self._n_answers = 0
         self._odd_verdicts: list[str] = []
 
@@ -458,7 +458,8 @@ class _Run:
             self._add_means(headline)
         self._add_claims()
         self._warn()
-        yield from (*task.written(), *self._unjudged.problems())
+        yield from task.written()
+        yield from unjudged_problems("verdict", self._unjudged)
 
     def _write(self, case_id: str, cluster: str | None, row: Row) -> None:
         layout, task = self._layout, self._task
@@ -495,7 +496,7 @@ class _Run:
                 "unevaluated" if value is None else "pass" if value > 0.5 else "fail"
             )
             if value is None and not error:
-                self._unjudged.see(case_id)
+                self._unjudged.append(case_id)
         usage = (
             row.get("usage")
             if isinstance(row.get("usage"), dict)

@@ -83,11 +83,14 @@ class Trace(msgspec.Struct):
     trace_id: str
     state: str | None = None
     request: Any = None
+    request_preview: str | None = None
     response: Any = None
+    response_preview: str | None = None
     request_time: Any = None
     """Milliseconds since 1970, or ISO 8601."""
     execution_duration: float | None = None
-    """Milliseconds."""
+    """Milliseconds, like the next one."""
+    execution_duration_ms: float | None = None
     trace_metadata: dict[str, Any] = {}
     tags: dict[str, Any] = {}
     assessments: list[Assessment] = []
@@ -99,12 +102,6 @@ class Trace(msgspec.Struct):
         """The run of the trace."""
         run = self.trace_metadata.get("mlflow.sourceRun")
         return run if isinstance(run, str) and run.strip() else None
-
-    @property
-    def usage(self) -> dict[str, Any]:
-        """Tokens of all its calls."""
-        found = _json(self.trace_metadata.get("mlflow.trace.tokenUsage"))
-        return members(found)
 
     def judged(self) -> Iterator[Assessment]:
         """Return the results of scorers; the last valid one of each name."""
@@ -122,20 +119,6 @@ class Trace(msgspec.Struct):
             for each in self.assessments
             if each.expectation is not None and each.valid is not False
         }
-
-
-class Info(msgspec.Struct):
-    """The metadata of a written trace."""
-
-    trace_id: str
-    state: str | None = None
-    request_time: Any = None
-    execution_duration_ms: float | None = None
-    trace_metadata: dict[str, Any] = {}
-    tags: dict[str, Any] = {}
-    assessments: list[Assessment] = []
-    request_preview: str | None = None
-    response_preview: str | None = None
 
 
 class Span(msgspec.Struct):
@@ -161,30 +144,23 @@ class Spans(msgspec.Struct):
 class Written(msgspec.Struct):
     """A trace as MLflow serialises it."""
 
-    info: Info
+    info: Trace
     data: Spans = msgspec.field(default_factory=Spans)
 
     def trace(self) -> Trace:
         """Return the trace as a row of an MLflow table."""
-        info, spans = self.info, self.data.spans
+        trace, spans = self.info, self.data.spans
         root = next((each for each in spans if each.parent_span_id is None), Span())
-        about, own = info.trace_metadata, root.attributes
+        about, own = trace.trace_metadata, root.attributes
         asked = own.get("mlflow.spanInputs") or about.get("mlflow.traceInputs")
         given = own.get("mlflow.spanOutputs") or about.get("mlflow.traceOutputs")
         models = (_json(each.attributes.get("mlflow.llm.model")) for each in spans)
-        return Trace(
-            trace_id=info.trace_id,
-            state=info.state,
-            request=_json(asked or info.request_preview),
-            response=_json(given or info.response_preview),
-            request_time=info.request_time,
-            execution_duration=info.execution_duration_ms,
-            trace_metadata=about,
-            tags=info.tags,
-            assessments=info.assessments,
-            error=root.message or None,
-            model=next((each for each in models if isinstance(each, str)), None),
-        )
+        trace.request = _json(asked or trace.request_preview)
+        trace.response = _json(given or trace.response_preview)
+        trace.execution_duration = trace.execution_duration_ms
+        trace.error = root.message or None
+        trace.model = next((each for each in models if isinstance(each, str)), None)
+        return trace
 
 
 class Table(msgspec.Struct):
@@ -220,8 +196,9 @@ def run_records(
     task = TaskWriter("mlflow", run_id, source)
     for trace in traces:
         task.same_run.add(trace.trace_id)
-        asked = _asked(trace, settings)
-        expected = trace.expected()
+        asked, expected = trace.request, trace.expected()
+        if isinstance(asked, dict):
+            asked = {name: each for name, each in asked.items() if name not in settings}
         case = task.case(
             task.distinct(content_id(asked, _words(asked))),
             {"request": asked},
@@ -232,18 +209,10 @@ def run_records(
         for assessment in trace.judged():
             _write_score(assessment, answer)
         yield from task.written()
+    judged = (each for trace in traces for each in trace.assessments)
+    updates = (_moment(each.last_update_time) for each in judged)
     task.describe(
-        written_at=max(
-            filter(
-                None,
-                (
-                    _moment(each.last_update_time)
-                    for trace in traces
-                    for each in trace.assessments
-                ),
-            ),
-            default=None,
-        ),
+        written_at=max(filter(None, updates), default=None),
         prompt_version=setting(settings, "prompt version", "prompt"),
         model=next((trace.model for trace in traces if trace.model), None)
         or setting(settings, "model", "llm", "model name"),
@@ -308,14 +277,6 @@ def _settings(traces: Sequence[Trace]) -> dict[str, Any]:
     return same if len(same) < len(first) else {}
 
 
-def _asked(trace: Trace, settings: Mapping[str, Any]) -> Any:
-    if not isinstance(trace.request, dict):
-        return trace.request
-    return {
-        name: value for name, value in trace.request.items() if name not in settings
-    }
-
-
 def _words(asked: Any) -> str | None:
     """Return a readable part of a request."""
     if isinstance(asked, dict):
@@ -328,12 +289,9 @@ def _words(asked: Any) -> str | None:
 
 def _round(trace: Trace, case: CaseWriter) -> RoundWriter:
     broke = trace.state == "ERROR"
-    usage = trace.usage
-    cost = _json(trace.trace_metadata.get("mlflow.trace.cost"))
-    about = {
-        "trace_id": trace.trace_id,
-        "cost": number(cost.get("total_cost")) if isinstance(cost, dict) else None,
-    }
+    usage = members(_json(trace.trace_metadata.get("mlflow.trace.tokenUsage")))
+    cost = members(_json(trace.trace_metadata.get("mlflow.trace.cost")))
+    about = {"trace_id": trace.trace_id, "cost": number(cost.get("total_cost"))}
     return case.round(
         trace.response,
         input_tokens=integer(usage.get("input_tokens")),

@@ -27,7 +27,12 @@ from promptlab.ingest.foreign.documents import (
     text,
     time,
 )
-from promptlab.ingest.foreign.identity import OwnIds, Unjudged, content_id, natural_key
+from promptlab.ingest.foreign.identity import (
+    OwnIds,
+    content_id,
+    natural_key,
+    unjudged_problems,
+)
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.writing import (
     Dimensions,
@@ -93,7 +98,14 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         if isinstance(line, Problem):
             yield line
         elif line.spec is not None:
-            spec = _same_spec(line.spec, spec)
+            if spec is not None and line.spec.run_id != spec.run_id:
+                # samples of two runs have the same ids
+                raise refused(
+                    "two_runs",
+                    f"it holds two runs, {spec.run_id} and {line.spec.run_id}: give"
+                    " each as a file of its own",
+                )
+            spec = line.spec
         elif line.final_report is not None:
             report = line.final_report
         elif line.sample_id is not None:
@@ -104,12 +116,12 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     if spec is None:
         raise refused("unexpected_shape", "no line holds the run's `spec`")
     task = TaskWriter("openai_evals", spec.run_id, source)
+    unjudged: list[str] = []
     # by the numbers in their ids, so that equal prompts keep their order
-    unjudged = Unjudged("correct")
     for sample in sorted(samples.values(), key=lambda each: natural_key(each.id)):
         _write(sample, task)
         if sample.is_unjudged and sample.error is None:
-            unjudged.see(sample.id)
+            unjudged.append(sample.id)
         yield from task.written()
     _describe(spec, _opening(samples.values()), task)
     graded = [name for name in task.dimensions if name in _GRADED]
@@ -123,22 +135,8 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             "time_without_zone",
             f"created_at {spec.created_at} names no zone: it is read as UTC",
         )
-    yield from (*task.written(), *ids.problems(), *unjudged.problems())
-
-
-def _same_spec(spec: Spec, before: Spec | None) -> Spec:
-    """Return the spec of the file's only run.
-
-    Raises:
-        Refused: It is another run's: samples of two runs have the same ids.
-    """
-    if before is not None and spec.run_id != before.run_id:
-        raise refused(
-            "two_runs",
-            f"it holds two runs, {before.run_id} and {spec.run_id}: give each as a"
-            " file of its own",
-        )
-    return spec
+    yield from (*task.written(), *ids.problems())
+    yield from unjudged_problems("correct", unjudged)
 
 
 @dataclass
@@ -175,7 +173,7 @@ class _Sample:
 
     @property
     def status(self) -> Status | None:
-        """Return true if all matches are right; ``None`` without matches."""
+        """Return the verdict of all matches; ``None`` without matches."""
         if self.error is not None:
             return "error"
         if not self.matches:

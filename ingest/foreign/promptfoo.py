@@ -16,9 +16,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Raw, Struct
@@ -29,7 +28,6 @@ from promptlab.ingest.foreign.documents import (
     ABSENT,
     UNREADABLE,
     ToolFiles,
-    answer,
     decode,
     file_bytes,
     first_line,
@@ -45,18 +43,17 @@ from promptlab.ingest.foreign.identity import (
     Occurrences,
     OwnIds,
     SameRun,
-    Unjudged,
     content_id,
+    unjudged_problems,
 )
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.writing import (
     Baseline,
-    Check,
+    CaseWriter,
     Direction,
     Record,
-    Round,
+    RoundWriter,
     Rule,
-    Score,
     Status,
     TaskWriter,
 )
@@ -96,7 +93,7 @@ class Response(Struct):
 
 
 class Assertion(Struct):
-    """An assertion."""
+    """An assertion, or a set of assertions."""
 
     type: str | None = None
     metric: Any = None
@@ -115,14 +112,6 @@ class Component(Struct):
     componentResults: list[Component] | None = None
     metadata: dict[str, Raw] | None = None
     error: Any = None
-
-
-class AssertionSet(Struct):
-    """A set of assertions."""
-
-    metric: Any = None
-    threshold: float | None = None
-    weight: float | None = None
 
 
 class Grading(Struct):
@@ -158,7 +147,7 @@ class Row(Struct):
 
 
 class TestCase(Struct):
-    """Return the content that identifies a test; its position does not."""
+    """The content that identifies a test; its position does not."""
 
     id: Any = None
     description: str | None = None
@@ -238,9 +227,6 @@ class Export(Struct):
     metadata: Metadata | None = None
 
 
-Place = tuple[str, str, str]
-"""Task, case and round."""
-
 _ERROR = 2
 """``failureReason``: error of the provider. 1 is a failed assertion, 0 success."""
 
@@ -258,7 +244,7 @@ def error_of(row: Row) -> str | None:
     return said.strip() or "the provider gave no answer"
 
 
-def status_of(row: Row, checks: Sequence[Check] = ()) -> Status:
+def status_of(row: Row, checks: Sequence[Judgement]) -> Status:
     """Return promptfoo's own verdict; a pass without assertions is not a verdict.
 
     A row without a verdict is unevaluated, regardless of its assertions.
@@ -274,17 +260,15 @@ def status_of(row: Row, checks: Sequence[Check] = ()) -> Status:
         return "unevaluated" if row.success else "fail"
     if row.success:
         return "pass"
-    failed = [each for each in checks if each.passed is not True]
-    if failed and all(each.passed is None for each in failed):
+    failed = [each["passed"] for each in checks if each["passed"] is not True]
+    if failed and all(passed is None for passed in failed):
         return "unevaluated"
     return "fail"
 
 
-def round_of(row: Row, place: Place, n: int, status: Status) -> Round:
-    """Return the row's answer."""
-    task_id, case_id, round_id = place
+def write_round(row: Row, case: CaseWriter, status: Status) -> RoundWriter:
+    """Write the row's answer."""
     response = row.response
-    output, parsed = answer(response.output if response else None)
     usage = (response.tokenUsage if response else None) or row.tokenUsage or {}
     given, made, total = map(integer, map(usage.get, ("prompt", "completion", "total")))
     if total and not given and not made:  # from the cache: only the total is available
@@ -298,26 +282,24 @@ def round_of(row: Row, place: Place, n: int, status: Status) -> Round:
         "cached": response.cached if response else None,
         "total_tokens": total,
     }
-    return Round(
-        task_id=task_id,
-        case_id=case_id,
-        round_id=round_id,
-        position=n - 1,
-        run_index=n,
-        raw_output=output,
-        parsed_output=parsed,
+    return case.round(
+        response.output if response else None,
         input_tokens=given,
         output_tokens=made,
         latency_ms=row.latencyMs,
-        metadata=text({key: each for key, each in about.items() if each is not None}),
+        metadata={key: each for key, each in about.items() if each is not None},
         error=error_of(row) if status == "error" else None,
-        reported_status=status,
+        status=status,
         counted_as=counted,
         is_cached=response.cached if response else None,
     )
 
 
-def checks_of(row: Row, place: Place) -> Iterator[Check]:
+Judgement = dict[str, Any]
+"""A judged assertion, as `RoundWriter.check` takes it."""
+
+
+def checks_of(row: Row) -> Iterator[Judgement]:
     """Return the row's assertions, sets before their members."""
     grading = row.gradingResult
     position = 0
@@ -327,41 +309,35 @@ def checks_of(row: Row, place: Place) -> Iterator[Check]:
         if each is None:
             continue
         is_member = beside > 0
-        yield _check(each, place, position, parent if is_member else None)
+        yield _check(each, position, parent if is_member else None)
         beside -= is_member
         if each.assertion is None and each.componentResults:
             parent, beside = position, len(each.componentResults)
         position += 1
 
 
-def _check(each: Component, place: Place, position: int, parent: int | None) -> Check:
-    task_id, case_id, round_id = place
+def _check(each: Component, position: int, parent: int | None) -> Judgement:
     about = each.metadata or {}
-    assertion: Any = each.assertion
-    kind = assertion.type if assertion else None
+    assertion = each.assertion
     if assertion is None:
-        kind = "assert-set"
-        assertion = decode(about.get("assertionSet", msgspec.Raw(b"{}")), AssertionSet)
-    metric = assertion.metric if assertion else None
+        assertion = decode(about.get("assertionSet", Raw(b"{}")), Assertion)
+        assertion.type, assertion.value = "assert-set", ABSENT
+    kind, metric = assertion.type or "assertion", assertion.metric
     broke = bytes(about.get("graderError", ABSENT)) == b"true"
-    written: msgspec.Raw = getattr(assertion, "value", ABSENT)
-    expected = about.get("renderedAssertionValue", written)
-    return Check(
-        task_id=task_id,
-        case_id=case_id,
-        round_id=round_id,
-        position=position,
-        name=metric if isinstance(metric, str) and metric else kind or "assertion",
-        type=kind or "assertion",
-        passed=None if broke else each.passed,
-        parent_position=parent,
-        score=None if broke else each.score,
-        weight=assertion.weight if assertion else None,
-        threshold=assertion.threshold if assertion else None,
-        expected=raw_text(expected),
-        reason=each.reason,
-        error=(each.reason or "the grader broke") if broke else None,
-    )
+    expected = about.get("renderedAssertionValue", assertion.value)
+    return {
+        "name": metric if isinstance(metric, str) and metric else kind,
+        "kind": kind,
+        "passed": None if broke else each.passed,
+        "place": position,
+        "parent_position": parent,
+        "score": None if broke else each.score,
+        "weight": assertion.weight,
+        "threshold": assertion.threshold,
+        "expected": raw_text(expected),
+        "reason": each.reason,
+        "error": (each.reason or "the grader broke") if broke else None,
+    }
 
 
 _COUNTS: dict[str, tuple[Rule, dict[str, Any]]] = {
@@ -391,7 +367,7 @@ _STATS = {
 
 
 def write_totals(export: Export, columns: Sequence[PromptOnProvider]) -> None:
-    """Yield every total of the file.
+    """Write every total of the file.
 
     A column's score is a sum in which an error counts 0; named scores are sums of
     value times weight, and plain sums in files without weights (0.120).
@@ -446,43 +422,6 @@ ROW_SCORE = "score"
 """Dimension of the row's own score, which promptfoo computes from all assertions."""
 
 
-@dataclass(frozen=True)
-class RunHead:
-    """The parts of a file that all its columns share."""
-
-    run_id: str | None
-    title: str
-    created_at: datetime | None
-    version: str | None
-    prompts: Sequence[HeadPrompt]
-    written_at: datetime | None = None
-    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Settings of each provider, by its label or id."""
-
-    @classmethod
-    def of(cls, export: Export | None, source: Source) -> RunHead:
-        """From the file's head; a JSONL file has none."""
-        stem = source.path.name.split(".", 1)[0]
-        if export is None:
-            return cls(None, stem, None, None, [])
-        results, about = export.results, export.metadata
-        table = results.table
-        prompts = results.prompts or (
-            table.head.prompts if table and table.head else []
-        )
-        described = export.config.description if export.config else None
-        described = source.redact((described or "").encode()).decode()
-        return cls(
-            export.evalId,
-            first_line(described, 120) or stem,
-            time(results.timestamp),
-            about.promptfooVersion if about else None,
-            decode(source.redact(text(prompts).encode()), list[HeadPrompt]),
-            time(about.exportedAt) if about else None,
-            _settings(export.config.providers, source) if export.config else {},
-        )
-
-
 @dataclass
 class PromptOnProvider:
     """One prompt on one provider."""
@@ -501,27 +440,46 @@ class Columns:
 
     Args:
         source: The file.
-        head: Its head.
-        repeat: Number of repeats of each test; ``None``: unknown.
+        export: The file without its rows; a JSONL file has nothing else.
     """
 
-    def __init__(self, source: Source, head: RunHead, *, repeat: int | None) -> None:
+    def __init__(self, source: Source, export: Export | None = None) -> None:
         self._source = source
-        self._head = head
-        self._repeat = repeat
+        self._eval_id = self._run_id = export.evalId if export else None
+        self._repeat = _repeat(export) if export else None
+        self._heads: list[HeadPrompt] = []
+        self._settings: dict[str, dict[str, Any]] = {}
+        """Settings of each provider, by its label or id."""
+        self._about: dict[str, Any] = {}
+        """Fields of every task."""
+        if export is not None:
+            self._read_head(export)
         self._columns: dict[Any, PromptOnProvider] = {}
         self._tests: dict[bytes, _Test] = {}
         self._of_id: dict[str, str] = {}
         self._seen = Occurrences()
         self._ids = OwnIds("id")
         self._same_run = SameRun("promptfoo")
-        self._unjudged = Unjudged("success")
-        self._judges: dict[str, set[_Judge]] = {}
-        """The judges of an assertion, by its name."""
+        self._unjudged: list[str] = []
+        self._judges: dict[Judged, None] = {}
         self._prompt_vars: dict[str, set[str]] = {}
         """Variable of the prompt → its texts."""
-        self._templates = " ".join(map(_slots, head.prompts))
-        self._run_id = head.run_id
+        self._templates = " ".join(map(_slots, self._heads))
+
+    def _read_head(self, export: Export) -> None:
+        results, about, config = export.results, export.metadata, export.config
+        head = results.table.head if results.table else None
+        found = results.prompts or (head.prompts if head else [])
+        redact = self._source.redact
+        self._heads = decode(redact(text(found).encode()), list[HeadPrompt])
+        self._about["created_at"] = time(results.timestamp)
+        if about is not None:
+            self._about["tool_version"] = about.promptfooVersion
+            self._about["written_at"] = time(about.exportedAt)
+        if config is not None:
+            described = redact((config.description or "").encode()).decode()
+            self._about["title"] = first_line(described, 120)
+            self._settings = _settings(config.providers, self._source)
 
     def add(self, row: Row) -> Iterator[Record | Problem]:
         """Return the records of one row; no records for a repeated row."""
@@ -534,8 +492,9 @@ class Columns:
         repeat = test.repeat or self._repeat
         occurrence = 1 if repeat is None else (count - 1) // repeat + 1
         case_id = self._seen.named(test.id, occurrence)
-        if case_id not in task.n_rounds:
-            task.case(
+        case = task.known(case_id)
+        if case is None:
+            case = task.case(
                 case_id,
                 test.context,
                 tags=test.tags,
@@ -544,25 +503,18 @@ class Columns:
             )
             if test.expected is not None:
                 note = text({"variables": test.expected})
-                task.write(
-                    Baseline(
-                        task.task_id, case_id, "expected", 0, note, type="manual_note"
-                    )
-                )
-            yield from task.written()
-        task.n_rounds[case_id] = n = task.n_rounds[case_id] + 1
-        place = (task.task_id, case_id, f"{case_id}-{n}")
-        checks = list(checks_of(row, place))
+                owner = (task.task_id, case.id, "expected")
+                task.write(Baseline(*owner, 0, note, type="manual_note"))
+        checks = list(checks_of(row))
         status = status_of(row, checks)
         if row.success is None and status != "error":
-            self._unjudged.see(case_id)
-        yield round_of(row, place, n, status)
-        yield from checks
+            self._unjudged.append(case.id)
+        answer = write_round(row, case, status)
+        for check in checks:
+            answer.check(**check)
         if status != "error":
-            scores = _scores(row, place, checks, status)
-            for score in scores:
-                task.dimensions.see(score.dimension_id, score.value)
-            yield from scores
+            _write_scores(row, answer, checks, status)
+        yield from task.written()
         # JSONL does not number repeats: rows are identified by their ids
         self._same_run.add(row.id or text(row), *_said(row, status, checks))
 
@@ -572,37 +524,26 @@ class Columns:
         in_order = list(dict.fromkeys(text(each.prompt.raw) for each in columns))
         for column in columns:
             prompt, task = column.prompt, column.task
-            label = _label(prompt)
+            label = first_line(prompt.label or prompt.display)
             task.describe(
-                self._head.title,
                 prompt_version=_version(prompt, label),
                 prompt_name=_name(prompt),
                 prompt_position=in_order.index(text(prompt.raw)),
                 model=column.provider,
-                settings=self._head.settings.get(column.provider),
-                created_at=self._head.created_at,
+                settings=self._settings.get(column.provider),
                 run_id=self._run_id,
                 run_hash=f"{self._same_run.hash()}/{column.index}",
-                written_at=self._head.written_at,
-                tool_version=self._head.version,
                 extras=prompts.about(self._filled(prompt.raw), prompt_id=prompt.id),
+                **self._about,
             )
-            for name, judges in self._judges.items():
-                models = {judge.model for judge in judges}
-                rubrics = {judge.rubric for judge in judges}
-                task.judge(
-                    name,
-                    ", ".join(sorted(model or "default" for model in models))
-                    if any(models)
-                    else None,
-                    template="\n".join(sorted({judge.template for judge in judges})),
-                    rubric=rubrics.pop() if len(rubrics) == 1 else None,
-                )
+            for judged in self._judges:
+                task.judged_by(*judged)
             # the row's score is computed from the named ones: only it counts
             best: dict[str, Direction] = dict.fromkeys(task.dimensions, "higher_better")
             task.grade(directions=best, weights={ROW_SCORE: 1.0})
             yield from task.written()
-        yield from (*self._ids.problems(), *self._unjudged.problems())
+        yield from self._ids.problems()
+        yield from unjudged_problems("success", self._unjudged)
 
     @property
     def in_order(self) -> list[PromptOnProvider]:
@@ -612,9 +553,9 @@ class Columns:
     def _column(self, row: Row) -> PromptOnProvider:
         provider = _provider(row.provider)
         prompt = row.prompt or Prompt()
-        heads = self._head.prompts
+        heads = self._heads
         key: Any = row.promptIdx
-        if key is None and self._head.run_id is None:
+        if key is None and self._eval_id is None:
             raise msgspec.ValidationError(
                 "Expected `int`, got `null` - at `$.promptIdx`"
             )
@@ -646,8 +587,7 @@ class Columns:
         key = hashlib.blake2b(written, digest_size=16).digest()
         if key not in self._tests:
             test = _Test.of(row, self._templates, self._source.given.prompt_vars)
-            for judge in test.judges:
-                self._judges.setdefault(judge.name, set()).add(judge)
+            self._judges |= dict.fromkeys(test.judges)
             for variable, value in test.prompt_vars.items():
                 self._prompt_vars.setdefault(variable, set()).add(value)
             # of two tests with one id the second goes by its content
@@ -671,25 +611,24 @@ class Columns:
         return template
 
 
-def _told_by(head: HeadPrompt) -> tuple[str, str]:
+def _told_by(head: Prompt) -> tuple[str, str]:
     """The key of a prompt of the head, as in a row."""
     return _provider(head.provider), head.label or head.display or text(head.raw)
 
 
-def _said(row: Row, status: Status, checks: Sequence[Check]) -> Iterator[Any]:
-    """Write the answer and its judgement."""
+def _said(row: Row, status: Status, checks: Sequence[Judgement]) -> Iterator[Any]:
+    """Yield the answer and its judgements, which tell two versions of a run apart."""
     yield status
     yield row.score
     yield text(row.response.output if row.response else None)
     yield text(row.namedScores or {})
     for each in checks:
-        yield from (each.name, each.passed, each.score, each.reason)
+        yield from (each[name] for name in ("name", "passed", "score", "reason"))
 
 
-def _scores(
-    row: Row, place: Place, checks: Sequence[Check], status: Status
-) -> list[Score]:
-    task_id, case_id, round_id = place
+def _write_scores(
+    row: Row, answer: RoundWriter, checks: Sequence[Judgement], status: Status
+) -> None:
     grading = row.gradingResult
     weights = (grading.namedScoreWeights if grading else None) or {}
     named: dict[str, int] = {}
@@ -699,23 +638,18 @@ def _scores(
             named[metric] = named.get(metric, 0) + 1
     # what was not judged has 1, what a broken judge should have judged 0: kept as
     # the tool's value, and no score
-    unscored = {each.name for each in checks if each.passed is None}
-    unscored -= {each.name for each in checks if each.passed is not None}
+    unscored = {each["name"] for each in checks if each["passed"] is None}
+    unscored -= {each["name"] for each in checks if each["passed"] is not None}
     if status == "unevaluated":
         unscored.add(ROW_SCORE)
-    return [
-        Score(
-            task_id=task_id,
-            case_id=case_id,
-            round_id=round_id,
-            dimension_id=name,
-            value=value,
-            score=None if name in unscored else on_scale(value),
+    for name, value in {**(row.namedScores or {}), ROW_SCORE: row.score}.items():
+        answer.score(
+            name,
+            value,
+            None if name in unscored else on_scale(value),
             weight=weights.get(name),
             n_checks=named.get(name, 1),
         )
-        for name, value in {**(row.namedScores or {}), ROW_SCORE: row.score}.items()
-    ]
 
 
 @dataclass(frozen=True)
@@ -733,7 +667,7 @@ class _Test:
     tags: Sequence[str]
     metadata: Mapping[str, Any]
     repeat: int | None
-    judges: Sequence[_Judge]
+    judges: Sequence[Judged]
     prompt_vars: Mapping[str, str]
 
     @classmethod
@@ -770,9 +704,7 @@ class _Test:
         return cls(
             id=own_id or content,
             content=content,
-            context=_json(
-                {key: value for key, value in context.items() if value is not None}
-            ),
+            context=Raw(text({k: v for k, v in context.items() if v is not None})),
             expected=expected or None,
             expectation_hash=hashlib.blake2b(
                 asserted.encode(), digest_size=16
@@ -807,17 +739,11 @@ _MODEL_GRADED = re.compile(
 """Types of assertions that a model judges."""
 
 
-class _Judge(NamedTuple):
-    """The judge of an assertion; a part that the file does not give is empty."""
-
-    name: str
-    """Name of the assertion."""
-    model: str
-    template: str
-    rubric: str
+Judged = tuple[str, str, str, str]
+"""Name of an assertion; model, template and rubric, empty if the file has none."""
 
 
-def _judges(asserts: Sequence[Any], options: Mapping[str, Any]) -> Iterator[_Judge]:
+def _judges(asserts: Sequence[Any], options: Mapping[str, Any]) -> Iterator[Judged]:
     """Return the judge of each assertion that a model judges."""
     for each in asserts:
         if not isinstance(each, dict):
@@ -846,7 +772,7 @@ def _judges(asserts: Sequence[Any], options: Mapping[str, Any]) -> Iterator[_Jud
                 each.get("value") or "",
             )
         )
-        yield _Judge(
+        yield (
             metric if isinstance(metric, str) and metric else kind,
             model if isinstance(model, str) else "",
             template,
@@ -909,10 +835,6 @@ def _settings(providers: msgspec.Raw, source: Source) -> dict[str, dict[str, Any
     }
 
 
-def _json(value: Any) -> msgspec.Raw:
-    return msgspec.Raw(text(value))
-
-
 def _provider(provider: str | Provider | None) -> str:
     if isinstance(provider, Provider):
         provider = provider.label or provider.id
@@ -923,10 +845,6 @@ def _own_id(*candidates: Any) -> str | None:
     """Return the first id that an author gave to a test."""
     said = (plain_name(str(each)) for each in candidates if isinstance(each, str | int))
     return next((first_line(each, 120) for each in said if each), None)
-
-
-def _label(prompt: Prompt) -> str | None:
-    return first_line(prompt.label or prompt.display)
 
 
 def _version(prompt: Prompt, label: str | None) -> str:
@@ -980,7 +898,10 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             severity="warning",
         )
     elif source.form == "jsonl":
-        yield from _lines(source)
+        columns = Columns(source)
+        for number, line in lines(source):
+            yield from _row(columns, line, line=number)
+        yield from columns.closing()
     else:
         yield from _document(source)
 
@@ -1001,7 +922,7 @@ def _document(source: Source) -> Iterator[Record | Problem]:
     # Only the slices of the rows are kept; they are decoded one by one.
     export = _FILES.decoded(file_bytes(source), Export)
     results = export.results
-    columns = Columns(source, RunHead.of(export, source), repeat=_repeat(export))
+    columns = Columns(source, export)
     rows = sorted(enumerate(results.results), key=_test_of)
     for place, raw in rows:
         pointer = f"/results/results/{place}"
@@ -1019,13 +940,6 @@ def _repeat(export: Export) -> int | None:
         return export.runtimeOptions.repeat or 1
     options = export.config.evaluateOptions if export.config else None
     return options.repeat if options else None
-
-
-def _lines(source: Source) -> Iterator[Record | Problem]:
-    columns = Columns(source, RunHead.of(None, source), repeat=None)
-    for number, line in lines(source):
-        yield from _row(columns, line, line=number)
-    yield from columns.closing()
 
 
 def _row(

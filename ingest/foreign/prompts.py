@@ -21,7 +21,7 @@ def setting(settings: Mapping[str, Any], *names: str) -> str | None:
         settings: The author's settings: ``{"Prompt version": "v7"}``.
         names: Lower case, words separated by spaces; ``_`` and ``-`` count as spaces.
     """
-    by_name = by_plain_name(settings)
+    by_name = {plain_key(name): value for name, value in settings.items()}
     for name in names:
         value = by_name.get(name)
         if isinstance(value, str | int | float) and not isinstance(value, bool):
@@ -49,17 +49,13 @@ def model_settings(*given: Any) -> dict[str, Any]:
         for each in given
         if isinstance(each, Mapping)
         for name, value in each.items()
-        if value is not None
-        and str(name).lower().replace("_", " ").replace("-", " ") in _OF_THE_ANSWER
+        if value is not None and plain_key(name) in _OF_THE_ANSWER
     }
 
 
-def by_plain_name(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings by their names in lower case, words separated by spaces."""
-    return {
-        str(key).lower().replace("_", " ").replace("-", " "): value
-        for key, value in settings.items()
-    }
+def plain_key(name: Any) -> str:
+    """Return the name of a setting in lower case, words separated by spaces."""
+    return str(name).lower().replace("_", " ").replace("-", " ")
 
 
 def env_of(settings: Any) -> str:
@@ -105,7 +101,7 @@ def in_settings(settings: Any) -> Any:
     """Return the prompt in the settings of a run, if any."""
     if not isinstance(settings, Mapping):
         return None
-    by_name = by_plain_name(settings)
+    by_name = {plain_key(name): value for name, value in settings.items()}
     for name in _NAMED:
         prompt = _read(by_name.get(name))
         if isinstance(prompt, list) or (prompt and not _NAME.fullmatch(prompt)):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -57,8 +57,11 @@ class Result(msgspec.Struct):
         return name if isinstance(name, str) else "evaluator"
 
     @property
-    def judge(self) -> _Judge | None:
-        """The model that judged, and what it was asked; ``None``: another evaluator."""
+    def judge(self) -> tuple[str, str | None, str | None] | None:
+        """The model that judged, what else it was told, and what it was asked.
+
+        ``None``: another evaluator.
+        """
         given = members(self.source).get("arguments")
         if isinstance(given, list):  # one argument without its name
             given = {"rubric": given[0]} if given else {}
@@ -66,18 +69,11 @@ class Result(msgspec.Struct):
         if self.evaluator != "LLMJudge" and "rubric" not in about:
             return None
         other = {k: v for k, v in about.items() if k not in _NOT_SHOWN}
-        return _Judge(
+        return (
             _words(about.get("model")) or "default",
-            _words(about.get("rubric")),
             text(dict(sorted(other.items()))) if other else None,
+            _words(about.get("rubric")),
         )
-
-
-class _Judge(NamedTuple):
-    model: str
-    rubric: str | None
-    shown: str | None
-    """What else it was told: settings of the model, parts of the case."""
 
 
 _NOT_SHOWN = frozenset({"model", "rubric", "score", "assertion", "evaluation_name"})
@@ -150,7 +146,6 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     task_id = content_id(same_run.hash(), report.name)
     task = TaskWriter("pydantic_evals", task_id, source, same_run)
     models: set[str | None] = set()
-    judges: dict[str, set[_Judge]] = {}
     ids = OwnIds("span")
     for key, rows in (("/cases", report.cases), ("/failures", report.failures)):
         for row in _FILES.items(rows, Row, key):
@@ -160,12 +155,11 @@ def translate(source: Source) -> Iterator[Record | Problem]:
                 _write(row, task)
                 for name, result in row.results.items():
                     if result.judge is not None:
-                        judges.setdefault(name, set()).add(result.judge)
+                        task.judged_by(name, *result.judge)
                 models.add(setting(row.attributes, "model", "model name"))
                 yield from task.written()
     _describe(report, models - {None}, task)
     task.grade()
-    _write_judges(judges, task)
     _write_totals(report, task)
     yield from (*task.written(), *ids.problems())
 
@@ -238,7 +232,7 @@ def _case_id(row: Row, repeat: re.Match[str] | None) -> str:
 def _write_checks(row: Row, answer: RoundWriter) -> None:
     """Write assertions, and evaluators that raised as unjudged checks."""
     for name, result in row.assertions.items():
-        rubric = None if result.judge is None else result.judge.rubric
+        rubric = None if result.judge is None else result.judge[2]
         answer.check(
             name,
             result.evaluator,
@@ -264,18 +258,6 @@ def _describe(report: Report, models: set[str | None], task: TaskWriter) -> None
         settings=model_settings(settings),
         extras=prompts.about(prompts.in_settings(settings), experiment=report.name),
     )
-
-
-def _write_judges(judges: dict[str, set[_Judge]], task: TaskWriter) -> None:
-    """Write the judge of each name; a rubric only if it is that of all cases."""
-    for name, found in judges.items():
-        rubrics = {judge.rubric for judge in found}
-        task.judge(
-            name,
-            ", ".join(sorted({judge.model for judge in found})),
-            template="\n".join(sorted({each.shown for each in found if each.shown})),
-            rubric=rubrics.pop() if len(rubrics) == 1 else None,
-        )
 
 
 def _write_totals(report: Report, task: TaskWriter) -> None:

@@ -8,10 +8,10 @@ pass rule. A failed metric is NaN, which Ragas writes as an empty cell.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from promptlab.ingest.foreign.documents import is_infinite, refused
 from promptlab.ingest.foreign.registry import Head
@@ -92,17 +92,24 @@ def _mapping(rows: Rows) -> TableMapping | None:
     """Return the meaning of the columns; ``None`` without rows."""
     from promptlab.contracts.sources import TableMapping
 
-    columns: dict[str, _CellsSeen] = {}
+    columns: dict[str, bool] = {}  # whether each may be a metric
+    numbers, texts = Counter[str](), Counter[str]()
+    values: dict[str, set[float]] = defaultdict(set)  # a few of each
     for row in rows:
         if isinstance(row, Problem):
             continue
         for name, cell in row[1].items():
-            column = columns.get(name)
-            if column is None:
-                is_metric = name not in _SAMPLE and not is_nameless(name)
-                column = columns[name] = _CellsSeen(is_metric)
-            if column.is_metric:
-                column.see(cell)
+            if name not in columns:
+                columns[name] = name not in _SAMPLE and not is_nameless(name)
+            if not columns[name]:
+                continue
+            value = number_of(cell)
+            if value is not None:
+                numbers[name] += 1
+                if len(values[name]) < 3:
+                    values[name].add(value)
+            elif not (is_nothing(cell) or is_infinite(cell)):
+                texts[name] += 1
     if not columns:
         return None
     if columns.keys().isdisjoint(_ASKED | _ASKED_ONCE):
@@ -111,49 +118,29 @@ def _mapping(rows: Rows) -> TableMapping | None:
             "no column is `user_input`, or `question` as before Ragas 0.2: what was"
             " asked is not known. Write `result.to_pandas()` with all its columns",
         )
-    metrics = [name for name, each in columns.items() if _is_metric(name, each)]
-    scores = [name for name in metrics if _is_graded(name, columns[name].values)]
-    values = [name for name in metrics if name not in scores]
+    # a column without any cell is a metric that always failed
+    metrics = [
+        name
+        for name, may_be in columns.items()
+        if may_be
+        and (
+            _base(name) in _GRADED | _LOWER
+            or is_few(texts[name], texts[name] + numbers[name])
+        )
+    ]
+    scores = [name for name in metrics if _is_graded(name, values[name])]
+    others = [name for name in metrics if name not in scores]
     settings = {
         "inputs": [name for name in ("user_input", "question") if name in columns],
         "output": next((name for name in _OUTPUT if name in columns), None),
         "expected": next((name for name in _EXPECTED if name in columns), None),
         "scores": scores,
-        "values": values,
-        "lower_is_better": [name for name in values if _base(name) in _LOWER],
+        "values": others,
+        "lower_is_better": [name for name in others if _base(name) in _LOWER],
     }
     if not metrics and settings["output"] is None:
         raise refused("no_metrics", "its rows hold no metric and no answer: a data set")
     return TableMapping.model_validate({k: v for k, v in settings.items() if v})
-
-
-@dataclass(slots=True)
-class _CellsSeen:
-    """Counts of the kinds of cells in a column."""
-
-    is_metric: bool
-    numbers: int = 0
-    texts: int = 0
-    values: set[float] = field(default_factory=set)
-    """A few of its numbers."""
-
-    def see(self, cell: Any) -> None:
-        """Record a cell."""
-        value = number_of(cell)
-        if value is not None:
-            self.numbers += 1
-            if len(self.values) < 3:
-                self.values.add(value)
-        elif not (is_nothing(cell) or is_infinite(cell)):
-            self.texts += 1
-
-
-def _is_metric(name: str, column: _CellsSeen) -> bool:
-    """Return true by name, or if its cells are numbers except for a few error texts."""
-    if not column.is_metric or _base(name) in _GRADED | _LOWER:
-        return column.is_metric
-    # a column without any cell is a metric that always failed
-    return is_few(column.texts, column.texts + column.numbers)
 
 
 def _is_graded(name: str, values: set[float]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -160,18 +161,23 @@ class _Batch:
         """Return the records so far, and begin a new batch."""
         problems: list[Problem] = self._records.pop(Problem, [])
         rows = {
-            TABLES[kind]: _columns(kind, records)
+            TABLES[kind]: dict(
+                zip(
+                    kind.__struct_fields__,
+                    zip(*map(astuple, records), strict=True),
+                    strict=True,
+                )
+            )
             for kind, records in self._records.items()
             if records
         }
         self._records.clear()
         for table, of_table in _WHOLE.items():
-            if table in rows:
-                for name, instead_of in of_table.items():
-                    problems += _too_large(rows[table], name, instead_of)
+            for name, instead in of_table.items() if table in rows else ():
+                problems += _outside(rows[table], name, -_BIGINT, _BIGINT - 1, instead)
         if "rounds" in rows:
             for name in ("latency_ms", "input_tokens", "output_tokens"):
-                problems += _negative(rows["rounds"], name)
+                problems += _outside(rows["rounds"], name, 0)
             problems += _negative_costs(rows["rounds"])
         tasks = rows.get("tasks", {})
         # a run's hash is the load's
@@ -240,40 +246,34 @@ class _Batch:
         return left
 
 
-def _too_large(columns: _Columns, name: str, instead: int | None) -> Iterator[Problem]:
-    """Leave out whole numbers beyond 64 bits, with a warning."""
+def _outside(
+    columns: _Columns,
+    name: str,
+    low: int,
+    high: float = math.inf,
+    instead: int | None = None,
+) -> Iterator[Problem]:
+    """Leave out numbers outside of a range, with a warning: negative, or too large."""
     written = columns[name]
     known = [each for each in written if each is not None]
-    if not known or (max(known) < _BIGINT and min(known) >= -_BIGINT):
+    if not known or (min(known) >= low and max(known) <= high):
         return
     columns[name] = kept = list(written)
     for row, value in enumerate(written):
-        if value is not None and not -_BIGINT <= value < _BIGINT:
-            kept[row] = instead
-            yield warning(
-                "number_too_large",
-                f"{name} is a number of {len(str(abs(value)))} digits, too large to be"
-                " meant: it is left out",
-                record_id=columns["case_id"][row] if "case_id" in columns else None,
-                pointer=f"/{name}",
-            )
-
-
-def _negative(columns: _Columns, name: str) -> Iterator[Problem]:
-    """Leave out negative latencies and tokens, with a warning."""
-    written = columns[name]
-    if min((each for each in written if each is not None), default=0) >= 0:
-        return
-    columns[name] = kept = list(written)
-    for row, value in enumerate(written):
-        if value is not None and value < 0:
-            kept[row] = None
-            yield warning(
-                "number_negative",
-                f"{name} is {value}, expected a number from 0: it is left out",
-                record_id=columns["case_id"][row],
-                pointer=f"/{name}",
-            )
+        if value is None or low <= value <= high:
+            continue
+        kept[row] = instead
+        code = "number_negative" if low == 0 else "number_too_large"
+        what = f"{value}, expected a number from 0"
+        if low:
+            digits = len(str(abs(value)))
+            what = f"a number of {digits} digits, too large to be meant"
+        yield warning(
+            code,
+            f"{name} is {what}: it is left out",
+            record_id=columns["case_id"][row] if "case_id" in columns else None,
+            pointer=f"/{name}",
+        )
 
 
 def _negative_costs(columns: _Columns) -> Iterator[Problem]:
@@ -290,8 +290,3 @@ def _negative_costs(columns: _Columns) -> Iterator[Problem]:
                 pointer=f"/metadata/{key}",
             )
     columns["metadata"] = kept
-
-
-def _columns(kind: type[Any], records: list[Any]) -> _Columns:
-    table = zip(*map(astuple, records), strict=True)
-    return dict(zip(kind.__struct_fields__, table, strict=True))

@@ -283,91 +283,43 @@ TABLES: dict[type[msgspec.Struct], str] = {
 """Record → raw table."""
 
 
-@dataclass(slots=True)
-class _Values:
-    """Properties that all values of one dimension share."""
-
-    some: bool = False
-    all_binary: bool = True
-    all_on_scale: bool = True
-
-
 @dataclass
 class Dimensions:
     """The dimensions of a task, in order of appearance.
 
     Args:
-        task_id: The task they belong to.
         is_share: Returns true if values of this name are from 0 to 1 by the
             tool's definition; else only dimensions with nothing but 0 and 1 are scores.
     """
 
-    task_id: str
     is_share: Callable[[str], bool] = lambda _name: False
-    _values: dict[str, _Values] = field(default_factory=dict)
+    _kinds: dict[str, set[Literal["binary", "share", "other"]]] = field(
+        default_factory=dict
+    )
+    """Dimension → the kinds of its values."""
 
     def see(self, name: str, value: float | None) -> None:
         """Record a value."""
-        values = self._values.get(name)
-        if values is None:
-            values = self._values[name] = _Values()
-        if value is not None:
-            values.some = True
-            if value not in (0, 1):
-                values.all_binary = False
-                values.all_on_scale &= 0 <= value <= 1
+        kinds = self._kinds.setdefault(name, set())
+        if value in (0, 1):
+            kinds.add("binary")
+        elif value is not None:
+            kinds.add("share" if 0 < value < 1 else "other")
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
+        return iter(self._kinds)
 
     def __contains__(self, name: str) -> bool:
-        return name in self._values
+        return name in self._kinds
 
     def has_numbers(self, name: str) -> bool:
         """Return true if any value of a dimension is a number."""
-        return self._values[name].some
+        return bool(self._kinds.get(name))
 
     def is_graded(self, name: str) -> bool:
         """Return true if its values are known to be from 0 to 1."""
-        values = self._values[name]
-        is_binary = values.some and values.all_binary
-        return values.all_on_scale and (is_binary or self.is_share(name))
-
-    def records(
-        self,
-        graded: Collection[str] | None = None,
-        directions: Mapping[str, Direction | None] | None = None,
-        weights: Mapping[str, float] | None = None,
-        parameters: Mapping[str, Mapping[str, Any]] | None = None,
-    ) -> Iterator[Dimension]:
-        """Return one record for each dimension.
-
-        Args:
-            graded: Dimensions with values from 0 to 1, 1 best; else those known to be.
-            directions: Directions from the tool; else graded values are best at 1.
-            weights: Weights in the overall score; else the first graded dimension is
-                the score: the mean of different metrics has no meaning.
-            parameters: What the tool computed them with, if its file says so: a
-                dimension with other parameters is another yardstick.
-        """
-        if graded is None:
-            graded = [name for name in self if self.is_graded(name)]
-        if weights is None:
-            weights = dict.fromkeys([n for n in self if n in graded][:1], 1.0)
-        directions = directions or {}
-        parameters = parameters or {}
-        for position, name in enumerate(self):
-            is_graded = name in graded
-            yield Dimension(
-                task_id=self.task_id,
-                dimension_id=name,
-                position=position,
-                name=name,
-                weight=weights.get(name, 0.0),
-                is_graded=is_graded,
-                direction=directions.get(name, "higher_better" if is_graded else None),
-                parameters=text({"scorer": "reported", **parameters.get(name, {})}),
-            )
+        kinds = self._kinds[name]
+        return "other" not in kinds and (kinds == {"binary"} or self.is_share(name))
 
 
 class TaskWriter:
@@ -391,7 +343,7 @@ class TaskWriter:
         is_share: Callable[[str], bool] = lambda _name: False,
     ) -> None:
         self.task_id = task_id
-        self.dimensions = Dimensions(task_id, is_share)
+        self.dimensions = Dimensions(is_share)
         self.same_run = same_run or SameRun(kind, task_id)
         self._kind = kind
         self._source = source
@@ -402,7 +354,7 @@ class TaskWriter:
         self._odd: dict[str, _OddScores] = {}
         self.n_rounds: dict[str, int] = {}
         """Case → its number of rounds so far."""
-        self._judges: dict[str, set[str]] = {}
+        self._judges: dict[str, set[tuple[str, str | None, str]]] = {}
         self._seen = Occurrences()
         self._places = count()
         self._records: list[Record | Problem] = []
@@ -521,16 +473,48 @@ class TaskWriter:
         numbers: Collection[str] = (),
         parameters: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
-        """Write the dimensions, when all values are known (`Dimensions.records`).
+        """Write the dimensions and their judges, when all values are known.
 
         A value that is not a number is reported among the numbers of a dimension; texts
         alone are labels, except for infinities and those of *numbers*.
+
+        Args:
+            graded: Dimensions with values from 0 to 1, 1 best; else those known to be.
+            directions: Directions from the tool; else graded values are best at 1.
+            weights: Weights in the overall score; else the first graded dimension is
+                the score: the mean of different metrics has no meaning.
+            numbers: Dimensions that should have only numbers.
+            parameters: What the tool computed them with, if its file says so: a
+                dimension with other parameters is another yardstick.
         """
-        self._records += self.dimensions.records(
-            graded, directions, weights, parameters
-        )
-        for name, models in self._judges.items():
-            self.judge(name, ", ".join(sorted(models)))
+        names = self.dimensions
+        if graded is None:
+            graded = [name for name in names if names.is_graded(name)]
+        if weights is None:
+            weights = dict.fromkeys([n for n in names if n in graded][:1], 1.0)
+        for position, name in enumerate(names):
+            usual: Direction | None = "higher_better" if name in graded else None
+            about = {"scorer": "reported", **(parameters or {}).get(name, {})}
+            self.write(
+                Dimension(
+                    task_id=self.task_id,
+                    dimension_id=name,
+                    position=position,
+                    name=name,
+                    weight=weights.get(name, 0.0),
+                    is_graded=name in graded,
+                    direction=(directions or {}).get(name, usual),
+                    parameters=text(about),
+                )
+            )
+        for name, judges in self._judges.items():
+            models, templates, rubrics = map(set, zip(*judges, strict=True))
+            self.judge(
+                name,
+                ", ".join(sorted(m or "default" for m in models if any(models))),
+                template="\n".join(sorted(templates - {None})),
+                rubric=rubrics.pop() if len(rubrics) == 1 else None,
+            )
         for name, odd in self._odd.items():
             if odd.is_number or name in numbers or self.dimensions.has_numbers(name):
                 self.write(odd.problem(name))
@@ -587,10 +571,20 @@ class TaskWriter:
             known = (each or None for each in (model, template, rubric))
             self.write(Judge(self.task_id, name, *known))
 
-    def judged_by(self, dimension: str, model: str | None) -> None:
-        """Record a model that judged a dimension; `grade` writes them."""
-        if model:
-            self._judges.setdefault(dimension, set()).add(model)
+    def judged_by(
+        self,
+        name: str,
+        model: str | None,
+        template: str | None = None,
+        rubric: str | None = None,
+    ) -> None:
+        """Record a judge, which may differ from row to row; `grade` writes them.
+
+        An empty model or template is the default of the tool, and `None` unknown.
+        """
+        if model or template is not None or rubric is not None:
+            judge = (model or "", template, rubric or "")
+            self._judges.setdefault(name, set()).add(judge)
 
     def warn(self, code: str, message: str, case_id: str | None = None) -> None:
         """Report a problem of the whole task, or of a case."""
@@ -705,10 +699,12 @@ class RoundWriter(msgspec.Struct, gc=False):  # as above
         value: float | None,
         score: float | None = None,
         *,
-        summary: str | None = None,
         payload: Mapping[str, Any] | None = None,
+        **fields: Any,
     ) -> None:
         """Write the tool's own number, and its score from 0 to 1.
+
+        `Score` describes the fields.
 
         If the file has something else in place of a number, the payload contains it as
         ``given``.
@@ -725,8 +721,8 @@ class RoundWriter(msgspec.Struct, gc=False):  # as above
                 dimension_id=dimension,
                 value=value,
                 score=score,
-                summary=summary,
                 payload=text(payload) if payload else "{}",
+                **fields,
             )
         )
 

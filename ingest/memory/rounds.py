@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
@@ -40,10 +40,6 @@ class _Asked(NamedTuple):
     category: str | None
     reference_texts: str | None
     reference_stems: str | None
-
-    @property
-    def identity(self) -> Identity:
-        return self.question_text, self.category or "", self.evidence or ""
 
 
 def answer_row(
@@ -86,7 +82,8 @@ def answer_row(
 def _prepared(task_id: str, written: bytes) -> tuple[_Asked, Identity, str]:
     """Return the common part of a question's rows, and its key."""
     asked = _asked(*msgspec.json.decode(written))
-    return asked, asked.identity, _key(task_id, asked.identity, 1)
+    identity = asked.question_text, asked.category or "", asked.evidence or ""
+    return asked, identity, _key(task_id, identity, 1)
 
 
 _remembered = lru_cache(maxsize=10_000)(_prepared)
@@ -196,11 +193,18 @@ class Rounds:
                 self._reject_second(question, raw, test_index, (*here, place))
                 continue
             seen.add(question.question_index)
+            if not isinstance(question.predicted_answer, str | None):
+                self.findings.count(
+                    "answer_not_text",
+                    "expected text; it is read as its JSON text. Write answers as"
+                    " text.",
+                    (*here, place, "predicted_answer"),
+                )
             unknown = {}
             if not _KNOWN.issuperset(raw):
                 unknown = {name: raw[name] for name in raw if name not in _KNOWN}
-            if unknown or not isinstance(question.predicted_answer, str | None):
-                self._tell(question, unknown, (*here, place))
+            for name in unknown:
+                self.findings.unknown((*here, place, name))
             self.answers.append(
                 answer_row(self.task_id, test_index, place, question, unknown, twins)
             )
@@ -223,16 +227,6 @@ class Rounds:
             except ValidationError as error:
                 self._reject_answer(error, raw, test_index, (*keys, place))
                 yield None
-
-    def _tell(self, question: Question, unknown: Iterable[str], keys: Keys) -> None:
-        if not isinstance(question.predicted_answer, str | None):
-            self.findings.count(
-                "answer_not_text",
-                "expected text; it is read as its JSON text. Write answers as text.",
-                (*keys, "predicted_answer"),
-            )
-        for name in unknown:
-            self.findings.unknown((*keys, name))
 
     def _reject_second(
         self, question: Question, raw: Any, test_index: int, keys: Keys

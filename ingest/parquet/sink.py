@@ -74,18 +74,12 @@ class Shard:
     workers have separate clocks."""
 
 
-@dataclass(frozen=True)
-class Flattened:
-    """A shard after it was read: its loads and the written files."""
-
-    loads: list[FileLoad]
-    """One load per file."""
-    written: list[tuple[int, ReadBatch]]
-    """Load id and file, without its rows and problems, of each that was written."""
-    pipelines: list[Pipeline]
-    """Pipelines known before the shard, then those read in it."""
-    references: References
-    """Names that its files use and define."""
+Flattened = tuple[
+    list[FileLoad], list[tuple[int, ReadBatch]], list[Pipeline], References
+]
+"""A shard after it was read: one load per file; load id and file, without its rows and
+problems, of each that was written; the known pipelines, with those read in it; the
+names that its files use and define."""
 
 
 def shards_of(
@@ -137,7 +131,7 @@ def flatten(shard: Shard) -> Flattened:
                 source = replace(one.source, data=b"", blocks=None, pipelines=())
                 whole = replace(one, reading=before, source=source)
                 written.append((load_id, whole))
-    return Flattened(reader.loads, written, reader.pipelines, references)
+    return reader.loads, written, reader.pipelines, references
 
 
 def _write(layer: ParquetLayer, load_id: int, part: int, one: ReadBatch) -> None:
@@ -259,11 +253,12 @@ def ingest_parquet(
             return Shard(layer, group, known, pipelines, testset, limits, redact, began)
 
         def keep(result: Flattened) -> None:
-            waiting.extend(result.written)
-            references.join(result.references)
-            for load_id, one in result.written:
+            loads, written, _, names = result
+            waiting.extend(written)
+            references.join(names)
+            for load_id, one in written:
                 load_ids[one.source.path] = load_id, one.source.uri
-            for load in result.loads:
+            for load in loads:
                 done.append(load)
                 on_progress(load.path, _size(load))
 
@@ -279,7 +274,7 @@ def ingest_parquet(
             # pipelines are read here: shards of testsets need them
             while groups and groups[0][0][2] == "pipeline":
                 result = flatten(shard(groups.pop(0)))
-                pipelines = result.pipelines
+                pipelines = result[2]
                 keep(result)
             for result in map_shards(flatten, [shard(group) for group in groups]):
                 keep(result)

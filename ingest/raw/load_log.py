@@ -58,17 +58,6 @@ class Outcome:
     """Task → hash of its run, for files of other tools; also if it was left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownRun:
-    """A loaded run of another tool."""
-
-    run_hash: str
-    uri: str
-    """Its file."""
-    written_at: datetime | None = None
-    """Time at which the tool wrote it, if loaded by this call."""
-
-
 @dataclass
 class Known:
     """Versions that need not be read again, and their outcomes.
@@ -82,8 +71,9 @@ class Known:
     versions: dict[Version, Outcome] = field(default_factory=dict)
     purged: set[str] = field(default_factory=set)
     """SHA-256 of purged files, which are not loaded again."""
-    runs: dict[str, KnownRun] = field(default_factory=dict)
-    """Task → its loaded run of another tool."""
+    runs: dict[str, tuple[str, str, datetime | None]] = field(default_factory=dict)
+    """Task → the hash of its loaded run of another tool, the file, and the time at
+    which the tool wrote it, if this call loaded it."""
     undated: dict[str, datetime] = field(default_factory=dict)
     """SHA-256 of files whose runs have no time → time of their first load."""
     last_start: datetime | None = None
@@ -112,8 +102,7 @@ class Known:
     ) -> None:
         """Record the runs (task → hash) of a file that was just loaded."""
         for task_id, run_hash in runs.items():
-            moment = (written or {}).get(task_id)
-            self.runs[task_id] = KnownRun(run_hash, uri, moment)
+            self.runs[task_id] = run_hash, uri, (written or {}).get(task_id)
             self._tasks.setdefault(run_hash, []).append(task_id)
 
     def copy_of(self, runs: Mapping[str, str], uri: str) -> str | None:
@@ -122,9 +111,11 @@ class Known:
         return files[0] if files and all(files) else None
 
     def _file_with(self, run_hash: str, other_than: str) -> str | None:
-        runs = map(self.runs.__getitem__, self._tasks.get(run_hash, ()))
-        there = (run for run in runs if run.run_hash == run_hash)
-        return next((run.uri for run in there if run.uri != other_than), None)
+        for task_id in self._tasks.get(run_hash, ()):
+            now, uri, _ = self.runs[task_id]
+            if now == run_hash and uri != other_than:
+                return uri
+        return None
 
     def are_live(self, runs: Mapping[str, str]) -> bool:
         """Return true if exactly these versions of runs are loaded, from any file."""
@@ -134,21 +125,19 @@ class Known:
         """Return the file of this call with newer versions of these runs, or ``""``."""
         newer = ""
         for task_id in runs:
-            before, moment = self.runs.get(task_id), written.get(task_id)
-            if before is None or before.written_at is None or moment is None:
+            _, uri, before = self.runs.get(task_id, ("", "", None))
+            moment = written.get(task_id)
+            if before is None or moment is None or before <= moment:
                 return ""
-            if before.written_at <= moment:
-                return ""
-            newer = before.uri
+            newer = uri
         return newer
 
     def replaced_by(self, runs: Mapping[str, str], uri: str) -> dict[str, str]:
         """Return task → the other file that contained it, with other content."""
-        return {
-            task_id: before.uri
-            for task_id in runs
-            if (before := self.runs.get(task_id)) and before.uri != uri
+        known = {
+            task_id: self.runs[task_id][1] for task_id in runs if task_id in self.runs
         }
+        return {task_id: other for task_id, other in known.items() if other != uri}
 
 
 def versions_of(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from promptlab.ingest.raw.catalogue import BY_NAME
 from promptlab.ingest.reading.problems import Problem
@@ -33,16 +33,9 @@ Key = tuple[str, ...]
 """Key of a live object: its kind, then the parts of its id."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """A name in a file that another file must define."""
-
-    kind: Literal["testset", "dimension"]
-    name: str
-    task_id: str
-    """The task that uses the name."""
-    place: Problem
-    """The warning if it is not defined, without its message."""
+Reference = tuple[str, str, Problem]
+"""The name of a testset or a dimension that another file must define, the task that
+uses it, and the warning if nothing defines it, without its message."""
 
 
 @dataclass

@@ -214,7 +214,8 @@ def append(con: duckdb.DuckDBPyConnection, table: str, parts: Iterable[Columns])
     """Append columns to ``raw.<table>`` in one statement; return the number of rows."""
     import polars as pl
 
-    schema = _polars_schema(con, table)
+    described = con.execute(f"from raw.{table} limit 0").description
+    schema = {name: polars_types()[str(kind)] for name, kind, *_ in described}
     frames = [
         pl.DataFrame(part, schema={name: schema[name] for name in part})
         for part in _joined(parts)
@@ -297,8 +298,3 @@ def polars_types() -> dict[str, Any]:
         "BOOLEAN": pl.Boolean,
         "TIMESTAMP WITH TIME ZONE": pl.Datetime("us", "UTC"),
     }
-
-
-def _polars_schema(con: duckdb.DuckDBPyConnection, table: str) -> dict[str, Any]:
-    columns = con.execute(f"from raw.{table} limit 0").description
-    return {name: polars_types()[str(kind)] for name, kind, *_ in columns}

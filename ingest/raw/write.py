@@ -322,8 +322,9 @@ class Writer:
             self._expected = {}
             self._times = {}
         numbered = list(zip(itertools.count(self._first_load_id), batch, strict=False))
-        self._expected |= _expected_before(self._con, numbered)
         keys = [key for _, one in numbered for key in one.reading.keys]
+        testsets = [key[1] for key in keys if key[0] == "testset"]
+        self._expected |= _content_hashes(self._con, testsets)
         self._times = _times(self._con, keys) | self._times
         self._replaced |= _replace(self._con, numbered)
         self._replaced |= self._make_room(numbered)
@@ -335,7 +336,9 @@ class Writer:
         totals = [added(self._before, one.reading) for one in batch]
         if self._ingest_id is None:
             self._ingest_id = self._first_load_id
-        self._replaced |= _changed_cases(self._con, self._expected)
+        now = _content_hashes(self._con, list({key[1] for key in self._expected}))
+        changed = {k for k, each in self._expected.items() if now.get(k) != each}
+        self._replaced |= changed
         self._replaced |= _replaced_runs(self._con, self._times)
         loads = load_columns(
             numbered, totals, self._replaced, self._ingest_version, self._ingest_id
@@ -419,32 +422,12 @@ def _replace(
     }
 
 
-def _expected_before(
-    con: duckdb.DuckDBPyConnection, numbered: Sequence[tuple[int, ReadBatch]]
-) -> dict[Key, str]:
-    """Return the content hash of each case of the testsets that a batch replaces."""
-    testsets = [
-        parts[0]
-        for _, one in numbered
-        for kind, *parts in one.reading.keys
-        if kind == "testset"
-    ]
-    return {} if not testsets else _content_hashes(con, testsets)
-
-
-def _changed_cases(
-    con: duckdb.DuckDBPyConnection, expected: dict[Key, str]
-) -> set[Key]:
-    """Return the cases of replaced testsets that were removed or changed."""
-    if not expected:
-        return set()
-    now = _content_hashes(con, list({key[1] for key in expected}))
-    return {key for key, each in expected.items() if now.get(key) != each}
-
-
 def _content_hashes(
     con: duckdb.DuckDBPyConnection, testsets: list[str]
 ) -> dict[Key, str]:
+    """Return the content of each case, to find those that a new version changes."""
+    if not testsets:
+        return {}
     found = con.execute(
         "select testset_id, case_id, content_hash from raw.test_cases"
         " where list_contains(cast(? as varchar[]), testset_id)",

@@ -162,7 +162,7 @@ class _Splitter:
             if reader.complete or reader.broken:
                 yield self._result(reader, [line])
             else:
-                yield from self._open_record(reader, line, self.lines)
+                yield from self._open_record(reader, line)
 
     def _reader(self, line: int = 1) -> JsonReader:
         return JsonReader(line, self.strict, max_depth=self.limits.max_depth)
@@ -193,23 +193,23 @@ class _Splitter:
         return self._checked(Record(numbers[0], text, reader.value, numbers, indent))
 
     def _open_record(
-        self, reader: JsonReader, first: _Line, lines: _RecordLines
+        self, reader: JsonReader, first: _Line
     ) -> Iterator[Record | Rejected]:
         """Read until the record that opens in line *first* is complete, or fails."""
         block = [first]
         is_list = first.text.lstrip().startswith("[")
         stopped_by = ""
         room = self.limits.max_record - len(first.text)
-        for line in lines:
+        for line in self.lines:
             room -= len(line.text)
             if line.too_long or room < 0:
                 stopped_by = f"with line {line.number} it is {self.limits.too_much()}"
                 if line.too_long:
-                    lines.push_back(line)
+                    self.lines.push_back(line)
                 break
             if not is_list and _is_object_with_id(line):
                 stopped_by = f"line {line.number} is a record of its own"
-                lines.push_back(line)
+                self.lines.push_back(line)
                 break
             # Numbers of skipped lines are skipped by the reader too.
             reader.line = line.number
@@ -220,25 +220,21 @@ class _Splitter:
                 return
             if reader.broken:
                 break
-        yield from self._give_up(reader, block, stopped_by, lines)
+        yield from self._give_up(reader, block, stopped_by)
 
     def _give_up(
-        self,
-        reader: JsonReader,
-        block: list[_Line],
-        stopped_by: str,
-        lines: _RecordLines,
+        self, reader: JsonReader, block: list[_Line], stopped_by: str
     ) -> Iterator[Record | Rejected]:
         """Reject an open record and continue with the next one inside or after it."""
         column = len(block[0].text) - len(block[0].text.lstrip())
         if reader.broken and len(block) > 1 and _may_begin(block[-1], column):
-            lines.push_back(block.pop())
+            self.lines.push_back(block.pop())
         own, inner = _split(block, reader.spans)
         length = sum(len(line.text) for line in own)
-        for line in lines:
+        for line in self.lines:
             is_next = _may_begin(line, column) or _is_object_with_id(line)
             if line.too_long or is_next:
-                lines.push_back(line)
+                self.lines.push_back(line)
                 break
             length += len(line.text)
             if length <= LONGEST_RAW_TEXT:
@@ -299,9 +295,9 @@ def _split(
     inner: list[list[_Line]] = [[] for _ in spans]
     at = 0
     for line in block:
-        while at < len(spans) and spans[at].last_line < line.number:
+        while at < len(spans) and spans[at][1] < line.number:
             at += 1
-        inside = at < len(spans) and spans[at].first_line <= line.number
+        inside = at < len(spans) and spans[at][0] <= line.number
         (inner[at] if inside else own).append(line)
     return own, inner
 

@@ -23,6 +23,8 @@ from promptlab.json_text.reading import Fault, parse_all, printable
 from promptlab.json_text.writing import shown
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pydantic_core import ErrorDetails
 
 
@@ -102,6 +104,18 @@ def kept(text: str) -> str:
     return f"{text[:LONGEST_RAW_TEXT]}… ({len(text)} characters in all)"
 
 
+def told_at(path: str | Path, problem: Problem) -> str:
+    """Return ``file:line:column: pointer: message`` without unknown parts."""
+    places = (path, problem.line, problem.column)
+    place = ":".join(str(each) for each in places if each is not None)
+    pointer = f" {problem.pointer}:" if problem.pointer else ""
+    return f"{place}:{pointer} {problem.message}"
+
+
+def _with_count(_kind: object, first: Problem, count: int) -> str:
+    return first.message + (f" (here and in {count - 1} more)" if count > 1 else "")
+
+
 class CountedProblems:
     """Problems that many records share: reported once, at the first, with their number.
 
@@ -109,7 +123,9 @@ class CountedProblems:
         message: Called with the kind, its first problem, and their number.
     """
 
-    def __init__(self, message: Callable[[Any, Problem, int], str]) -> None:
+    def __init__(
+        self, message: Callable[[Any, Problem, int], str] = _with_count
+    ) -> None:
         self._message = message
         self._first: dict[Hashable, Problem] = {}
         self._counts: dict[Hashable, int] = {}

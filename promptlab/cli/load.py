@@ -49,15 +49,11 @@ SHOWN_PER_FILE = 20
 
 
 def line_of(path: Path, problem: Problem) -> str:
-    """Return ``file:line:column: pointer: message`` without unknown parts."""
-    place = str(path)
-    if problem.line is not None:
-        place += f":{problem.line}"
-        if problem.column is not None:
-            place += f":{problem.column}"
-    pointer = f" {problem.pointer}:" if problem.pointer else ""
+    """Return a problem with its place, in one line."""
+    from promptlab.ingest.reading.problems import told_at
+
     mark = "" if problem.severity == "reject" else " (warning)"
-    return in_one_line(f"{place}:{pointer} {problem.message}{mark}")
+    return in_one_line(told_at(path, problem) + mark)
 
 
 def print_problems(ingested: Ingested) -> None:

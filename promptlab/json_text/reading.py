@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from json import JSONDecodeError
 from json.decoder import scanstring  # type: ignore[attr-defined]  # typeshed lacks it
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -366,11 +366,8 @@ class _Frame:
     """True if the object already has the key: the value is discarded."""
 
 
-class LineSpan(NamedTuple):
-    """Lines that contain only this object."""
-
-    first_line: int
-    last_line: int
+LineSpan = tuple[int, int]
+"""First and last line of lines that contain only this object."""
 
 
 _VALUE_WANTED = (Want.VALUE, Want.FIRST_VALUE)
@@ -549,9 +546,9 @@ class JsonReader:
             and frame.column <= self._base_column
             and _blank_end(self._text, at + 1) == len(self._text)
         ):
-            while self.spans and self.spans[-1].first_line >= frame.line:
+            while self.spans and self.spans[-1][0] >= frame.line:
                 self.spans.pop()
-            self.spans.append(LineSpan(frame.line, self.line))
+            self.spans.append((frame.line, self.line))
         self._put(frame.container)
 
     def _other(self, at: int) -> int:

@@ -165,6 +165,20 @@ def test_claims_per_question_type_are_recomputed() -> None:
     assert "by_question_type.multi-session" in names
 
 
+def test_a_metric_that_is_a_text_in_every_row_is_left_out(tmp_path: Path) -> None:
+    document = json.loads((OURS / "mem0.json").read_text("utf-8"))
+    for rows in document.values():
+        for row in rows:
+            row["f1_score"] = "high"
+    file = tmp_path / "words.json"
+    file.write_text(json.dumps(document), "utf-8")
+
+    reading = reading_of(file)
+
+    assert not reading.rejected
+    assert _figures(reading).keys() == {"llm_judge", "bleu1"}
+
+
 def test_the_last_row_of_an_id_counts() -> None:
     reading = _read("memory_agent_rows.jsonl")
     assert "repeated_row" in _codes(reading)

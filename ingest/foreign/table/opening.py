@@ -377,8 +377,8 @@ def _jsonl_rows(source: Source) -> Iterator[tuple[int, Row] | Problem]:
             continue
         yield line, row
         twice = [key for key in row if written.count(b'"%b"' % key.encode()) > 1]
-        for key in told.symmetric_difference(twice) & set(twice):
-            if _is_repeated(written, key):
+        for key in twice:
+            if key not in told and _is_repeated(written, key):
                 told.add(key)
                 yield warning(
                     "repeated_column",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptlab.contracts.base import plain_name
@@ -54,8 +53,10 @@ def _share(value: float | None) -> float | None:
 
 
 def _off_scale(column: str, value: float, kind: str) -> Problem:
+    is_bare = column.isascii() and column.replace("_", "").replace("-", "").isalnum()
+    key = column if is_bare else f'"{column}"'  # of TOML
     fix = (
-        f". If it has a scale, write scales = {{ {_key(column)} = [worst, best] }};"
+        f". If it has a scale, write scales = {{ {key} = [worst, best] }};"
         " else name it under `values`"
         if kind == "table"
         else ""
@@ -67,35 +68,22 @@ def _off_scale(column: str, value: float, kind: str) -> Problem:
     )
 
 
-def _key(column: str) -> str:
-    """Return a column as a key of TOML."""
-    is_bare = column.isascii() and column.replace("_", "").replace("-", "").isalnum()
-    return column if is_bare else f'"{column}"'
+_OddCells = dict[tuple[str, str, str], tuple[str, str, list[int]]]
+"""Code, column and expected type → the first cell of another type, its case, and the
+lines of all."""
 
 
-@dataclass
-class _OddCells:
-    """Cells of one column that do not match its declared type."""
-
-    code: str
-    column: str
-    expected: str
-    lines: list[int] = field(default_factory=list)
-    first: str = ""
-    case_id: str = ""
-
-    def problem(self) -> Problem:
-        """Return one warning for all of them."""
-        shown = ", ".join(map(str, self.lines[:3])) + (", …" * bool(self.lines[3:]))
-        rows = f"row {shown}" if len(self.lines) == 1 else f"rows {shown}"
-        n = "" if len(self.lines) == 1 else f"{len(self.lines)} rows, "
-        return warning(
-            self.code,
-            f"`{self.column}` is {first_line(self.first, 80)!r} in {n}{rows}, and that"
-            f" is not {self.expected}: it is left out there, and the rest of the row is"
-            " loaded",
-            line=self.lines[0],
-            record_id=self.case_id,
+def _problems_of(odd_cells: _OddCells) -> Iterator[Problem]:
+    """Return one warning for all odd cells of a column."""
+    for (code, column, expected), (cell, case_id, lines) in odd_cells.items():
+        shown = ", ".join(map(str, lines[:3])) + ", …" * bool(lines[3:])
+        rows = f"{len(lines)} rows, rows {shown}" if lines[1:] else f"row {shown}"
+        yield warning(
+            code,
+            f"`{column}` is {first_line(cell, 80)!r} in {rows}, and that is not"
+            f" {expected}: it is left out there, and the rest of the row is loaded",
+            line=lines[0],
+            record_id=case_id,
         )
 
 
@@ -134,7 +122,7 @@ class Tasks:
             (mapping.model, fixed.get("model", "unknown")),
             (mapping.prompt_version, fixed.get("prompt_version", source.path.stem)),
         )
-        self._odd: dict[tuple[str, str], _OddCells] = {}
+        self._odd: _OddCells = {}
 
     def read(
         self, rows: Iterable[tuple[int, Row] | Problem]
@@ -178,7 +166,7 @@ class Tasks:
                 task.line = line
                 self._write(row, task)
                 yield from task.written()
-        yield from (odd.problem() for odd in self._odd.values())
+        yield from _problems_of(self._odd)
         for name, task in tasks.items():
             self._close(name, task, run_id, same_run.hash())
             yield from task.written()
@@ -244,7 +232,14 @@ class Tasks:
         def cell(
             column: str | None, read: Callable[[Any], T | None], code: str
         ) -> T | None:
-            return self._read(row, column, read, code, case_id, task.line)
+            """Read a cell; record it if it does not match its column."""
+            held = None if column is None else row.get(column)
+            if column is None or held is None:
+                return None
+            value = read(held)
+            if value is None and not is_nothing(held):
+                self._see_odd(code, column, _EXPECTED[code], held, case_id, task)
+            return value
 
         rest = {k: _plain(content(row[k])) for k in row if k not in self._named}
         if mapping.cost is not None:
@@ -287,38 +282,18 @@ class Tasks:
         case_id = content_id(same_inputs, first_text(inputs.values()))
         return case_id if self._mapping.round is not None else task.distinct(case_id)
 
-    def _read(
-        self,
-        row: Row,
-        column: str | None,
-        read: Callable[[Any], T | None],
-        code: str,
-        case_id: str,
-        line: int | None,
-    ) -> T | None:
-        """Read a cell; record it if it does not match its column."""
-        cell = None if column is None else row.get(column)
-        if column is None or cell is None:
-            return None
-        value = read(cell)
-        if value is None and not is_nothing(cell):
-            self._see_odd(column, cell, code, _EXPECTED[code], case_id, line)
-        return value
-
     def _see_odd(
         self,
-        column: str,
-        cell: Any,
         code: str,
+        column: str,
         expected: str,
+        cell: Any,
         case_id: str,
-        line: int | None,
+        task: TaskWriter,
     ) -> None:
-        odd = self._odd.get((code, column))
-        if odd is None:
-            odd = _OddCells(code, column, expected, [], said(cell) or "", case_id)
-            self._odd[code, column] = odd
-        odd.lines.append(line or 0)
+        first: tuple[str, str, list[int]] = (said(cell) or "", case_id, [])
+        *_, lines = self._odd.setdefault((code, column, expected), first)
+        lines.append(task.line or 0)
 
     def _write_score(self, name: str, cell: Any, answer: RoundWriter) -> None:
         value = self._number(name, cell)
@@ -326,8 +301,8 @@ class Tasks:
         if is_off:
             worst, best = self._mapping.scales[name]
             expected = f"a number on its scale, {worst:g} to {best:g}"
-            line = answer.task.line
-            self._see_odd(name, cell, "odd_score", expected, answer.case_id, line)
+            task, case_id = answer.task, answer.case_id
+            self._see_odd("odd_score", name, expected, cell, case_id, task)
         is_odd = value is None and not is_off and not is_nothing(cell)
         answer.score(
             name,

@@ -161,9 +161,9 @@ class Workbook:
                     merged.fill(number, cells)
                 yield number, cells
 
-    def _merged_ranges(self, sheet: str) -> list[_Range]:
+    def _merged_ranges(self, sheet: str) -> list[Range]:
         """Return the merged ranges, which stand after the rows that they cover."""
-        found: list[_Range] = []
+        found: list[Range] = []
         size = 0
         rest = b""
         with self._archive.open(self._names[sheet]) as file:
@@ -172,11 +172,8 @@ class Workbook:
                 data = rest + block
                 complete = data.rfind(b">") + 1
                 for each in _MERGED.finditer(data, 0, complete):
-                    corners = [number.decode() for number in each.groups()]
-                    left, top, right, bottom = corners
-                    found.append(
-                        _Range(int(top), _column(left), int(bottom), _column(right))
-                    )
+                    left, top, right, bottom = (part.decode() for part in each.groups())
+                    found.append((int(top), _column(left), int(bottom), _column(right)))
                 rest = data[complete:][-_LONGEST_TAG:]
                 if len(found) > _MOST_MERGED:
                     raise ValueError(f"a sheet has over {_MOST_MERGED} merged ranges")
@@ -240,13 +237,9 @@ class Workbook:
         yield from found
 
 
-class _Range(NamedTuple):
-    """A merged range; only its first cell has a value, and all show it."""
-
-    top: int
-    left: int
-    bottom: int
-    right: int
+Range = tuple[int, int, int, int]
+"""Top, left, bottom and right of a merged range: only its first cell has a value, and
+all show it."""
 
 
 class _Merged:
@@ -258,20 +251,20 @@ class _Merged:
         width: The last column of the header.
     """
 
-    def __init__(self, ranges: list[_Range], header: int, width: int) -> None:
-        below = [each for each in ranges if each.top > header and each.left <= width]
+    def __init__(self, ranges: list[Range], header: int, width: int) -> None:
+        below = [each for each in ranges if each[0] > header and each[1] <= width]
         self._next = sorted(below, reverse=True)
         self._width = width
         self._shown: dict[int, tuple[int, Any]] = {}  # column → last row, cell
 
     def fill(self, number: int, cells: Cells) -> None:
         """Fill the cells of a row that show a cell beside or above them."""
-        while self._next and self._next[-1].top <= number:
-            merged = self._next.pop()
-            if merged.top == number and merged.left in cells:
-                held = (merged.bottom, cells[merged.left])
-                last = min(merged.right, self._width)
-                self._shown |= dict.fromkeys(range(merged.left, last + 1), held)
+        while self._next and self._next[-1][0] <= number:
+            top, left, bottom, right = self._next.pop()
+            if top == number and left in cells:
+                held = (bottom, cells[left])
+                columns = range(left, min(right, self._width) + 1)
+                self._shown |= dict.fromkeys(columns, held)
         for column, (last, cell) in list(self._shown.items()):
             if number <= last:
                 cells.setdefault(column, cell)
