@@ -14,13 +14,10 @@ of_must_haves as (
         'must_haves' as subject,
         cast(null as string) as name,
         count(*) as n_before,
-        -- as often by answer
-        count(*) filter (
-            where n_must_haves_now * n_answers_before >= n_must_haves_before * n_answers_now
-        ) as n_now
+        count(*) filter (where are_must_haves_judged) as n_now
 
     from cases
-    where n_must_haves_before > 0
+    where are_must_haves_judged is not null
     group by baseline_task_id, candidate_task_id
     having n_now < n_before
 
