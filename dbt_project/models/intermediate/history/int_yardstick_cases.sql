@@ -68,13 +68,7 @@ assertions as (
         count(*) as n_judged
 
     from checks
-    group by
-        task_id,
-        case_id,
-        check_name,
-        check_type,
-        coalesce(cast(expected as string), ''),
-        threshold
+    group by all
 
 ),
 

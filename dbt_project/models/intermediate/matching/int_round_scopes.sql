@@ -55,7 +55,7 @@ looked_up as (
                 then {{ elements_where(
                     json_object_keys('rounds.step_outputs'),
                     "left(k, 1) <> '_' and cast("
-                    ~ json_object_member('rounds.step_outputs', 'k') ~ " as string) <> 'null'"
+                    ~ json_member('rounds.step_outputs', 'k') ~ " as string) <> 'null'"
                 ) }}
         end as step_keys,
         coalesce(

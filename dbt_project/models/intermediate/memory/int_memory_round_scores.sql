@@ -112,13 +112,7 @@ final as (
 
     from measured
     inner join labels using (run_id, category)
-    group by
-        measured.run_id,
-        measured.task_id,
-        measured.test_index,
-        labels.label,
-        measured.metric,
-        measured.is_last_round
+    group by all
 
 )
 

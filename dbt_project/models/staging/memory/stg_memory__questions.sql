@@ -45,7 +45,7 @@ questions as (
         ---------- ids
         load_id,
         run_id as task_id,
-        {{ memory_case_id() }} as case_id,
+        case_id,
 
         ---------- strings
         task_id as conversation,
