@@ -5,7 +5,7 @@ with
 cases as (select * from {{ ref('int_yardstick_cases') }}),
 judge_changes as (select * from {{ ref('int_judge_changes') }}),
 
-of_must_haves as (
+gaps as (
 
     select
         baseline_task_id,
@@ -21,9 +21,7 @@ of_must_haves as (
     group by baseline_task_id, candidate_task_id
     having n_now < n_before
 
-),
-
-of_assertions as (
+    union all
 
     select
         baseline_task_id,
@@ -39,9 +37,7 @@ of_assertions as (
     group by baseline_task_id, candidate_task_id
     having n_now < n_before
 
-),
-
-of_judges as (
+    union all
 
     select
         cases.baseline_task_id,
@@ -56,9 +52,7 @@ of_judges as (
     inner join judge_changes using (baseline_task_id, candidate_task_id)
     group by cases.baseline_task_id, cases.candidate_task_id, judge_changes.judged_name
 
-),
-
-of_rounds as (
+    union all
 
     select
         baseline_task_id,
@@ -72,24 +66,6 @@ of_rounds as (
     from cases
     group by baseline_task_id, candidate_task_id
     having n_now < n_before
-
-),
-
-gaps as (
-
-    select * from of_must_haves
-
-    union all
-
-    select * from of_assertions
-
-    union all
-
-    select * from of_judges
-
-    union all
-
-    select * from of_rounds
 
 )
 
