@@ -80,8 +80,7 @@ looked_up as (
     from scopes
     inner join rounds using (testset_id, case_id)
     left join final_fields using (testset_id, case_id)
-    left join steps
-        on rounds.pipeline_id = steps.pipeline_id and scopes.step_id = steps.step_id
+    left join steps using (pipeline_id, step_id)
 
 ),
 

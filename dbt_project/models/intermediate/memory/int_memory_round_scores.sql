@@ -48,8 +48,7 @@ labels as (
         categories.category_group as label
     from asked
     inner join datasets using (run_id)
-    inner join categories
-        on datasets.dataset = categories.dataset and asked.category = categories.category
+    inner join categories using (dataset, category)
 
 ),
 

@@ -34,8 +34,7 @@ concerned as (
 
     from cases
     inner join tasks using (task_id)
-    left join test_cases
-        on tasks.testset_id = test_cases.testset_id and cases.case_id = test_cases.case_id
+    left join test_cases using (testset_id, case_id)
     where tasks.testset_id is not null and test_cases.case_id is null
 
     union all
