@@ -43,17 +43,6 @@
     end
 {%- endmacro %}
 
-{% macro spark__trimmed_mean_of(column, trim) -%}
-    {%- set n_cut = n_trimmed('count(' ~ column ~ ')', trim) -%}
-    aggregate(
-        slice(
-            array_sort(collect_list({{ column }})),
-            {{ n_cut }} + 1, count({{ column }}) - 2 * {{ n_cut }}
-        ),
-        0e0, (total, k) -> total + k
-    ) / nullif(count({{ column }}) - 2 * {{ n_cut }}, 0)
-{%- endmacro %}
-
 {#- A sequence that would be empty runs backwards here. -#}
 {% macro spark__sum_of_series(expression, first, end, step) -%}
     case

@@ -96,7 +96,6 @@ AGGREGATES: list[tuple[str, str, str | None]] = [
     ("a map", "json_map_of('k', 'n', 'n', \"n <> 3\")", '{"a":1,"b":2,"c":4}'),
     ("a list", "json_list_of('k', 'n', 'n > 1', 2)", '["b","b"]'),
     ("an empty list", "json_list_of('k', 'n', 'n > 9')", "[]"),
-    ("a trimmed mean", "trimmed_mean_of('v', 0.25)", "2.75"),
     ("a sum in order", "sum_in_order('v')", "16.0"),
     ("a sum of nothing", "sum_in_order('case when n > 9 then v end')", None),
     ("exact sum", "exact_sum('v')", "16.0"),

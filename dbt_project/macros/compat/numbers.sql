@@ -39,22 +39,6 @@
     sum({{ column }} order by {{ column }})
 {%- endmacro %}
 
-{#- Aggregate: the mean of a column without the share `trim` of it on each side. -#}
-{% macro trimmed_mean_of(column, trim) -%}
-    {{ return(adapter.dispatch('trimmed_mean_of')(column, trim)) }}
-{%- endmacro %}
-
-{% macro default__trimmed_mean_of(column, trim) -%}
-    list_aggregate(
-        list_slice(
-            list_sort(list({{ column }})),
-            {{ n_trimmed('count(' ~ column ~ ')', trim) }} + 1,
-            count({{ column }}) - {{ n_trimmed('count(' ~ column ~ ')', trim) }}
-        ),
-        'avg'
-    )
-{%- endmacro %}
-
 {#- Sum of an expression of `k` over the whole numbers from one to another, in steps; 0
     over none. The last one is excluded. -#}
 {% macro sum_of_series(expression, first, end, step=1) -%}

@@ -32,9 +32,3 @@
         {%- endfor %}
     end
 {%- endmacro %}
-
-{#- The case of a question: of its conversation, and of the round that asks it, since rounds
-    are harder or easier. -#}
-{% macro memory_case_id() -%}
-    concat_ws('/', task_id, cast(test_index as string), question_key)
-{%- endmacro %}

@@ -79,8 +79,7 @@ of_testset as (
 
     from cases
     inner join tasks using (task_id)
-    inner join test_cases
-        on tasks.testset_id = test_cases.testset_id and cases.case_id = test_cases.case_id
+    inner join test_cases using (testset_id, case_id)
 
 ),
 

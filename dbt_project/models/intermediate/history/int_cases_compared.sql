@@ -27,10 +27,7 @@ weighed as (
 
     from score_changes
     inner join dimensions using (baseline_task_id, candidate_task_id, dimension_id)
-    group by
-        score_changes.baseline_task_id,
-        score_changes.candidate_task_id,
-        score_changes.case_id
+    group by all
 
 ),
 

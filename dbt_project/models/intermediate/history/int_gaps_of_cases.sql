@@ -5,7 +5,7 @@ with
 cases as (select * from {{ ref('int_yardstick_cases') }}),
 judge_changes as (select * from {{ ref('int_judge_changes') }}),
 
-of_must_haves as (
+gaps as (
 
     select
         baseline_task_id,
@@ -14,19 +14,14 @@ of_must_haves as (
         'must_haves' as subject,
         cast(null as string) as name,
         count(*) as n_before,
-        -- as often by answer
-        count(*) filter (
-            where n_must_haves_now * n_answers_before >= n_must_haves_before * n_answers_now
-        ) as n_now
+        count(*) filter (where are_must_haves_judged) as n_now
 
     from cases
-    where n_must_haves_before > 0
+    where are_must_haves_judged is not null
     group by baseline_task_id, candidate_task_id
     having n_now < n_before
 
-),
-
-of_assertions as (
+    union all
 
     select
         baseline_task_id,
@@ -42,9 +37,7 @@ of_assertions as (
     group by baseline_task_id, candidate_task_id
     having n_now < n_before
 
-),
-
-of_judges as (
+    union all
 
     select
         cases.baseline_task_id,
@@ -59,9 +52,7 @@ of_judges as (
     inner join judge_changes using (baseline_task_id, candidate_task_id)
     group by cases.baseline_task_id, cases.candidate_task_id, judge_changes.judged_name
 
-),
-
-of_rounds as (
+    union all
 
     select
         baseline_task_id,
@@ -75,24 +66,6 @@ of_rounds as (
     from cases
     group by baseline_task_id, candidate_task_id
     having n_now < n_before
-
-),
-
-gaps as (
-
-    select * from of_must_haves
-
-    union all
-
-    select * from of_assertions
-
-    union all
-
-    select * from of_judges
-
-    union all
-
-    select * from of_rounds
 
 )
 

@@ -42,7 +42,7 @@ cases_of_testsets as (
 
 ),
 
-of_changed_testsets as (
+gaps as (
 
     select
         baseline_task_id,
@@ -57,9 +57,7 @@ of_changed_testsets as (
     group by baseline_task_id, candidate_task_id, testset_id
     having n_now < n_before
 
-),
-
-of_testsets as (
+    union all
 
     select
         pairs.baseline_task_id,
@@ -75,16 +73,6 @@ of_testsets as (
     inner join testsets using (testset_id)
     inner join loads on testsets.load_id = loads.load_id
     where loads.rows_rejected > 0
-
-),
-
-gaps as (
-
-    select * from of_changed_testsets
-
-    union all
-
-    select * from of_testsets
 
 )
 

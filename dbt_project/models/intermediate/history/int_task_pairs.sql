@@ -28,10 +28,7 @@ requested_pairs as (
     from requests
     inner join tasks as baseline_tasks on requests.baseline_task_id = baseline_tasks.task_id
     inner join tasks as candidate_tasks on requests.candidate_task_id = candidate_tasks.task_id
-    left join default_pairs
-        on
-            requests.baseline_task_id = default_pairs.baseline_task_id
-            and requests.candidate_task_id = default_pairs.candidate_task_id
+    left join default_pairs using (baseline_task_id, candidate_task_id)
     where
         default_pairs.candidate_task_id is null
         and requests.baseline_task_id <> requests.candidate_task_id

@@ -36,8 +36,12 @@ counted as (
         of_candidates.n_rounds as n_rounds_now,
         of_baselines.n_rounds - of_baselines.n_rounds_in_error as n_answers_before,
         of_candidates.n_rounds - of_candidates.n_rounds_in_error as n_answers_now,
-        of_baselines.n_must_haves as n_must_haves_before,
-        of_candidates.n_must_haves as n_must_haves_now
+        case
+            when of_baselines.must_haves_per_answer > 0
+                then
+                    (of_candidates.must_haves_per_answer < of_baselines.must_haves_per_answer)
+                    is not true
+        end as are_must_haves_judged
 
     from shared_cases
     left join case_results as of_baselines
@@ -64,13 +68,7 @@ assertions as (
         count(*) as n_judged
 
     from checks
-    group by
-        task_id,
-        case_id,
-        check_name,
-        check_type,
-        coalesce(cast(expected as string), ''),
-        threshold
+    group by all
 
 ),
 
@@ -143,12 +141,10 @@ cases as (
         ---------- numerics
         counted.n_rounds_before,
         counted.n_rounds_now,
-        counted.n_answers_before,
         counted.n_answers_now,
-        counted.n_must_haves_before,
-        counted.n_must_haves_now,
 
         ---------- booleans
+        counted.are_must_haves_judged,
         asserted_cases.are_assertions_judged
 
     from counted

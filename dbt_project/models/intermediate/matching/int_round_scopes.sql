@@ -55,7 +55,7 @@ looked_up as (
                 then {{ elements_where(
                     json_object_keys('rounds.step_outputs'),
                     "left(k, 1) <> '_' and cast("
-                    ~ json_object_member('rounds.step_outputs', 'k') ~ " as string) <> 'null'"
+                    ~ json_member('rounds.step_outputs', 'k') ~ " as string) <> 'null'"
                 ) }}
         end as step_keys,
         coalesce(
@@ -80,8 +80,7 @@ looked_up as (
     from scopes
     inner join rounds using (testset_id, case_id)
     left join final_fields using (testset_id, case_id)
-    left join steps
-        on rounds.pipeline_id = steps.pipeline_id and scopes.step_id = steps.step_id
+    left join steps using (pipeline_id, step_id)
 
 ),
 

@@ -76,7 +76,7 @@ final as (
         load_id,
         run_id,
         task_id,
-        {{ memory_case_id() }} as case_id,
+        case_id,
         test_index,
         question_index,
         question_key,

@@ -48,8 +48,7 @@ labels as (
         categories.category_group as label
     from asked
     inner join datasets using (run_id)
-    inner join categories
-        on datasets.dataset = categories.dataset and asked.category = categories.category
+    inner join categories using (dataset, category)
 
 ),
 
@@ -112,13 +111,7 @@ final as (
 
     from measured
     inner join labels using (run_id, category)
-    group by
-        measured.run_id,
-        measured.task_id,
-        measured.test_index,
-        labels.label,
-        measured.metric,
-        measured.is_last_round
+    group by all
 
 )
 

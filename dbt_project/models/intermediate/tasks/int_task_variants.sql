@@ -61,6 +61,7 @@ described as (
         tasks.recheck_of,
         partial.n_rows_held is null as is_whole,
         coalesce(decided.decision <> 'do_not_ship', true) as is_accepted,
+        -- a run that was not shipped hides what it lost
         coalesce(decided.decision in ('ship', 'first_run'), true) as is_settled,
         replaced.task_id is not null as has_replaced_run,
         loads.ingest_id,

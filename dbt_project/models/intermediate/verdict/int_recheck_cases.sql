@@ -84,8 +84,7 @@ summed as (
 
 ),
 
--- runs other than the baseline, whose luck selected the cases; one that was not shipped may
--- have lost what is asked about
+-- runs other than the baseline, whose luck selected the cases
 earlier as (
 
     select

@@ -125,9 +125,7 @@ gaps as (
         on
             repeated.recheck_task_id = of_rechecks.task_id
             and of_tasks.case_id = of_rechecks.case_id
-    where
-        of_rechecks.n_must_haves * (of_tasks.n_rounds - of_tasks.n_rounds_in_error)
-        < of_tasks.n_must_haves * (of_rechecks.n_rounds - of_rechecks.n_rounds_in_error)
+    where of_rechecks.must_haves_per_answer < of_tasks.must_haves_per_answer
 
     union
 

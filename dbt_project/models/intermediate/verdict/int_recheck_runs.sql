@@ -133,22 +133,6 @@ sides as (
             )
         )
 
-),
-
-runs as (
-
-    select
-
-        ---------- ids
-        task_id,
-        recheck_task_id,
-        repeated_task_id,
-
-        ---------- strings
-        side
-
-    from sides
-
 )
 
-select * from runs
+select * from sides

@@ -18,14 +18,7 @@ counted as (
 
     from strata
     inner join sums using (task_id, treatment)
-    group by
-        sums.task_id,
-        sums.treatment,
-        sums.statistic,
-        sums.window_length,
-        strata.n,
-        strata.s,
-        strata.k
+    group by all
 
 ),
 
@@ -71,13 +64,7 @@ of_kinds as (
 
     from angles
     inner join evidence using (statistic, n, s, k)
-    group by
-        angles.statistic,
-        angles.window_length,
-        angles.n,
-        angles.s,
-        angles.k,
-        angles.j
+    group by all
 
 ),
 

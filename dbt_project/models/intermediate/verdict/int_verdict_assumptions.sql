@@ -13,7 +13,7 @@ clusters as (
     where treatment = 'errors_left_out'
 ),
 
-of_versions as (
+all_assumptions as (
 
     select distinct
         reference_runs.task_id,
@@ -23,37 +23,9 @@ of_versions as (
     cross join policy
     where reference_runs.tier = 2 and policy.max_tier >= 2
 
-),
+    union all
 
--- nothing shows whether several rounds of a run are copies of one answer
-of_rounds as (
-
-    select distinct
-        rounds.task_id,
-        'rounds_independent' as assumption
-
-    from rounds
-    left join correlations using (task_id)
-    where rounds.k > 1 and correlations.task_id is null
-
-),
-
--- nothing shows how far whole runs differ: provider and judge may have changed
-of_runs as (
-
-    select distinct
-        rounds.task_id,
-        'no_run_shift' as assumption
-
-    from rounds
-    left join shifts using (task_id)
-    where shifts.task_id is null
-
-),
-
--- too few clusters to test them instead of the cases
-of_cases as (
-
+    -- too few clusters to test them instead of the cases
     select
         clusters.task_id,
         'cases_independent' as assumption
@@ -62,23 +34,27 @@ of_cases as (
     cross join policy
     where clusters.n_clusters < policy.min_clusters
 
-),
+    union all
 
-all_assumptions as (
+    -- nothing shows whether several rounds of a run are copies of one answer
+    select distinct
+        rounds.task_id,
+        'rounds_independent' as assumption
 
-    select * from of_versions
+    from rounds
+    left join correlations using (task_id)
+    where rounds.k > 1 and correlations.task_id is null
 
     union all
 
-    select * from of_cases
+    -- nothing shows how far whole runs differ: provider and judge may have changed
+    select distinct
+        rounds.task_id,
+        'no_run_shift' as assumption
 
-    union all
-
-    select * from of_rounds
-
-    union all
-
-    select * from of_runs
+    from rounds
+    left join shifts using (task_id)
+    where shifts.task_id is null
 
 ),
 

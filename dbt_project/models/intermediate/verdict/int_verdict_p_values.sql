@@ -63,8 +63,7 @@ p_values as (
 
     from widened
     cross join policy
-    left join clusters
-        on widened.task_id = clusters.task_id and widened.treatment = clusters.treatment
+    left join clusters using (task_id, treatment)
 
 )
 

@@ -36,10 +36,8 @@ final as (
 
     from cases
     inner join tasks using (task_id)
-    left join test_cases
-        on tasks.testset_id = test_cases.testset_id and cases.case_id = test_cases.case_id
-    left join golden_answers
-        on cases.task_id = golden_answers.task_id and cases.case_id = golden_answers.case_id
+    left join test_cases using (testset_id, case_id)
+    left join golden_answers using (task_id, case_id)
 
 )
 

@@ -26,8 +26,7 @@ final as (
 
     from cases
     inner join tasks using (task_id)
-    left join test_cases
-        on tasks.testset_id = test_cases.testset_id and cases.case_id = test_cases.case_id
+    left join test_cases using (testset_id, case_id)
 
 )
 

@@ -108,10 +108,8 @@ final as (
     from cases
     inner join tested using (task_id, case_id)
     cross join policy
-    left join to_recheck
-        on cases.task_id = to_recheck.task_id and cases.case_id = to_recheck.case_id
-    left join rechecked
-        on cases.task_id = rechecked.task_id and cases.case_id = rechecked.case_id
+    left join to_recheck using (task_id, case_id)
+    left join rechecked using (task_id, case_id)
 
 )
 

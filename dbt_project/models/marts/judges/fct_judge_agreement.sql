@@ -292,12 +292,7 @@ residuals as (
     from judged
     inner join shares using (dimension_id, judge, slice_kind, slice)
     where judged.w is not null
-    group by
-        judged.dimension_id,
-        judged.judge,
-        judged.slice_kind,
-        judged.slice,
-        judged.cluster_id
+    group by all
 
 ),
 
@@ -317,8 +312,7 @@ cluster_errors as (
 
     from residuals
     inner join shares using (dimension_id, judge, slice_kind, slice)
-    group by
-        residuals.dimension_id, residuals.judge, residuals.slice_kind, residuals.slice
+    group by all
 
 ),
 

@@ -33,8 +33,7 @@ final as (
 
     from used
     inner join runs using (run_id)
-    left join categories
-        on runs.dataset = categories.dataset and used.category = categories.category
+    left join categories using (dataset, category)
 
 )
 

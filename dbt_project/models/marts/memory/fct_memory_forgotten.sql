@@ -42,11 +42,7 @@ asked as (
         ) as last_at
 
     from forgotten
-    inner join answers
-        on
-            forgotten.run_id = answers.run_id
-            and forgotten.task_id = answers.task_id
-            and forgotten.question_key = answers.question_key
+    inner join answers using (run_id, task_id, question_key)
 
 ),
 

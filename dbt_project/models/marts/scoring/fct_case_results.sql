@@ -20,11 +20,7 @@ by_dimension as (
 
     from results
     inner join dimensions using (task_id)
-    left join case_scores
-        on
-            results.task_id = case_scores.task_id
-            and results.case_id = case_scores.case_id
-            and dimensions.dimension_id = case_scores.dimension_id
+    left join case_scores using (task_id, case_id, dimension_id)
 
 ),
 

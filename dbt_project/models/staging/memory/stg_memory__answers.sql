@@ -17,6 +17,8 @@ renamed as (
         run_id,
         task_id,
         question_key,
+        -- of its conversation, and of the round that asks it, since rounds are harder or easier
+        concat_ws('/', task_id, cast(test_index as string), question_key) as case_id,
 
         ---------- strings
         question_text,

@@ -29,8 +29,7 @@ labelled as (
     from answers
     inner join last_tests using (run_id, task_id, test_index)
     inner join runs using (run_id, task_id)
-    left join categories
-        on runs.dataset = categories.dataset and answers.category = categories.category
+    left join categories using (dataset, category)
     left join categories as category_groups
         on
             categories.dataset = category_groups.dataset
@@ -45,7 +44,7 @@ questions as (
         ---------- ids
         load_id,
         run_id as task_id,
-        {{ memory_case_id() }} as case_id,
+        case_id,
 
         ---------- strings
         task_id as conversation,

@@ -5,7 +5,7 @@ with
 partial as (select * from {{ ref('int_partial_tasks') }} where {{ in_this_build() }}),
 totals as (select * from {{ ref('int_reported_totals') }}),
 
-incomplete as (
+facts as (
 
     select
         task_id,
@@ -16,9 +16,7 @@ incomplete as (
 
     from partial
 
-),
-
-different as (
+    union all
 
     select
         task_id,
@@ -31,16 +29,6 @@ different as (
     from totals
     group by task_id
     having count(case when reason = 'differs' then 1 end) > 0
-
-),
-
-facts as (
-
-    select * from incomplete
-
-    union all
-
-    select * from different
 
 ),
 

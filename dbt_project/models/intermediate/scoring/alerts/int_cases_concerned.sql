@@ -10,7 +10,7 @@ matches as (select * from {{ ref('int_match_results') }}),
 test_cases as (select * from {{ ref('stg_testsets__test_cases') }}),
 rejects as (select * from {{ ref('stg_loads__rejects') }}),
 
-without_rounds as (
+concerned as (
 
     select
         cases.task_id,
@@ -23,9 +23,7 @@ without_rounds as (
     left join rounds using (task_id, case_id)
     where rounds.round_id is null
 
-),
-
-not_in_testset as (
+    union all
 
     select
         cases.task_id,
@@ -36,13 +34,10 @@ not_in_testset as (
 
     from cases
     inner join tasks using (task_id)
-    left join test_cases
-        on tasks.testset_id = test_cases.testset_id and cases.case_id = test_cases.case_id
+    left join test_cases using (testset_id, case_id)
     where tasks.testset_id is not null and test_cases.case_id is null
 
-),
-
-missing as (
+    union all
 
     select
         tasks.task_id,
@@ -56,12 +51,10 @@ missing as (
     left join cases on tasks.task_id = cases.task_id and test_cases.case_id = cases.case_id
     where cases.case_id is null
 
-),
+    union all
 
--- a record without an id is named by its place, whatever its number of errors: in a list by
--- its position there, else by its line
-faulty as (
-
+    -- a record without an id is named by its place, whatever its number of errors: in a list by
+    -- its position there, else by its line
     select
         tasks.task_id,
         case when rejects.severity = 'reject' then 'rejected_case' else 'duplicate_round' end
@@ -83,9 +76,7 @@ faulty as (
     inner join rejects using (load_id)
     where rejects.severity = 'reject' or rejects.code = 'duplicate_round'
 
-),
-
-unjudged as (
+    union all
 
     select
         task_id,
@@ -110,28 +101,6 @@ unjudged as (
     where
         reason in ('no_baseline', 'blank_baseline', 'no_rules')
         or (reason = 'invalid_pattern' and scorer <> 'expectations')
-
-),
-
-concerned as (
-
-    select * from without_rounds
-
-    union all
-
-    select * from not_in_testset
-
-    union all
-
-    select * from missing
-
-    union all
-
-    select * from faulty
-
-    union all
-
-    select * from unjudged
 
 )
 

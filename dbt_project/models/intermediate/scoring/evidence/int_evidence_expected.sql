@@ -47,11 +47,7 @@ broken_rules as (
     from picked_rounds
     inner join rules using (task_id, case_id, round_id)
     where picked_rounds.scorer = 'rules' and not rules.holds
-    group by
-        picked_rounds.task_id,
-        picked_rounds.dimension_id,
-        picked_rounds.case_id,
-        picked_rounds.round_id
+    group by all
 
 ),
 

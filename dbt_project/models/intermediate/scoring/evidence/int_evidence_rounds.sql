@@ -41,11 +41,7 @@ measured as (
         end as goodness
 
     from ranked_cases
-    inner join round_scores
-        on
-            ranked_cases.task_id = round_scores.task_id
-            and ranked_cases.dimension_id = round_scores.dimension_id
-            and ranked_cases.case_id = round_scores.case_id
+    inner join round_scores using (task_id, dimension_id, case_id)
     where ranked_cases.case_rank <= 10
 
 ),

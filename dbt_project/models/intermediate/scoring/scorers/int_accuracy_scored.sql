@@ -21,13 +21,20 @@ wanted as (
         case
             when dimensions.match_rule = 'numeric' then {{ number_of_text('wanted_text') }}
         end as wanted_number,
+        -- the spellings that ingest gave a pattern; both are null for an invalid one
         case
             when dimensions.match_rule = 'regex'
-                then {{ pattern_spelling('golden_answers.patterns', 'wanted_text', 'unicode') }}
+                then {{ json_member('golden_answers.patterns', 'wanted_text') }}
+        end as spellings,
+        case
+            when dimensions.match_rule <> 'regex' then null
+            when spellings is null then wanted_text
+            else {{ json_text('spellings', 'unicode') }}
         end as wanted_pattern,
         case
-            when dimensions.match_rule = 'regex'
-                then {{ pattern_spelling('golden_answers.patterns', 'wanted_text', 'ascii') }}
+            when dimensions.match_rule <> 'regex' then null
+            when spellings is null then wanted_text
+            else {{ json_text('spellings', 'ascii') }}
         end as wanted_ascii_pattern,
         case dimensions.match_rule
             when 'token_f1' then {{ tokens('golden_answers.golden_answer') }}

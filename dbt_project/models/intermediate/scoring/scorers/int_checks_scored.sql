@@ -78,12 +78,7 @@ scored as (
 
     from dimensions
     inner join rounds using (task_id)
-    left join counted
-        on
-            dimensions.scorer = counted.scorer
-            and rounds.task_id = counted.task_id
-            and rounds.case_id = counted.case_id
-            and rounds.round_id = counted.round_id
+    left join counted using (scorer, task_id, case_id, round_id)
 
 )
 

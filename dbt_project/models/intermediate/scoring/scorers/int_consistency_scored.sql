@@ -99,12 +99,7 @@ canonical_answers as (
 
     from different_answers
     inner join cases using (task_id, case_id, dimension_id)
-    left join answers_alike
-        on
-            different_answers.task_id = answers_alike.task_id
-            and different_answers.case_id = answers_alike.case_id
-            and different_answers.dimension_id = answers_alike.dimension_id
-            and different_answers.letters_size = answers_alike.letters_size
+    left join answers_alike using (task_id, case_id, dimension_id, letters_size)
 
 ),
 
@@ -157,12 +152,7 @@ agreements as (
 
     from canonical_answers
     inner join groups using (task_id, case_id, dimension_id, canonical_hash)
-    left join likenesses
-        on
-            groups.task_id = likenesses.task_id
-            and groups.case_id = likenesses.case_id
-            and groups.dimension_id = likenesses.dimension_id
-            and groups.canonical_hash = likenesses.canonical_hash
+    left join likenesses using (task_id, case_id, dimension_id, canonical_hash)
 
 ),
 

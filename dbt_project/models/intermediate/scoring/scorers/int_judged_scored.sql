@@ -53,17 +53,8 @@ given as (
 
     from dimensions
     inner join rounds using (task_id)
-    left join scores
-        on
-            rounds.task_id = scores.task_id
-            and rounds.case_id = scores.case_id
-            and rounds.round_id = scores.round_id
-            and dimensions.dimension_id = scores.dimension_id
-    left join scored_cases
-        on
-            rounds.task_id = scored_cases.task_id
-            and rounds.case_id = scored_cases.case_id
-            and dimensions.dimension_id = scored_cases.dimension_id
+    left join scores using (task_id, case_id, round_id, dimension_id)
+    left join scored_cases using (task_id, case_id, dimension_id)
 
 ),
 

@@ -107,10 +107,7 @@ chosen as (
 
     from scores
     inner join of_memory using (task_id)
-    left join dimensions
-        on
-            scores.task_id = dimensions.task_id
-            and scores.dimension_id = dimensions.dimension_id
+    left join dimensions using (task_id, dimension_id)
 
 )
 

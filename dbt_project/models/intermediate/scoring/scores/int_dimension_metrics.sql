@@ -11,9 +11,14 @@ scored_rounds as (
         round_scores.exact_metric as metric,
         round_scores.reason = 'error_round' as is_error,
         dimensions.is_share,
-        dimensions.trim_share,
         dimensions.lower_limit,
-        dimensions.upper_limit
+        dimensions.upper_limit,
+        row_number() over (
+            partition by round_scores.task_id, round_scores.dimension_id
+            order by round_scores.exact_metric
+        ) as metric_rank,
+        count(*) over (partition by round_scores.task_id, round_scores.dimension_id) as n_rounds,
+        {{ n_trimmed('n_rounds', 'dimensions.trim_share') }} as n_cut
 
     from round_scores
     inner join dimensions using (task_id, dimension_id)
@@ -39,7 +44,9 @@ measured as (
         percentile_cont(0.25) within group (order by metric) as p25,
         percentile_cont(0.75) within group (order by metric) as p75,
         percentile_cont(0.95) within group (order by metric) as p95,
-        {{ trimmed_mean_of('metric', 'max(trim_share)') }} as trimmed_mean,
+        {{ sum_in_order(
+            'case when metric_rank > n_cut and metric_rank <= n_rounds - n_cut then metric end'
+        ) }} / nullif(max(n_rounds - 2 * n_cut), 0) as trimmed_mean,
         count(*) filter (where metric = 1) as n_ones,
         count(*) filter (where coalesce(metric < lower_limit, false)) as n_below_limit,
         count(*) filter (where coalesce(metric > upper_limit, false)) as n_above_limit,

@@ -36,9 +36,7 @@ counted as (
         count(*) filter (
             where rounds.status = 'error' and scored_rounds.round_id is null
         ) as n_rounds_unanswered,
-        -- how often must-haves of an answer were judged
-        cast(sum(rounds.n_must_haves) filter (where rounds.status <> 'error') as bigint)
-            as n_must_haves,
+        avg(rounds.n_must_haves) filter (where rounds.status <> 'error') as must_haves_per_answer,
         bool_and(rounds.must_have_pass) as must_have_pass,
         bool_and(rounds.reported_must_have_pass) as reported_must_have_pass
 
@@ -99,7 +97,7 @@ results as (
         coalesce(counted.n_rounds_in_error, 0) as n_rounds_in_error,
         coalesce(counted.n_rounds_unevaluated, 0) as n_rounds_unevaluated,
         coalesce(counted.n_rounds_unanswered, 0) as n_rounds_unanswered,
-        coalesce(counted.n_must_haves, 0) as n_must_haves,
+        counted.must_haves_per_answer,
 
         ---------- booleans
         counted.must_have_pass,

@@ -31,11 +31,7 @@ reported_verdicts as (
 
     from reported
     inner join rounds using (task_id, case_id, round_id)
-    left join matched_rounds
-        on
-            reported.task_id = matched_rounds.task_id
-            and reported.case_id = matched_rounds.case_id
-            and reported.round_id = matched_rounds.round_id
+    left join matched_rounds using (task_id, case_id, round_id)
     where rounds.source_kind <> 'results' or matched_rounds.round_id is null
 
 ),

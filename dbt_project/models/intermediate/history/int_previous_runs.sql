@@ -1,0 +1,150 @@
+{{ config(materialized=view_of_step()) }}
+
+with
+
+tasks as (select * from {{ ref('int_task_variants') }} where recheck_of is null),
+resolved as (select * from {{ ref('int_tasks_resolved') }}),
+
+-- variants of one run, and those that are loaded in one call, are side by side
+counted as (
+
+    select
+        tasks.*,
+        case when tasks.is_settled then 0 when tasks.is_accepted then 1 else 2 end as doubt,
+        resolved.testset_id,
+        resolved.ingest_id,
+        min(tasks.variant) over in_run = max(tasks.variant) over in_run
+        and min(tasks.variant) over in_call = max(tasks.variant) over in_call as is_alone,
+        min(tasks.run_number) over of_variant as first_run,
+        max(tasks.run_number) over of_variant as last_run
+
+    from tasks
+    inner join resolved using (task_id)
+    window
+        of_variant as (partition by tasks.title, tasks.variant),
+        in_run as (partition by tasks.title, tasks.run_id),
+        in_call as (
+            partition by tasks.title, coalesce(cast(resolved.ingest_id as string), tasks.run_id)
+        )
+
+),
+
+-- the least doubtful run is preferred, and of those the newest
+preferred as (
+
+    select
+        *,
+        case
+            when is_eligible then dense_rank() over (
+                partition by title, is_eligible order by doubt desc, run_number
+            )
+        end as preference
+
+    from counted
+
+),
+
+-- the previous run with the same properties; results of one run are not baselines of each other
+looked_up as (
+
+    select
+        *,
+        max(preference) over of_variant as preference_of_variant,
+        max(preference) over of_prompt as preference_of_prompt,
+        max(preference) over of_title as preference_of_title
+
+    from preferred
+    window
+        of_variant as (
+            partition by title, variant
+            order by run_number range between unbounded preceding and 1 preceding
+        ),
+        of_prompt as (
+            partition by title, provider, prompt_hash
+            order by run_number range between unbounded preceding and 1 preceding
+        ),
+        of_title as (
+            partition by title
+            order by run_number range between unbounded preceding and 1 preceding
+        )
+
+),
+
+of_prompts as (
+
+    select
+        title,
+        provider,
+        prompt_hash,
+        min(task_id) as task_id,
+        min_by(doubt, task_id) as doubt,
+        max(preference) as preference,
+        max(last_run) as last_run
+
+    from preferred
+    where is_eligible
+    group by title, provider, prompt_hash, run_number
+
+),
+
+-- a variant that ended before this one began comes before it only where it is less doubtful
+previous_runs as (
+
+    select
+
+        ---------- ids
+        looked_up.task_id,
+        looked_up.testset_id,
+        looked_up.ingest_id,
+
+        ---------- strings
+        looked_up.title,
+        looked_up.variant,
+        case
+            when of_variant.task_id is null or of_prompt.last_run < looked_up.first_run
+                then of_prompt.doubt
+        end as doubt_of_prompt,
+        case
+            when of_variant.doubt <= least(3, doubt_of_prompt, of_title.doubt) then 'variant'
+            when doubt_of_prompt <= least(3, of_variant.doubt, of_title.doubt) then 'prompt'
+            when of_title.task_id is not null then 'title'
+        end as matched_by,
+        case matched_by
+            when 'variant' then of_variant.task_id
+            when 'prompt' then of_prompt.task_id
+            when 'title' then of_title.task_id
+        end as previous_task_id,
+
+        ---------- numerics
+        looked_up.run_number,
+        looked_up.last_run,
+
+        ---------- booleans
+        looked_up.is_alone,
+        looked_up.is_whole,
+        looked_up.has_replaced_run,
+        looked_up.shares_run_id
+
+    from looked_up
+    left join preferred as of_variant
+        on
+            looked_up.title = of_variant.title
+            and looked_up.variant = of_variant.variant
+            and looked_up.preference_of_variant = of_variant.preference
+    left join of_prompts as of_prompt
+        on
+            looked_up.title = of_prompt.title
+            and looked_up.provider = of_prompt.provider
+            and looked_up.prompt_hash = of_prompt.prompt_hash
+            and looked_up.preference_of_prompt = of_prompt.preference
+    left join preferred as of_title
+        on
+            looked_up.title = of_title.title
+            and looked_up.preference_of_title = of_title.preference
+            and of_title.is_alone
+            and looked_up.is_alone
+            and looked_up.first_run > of_title.last_run
+
+)
+
+select * from previous_runs
