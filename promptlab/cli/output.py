@@ -25,7 +25,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from promptlab.cli.streams import GUARD, for_json, for_people, in_one_line
+from promptlab.cli.streams import (
+    GUARD,
+    for_json,
+    for_people,
+    in_one_line,
+    is_read_by_a_runner,
+    without_controls,
+)
 from promptlab.rounding import interval_of_100, of_100, rounded
 
 if TYPE_CHECKING:
@@ -524,8 +531,11 @@ def _print_csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     import csv
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    # escape control characters only for terminals
-    cell = _on_terminal if sys.stdout.isatty() else _in_csv
+    cell = _in_csv  # programs get every character
+    if sys.stdout.isatty():
+        cell = _on_terminal
+    elif is_read_by_a_runner(sys.stdout):
+        cell = _in_log
     writer.writerow(map(cell, names))
     for row in rows:
         writer.writerow(map(cell, row))
@@ -539,6 +549,10 @@ def _in_csv(value: Any) -> Any:
 
 def _on_terminal(value: Any) -> Any:
     return plain(value).text if isinstance(value, str) else _in_csv(value)
+
+
+def _in_log(value: Any) -> Any:
+    return without_controls(value) if isinstance(value, str) else _in_csv(value)
 
 
 # ---------- for people

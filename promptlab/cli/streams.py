@@ -46,9 +46,13 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def for_people(text: str) -> str:
+    """Return *text* without control sequences and commands to a runner."""
+    return guarded(without_controls(text))
+
+
+def without_controls(text: str) -> str:
     """Return *text* without control sequences; lines and tabs are kept."""
-    text = _CONTROLS.sub(_REPLACEMENT, text.replace("\r\n", "\n"))
-    return guarded(text)
+    return _CONTROLS.sub(_REPLACEMENT, text.replace("\r\n", "\n"))
 
 
 def in_one_line(text: str) -> str:
