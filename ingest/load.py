@@ -97,11 +97,11 @@ def ingest(
             thread.submit(writer.give_up)
             raise
     references.know(con)
-    read = {os.path.realpath(load.path) for load in reader.loads}
+    uris = {os.path.realpath(load.path) for load in reader.loads}
     found = writer.found + [
         (path, each.problem())
         for path, each in writer.replacements
-        if each.before.uri not in read  # those are reported together, below
+        if each.before.uri not in uris  # those are reported together, below
     ]
     for path, problem in found:
         load = next(each for each in reader.loads if each.path == path)

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -74,7 +74,8 @@ def guarded(text: str) -> str:
 
 
 def is_read_by_a_runner(
-    stream: io.TextIOBase | None = None, environ: Mapping[str, str] = os.environ
+    stream: io.TextIOBase | TextIO | None = None,
+    environ: Mapping[str, str] = os.environ,
 ) -> bool:
     """Return true if a runner interprets *stream*; false for files."""
     if environ.get("GITHUB_ACTIONS") != "true" and environ.get("TF_BUILD") != "True":
