@@ -123,6 +123,19 @@ def test_files_without_a_time_are_in_the_order_of_the_numbers_in_their_names(
     assert _history(warehouse) == [(name,) for name in expected]
 
 
+def test_the_columns_that_may_hold_the_time_of_a_table_are_named(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "u.csv"
+    path.write_text("id,a,end,n,begin\n1,x,2025-06-01 10:00,1,2025-06-01T09:00:00Z\n")
+    (load,) = Warehouse(tmp_path / "w.duckdb", settings=SETTINGS).ingest(path).files
+    (problem,) = load.problems
+    assert problem.code == file_reader.TIME_MISSING
+    assert problem.message.endswith(
+        'Write time = "end" into the mapping (or one of "begin")'
+    )
+
+
 def test_the_same_bytes_read_again_keep_their_place(tmp_path: Path) -> None:
     first = _table(tmp_path / "1.csv", "x")
     second = _table(tmp_path / "2.csv", "y")
