@@ -33,7 +33,7 @@ from promptlab.cli.output import (
     words,
 )
 from promptlab.database import fetched
-from promptlab.errors import NothingToDo, UsageError, did_you_mean
+from promptlab.errors import NothingToDo, UsageError
 from promptlab.task_ids import selected_tasks
 
 if TYPE_CHECKING:
@@ -296,8 +296,6 @@ def _print_task(result: AnalysisResult, *, wide: bool) -> None:
 # ---------- trends
 
 
-_MEASURES = "from policy.trend_measures select measure, unit order by measure"
-
 # The newest tasks of the title, in the order of time; one row per task and subject.
 _TRENDS = """
     select
@@ -361,11 +359,12 @@ def trends(
     TITLE defaults to that of the latest task. Changes are from task to task and
     unpaired; `promptlab compare` tests whether a change is significant.
     """
+    from promptlab.history import trend_unit
     from promptlab.reports.queries import drifts
 
     with call.warehouse().built() as con:
         title = title or _latest_title(con)
-        unit = _unit(con, measure)
+        unit = trend_unit(con, measure)
         asked = {"title": title, "measure": measure, "subject": subject, "last": last}
         columns, rows = fetched(con, _TRENDS, asked)
         # the newest run of each variant comes last
@@ -403,15 +402,6 @@ def _latest_title(con: duckdb.DuckDBPyConnection) -> str:
     if row is None:
         raise NothingToDo("the warehouse holds no task yet; `promptlab run PATH`")
     return str(row[0])
-
-
-def _unit(con: duckdb.DuckDBPyConnection, measure: str) -> str:
-    """Return the unit of a measure."""
-    measures: dict[str, str] = dict(con.execute(_MEASURES).fetchall())
-    if measure not in measures:
-        hint = did_you_mean(measure, measures) or f"; there are {', '.join(measures)}"
-        raise UsageError(f"trends: there is no measure {measure!r}{hint}")
-    return measures[measure]
 
 
 def _why_nothing(
