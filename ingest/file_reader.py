@@ -8,7 +8,8 @@ so a run that is loaded later is newer. The modification time of a file is not u
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -30,6 +31,7 @@ from promptlab.ingest.foreign.identity import (
     replaced_problems,
 )
 from promptlab.ingest.foreign.registry import TOOLS
+from promptlab.ingest.foreign.table.cells import are_times
 from promptlab.ingest.formats import LINE_KINDS, read_batches
 from promptlab.ingest.given import Given
 from promptlab.ingest.raw.load_log import (
@@ -44,6 +46,7 @@ from promptlab.ingest.raw.rows import FileLoad, ReadBatch, Reading
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import LIMIT_CODES, Limits, Source
 from promptlab.json_text.places import BOM
+from promptlab.json_text.writing import shown
 
 if TYPE_CHECKING:
     from promptlab.contracts.testset import Pipeline
@@ -56,6 +59,7 @@ _FIXES = {
     "table": 'Name the column that holds the time in the mapping: time = "…"',
     "results": "Write `created_at` or `executed_at` into the records",
 }
+_MOST_ROWS = 100
 _FIX = "Ingest such files in the order in which they were made"
 
 
@@ -93,16 +97,37 @@ def date_runs(reading: Reading, moment: datetime) -> list[str]:
     return undated
 
 
-def undated_problem(kind: str, task_ids: list[str]) -> Problem:
-    """Return a warning that tasks are ordered by loading, and how to set a time."""
+def undated_problem(
+    kind: str, task_ids: list[str], columns: Sequence[str] = ()
+) -> Problem:
+    """Return a warning that tasks are ordered by loading, and how to set a time.
+
+    Args:
+        kind: The kind of the file.
+        task_ids: The tasks.
+        columns: Columns of a table that seem to hold the time.
+    """
+    fix = _FIXES.get(kind, _FIX)
+    if columns:
+        fix = f"Write time = {shown(columns[0])} into the mapping"
+        others = ", ".join(map(shown, columns[1:]))
+        fix += f" (or one of {others})" * bool(others)
     more = f" and {len(task_ids) - 1} more" if task_ids[1:] else ""
     return warning(
         TIME_MISSING,
         f"the file does not say when {task_ids[0]}{more} ran: the time of this load is"
         " used, so that runs without a time are ordered as they are loaded."
-        f" {_FIXES.get(kind, _FIX)}",
+        f" {fix}",
         record_id=task_ids[0],
     )
+
+
+def _columns_of_times(reading: Reading) -> list[str]:
+    """Return the columns of a table without a meaning whose cells are times."""
+    rows = reading.rows.get("rounds", {}).get("metadata", ())[:_MOST_ROWS]
+    kept = [json.loads(each) for each in rows]
+    names = dict.fromkeys(name for row in kept for name in row)
+    return [name for name in names if are_times(row.get(name) for row in kept)]
 
 
 OnProgress = Callable[[Path, int], None]
@@ -267,7 +292,10 @@ class _Attempt:
             moment = self._reader.known.undated.get(load.sha256, self._started_at)
             self._undated += date_runs(reading, moment)
             if is_last and self._undated and not reading.rejected and reading.rows:
-                reading.problems.append(undated_problem(load.kind, self._undated))
+                columns = _columns_of_times(reading) if load.kind == "table" else []
+                reading.problems.append(
+                    undated_problem(load.kind, self._undated, columns)
+                )
             load.add(reading)
             self._reader.pipelines += _pipelines_in(reading)
             exceeds = any(each.code in LIMIT_CODES for each in load.problems)

@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -135,7 +135,7 @@ def read(source: Source) -> Iterator[Reading]:
     rejected = sum(problem.severity == "reject" for problem in problems)
     yield Reading(
         rows={"labels": columns_of(COLUMNS, rows)} if rows else {},
-        problems=problems,
+        problems=_without_repeats(problems),
         records_loaded=len(rows),
         records_rejected=rejected,
         rejected=not rows and rejected > 0,
@@ -145,6 +145,20 @@ def read(source: Source) -> Iterator[Reading]:
 
 def _unreadable(why: str) -> Refused:
     return refused("labels_unreadable", why)
+
+
+def _without_repeats(problems: list[Problem]) -> list[Problem]:
+    """Return the problems; labels without a labeler are reported together."""
+    nameless = [each for each in problems if each.code == _NAMELESS]
+    others = [each for each in problems if each.code != _NAMELESS]
+    if len(nameless) > 1:
+        message = f"{len(nameless)} labels do not say who labelled, the first in this"
+        nameless = [replace(nameless[0], message=f"{message} line; {_NAME_THEM}")]
+    return sorted(others + nameless, key=lambda each: each.line or 0)
+
+
+_NAMELESS = "no_labeler"
+_NAME_THEM = "name one person with --by NAME, or add a column `labeler`"
 
 
 def _labels(source: Source) -> Iterator[_Label | Problem]:
@@ -459,11 +473,8 @@ def _row(
             )
     labeler = _text(label.labeler) or options.labeler
     if not labeler:
-        return Problem(
-            "no_labeler",
-            "does not say who labelled; add a column `labeler` or use --by NAME",
-            line=label.line,
-        )
+        message = f"does not say who labelled; {_NAME_THEM}"
+        return Problem(_NAMELESS, message, line=label.line)
     if not (about["round_id"] or about["output_hash"]):
         return Problem(
             "no_answer_named",

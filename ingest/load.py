@@ -7,6 +7,7 @@ JSONL file larger than a block is read in its own batches, all in one transactio
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,10 +97,16 @@ def ingest(
             thread.submit(writer.give_up)
             raise
     references.know(con)
-    for path, problem in writer.found:
+    uris = {os.path.realpath(load.path) for load in reader.loads}
+    found = writer.found + [
+        (path, each.problem())
+        for path, each in writer.replacements
+        if each.before.uri not in uris  # those are reported together, below
+    ]
+    for path, problem in found:
         load = next(each for each in reader.loads if each.path == path)
         load.problems = [*load.problems, problem]
-    writer.add_problems(writer.found)
+    writer.add_problems(found)
     writer.add_problems(told_at_the_end(reader.loads, references))
     return reader.loads
 

@@ -24,6 +24,7 @@ from promptlab.errors import (
     StorageError,
     UsageError,
     WarehouseError,
+    did_you_mean,
 )
 from promptlab.ingest.raw.requests import name_baseline, request_comparison
 from promptlab.messages import say
@@ -45,6 +46,25 @@ if TYPE_CHECKING:
     from promptlab.contracts.comparison import Comparison
     from promptlab.contracts.gate import GateResult
     from promptlab.warehouse_file import WarehouseFile
+
+
+# ---------- trends
+
+
+def trend_unit(con: duckdb.DuckDBPyConnection, measure: str) -> str:
+    """Return the unit of a measure of ``marts.fct_trends``.
+
+    Raises:
+        UsageError: There is no such measure; the message has the nearest.
+    """
+    found = con.execute(
+        "from policy.trend_measures select measure, unit order by measure"
+    ).fetchall()
+    units: dict[str, str] = dict(found)
+    if measure not in units:
+        hint = did_you_mean(measure, units) or f"; there are {', '.join(units)}"
+        raise UsageError(f"trends: there is no measure {measure!r}{hint}")
+    return units[measure]
 
 
 # ---------- comparisons and baselines

@@ -380,7 +380,14 @@ class Warehouse(WarehouseFile):
         Args:
             title: only the results of this title.
             measure: the measure, such as ``pass_rate`` or ``cost_total``.
+
+        Raises:
+            UsageError: there is no such measure; the message has the nearest.
         """
+        from promptlab.history import trend_unit
+
+        with self.built() as con:
+            trend_unit(con, measure)
         return self._of_title(
             "from (from marts.fct_trends where measure = $1)",
             title,

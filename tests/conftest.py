@@ -16,6 +16,7 @@ from promptlab.warehouse import Warehouse
 from tests import six_titles
 
 os.environ["LC_ALL"] = "C.UTF-8"  # English, wherever the tests run
+os.environ.pop("COLUMNS", None)
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples_zh"  # the harder ones: wide characters

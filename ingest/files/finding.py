@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptlab.errors import InputError
+from promptlab.ingest.files.order import file_key, in_reading_order, natural_key
 from promptlab.ingest.given import NOTHING, Given
 from promptlab.paths import kind_of_file
 
@@ -54,7 +55,7 @@ class FoundFile:
 
 
 def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
-    """Yield the files below these paths; folders in order of name, hidden ones too.
+    """Yield the files below these paths, hidden ones too, in reading order.
 
     Links to folders are not followed, and only regular files are opened, so a loop, a
     socket or a pipe among the inputs does no harm. Each file is yielded once.
@@ -66,7 +67,7 @@ def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
         InputError: a path that does not exist or cannot be read.
     """
     seen: set[tuple[int, int]] = set()
-    for path in paths:
+    for path in in_reading_order(paths):
         try:
             status = path.stat()
         except OSError as error:
@@ -128,10 +129,12 @@ def _shown(name: str) -> str:
 def _walk(folder: Path) -> Iterator[FoundFile]:
     unreadable: list[OSError] = []
     for root, folders, files in os.walk(folder, onerror=unreadable.append):
-        folders[:] = sorted(f for f in folders if f not in _NEVER_WALKED)
+        folders[:] = sorted(
+            (each for each in folders if each not in _NEVER_WALKED), key=natural_key
+        )
         below = Path(root).relative_to(folder)
         there = os.path.realpath(root).rstrip("/")
-        for file in sorted(files, key=os.path.splitext):  # run before run-scored
+        for file in sorted(files, key=file_key):
             path = Path(root, file)
             uri = os.path.realpath(path) if path.is_symlink() else f"{there}/{file}"
             yield FoundFile(path, (below / path.stem).as_posix(), uri, named=False)

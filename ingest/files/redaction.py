@@ -266,6 +266,11 @@ def _has_digit(found: bytes) -> bool:
     return any(0x30 <= byte <= 0x39 for byte in found)
 
 
+def _is_key(found: bytes) -> bool:
+    """Return whether it is random: a digit in it, or more letters than a word has."""
+    return _has_digit(found) or _NO_WORD.search(found) is not None
+
+
 def _is_no_port(found: bytes) -> bool:
     """Return whether it is a password, not ``8080?mail=a`` of a URL without one."""
     return re.match(rb"[0-9]{1,5}[?#,;]", found) is None
@@ -281,6 +286,7 @@ def _is_international(found: bytes) -> bool:
     return 8 <= sum(0x30 <= byte <= 0x39 for byte in found) <= 15
 
 
+_NO_WORD = re.compile(rb"[A-Za-z]{24}")
 _START = r"(?:\b|\\[nrtbf]|\\u[0-9A-Fa-f]{4})"
 _NAME = r"[^/\\\"'\s:;,<>|*?()\[\]{}]+"
 
@@ -299,13 +305,13 @@ RULES: tuple[Rule, ...] = (
         "api_key",
         "on",
         "`sk-…`, `AKIA…`, `ghp_…`, `github_pat_…`, `glpat-…`, `xoxb-…`, `AIza…`,"
-        " `hf_…`, `LTAI…`",
+        " `hf_…`, `LTAI…`, with a digit or 24 letters in a row",
         _START + r"(?P<X>sk-[A-Za-z0-9_-]{16,}|sk_(?:live|test)_[A-Za-z0-9]{16,}"
         r"|(?:AKIA|ASIA)[A-Z0-9]{16}|gh[pousr]_[A-Za-z0-9]{20,}"
         r"|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{20,}"
         r"|xox[abeoprs]-[A-Za-z0-9-]{10,}|AIza[A-Za-z0-9_-]{35}|hf_[A-Za-z0-9]{30,}"
         r"|LTAI[A-Za-z0-9]{12,24})",
-        _has_digit,
+        _is_key,
     ),
     Rule(
         "jwt",

@@ -15,7 +15,6 @@ import msgspec
 from promptlab.ingest.reading.problems import Problem, warning
 
 _sorted = msgspec.json.Encoder(order="deterministic").encode
-_NUMBER = re.compile(r"(\d+)")
 _NOT_WORDS = re.compile(r"[\W_]+")
 _SLUG = 32
 _HASH = 12
@@ -86,14 +85,6 @@ class SameRun:
 def joined_texts(parts: Iterable[str | None], between: str = " / ") -> str:
     """Join the parts that are not empty."""
     return between.join(part.strip() for part in parts if part and part.strip())
-
-
-def natural_key(name: str) -> list[tuple[bool, int, str]]:
-    """Sorts names by the numbers in them: ``sample.2`` before ``sample.10``."""
-    return [
-        (False, int(part), "") if part.isdecimal() else (True, len(part), part)
-        for part in _NUMBER.split(name)
-    ]
 
 
 def some_of(names: Iterable[str], most: int = 3) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from promptlab.ingest.files.order import natural_key
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
@@ -27,12 +28,7 @@ from promptlab.ingest.foreign.documents import (
     text,
     time,
 )
-from promptlab.ingest.foreign.identity import (
-    OwnIds,
-    content_id,
-    natural_key,
-    unjudged_problems,
-)
+from promptlab.ingest.foreign.identity import OwnIds, content_id, unjudged_problems
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.writing import (
     Dimensions,

@@ -45,7 +45,7 @@ create table if not exists raw.loads (
     status varchar not null,            -- loaded, replaced, rejected, skipped, purged
     rows_loaded bigint not null,        -- records (cases, answers, scores, …) that were loaded
     rows_rejected bigint not null,      -- records that were rejected; the rows of raw.rejects say why
-    replaced json not null,             -- list of ids whose earlier version this load replaced; of a testset also the cases that are gone or expect something else: <testset>|<case>; of a task that is a later run now, the time of the earlier: <task>|<time>
+    replaced json not null,             -- list of ids whose earlier version this load replaced; of a testset also the cases that are gone or expect something else: <testset>|<case>; of a task that is a later run now, or has fewer cases than another file gave it, the time of the earlier version: <task>|<time>
     testset_override varchar,           -- the testset named on the command line
     message varchar,                    -- one sentence where status is rejected or skipped
     started_at timestamptz not null,    -- When reading began, UTC

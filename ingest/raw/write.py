@@ -18,6 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from promptlab.ingest import raw
 from promptlab.ingest.raw.catalogue import owning_tables
+from promptlab.ingest.raw.replaced import (
+    Replacement,
+    StoredTask,
+    replacements,
+    stored_tasks,
+)
 from promptlab.ingest.raw.rows import (
     Columns,
     Key,
@@ -34,7 +40,6 @@ from promptlab.ingest.reading.problems import Problem, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
     from pathlib import Path
 
     import duckdb
@@ -284,12 +289,14 @@ class Writer:
         self._before: Reading | None = None  # batches of an open file, without rows
         self._replaced: set[Key] = set()
         self._expected: dict[Key, str] = {}  # by testset and case, before its file
-        self._times: dict[Key, datetime] = {}  # of tasks, before their file
+        self._tasks: dict[str, StoredTask] = {}  # before their file
         self._written: dict[Path, tuple[int, str]] = {}
         self._merging: Merging | None = None  # of an open file
         self._mergings: list[tuple[ReadBatch, Merging]] = []  # of a batch
         self.found: list[tuple[Path, Problem]] = []
         """Problems that are found in the tables, such as merged runs."""
+        self.replacements: list[tuple[Path, Replacement]] = []
+        """Tasks of other files that a file replaces, with its path."""
 
     def write(self, batch: Sequence[ReadBatch]) -> None:
         """Write all files of a batch, or none.
@@ -320,12 +327,13 @@ class Writer:
             self._first_load_id = (row[0] if row and row[0] else 0) + 1
             self._replaced = set()
             self._expected = {}
-            self._times = {}
+            self._tasks = {}
         numbered = list(zip(itertools.count(self._first_load_id), batch, strict=False))
         keys = [key for _, one in numbered for key in one.reading.keys]
         testsets = [key[1] for key in keys if key[0] == "testset"]
         self._expected |= _content_hashes(self._con, testsets)
-        self._times = _times(self._con, keys) | self._times
+        tasks = [key[1] for key in keys if key[0] == "task"]
+        self._tasks = stored_tasks(self._con, tasks) | self._tasks
         self._replaced |= _replace(self._con, numbered)
         self._replaced |= self._make_room(numbered)
         _write_rows(self._con, numbered)
@@ -339,7 +347,7 @@ class Writer:
         now = _content_hashes(self._con, list({key[1] for key in self._expected}))
         changed = {k for k, each in self._expected.items() if now.get(k) != each}
         self._replaced |= changed
-        self._replaced |= _replaced_runs(self._con, self._times)
+        self._see_replacements(numbered)
         loads = load_columns(
             numbered, totals, self._replaced, self._ingest_version, self._ingest_id
         )
@@ -352,6 +360,17 @@ class Writer:
         self._before = None
         for load_id, one in numbered:
             self._written[one.source.path] = load_id, one.source.uri
+
+    def _see_replacements(self, numbered: Sequence[tuple[int, ReadBatch]]) -> None:
+        """Record the tasks that were there before: other runs, and other files."""
+        sources = {load_id: one.source for load_id, one in numbered}
+        paths = {each.uri: each.path for each in sources.values()}
+        uris = {load_id: each.uri for load_id, each in sources.items()}
+        for each in replacements(self._con, self._tasks, uris):
+            if each.is_another_run:
+                self._replaced.add(each.key)
+            if each.is_reported:
+                self.replacements.append((paths[each.now.uri], each))
 
     def _make_room(self, numbered: Sequence[tuple[int, ReadBatch]]) -> set[Key]:
         """Delete rows that files of results replace; return the keys with live rows."""
@@ -436,30 +455,6 @@ def _content_hashes(
     return {
         ("testset", testset_id, case_id): each for testset_id, case_id, each in found
     }
-
-
-def _replaced_runs(
-    con: duckdb.DuckDBPyConnection, times: Mapping[Key, datetime]
-) -> set[Key]:
-    """Return the tasks that are a later run now, with the time of the earlier one."""
-    now = _times(con, list(times))
-    return {
-        (*key, time.isoformat())
-        for key, time in times.items()
-        if key in now and now[key] > time
-    }
-
-
-def _times(con: duckdb.DuckDBPyConnection, keys: Sequence[Key]) -> dict[Key, datetime]:
-    tasks = [key[1] for key in keys if key[0] == "task"]
-    if not tasks:
-        return {}
-    found = con.execute(
-        "select task_id, created_at from raw.tasks where created_at is not null"
-        " and list_contains(cast(? as varchar[]), task_id)",
-        [tasks],
-    ).fetchall()
-    return {("task", task_id): created_at for task_id, created_at in found}
 
 
 def _of_other_kinds(con: duckdb.DuckDBPyConnection, tasks: Sequence[Key]) -> list[Key]:

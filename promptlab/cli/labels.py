@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -294,7 +295,12 @@ def labels_out(
                     row_id(about),
                 ]
             )
+    fill = "fill the column `label`"
+    by = " --by NAME"
+    if people > 1:
+        fill, by = "give each label column the name of a person and fill it", ""
     call.say(f"{len(answers)} answers to label: {file}")
+    call.say(f"{fill}, then `promptlab labels in {shlex.quote(str(file))}{by}`")
     return 0
 
 

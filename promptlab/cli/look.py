@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -18,6 +18,7 @@ from promptlab.cli.output import (
     judged,
     milliseconds,
     n_of,
+    path,
     plain,
     plain_interval,
     points,
@@ -32,7 +33,7 @@ from promptlab.cli.output import (
     words,
 )
 from promptlab.database import fetched
-from promptlab.errors import NothingToDo, UsageError, did_you_mean
+from promptlab.errors import NothingToDo, UsageError
 from promptlab.task_ids import selected_tasks
 
 if TYPE_CHECKING:
@@ -40,7 +41,10 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from promptlab.contracts.analysis_result import AnalysisResult, CheckDifference
+    from promptlab.contracts.analysis_result import (
+        AnalysisResult,
+        CaseResult,
+    )
 
 
 # ---------- runs
@@ -185,23 +189,74 @@ _DIMENSIONS = Table(
 )
 
 
-def _first_place(differences: Sequence[CheckDifference]) -> Cell:
-    return plain(differences[0].pointer if differences else None)
+class _Why(NamedTuple):
+    """Why a case did not pass: the first of its reasons."""
+
+    place: str | None
+    reason: str | None
+    is_code: bool = False
+    """The reason is a code, which tables print as words."""
 
 
-def _first_reason(differences: Sequence[CheckDifference]) -> Cell:
-    return words(differences[0].reason if differences else None)
+def _why(case: CaseResult) -> _Why:
+    """Return the first difference, assertion, error, feedback or worst score."""
+    if case.differences:
+        first = case.differences[0]
+        return _Why(first.pointer, first.reason, is_code=True)
+    for status in ("fail", "error", "unevaluated"):
+        for assertion in case.assertions:
+            if assertion.status == status:
+                return _Why(assertion.name, assertion.reason)
+    bad = {each.round_id: each for each in case.rounds if each.status != "pass"}
+    for each in bad.values():
+        if each.error_code or each.feedback:
+            return _Why(None, each.error_code or each.feedback)
+    scored = [
+        each
+        for each in case.evidences
+        if each.round_id in bad
+        and isinstance(each.payload.get("score"), int | float)
+        and not each.summary.endswith("%")  # the number alone is no reason
+    ]
+    if not scored:
+        return _Why(None, None)
+    worst = min(scored, key=lambda each: each.payload["score"])
+    return _Why(worst.dimension_id, worst.summary)
 
 
-_CASES = Table(
-    columns=(
+def _reason(why: _Why) -> Cell:
+    if why.is_code or why.reason is None:
+        return words(why.reason)
+    line = why.reason.strip().partition("\n")[0].rstrip()
+    if len(line) > _LONGEST:
+        line = f"{line[: _LONGEST - 1].rstrip()}…"
+    return path(line)  # so that a long address can be wrapped
+
+
+_LONGEST = 80
+
+
+class _BadCase(NamedTuple):
+    """A row of the table of cases that did not pass."""
+
+    case_id: str
+    status: str
+    aggregated_score: float | None
+    why: _Why
+
+
+def _cases_table(cases: Sequence[_BadCase]) -> Table:
+    """Return the table of cases, without the columns that are empty for all."""
+    columns = [
         Column("case", ident, "case_id"),
         Column("status", judged, "status"),
         Column("score", score, "aggregated_score"),
-        Column("differs at", _first_place, "differences"),
-        Column("reason", _first_reason, "differences"),
-    ),
-)
+    ]
+    if any(case.why.place for case in cases):
+        columns.append(Column("differs at", lambda why: plain(why.place), "why"))
+    if any(case.why.reason for case in cases):
+        columns.append(Column("reason", _reason, "why"))
+    return Table(columns=tuple(columns))
 
 
 _MOST_CASES = 30
@@ -228,7 +283,11 @@ def _print_task(result: AnalysisResult, *, wide: bool) -> None:
     shown = bad if wide else bad[:_MOST_CASES]
     if bad:
         click.echo()
-        print_table(shown, _CASES, wide=wide)
+        rows = [
+            _BadCase(each.case_id, each.status, each.aggregated_score, _why(each))
+            for each in shown
+        ]
+        print_table(rows, _cases_table(rows), wide=wide)
     if shown != bad:
         more = len(bad) - len(shown)
         print_text(spoken("{n} more that did not pass: --wide lists them", n=more))
@@ -236,8 +295,6 @@ def _print_task(result: AnalysisResult, *, wide: bool) -> None:
 
 # ---------- trends
 
-
-_MEASURES = "from policy.trend_measures select measure, unit order by measure"
 
 # The newest tasks of the title, in the order of time; one row per task and subject.
 _TRENDS = """
@@ -302,11 +359,12 @@ def trends(
     TITLE defaults to that of the latest task. Changes are from task to task and
     unpaired; `promptlab compare` tests whether a change is significant.
     """
+    from promptlab.history import trend_unit
     from promptlab.reports.queries import drifts
 
     with call.warehouse().built() as con:
         title = title or _latest_title(con)
-        unit = _unit(con, measure)
+        unit = trend_unit(con, measure)
         asked = {"title": title, "measure": measure, "subject": subject, "last": last}
         columns, rows = fetched(con, _TRENDS, asked)
         # the newest run of each variant comes last
@@ -344,15 +402,6 @@ def _latest_title(con: duckdb.DuckDBPyConnection) -> str:
     if row is None:
         raise NothingToDo("the warehouse holds no task yet; `promptlab run PATH`")
     return str(row[0])
-
-
-def _unit(con: duckdb.DuckDBPyConnection, measure: str) -> str:
-    """Return the unit of a measure."""
-    measures: dict[str, str] = dict(con.execute(_MEASURES).fetchall())
-    if measure not in measures:
-        hint = did_you_mean(measure, measures) or f"; there are {', '.join(measures)}"
-        raise UsageError(f"trends: there is no measure {measure!r}{hint}")
-    return measures[measure]
 
 
 def _why_nothing(

@@ -1,8 +1,8 @@
 """Print results to stdout: as a table for people, or complete as JSON or CSV.
 
 A command declares the columns of its table, and the functions that format one value of
-each. The table is laid out within the width of the terminal, or within ``PIPE`` cells
-if stdout is not a terminal.
+each. The table is laid out within the width of the terminal, or within ``COLUMNS``
+or ``PIPE`` cells if stdout is not a terminal.
 
 The English text is in the code that prints it; ``[printed]`` of a language's file in
 ``reports/texts`` contains its translation. Help, progress and errors are always
@@ -12,6 +12,7 @@ English: they are for the person who runs the command, and for logs.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +26,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from promptlab.cli.streams import GUARD, for_json, for_people, in_one_line
+from promptlab.cli.streams import (
+    GUARD,
+    for_json,
+    for_people,
+    in_one_line,
+    is_read_by_a_runner,
+    without_controls,
+)
 from promptlab.rounding import interval_of_100, of_100, rounded
 
 if TYPE_CHECKING:
@@ -368,7 +376,7 @@ def _chopped(piece: str, room: int) -> Iterator[tuple[str, int]]:
 
 
 PIPE = 100
-"""Width of a line if stdout is not a terminal."""
+"""Width of a line if stdout is not a terminal, and ``COLUMNS`` is not set."""
 
 _LEAST = 40
 """Minimum width of a terminal."""
@@ -524,8 +532,11 @@ def _print_csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     import csv
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    # escape control characters only for terminals
-    cell = _on_terminal if sys.stdout.isatty() else _in_csv
+    cell = _in_csv  # programs get every character
+    if sys.stdout.isatty():
+        cell = _on_terminal
+    elif is_read_by_a_runner(sys.stdout):
+        cell = _in_log
     writer.writerow(map(cell, names))
     for row in rows:
         writer.writerow(map(cell, row))
@@ -541,13 +552,19 @@ def _on_terminal(value: Any) -> Any:
     return plain(value).text if isinstance(value, str) else _in_csv(value)
 
 
+def _in_log(value: Any) -> Any:
+    return without_controls(value) if isinstance(value, str) else _in_csv(value)
+
+
 # ---------- for people
 
 
 def _room(*, wide: bool = False) -> int:
-    """Width of a line. In a pipe ``--wide`` has no limit."""
+    """Width of a line. In a pipe ``--wide`` has no limit, else ``COLUMNS`` sets it."""
     if not sys.stdout.isatty():
-        return _UNLIMITED if wide else PIPE
+        asked = os.environ.get("COLUMNS", "")
+        in_pipe = int(asked) if asked.isdecimal() and int(asked) else PIPE
+        return _UNLIMITED if wide else max(_LEAST, in_pipe)
     from rich.console import Console
 
     return max(_LEAST, Console(file=sys.stdout).width)
@@ -557,7 +574,7 @@ def _print(lines: Iterable[Line]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(file=sys.stdout)
+    console = Console(file=sys.stdout, width=_UNLIMITED)  # COLUMNS may be 0
     for line in lines:
         begins = "".join(text for text, _ in line).lstrip()
         guard = [(GUARD, "")] if begins.startswith("::") else []

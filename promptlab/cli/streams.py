@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -46,9 +46,13 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def for_people(text: str) -> str:
+    """Return *text* without control sequences and commands to a runner."""
+    return guarded(without_controls(text))
+
+
+def without_controls(text: str) -> str:
     """Return *text* without control sequences; lines and tabs are kept."""
-    text = _CONTROLS.sub(_REPLACEMENT, text.replace("\r\n", "\n"))
-    return guarded(text)
+    return _CONTROLS.sub(_REPLACEMENT, text.replace("\r\n", "\n"))
 
 
 def in_one_line(text: str) -> str:
@@ -70,7 +74,8 @@ def guarded(text: str) -> str:
 
 
 def is_read_by_a_runner(
-    stream: io.TextIOBase | None = None, environ: Mapping[str, str] = os.environ
+    stream: io.TextIOBase | TextIO | None = None,
+    environ: Mapping[str, str] = os.environ,
 ) -> bool:
     """Return true if a runner interprets *stream*; false for files."""
     if environ.get("GITHUB_ACTIONS") != "true" and environ.get("TF_BUILD") != "True":

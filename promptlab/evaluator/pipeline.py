@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from promptlab.errors import UsageError
@@ -113,7 +114,8 @@ class PipelineEvaluator:
             variant: The pipeline's variant; also the runner's second argument.
             apply_rules: False: leave the rules out.
             apply_judge: False: leave the judge out.
-            info: Properties of the run: run id, testset, model, …
+            info: Properties of the run: run id, testset, model, … Its ``created_at`` is
+                now, if neither it nor any sample says when it ran.
             repeats: Rounds per sample; a sample with outputs has one.
             concurrency: Rounds that run at the same time.
             on_progress: Called after each round with the number of finished rounds and
@@ -130,6 +132,8 @@ class PipelineEvaluator:
             raise UsageError(
                 f"repeats is {repeats} and concurrency {concurrency}; pass at least 1"
             )
+        samples = list(samples)
+        info = _dated(info or RunInfo(), samples)
         rounds = [
             sample
             for sample in samples
@@ -213,6 +217,16 @@ def overall_stats(results: Sequence[EvaluationResult]) -> dict[str, Any]:
         "average_execution_time": _mean([result.execution_time for result in results]),
         "rule_violations": dict(broken),
     }
+
+
+def _dated(info: RunInfo, samples: Sequence[Any]) -> RunInfo:
+    """Return *info* with a time, unless the samples have one."""
+    has_time = any(
+        isinstance(sample, Mapping) and sample.get("executed_at") for sample in samples
+    )
+    if info.created_at is not None or has_time:
+        return info
+    return replace(info, created_at=datetime.now(UTC))
 
 
 def _was_run(sample: Any) -> bool:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -18,6 +19,7 @@ from promptlab.cli import COMMANDS, run_cli
 from promptlab.errors import UsageError
 from promptlab.settings import Settings, load_settings
 from promptlab.warehouse import Warehouse
+from tests.foreign.reading_of import DATA
 from tests.ingest.test_load import task, write
 
 
@@ -270,6 +272,34 @@ def test_show_takes_a_unique_prefix_and_any_form(run, example_db, form):
     assert "refund_partial_amount" in out
     if form == "json":
         assert json.loads(out)["task"]["task_id"] == "cs-regression-v3.2"
+
+
+@pytest.mark.parametrize(
+    ("file", "place", "reason"),
+    [
+        ("promptfoo/rivers.json", "sea", "Expected output to contain"),
+        ("promptfoo/rivers.json", "–", "Error: no such river"),
+        ("promptfoo/rivers.json", "tone", "the judge is out of order"),
+        ("inspect_ai/early.eval", "grade", "Scored 0.0%: by table"),
+        ("inspect_ai/early.eval", "–", "RuntimeError('no such river')"),
+        ("deepeval/early", "Exact Match", "The actual and expected outputs"),
+    ],
+)
+def test_show_says_why_a_case_of_another_tool_did_not_pass(run, file, place, reason):
+    assert run("ingest", DATA / file)[0] == 0
+    assert run("build")[0] == 0
+    _, out, _ = run("show", "latest")
+    lines = [re.split(r"  +", line.rstrip()) for line in out.splitlines()]
+    assert [place, reason] in [line[-2:] for line in lines]
+
+
+def test_show_leaves_out_reasons_where_there_are_none(run, tmp_path):
+    (tmp_path / "t.csv").write_text("id,answer,passed\n1,x,fail\n2,y,pass\n", "utf-8")
+    assert run("init", "--table", "t.csv")[0] == 0
+    assert run("run", "t.csv")[0] == 0
+    _, out, _ = run("show", "latest")
+    assert "case  status  score\n" in out
+    assert "reason" not in out
 
 
 def test_an_ambiguous_prefix_names_the_candidates(run, example_db):

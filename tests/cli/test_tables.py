@@ -363,10 +363,19 @@ def test_a_path_is_folded_after_a_slash_and_nowhere_else():
     ]
 
 
-def test_the_terminal_of_the_environment_is_no_matter_in_a_pipe(monkeypatch, capsys):
-    monkeypatch.setitem(os.environ, "COLUMNS", "20")
-    print_rows(("a", "b"), [("word " * 15, "x")], "table")
-    assert len(capsys.readouterr().out.splitlines()) == 3
+@pytest.mark.parametrize(
+    ("columns", "room"),
+    [(None, 100), ("60", 60), ("160", 160), ("20", 40), ("0", 100), ("wide", 100)],
+)
+def test_in_a_pipe_the_width_is_that_of_the_environment_or_100(
+    monkeypatch, capsys, columns, room
+):
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
+    for wide in (False, True):
+        print_rows(("a", "b"), [("word " * 60, "x")], "table", wide=wide)
+        longest = max(map(len, capsys.readouterr().out.splitlines()))
+        assert longest > 300 if wide else room - 5 < longest <= room
 
 
 def test_show_lists_the_worst_cases_first_and_counts_the_rest(

@@ -557,6 +557,28 @@ def statuses(warehouse: Warehouse) -> dict[str, str]:
     return dict(found.rows())
 
 
+@pytest.mark.parametrize("executed_at", [None, "2026-01-02T03:04:05Z"])
+def test_a_saved_run_says_when_it_ran_and_which_model_answered(tmp_path, executed_at):
+    samples = SAMPLES
+    if executed_at is not None:
+        outputs = {"step_outputs": {"reply": "hello"}, "executed_at": executed_at}
+        samples = [{**one, **outputs} for one in SAMPLES]
+    before = datetime.now(UTC)
+    evaluation = PipelineEvaluator(CONFIG, runner=runner).evaluate_pipeline(
+        samples, info=RunInfo(model="small")
+    )
+    evaluation.save(tmp_path / "results.jsonl")
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    [load] = warehouse.ingest(tmp_path / "results.jsonl").files
+    assert load.problems == []
+    [(model, at)] = warehouse.sql("select model, created_at from raw.tasks").rows()
+    assert model == "small"
+    if executed_at is None:
+        assert before <= at <= datetime.now(UTC)
+    else:
+        assert at == datetime.fromisoformat(executed_at)
+
+
 def test_its_verdicts_count_where_no_testset_is_known_and_give_way_to_one(tmp_path):
     evaluation = PipelineEvaluator(CONFIG, runner=runner).evaluate_pipeline(SAMPLES)
     said = {each.sample_id: each.status for each in evaluation.sample_results}

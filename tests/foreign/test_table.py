@@ -242,6 +242,36 @@ def test_the_guess_says_what_the_columns_seem_to_mean(tmp_path: Path) -> None:
     assert len(columns) == 8
 
 
+@pytest.mark.parametrize(
+    ("columns", "row", "expected"),
+    [
+        ("question,finished", "Nile?,2026-03-01T10:00:00Z", {"time": "finished"}),
+        ("question,started at", "Nile?,2026-03-01 10:00", {"time": "started at"}),
+        ("question,when_it_was", "Nile?,2026-03-01T10:00:00+02:00", {"time": "when_it_was"}),
+        ("question,finished", "Nile?,stop", {"time": None}),
+        ("question,time", "Nile?,1.5", {"time": None}),
+        ("question,from,to", "Nile?,2026-03-01 10:00,2026-03-01 10:01", {"time": None}),
+        ("question,prompt", "Nile?,v2", {"prompt_version": "prompt"}),
+        ("question,prompt", "Nile?,short", {"prompt_version": "prompt"}),
+        ("question,prompt", "Nile?,Answer in one word.", {"prompt_version": None}),
+        ("question,prompt", "Nile?,Beantworte_diese_Frage_in_einem_Wort_bitte_sehr", {"prompt_version": None}),
+        ("prompt", "Nile?", {"inputs": ("prompt",), "prompt_version": None}),
+        ("prompt", "v1", {"inputs": (), "prompt_version": "prompt"}),
+        ("prompt", "support-v1.2", {"inputs": (), "prompt_version": "prompt"}),
+    ],
+)  # fmt: skip
+def test_the_time_and_the_prompt_version_are_guessed_by_their_cells(
+    tmp_path: Path, columns: str, row: str, expected: dict[str, Any]
+) -> None:
+    mapping, _, notes = guess(_written(tmp_path, f"id,answer,{columns}\n1,a,{row}\n"))
+    assert {name: getattr(mapping, name) for name in expected} == expected
+    if columns == "question,from,to":
+        assert notes == [
+            'from, to: write time = "from", or the other, to say when the answers were'
+            " made"
+        ]
+
+
 def test_what_lies_on_no_known_scale_is_guessed_as_a_value(tmp_path: Path) -> None:
     rows = "question,answer,rating,fee,cost\nNile?,sea,5,0.1,1\nOb?,sea,3,7,2\n"
     mapping, _, _ = guess(_written(tmp_path, rows))

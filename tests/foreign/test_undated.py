@@ -98,6 +98,44 @@ def test_runs_without_a_time_are_in_the_order_of_loading_whatever_the_disk_says(
     assert _history(at_once) == _history(warehouse)
 
 
+NUMBERED = ("run1.csv", "run9.csv", "run10.csv", "run010b.csv", "run11/run2.csv")
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [
+        ([""], ["run1.csv", "run9.csv", "run10.csv", "run010b.csv", "run2.csv"]),
+        # as a shell writes run*.csv, by bytes and by the rules of a language
+        (["run1.csv", "run10.csv", "run9.csv"], ["run1.csv", "run9.csv", "run10.csv"]),
+        (["run10.csv", "run1.csv", "run9.csv"], ["run1.csv", "run9.csv", "run10.csv"]),
+        # in another order
+        (["run9.csv", "run10.csv", "run1.csv"], ["run9.csv", "run10.csv", "run1.csv"]),
+        (["run11", "run9.csv", "run10.csv"], ["run2.csv", "run9.csv", "run10.csv"]),
+    ],
+)
+def test_files_without_a_time_are_in_the_order_of_the_numbers_in_their_names(
+    named: list[str], expected: list[str], tmp_path: Path
+) -> None:
+    for name in NUMBERED:
+        _table(tmp_path / "in" / name, name)
+    warehouse = Warehouse(tmp_path / "w.duckdb", settings=SETTINGS)
+    warehouse.ingest(*(tmp_path / "in" / name for name in named))
+    assert _history(warehouse) == [(name,) for name in expected]
+
+
+def test_the_columns_that_may_hold_the_time_of_a_table_are_named(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "u.csv"
+    path.write_text("id,a,end,n,begin\n1,x,2025-06-01 10:00,1,2025-06-01T09:00:00Z\n")
+    (load,) = Warehouse(tmp_path / "w.duckdb", settings=SETTINGS).ingest(path).files
+    (problem,) = load.problems
+    assert problem.code == file_reader.TIME_MISSING
+    assert problem.message.endswith(
+        'Write time = "end" into the mapping (or one of "begin")'
+    )
+
+
 def test_the_same_bytes_read_again_keep_their_place(tmp_path: Path) -> None:
     first = _table(tmp_path / "1.csv", "x")
     second = _table(tmp_path / "2.csv", "y")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from promptlab.errors import UsageError
 from promptlab.warehouse import Warehouse
 
 
@@ -23,6 +24,18 @@ def test_trends_follow_one_number_in_the_order_of_the_runs(warehouse):
     trend = warehouse.trends("Sales FAQ", "pass_rate")
     assert trend["task_number"].to_list() == [1, 2, 3, 4, 5]
     assert set(trend["measure"]) == {"pass_rate"}
+
+
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        ("passrate", "there is no measure 'passrate'; did you mean `pass_rate`"),
+        ("nothing like it", "there are cost_mean, "),
+    ],
+)
+def test_a_misspelled_measure_is_named_with_the_nearest(warehouse, measure, message):
+    with pytest.raises(UsageError, match=message):
+        warehouse.trends(measure=measure)
 
 
 def test_the_leaderboard_begins_with_the_best(warehouse):

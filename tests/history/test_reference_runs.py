@@ -338,6 +338,23 @@ def test_a_run_that_replaced_an_earlier_one_with_its_id_is_no_first_run(
     assert decisions == ["first_run", "first_run", "cannot_tell", "cannot_tell"]
 
 
+def test_a_file_that_leaves_fewer_cases_of_another_file_is_no_first_run(tmp_path):
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+
+    def load(name: str, answers: dict[str, str]) -> str:
+        write(tmp_path, "nightly", 1, answers)
+        file = (tmp_path / "nightly.json").rename(tmp_path / name)
+        warehouse.ingest(file)
+        warehouse.build()
+        return decide(warehouse, "nightly")
+
+    assert load("one.json", GOOD) == "first_run"
+    assert load("two.json", BROKEN) == "first_run"  # as many cases: a correction
+    assert load("part.json", dict(list(GOOD.items())[:3])) == "cannot_tell"
+    [result] = judge(warehouse, "nightly", built_in_policy(), lang="en")
+    assert "give every run a `task_id` of its own" in result.headline
+
+
 def test_a_run_id_that_an_earlier_run_has_is_named(tmp_path):
     warehouse = Warehouse(tmp_path / "w.duckdb")
     for day, answers in ((1, GOOD), (2, BROKEN)):

@@ -34,6 +34,8 @@ _PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabc+/=\n-----END RSA PRIVATE KE
     [
         ("key sk-proj-abcdefghij1234567890", "key [redacted:api_key]"),
         ("line\nsk-abcdefghij1234567890", "line\n[redacted:api_key]"),
+        ("key sk-abcdefghijKLMNOPqrstUVWXyz.", "key [redacted:api_key]."),
+        ("sk-proj-abcdefghijklmnopqrstuvwxyz", "[redacted:api_key]"),
         ("AKIAIOSFODNN7EXAMPLE", "[redacted:api_key]"),
         ("ghp_0123456789abcdefghijABCDEFGHIJ012345", "[redacted:api_key]"),
         (f"a {_JWT} b", "a [redacted:jwt] b"),
@@ -62,6 +64,7 @@ def test_a_value_that_a_rule_names_becomes_a_mark(text, expected):
     "text",
     [
         "risk-assessment-of-everything-2024",
+        "sk-learn-model-selection and sk-internationalization",
         "the basic responsibilities of a bearer",
         "11010519491231002" + "1",  # wrong check digit
         "1700000000000 2024-10-24 12345678901 0.13812345678 13812345678.5",

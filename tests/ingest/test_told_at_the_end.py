@@ -162,8 +162,36 @@ def test_a_corrected_file_replaces_itself_in_silence(warehouse: Warehouse) -> No
     warehouse.ingest("in")
     write(file, *analysis("a", "b"))
     assert told(warehouse.ingest("in")) == []
-    other = write(Path("other.json"), *analysis("c"))
-    assert told(warehouse.ingest(other)) == []
+
+
+@pytest.mark.parametrize(("n_before", "n_now"), [(3, 1), (1, 1), (1, 3)])
+def test_a_file_that_replaces_the_task_of_another_call_names_both_and_their_cases(
+    warehouse: Warehouse, n_before: int, n_now: int
+) -> None:
+    words = {1: "1 case", 3: "3 cases"}
+    first = write(Path("first.json"), task("RUN", cases=n_before)).resolve()
+    second = write(Path("second.json"), task("RUN", "no", cases=n_now)).resolve()
+    warehouse.ingest(first)
+    again = f"; to have all cases back, load {first} again" * (n_now < n_before)
+    assert told(warehouse.ingest(second)) == [
+        (
+            "second.json",
+            f'task "RUN" was loaded from {first} with {words[n_before]}: {second}'
+            f" replaces it, and leaves {words[n_now]}. Give another run a `task_id` of"
+            f" its own{again}",
+        )
+    ]
+    assert query(warehouse, KEPT) == [("second.json", "RUN", "task_replaced")]
+
+
+def test_results_that_replace_a_task_of_another_kind_say_so(
+    warehouse: Warehouse,
+) -> None:
+    warehouse.ingest(write(Path("first.json"), task("RUN", cases=3)))
+    later = write(Path("second.jsonl"), *results("a"))
+    ((_, message),) = told(warehouse.ingest(later))
+    assert "with 3 cases" in message
+    assert "leaves 1 case." in message
 
 
 def test_a_file_beside_one_that_was_loaded_before_says_that_it_replaces_it(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import csv
 import json
+import re
+import shlex
 import shutil
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +20,7 @@ from promptlab.ingest import labels
 from promptlab.ingest.labels import row_id
 from promptlab.ingest.reading.source import Source
 from promptlab.warehouse import Warehouse
+from tests.conftest import ROOT
 from tests.judges.suite import formats, judged
 
 NAMES = tuple(formats())
@@ -235,6 +238,60 @@ def test_a_purge_of_a_task_deletes_its_labels(warehouse, tmp_path, capsys):
     db = str(tmp_path / "w.duckdb")
     assert run_cli(["purge", "--task", "run-1", "--yes", "--db", db]) == 0
     assert rows(warehouse, "select count(*) from raw.labels") == [(0,)]
+
+
+TUTORIAL = ROOT / "docs" / "judge-tutorial.md"
+
+
+def commands(text: str, name: str) -> list[list[str]]:
+    """Return the commands of this name in a text: in lines of a console, or in words."""
+    found = re.findall(rf"(?:^\$ |`)promptlab ({name}[^`\n]*)", text, re.MULTILINE)
+    return [shlex.split(each) for each in found]
+
+
+@pytest.mark.parametrize("people", [1, 2])
+def test_the_sheet_of_the_tutorial_is_loaded_by_the_command_that_is_told(
+    tmp_path, monkeypatch, capsys, people
+):
+    shutil.copytree(ROOT / "examples_labels", tmp_path / "examples_labels")
+    monkeypatch.chdir(tmp_path)
+    page = TUTORIAL.read_text("utf-8")
+    run, *_ = commands(page, "run")
+    assert run_cli([*run, "--quiet"]) == 0
+    out, *_ = commands(page, "labels out")
+    out[out.index("--people") + 1] = str(people)
+    assert run_cli(out) == 0
+    [told] = commands(capsys.readouterr().err, "labels in")
+    [wanted] = (
+        each
+        for each in commands(page, "labels in")
+        if {"sheet.csv", "--db"} <= set(each)
+    )
+    with Path("sheet.csv").open(encoding="utf-8-sig") as file:
+        head, *answers = list(csv.reader(file))
+    for row in answers:
+        row[3 : 3 + people] = ["pass"] * people
+    if people == 2:
+        head[3:5] = ["ann", "bob"]
+    with Path("sheet.csv").open("w", encoding="utf-8") as file:
+        csv.writer(file).writerows([head, *answers])
+    by = [each.replace("NAME", "ann") for each in told if each not in wanted]
+    assert by == ([] if people == 2 else ["--by", "ann"])
+    assert run_cli([*wanted, *by]) == 0
+    assert f"{100 * people} labels by {people} labeler(s)" in capsys.readouterr().out
+
+
+def test_labels_without_a_name_are_one_message(tmp_path):
+    text = "round_id,label\n" + "r,pass\n" * 20 + "r,maybe\n"
+    file = read(tmp_path, "bad.csv", text)
+    assert file.records_rejected == 21
+    nameless, unknown = file.problems
+    assert nameless.line == 2
+    assert nameless.message == (
+        "20 labels do not say who labelled, the first in this line; name one person"
+        " with --by NAME, or add a column `labeler`"
+    )
+    assert unknown.line == 22
 
 
 def test_a_sheet_hides_the_judge_and_is_read_back(

@@ -86,6 +86,7 @@ _LONGEST_LITERAL = 1_000_000
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*%?\s*")
 _SECONDS = re.compile(r"(\d{10}|\d{13}|\d{16})(\.\d+)?")
 """Seconds, milliseconds or microseconds since 1970, from 2001 on."""
+_DAY_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _DIGITS = 9
 _FEW = 4
 """One unusual cell in this many is accepted as a mistake."""
@@ -202,6 +203,14 @@ def moment(cell: Any) -> datetime | None:
         digits = len(since_1970[1])
         return documents.time(float(text) / 10 ** (digits - 10))
     return documents.time(text)
+
+
+def are_times(cells: Iterable[Any]) -> bool:
+    """Return whether all cells are a day with a time, apart from empty ones."""
+    there = [(said(each) or "").strip() for each in cells if not is_nothing(each)]
+    return bool(there) and all(
+        _DAY_AND_TIME.match(each) and moment(each) is not None for each in there
+    )
 
 
 def error_of(cell: Any) -> str | None:

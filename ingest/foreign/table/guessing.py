@@ -22,9 +22,11 @@ from promptlab.contracts.sources import TableMapping
 from promptlab.errors import InputError
 from promptlab.ingest.foreign.documents import Refused
 from promptlab.ingest.foreign.table.cells import (
+    are_times,
     is_few,
     is_nothing,
     is_verdict_word,
+    moment,
     mostly_numbers,
     nested_names,
     number_of,
@@ -52,7 +54,8 @@ _NAMES: dict[str, str] = {
     "round": "round|run|repeat|attempt|epoch|trial|repetition|轮次",
     "title": "title|dataset|task|benchmark|suite|数据集",
     "model": "model|model name|model id|llm|provider|engine|模型",
-    "prompt_version": "prompt version|version|prompt name|variant|prompt id|版本",
+    "prompt_version": "prompt version|version|prompt name|variant|prompt id|prompt"
+    "|版本",
     "verdict": "pass|passed|verdict|status|result|success|correct|is correct|resolved"
     "|solved|autoeval label label|human label|judge label|结果|通过",
     "error": "error|exception|error message|错误",
@@ -64,7 +67,9 @@ _NAMES: dict[str, str] = {
     "cost": "cost|cost usd|total cost|price|费用|成本",
     "tags": "tags|tag|category|categories|question type|domain|difficulty|repo|标签"
     "|分类",
-    "time": "time|timestamp|date|created|created at|executed at|时间",
+    "time": "time|timestamp|date|datetime|created|created at|executed|executed at"
+    "|finished|finished at|completed|completed at|ended|ended at|end time|started"
+    "|started at|start time|run at|ran at|run time|时间",
 }
 """Setting → names of columns, the likeliest first; underscores count as spaces."""
 _WORDS = {name: words.split("|") for name, words in _NAMES.items()}
@@ -77,6 +82,7 @@ _NO_UNIT = frozenset(_WORDS["latency_s"]) - {
     "seconds",
     "time s",
 }
+_LONGEST_VERSION = 40
 _MS_FROM = 100
 """A typical latency of at least this is in milliseconds, unless the name has a unit."""
 _LOWER = re.compile(
@@ -103,6 +109,7 @@ _BEST_AT_1 = re.compile(
     r"|得分|分数|评分|准确|相关|忠实|一致"
 )
 """Names of metrics for which 1 is best."""
+_VERSION = re.compile(r"([a-z]+[-_. ]?)?v\.?\d+([._-]\d+)*", re.IGNORECASE)
 _NOT_WORD = re.compile(r"[\W_]+")
 
 
@@ -150,6 +157,8 @@ def guess(path: Path) -> Guess:
         )
         if other := next(said_in, None):
             settings |= {"output": other, "expected": settings["output"]}
+    if "time" not in settings:
+        _guess_time(settings, cells, notes)
     if "verdict" not in settings:
         free = (n for n in cells if n not in settings.values())
         found = next((n for n in free if _are_verdicts(cells[n])), None)
@@ -203,6 +212,22 @@ def _cells(rows: list[Row]) -> dict[str, list[Any]]:
     rows = [with_nested(row, paths) for row in rows]
     columns = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in columns}
+
+
+def _guess_time(
+    settings: dict[str, Any], cells: dict[str, list[Any]], notes: list[str]
+) -> None:
+    """Take the only column with times; name the columns if there are several."""
+    taken = settings.values()
+    free = (name for name in cells if name not in taken and not is_nameless(name))
+    found = [name for name in free if are_times(cells[name])]
+    if len(found) == 1:
+        settings["time"] = found[0]
+    elif found:
+        notes.append(
+            f"{', '.join(found)}: write time = {_toml(found[0])}, or the other, to say"
+            " when the answers were made"
+        )
 
 
 def _guess_unit(
@@ -339,6 +364,17 @@ def _suits(setting: str, cells: list[Any]) -> bool:
         return bool(there) and all(number_of(each) is not None for each in there)
     if setting == "expected":
         return not _are_verdicts(cells)
+    if setting == "inputs":
+        return not _are_versions(cells)
+    if setting == "prompt_version":
+        there = [str(each) for each in cells if not is_nothing(each)]
+        return max(map(len, there), default=0) <= _LONGEST_VERSION and not any(
+            any(map(str.isspace, each)) for each in there
+        )
+    if setting == "time":
+        there = [each for each in cells if not is_nothing(each)]
+        odd = sum(moment(each) is None for each in there)
+        return len(there) > odd and is_few(odd, len(there))
     if setting == "case":
         return not any(is_nothing(each) for each in cells)
     return True
@@ -348,6 +384,12 @@ def _are_verdicts(cells: list[Any]) -> bool:
     """Return whether all cells are words for pass and fail, other than yes and no."""
     there = [each for each in cells if not is_nothing(each)]
     return bool(there) and all(map(is_verdict_word, there))
+
+
+def _are_versions(cells: list[Any]) -> bool:
+    """Return whether all cells are like ``v2`` or ``prompt-v1.3``."""
+    there = [each for each in cells if not is_nothing(each)]
+    return bool(there) and all(_VERSION.fullmatch(str(each)) for each in there)
 
 
 def _on_scale(cells: Iterable[Any]) -> bool:
