@@ -133,6 +133,28 @@ with asked as (
     union
     select unnest($baselines)
 
+),
+
+-- the run before, of any variant: that of the named baseline, or a newer one
+runs as (
+
+    select
+        tasks.task_id,
+        tasks.run_id,
+        tasks.title,
+        max(earlier.run_number) as number_before,
+        max_by(earlier.run_id, earlier.run_number) as run_before
+    from marts.dim_tasks as tasks
+    inner join marts.dim_tasks as siblings using (run_id, title)
+    inner join marts.dim_task_baselines as baselines
+        on siblings.task_id = baselines.task_id
+    inner join marts.dim_tasks as earlier
+        on earlier.task_id in (baselines.baseline_task_id, baselines.previous_task_id)
+    where
+        tasks.task_id in (select unnest($tasks))
+        and baselines.baseline_source in ('named', 'previous')
+    group by tasks.task_id, tasks.run_id, tasks.title
+
 )
 
 select
@@ -164,26 +186,10 @@ select
     'variants_gone',
     count(*) filter (where kept.variant is null),
     count(*)
-from (
-    select
-        tasks.task_id,
-        tasks.run_id,
-        tasks.title,
-        max(earlier.run_number) as run_before
-    from marts.dim_tasks as tasks
-    inner join marts.dim_tasks as siblings using (run_id, title)
-    inner join marts.dim_task_baselines as baselines
-        on
-            siblings.task_id = baselines.task_id
-            and baselines.baseline_source = 'previous'
-    inner join marts.dim_tasks as earlier
-        on baselines.baseline_task_id = earlier.task_id
-    where tasks.task_id in (select unnest($tasks))
-    group by tasks.task_id, tasks.run_id, tasks.title
-) as runs
+from runs
 inner join marts.dim_tasks as variants
     on
-        runs.run_before = variants.run_number
+        runs.number_before = variants.run_number
         and runs.title = variants.title
         and variants.role = 'full'
 left join (
@@ -211,21 +217,13 @@ having count(*) filter (where kept.variant is null) > 0
 
 union all
 
--- titles of the run of the baseline that this run does not have
+-- titles of the run before that this run does not have
 select
     runs.task_id,
     'titles_gone',
     count(*) filter (where kept.title is null),
     count(*)
-from (
-    select tasks.task_id, tasks.run_id, earlier.run_id as run_before
-    from marts.dim_tasks as tasks
-    inner join marts.dim_task_baselines as baselines
-        on tasks.task_id = baselines.task_id and baselines.baseline_source = 'previous'
-    inner join marts.dim_tasks as earlier
-        on baselines.baseline_task_id = earlier.task_id
-    where tasks.task_id in (select unnest($tasks))
-) as runs
+from runs
 inner join (
     select distinct run_id, title from marts.dim_tasks where role = 'full'
 ) as titles

@@ -370,7 +370,8 @@ def test_a_run_id_that_an_earlier_run_has_is_named(tmp_path):
     assert "an earlier run has the same run_id" in result.headline
 
 
-def test_a_title_of_the_run_before_that_did_not_run_is_missing(tmp_path):
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_title_of_the_run_before_that_did_not_run_is_missing(tmp_path, is_named):
     """A run of several titles: they have one run_id."""
     warehouse = Warehouse(tmp_path / "w.duckdb")
     for day, titles in (
@@ -386,6 +387,8 @@ def test_a_title_of_the_run_before_that_did_not_run_is_missing(tmp_path):
             file.write_text(json.dumps(document), "utf-8")
     warehouse.ingest(tmp_path)
     warehouse.build()
+    if is_named:
+        warehouse.set_baseline("night-1")
     decisions = {
         day: judge(warehouse, f"caps-{day}", built_in_policy(), lang="en")[0]
         for day in (2, 3)

@@ -494,6 +494,29 @@ def test_a_variant_whose_last_run_was_refused_is_not_missing_from_the_next_run(
     )
 
 
+def test_a_variant_that_is_gone_is_missing_with_a_named_baseline_too(warehouse, capsys):
+    """It is what the named run had, or what came since; naming a run accepts its own."""
+    for night in (
+        Night(1, ("short",), ("small", "large")),
+        Night(2, ("short",), ("small", "large", "new")),
+        Night(3, ("short",), ("small", "new")),
+        Night(4, ("short",), ("small", "large")),
+    ):
+        load(warehouse, night)
+        if night.number == 1:
+            assert run_cli(["baseline", "set", "eval-1"]) == 0
+        run_cli(["gate", f"eval-{night.number}"])
+    capsys.readouterr()
+    assert run_cli(["gate", "eval-2", "--no-record"]) == 0
+    for number in (3, 4):
+        assert run_cli(["gate", f"eval-{number}", "--no-record"]) == 4
+        said = " ".join(capsys.readouterr().out.split())
+        assert "1 of the 3 variants of the run before is not" in said
+    assert run_cli(["baseline", "set", "eval-4"]) == 0
+    load(warehouse, Night(5, ("short",), ("small", "large")))
+    assert run_cli(["gate", "eval-5"]) == 0
+
+
 def test_the_variants_of_a_run_share_its_false_alarms(warehouse, capsys):
     """The variants are tested together and one by one, so p is twice the smaller.
 
