@@ -27,7 +27,10 @@ weighed as (
 
     from score_changes
     inner join dimensions using (baseline_task_id, candidate_task_id, dimension_id)
-    group by all
+    group by
+        score_changes.baseline_task_id,
+        score_changes.candidate_task_id,
+        score_changes.case_id
 
 ),
 

@@ -68,7 +68,13 @@ assertions as (
         count(*) as n_judged
 
     from checks
-    group by all
+    group by
+        task_id,
+        case_id,
+        check_name,
+        check_type,
+        coalesce(cast(expected as string), ''),
+        threshold
 
 ),
 

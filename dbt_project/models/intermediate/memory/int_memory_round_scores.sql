@@ -111,7 +111,13 @@ final as (
 
     from measured
     inner join labels using (run_id, category)
-    group by all
+    group by
+        measured.run_id,
+        measured.task_id,
+        measured.test_index,
+        labels.label,
+        measured.metric,
+        measured.is_last_round
 
 )
 

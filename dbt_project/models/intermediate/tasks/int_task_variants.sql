@@ -33,7 +33,7 @@ replaced_objects as (
 
 ),
 
-replaced as (
+replaced_tasks as (
 
     select distinct {{ without_pattern('replaced', run_time) }} as task_id
     from replaced_objects
@@ -63,7 +63,7 @@ described as (
         coalesce(decided.decision <> 'do_not_ship', true) as is_accepted,
         -- a run that was not shipped hides what it lost
         coalesce(decided.decision in ('ship', 'first_run'), true) as is_settled,
-        replaced.task_id is not null as has_replaced_run,
+        replaced_tasks.task_id is not null as has_replaced_run,
         loads.ingest_id,
         tasks.created_at
 
@@ -73,7 +73,7 @@ described as (
     left join prompts using (task_id)
     left join partial using (task_id)
     left join decided using (task_id)
-    left join replaced using (task_id)
+    left join replaced_tasks using (task_id)
 
 ),
 

@@ -18,7 +18,14 @@ counted as (
 
     from strata
     inner join sums using (task_id, treatment)
-    group by all
+    group by
+        sums.task_id,
+        sums.treatment,
+        sums.statistic,
+        sums.window_length,
+        strata.n,
+        strata.s,
+        strata.k
 
 ),
 
@@ -64,7 +71,13 @@ of_kinds as (
 
     from angles
     inner join evidence using (statistic, n, s, k)
-    group by all
+    group by
+        angles.statistic,
+        angles.window_length,
+        angles.n,
+        angles.s,
+        angles.k,
+        angles.j
 
 ),
 

@@ -28,7 +28,15 @@ expected_cases as (
 
 ),
 
-of_expectations as (
+others as (
+
+    select * from gaps_of_cases
+
+    union all
+
+    select * from gaps_of_testsets
+
+    union all
 
     select
         pairs.baseline_task_id,
@@ -44,11 +52,9 @@ of_expectations as (
     group by pairs.baseline_task_id, pairs.candidate_task_id
     having n_now < n_before
 
-),
+    union all
 
--- an answer from a cache was given before: it says nothing of what changed since
-of_caches as (
-
+    -- an answer from a cache was given before: it says nothing of what changed since
     select
         pairs.baseline_task_id,
         pairs.candidate_task_id,
@@ -62,24 +68,6 @@ of_caches as (
     inner join case_rounds on pairs.candidate_task_id = case_rounds.task_id
     group by pairs.baseline_task_id, pairs.candidate_task_id
     having n_now < n_before
-
-),
-
-others as (
-
-    select * from gaps_of_cases
-
-    union all
-
-    select * from gaps_of_testsets
-
-    union all
-
-    select * from of_expectations
-
-    union all
-
-    select * from of_caches
 
 ),
 

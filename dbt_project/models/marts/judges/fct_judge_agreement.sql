@@ -292,7 +292,12 @@ residuals as (
     from judged
     inner join shares using (dimension_id, judge, slice_kind, slice)
     where judged.w is not null
-    group by all
+    group by
+        judged.dimension_id,
+        judged.judge,
+        judged.slice_kind,
+        judged.slice,
+        judged.cluster_id
 
 ),
 
@@ -312,7 +317,8 @@ cluster_errors as (
 
     from residuals
     inner join shares using (dimension_id, judge, slice_kind, slice)
-    group by all
+    group by
+        residuals.dimension_id, residuals.judge, residuals.slice_kind, residuals.slice
 
 ),
 

@@ -158,7 +158,11 @@ of_assertions as (
             and checks.round_id = round_scores.round_id
             and checks.check_name = round_scores.dimension_id
     where round_scores.task_id is null and checks.check_name <> 'verdict'
-    group by all
+    group by
+        checks.task_id,
+        checks.case_id,
+        checks.round_id,
+        checks.check_name
 
 ),
 

@@ -20,7 +20,8 @@ by_task as (
     from rounds
     cross join (values ('last_round'), ('by_round'), ('pooled')) as views (view_name)
     where views.view_name <> 'last_round' or rounds.is_last_round
-    group by all
+    group by
+        rounds.run_id, views.view_name, view_round, rounds.category, rounds.metric, rounds.task_id
 
 ),
 

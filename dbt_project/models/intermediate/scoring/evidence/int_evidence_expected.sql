@@ -47,7 +47,11 @@ broken_rules as (
     from picked_rounds
     inner join rules using (task_id, case_id, round_id)
     where picked_rounds.scorer = 'rules' and not rules.holds
-    group by all
+    group by
+        picked_rounds.task_id,
+        picked_rounds.dimension_id,
+        picked_rounds.case_id,
+        picked_rounds.round_id
 
 ),
 
