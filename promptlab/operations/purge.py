@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import difflib
 import glob
+import shlex
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from promptlab.build import plan
 from promptlab.database import StoredTable, file_of, tables_of, write_copy
-from promptlab.errors import NothingToDo
+from promptlab.errors import NothingToDo, UsageError
 from promptlab.ingest import raw
 from promptlab.ingest.foreign.registry import TOOLS
 from promptlab.ingest.raw.catalogue import RAW_TABLES, Ids, owning_tables
@@ -65,6 +66,7 @@ def find(
 
     Raises:
         NothingToDo: an id is not there, or nothing is older.
+        UsageError: the file has hard links.
     """
     with warehouse.connect() as con:
         return _find(con, tasks, before)
@@ -83,6 +85,7 @@ def purge(
 
     Raises:
         NothingToDo: an id is not there, or nothing is older; nothing was changed.
+        UsageError: the file has hard links; nothing was changed.
         DatabaseLocked: another process holds the file.
         WarehouseError: no space for the new file next to the old one.
     """
@@ -102,6 +105,7 @@ def _find(
     before: date | None,
 ) -> Purge:
     db = file_of(con)
+    _check_one_name(db)
     if "raw" not in {table.schema for table in tables_of(con)}:
         raise NothingToDo(f"{db}: nothing has been loaded yet")
     # the next build would recreate rows purged only from the marts
@@ -122,6 +126,22 @@ def _find(
         backups=sorted(db.parent.glob(f"{glob.escape(db.name)}.v*.bak")),
         unknown=[str(t) for t in tables if is_unknown(t)],
     )
+
+
+def _check_one_name(db: Path) -> None:
+    """Raise an error for a file with hard links: the rows stay under the other names.
+
+    Raises:
+        UsageError: it has another name.
+    """
+    n = db.stat().st_nlink
+    if n > 1:
+        others = "another name" if n == 2 else f"{n - 1} other names"
+        raise UsageError(
+            f"{db}: the file has {others} (hard links), where the rows would stay;"
+            f" `find / -samefile {shlex.quote(str(db))}` finds them. Delete them, or"
+            " purge a copy of the file (nothing was changed)"
+        )
 
 
 def _ids(

@@ -246,6 +246,21 @@ def test_each_refusal_changes_nothing(run, warehouse, args, code, message):
     assert contents(warehouse.settings.db) == before
 
 
+@pytest.mark.parametrize("asked", ["--yes", "--dry-run"])
+def test_a_file_with_a_hard_link_is_not_purged(run, warehouse, tmp_path, asked):
+    db = warehouse.settings.db
+    before = contents(db)
+    other = tmp_path / "other name.duckdb"
+    other.hardlink_to(db)
+    for path in (db, other):
+        code, _, err = run("purge", "--task", "first", asked, "--db", path)
+        assert code == 2
+        assert "the file has another name (hard links)" in err
+    assert contents(db) == before
+    other.unlink()
+    assert run("purge", "--task", "first", asked, "--db", db)[0] == 0
+
+
 def test_too_little_room_is_said_and_changes_nothing(warehouse, monkeypatch):
     before = contents(warehouse.settings.db)
     monkeypatch.setattr(
