@@ -699,12 +699,10 @@ class RoundWriter(msgspec.Struct, gc=False):  # as above
         value: float | None,
         score: float | None = None,
         *,
+        summary: str | None = None,
         payload: Mapping[str, Any] | None = None,
-        **fields: Any,
     ) -> None:
         """Write the tool's own number, and its score from 0 to 1.
-
-        `Score` describes the fields.
 
         If the file has something else in place of a number, the payload contains it as
         ``given``.
@@ -721,8 +719,8 @@ class RoundWriter(msgspec.Struct, gc=False):  # as above
                 dimension_id=dimension,
                 value=value,
                 score=score,
+                summary=summary,
                 payload=text(payload) if payload else "{}",
-                **fields,
             )
         )
 
