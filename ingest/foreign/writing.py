@@ -300,7 +300,9 @@ class Dimensions:
 
     def see(self, name: str, value: float | None) -> None:
         """Record a value."""
-        kinds = self._kinds.setdefault(name, set())
+        kinds = self._kinds.get(name)
+        if kinds is None:
+            kinds = self._kinds[name] = set()
         if value in (0, 1):
             kinds.add("binary")
         elif value is not None:
