@@ -127,7 +127,8 @@ def flatten(shard: Shard) -> Flattened:
             part += 1
             if not one.more:
                 source = replace(one.source, data=b"", blocks=None, pipelines=())
-                whole = replace(one, reading=Reading(rows={}), source=source)
+                reading = Reading(rows={}, runs=one.reading.runs)
+                whole = replace(one, reading=reading, source=source)
                 written.append((load_id, whole))
     return reader.loads, written, reader.pipelines, references
 
