@@ -28,6 +28,7 @@ from promptlab.ingest.foreign.documents import (
     ABSENT,
     UNREADABLE,
     ToolFiles,
+    answer,
     decode,
     file_bytes,
     first_line,
@@ -49,11 +50,12 @@ from promptlab.ingest.foreign.identity import (
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.writing import (
     Baseline,
-    CaseWriter,
+    Check,
     Direction,
     Record,
-    RoundWriter,
+    Round,
     Rule,
+    Score,
     Status,
     TaskWriter,
 )
@@ -227,6 +229,9 @@ class Export(Struct):
     metadata: Metadata | None = None
 
 
+Place = tuple[str, str, str]
+"""Task, case and round."""
+
 _ERROR = 2
 """``failureReason``: error of the provider. 1 is a failed assertion, 0 success."""
 
@@ -244,7 +249,7 @@ def error_of(row: Row) -> str | None:
     return said.strip() or "the provider gave no answer"
 
 
-def status_of(row: Row, checks: Sequence[Judgement]) -> Status:
+def status_of(row: Row, checks: Sequence[Check] = ()) -> Status:
     """Return promptfoo's own verdict; a pass without assertions is not a verdict.
 
     A row without a verdict is unevaluated, regardless of its assertions.
@@ -260,15 +265,17 @@ def status_of(row: Row, checks: Sequence[Judgement]) -> Status:
         return "unevaluated" if row.success else "fail"
     if row.success:
         return "pass"
-    failed = [each["passed"] for each in checks if each["passed"] is not True]
-    if failed and all(passed is None for passed in failed):
+    failed = [each for each in checks if each.passed is not True]
+    if failed and all(each.passed is None for each in failed):
         return "unevaluated"
     return "fail"
 
 
-def write_round(row: Row, case: CaseWriter, status: Status) -> RoundWriter:
-    """Write the row's answer."""
+def round_of(row: Row, place: Place, n: int, status: Status) -> Round:
+    """Return the row's answer."""
+    task_id, case_id, round_id = place
     response = row.response
+    output, parsed = answer(response.output if response else None)
     usage = (response.tokenUsage if response else None) or row.tokenUsage or {}
     given, made, total = map(integer, map(usage.get, ("prompt", "completion", "total")))
     if total and not given and not made:  # from the cache: only the total is available
@@ -282,24 +289,26 @@ def write_round(row: Row, case: CaseWriter, status: Status) -> RoundWriter:
         "cached": response.cached if response else None,
         "total_tokens": total,
     }
-    return case.round(
-        response.output if response else None,
+    return Round(
+        task_id=task_id,
+        case_id=case_id,
+        round_id=round_id,
+        position=n - 1,
+        run_index=n,
+        raw_output=output,
+        parsed_output=parsed,
         input_tokens=given,
         output_tokens=made,
         latency_ms=row.latencyMs,
-        metadata={key: each for key, each in about.items() if each is not None},
+        metadata=text({key: each for key, each in about.items() if each is not None}),
         error=error_of(row) if status == "error" else None,
-        status=status,
+        reported_status=status,
         counted_as=counted,
         is_cached=response.cached if response else None,
     )
 
 
-Judgement = dict[str, Any]
-"""A judged assertion, as `RoundWriter.check` takes it."""
-
-
-def checks_of(row: Row) -> Iterator[Judgement]:
+def checks_of(row: Row, place: Place) -> Iterator[Check]:
     """Return the row's assertions, sets before their members."""
     grading = row.gradingResult
     position = 0
@@ -309,14 +318,15 @@ def checks_of(row: Row) -> Iterator[Judgement]:
         if each is None:
             continue
         is_member = beside > 0
-        yield _check(each, position, parent if is_member else None)
+        yield _check(each, place, position, parent if is_member else None)
         beside -= is_member
         if each.assertion is None and each.componentResults:
             parent, beside = position, len(each.componentResults)
         position += 1
 
 
-def _check(each: Component, position: int, parent: int | None) -> Judgement:
+def _check(each: Component, place: Place, position: int, parent: int | None) -> Check:
+    task_id, case_id, round_id = place
     about = each.metadata or {}
     assertion = each.assertion
     if assertion is None:
@@ -325,19 +335,22 @@ def _check(each: Component, position: int, parent: int | None) -> Judgement:
     kind, metric = assertion.type or "assertion", assertion.metric
     broke = bytes(about.get("graderError", ABSENT)) == b"true"
     expected = about.get("renderedAssertionValue", assertion.value)
-    return {
-        "name": metric if isinstance(metric, str) and metric else kind,
-        "kind": kind,
-        "passed": None if broke else each.passed,
-        "place": position,
-        "parent_position": parent,
-        "score": None if broke else each.score,
-        "weight": assertion.weight,
-        "threshold": assertion.threshold,
-        "expected": raw_text(expected),
-        "reason": each.reason,
-        "error": (each.reason or "the grader broke") if broke else None,
-    }
+    return Check(
+        task_id=task_id,
+        case_id=case_id,
+        round_id=round_id,
+        position=position,
+        name=metric if isinstance(metric, str) and metric else kind,
+        type=kind,
+        passed=None if broke else each.passed,
+        parent_position=parent,
+        score=None if broke else each.score,
+        weight=assertion.weight,
+        threshold=assertion.threshold,
+        expected=raw_text(expected),
+        reason=each.reason,
+        error=(each.reason or "the grader broke") if broke else None,
+    )
 
 
 _COUNTS: dict[str, tuple[Rule, dict[str, Any]]] = {
@@ -436,7 +449,8 @@ class PromptOnProvider:
 class Columns:
     """All columns of a file.
 
-    Rows are converted to records at once, because these files can be very large.
+    Records are built here and not by `CaseWriter`, which takes a tenth longer: these
+    files can be very large.
 
     Args:
         source: The file.
@@ -492,9 +506,8 @@ class Columns:
         repeat = test.repeat or self._repeat
         occurrence = 1 if repeat is None else (count - 1) // repeat + 1
         case_id = self._seen.named(test.id, occurrence)
-        case = task.known(case_id)
-        if case is None:
-            case = task.case(
+        if case_id not in task.n_rounds:
+            task.case(
                 case_id,
                 test.context,
                 tags=test.tags,
@@ -503,18 +516,25 @@ class Columns:
             )
             if test.expected is not None:
                 note = text({"variables": test.expected})
-                owner = (task.task_id, case.id, "expected")
-                task.write(Baseline(*owner, 0, note, type="manual_note"))
-        checks = list(checks_of(row))
+                task.write(
+                    Baseline(
+                        task.task_id, case_id, "expected", 0, note, type="manual_note"
+                    )
+                )
+            yield from task.written()
+        task.n_rounds[case_id] = n = task.n_rounds[case_id] + 1
+        place = (task.task_id, case_id, f"{case_id}-{n}")
+        checks = list(checks_of(row, place))
         status = status_of(row, checks)
         if row.success is None and status != "error":
-            self._unjudged.append(case.id)
-        answer = write_round(row, case, status)
-        for check in checks:
-            answer.check(**check)
+            self._unjudged.append(case_id)
+        yield round_of(row, place, n, status)
+        yield from checks
         if status != "error":
-            _write_scores(row, answer, checks, status)
-        yield from task.written()
+            scores = _scores(row, place, checks, status)
+            for score in scores:
+                task.dimensions.see(score.dimension_id, score.value)
+            yield from scores
         # JSONL does not number repeats: rows are identified by their ids
         self._same_run.add(row.id or text(row), *_said(row, status, checks))
 
@@ -616,19 +636,20 @@ def _told_by(head: Prompt) -> tuple[str, str]:
     return _provider(head.provider), head.label or head.display or text(head.raw)
 
 
-def _said(row: Row, status: Status, checks: Sequence[Judgement]) -> Iterator[Any]:
+def _said(row: Row, status: Status, checks: Sequence[Check]) -> Iterator[Any]:
     """Yield the answer and its judgements, which tell two versions of a run apart."""
     yield status
     yield row.score
     yield text(row.response.output if row.response else None)
     yield text(row.namedScores or {})
     for each in checks:
-        yield from (each[name] for name in ("name", "passed", "score", "reason"))
+        yield from (each.name, each.passed, each.score, each.reason)
 
 
-def _write_scores(
-    row: Row, answer: RoundWriter, checks: Sequence[Judgement], status: Status
-) -> None:
+def _scores(
+    row: Row, place: Place, checks: Sequence[Check], status: Status
+) -> list[Score]:
+    task_id, case_id, round_id = place
     grading = row.gradingResult
     weights = (grading.namedScoreWeights if grading else None) or {}
     named: dict[str, int] = {}
@@ -638,18 +659,23 @@ def _write_scores(
             named[metric] = named.get(metric, 0) + 1
     # what was not judged has 1, what a broken judge should have judged 0: kept as
     # the tool's value, and no score
-    unscored = {each["name"] for each in checks if each["passed"] is None}
-    unscored -= {each["name"] for each in checks if each["passed"] is not None}
+    unscored = {each.name for each in checks if each.passed is None}
+    unscored -= {each.name for each in checks if each.passed is not None}
     if status == "unevaluated":
         unscored.add(ROW_SCORE)
-    for name, value in {**(row.namedScores or {}), ROW_SCORE: row.score}.items():
-        answer.score(
-            name,
-            value,
-            None if name in unscored else on_scale(value),
+    return [
+        Score(
+            task_id=task_id,
+            case_id=case_id,
+            round_id=round_id,
+            dimension_id=name,
+            value=value,
+            score=None if name in unscored else on_scale(value),
             weight=weights.get(name),
             n_checks=named.get(name, 1),
         )
+        for name, value in {**(row.namedScores or {}), ROW_SCORE: row.score}.items()
+    ]
 
 
 @dataclass(frozen=True)

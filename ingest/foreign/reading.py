@@ -146,7 +146,7 @@ class _Batch:
             for record in self._records.get(kind, ()):
                 task_id, *values = said(record)
                 # CSV may round the last digits
-                alike = (f"{v:.12g}" if type(v) is float else v for v in values)
+                alike = [f"{v:.12g}" if type(v) is float else v for v in values]
                 self._said[task_id].add(kind.__name__, *alike)
         return is_over
 

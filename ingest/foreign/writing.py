@@ -300,7 +300,9 @@ class Dimensions:
 
     def see(self, name: str, value: float | None) -> None:
         """Record a value."""
-        kinds = self._kinds.setdefault(name, set())
+        kinds = self._kinds.get(name)
+        if kinds is None:
+            kinds = self._kinds[name] = set()
         if value in (0, 1):
             kinds.add("binary")
         elif value is not None:
@@ -699,12 +701,10 @@ class RoundWriter(msgspec.Struct, gc=False):  # as above
         value: float | None,
         score: float | None = None,
         *,
+        summary: str | None = None,
         payload: Mapping[str, Any] | None = None,
-        **fields: Any,
     ) -> None:
         """Write the tool's own number, and its score from 0 to 1.
-
-        `Score` describes the fields.
 
         If the file has something else in place of a number, the payload contains it as
         ``given``.
@@ -721,8 +721,8 @@ class RoundWriter(msgspec.Struct, gc=False):  # as above
                 dimension_id=dimension,
                 value=value,
                 score=score,
+                summary=summary,
                 payload=text(payload) if payload else "{}",
-                **fields,
             )
         )
 

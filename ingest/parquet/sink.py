@@ -33,7 +33,6 @@ from promptlab.ingest.raw.rows import (
     Key,
     ReadBatch,
     Reading,
-    added,
     height,
     load_columns,
     problem_columns,
@@ -117,19 +116,19 @@ def flatten(shard: Shard) -> Flattened:
         reader.loads.append(FileLoad(found.path, kind or "unknown"))
         start = shard.began + timedelta(microseconds=load_id)
         reader.starts = repeat(start)
-        before: Reading | None = None
         part = 0
         for one in reader.read(found, kind):
             references.see(one)
             if one.abandoned:
                 shard.layer.discard(load_id)
-                before, part = None, 0
+                part = 0
                 continue
             _write(shard.layer, load_id, part, one)
-            before, part = added(before, one.reading), part + 1
+            part += 1
             if not one.more:
                 source = replace(one.source, data=b"", blocks=None, pipelines=())
-                whole = replace(one, reading=before, source=source)
+                reading = Reading(rows={}, runs=one.reading.runs)
+                whole = replace(one, reading=reading, source=source)
                 written.append((load_id, whole))
     return reader.loads, written, reader.pipelines, references
 
@@ -307,10 +306,10 @@ def _commit(
     live = layer.live()
     loads = [layer.loads()]
     for load_id, one in written:
-        keys = one.reading.keys
+        keys = one.load.keys
         replaced = live.keys() & set(keys)
         columns = load_columns(
-            [(load_id, one)], [one.reading], replaced, ingest_version, written[0][0]
+            [(load_id, one)], replaced, ingest_version, written[0][0]
         )
         loads.append(frame_of("loads", columns))
         live.update(dict.fromkeys(keys, load_id))

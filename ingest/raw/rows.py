@@ -153,17 +153,6 @@ class ReadBatch:
     """The file was abandoned: its earlier batches must be deleted."""
 
 
-def added(before: Reading | None, reading: Reading) -> Reading:
-    """Add up the keys and counts of a file's batches, without rows and problems."""
-    before = before or Reading(rows={})
-    return Reading(
-        rows={},
-        records_loaded=before.records_loaded + reading.records_loaded,
-        records_rejected=before.records_rejected + reading.records_rejected,
-        keys=before.keys + reading.keys,
-    )
-
-
 def with_load(table: str, columns: Columns, load_id: int, uri: str) -> Columns:
     """Return rows of a raw table with ``load_id``, and ``file_uri`` if it has one."""
     n = len(next(iter(columns.values())))
@@ -201,9 +190,9 @@ def redaction_columns(numbered: Sequence[tuple[int, ReadBatch]]) -> Columns:
     return columns_of(("load_id", "rule", "n_values"), rows)
 
 
-def _replaced_by(reading: Reading, replaced: set[Key]) -> list[Key]:
+def _replaced_by(load: FileLoad, replaced: set[Key]) -> list[Key]:
     """Return the objects that a file replaced, and what it changed of them."""
-    own = [key for key in reading.keys if key in replaced]
+    own = [key for key in load.keys if key in replaced]
     keys = set(own)
     changed = [key for key in replaced if key[:2] in keys and key not in keys]
     return own + sorted(changed)
@@ -211,12 +200,11 @@ def _replaced_by(reading: Reading, replaced: set[Key]) -> list[Key]:
 
 def load_columns(
     numbered: Sequence[tuple[int, ReadBatch]],
-    readings: Sequence[Reading],
     replaced: set[Key],
     ingest_version: str,
     ingest_id: int,
 ) -> Columns:
-    """Return rows of ``raw.loads``, one per file."""
+    """Return rows of ``raw.loads``, one per file, by its last batch."""
 
     def ids(keys: Iterable[Key]) -> str:
         return json.dumps(["|".join(key[1:]) for key in keys], ensure_ascii=False)
@@ -230,16 +218,16 @@ def load_columns(
         "sha256": [one.load.sha256 for one in files],
         "bytes": [one.source.size for one in files],
         "status": [one.load.status for one in files],
-        "rows_loaded": [reading.records_loaded for reading in readings],
-        "rows_rejected": [reading.records_rejected for reading in readings],
-        "replaced": [ids(_replaced_by(r, replaced)) for r in readings],
+        "rows_loaded": [one.load.records_loaded for one in files],
+        "rows_rejected": [one.load.records_rejected for one in files],
+        "replaced": [ids(_replaced_by(one.load, replaced)) for one in files],
         "testset_override": [one.testset for one in files],
         "message": [one.load.message for one in files],
         "started_at": [one.started_at for one in files],
         "finished_at": [one.finished_at for one in files],
         "ingest_version": [ingest_version] * len(files),
         "read_with": [one.read_with for one in files],
-        "objects": [ids(reading.keys) for reading in readings],
+        "objects": [ids(one.load.keys) for one in files],
         "runs": [
             json.dumps(one.reading.runs, ensure_ascii=False)
             if one.reading.runs

@@ -28,8 +28,6 @@ from promptlab.ingest.raw.rows import (
     Columns,
     Key,
     ReadBatch,
-    Reading,
-    added,
     load_columns,
     problem_columns,
     redaction_columns,
@@ -286,7 +284,7 @@ class Writer:
         self._ingest_version = ingest_version
         self._first_load_id = 0
         self._ingest_id: int | None = None
-        self._before: Reading | None = None  # batches of an open file, without rows
+        self._is_open = False  # a file of which more batches follow
         self._replaced: set[Key] = set()
         self._expected: dict[Key, str] = {}  # by testset and case, before its file
         self._tasks: dict[str, StoredTask] = {}  # before their file
@@ -306,23 +304,26 @@ class Writer:
         if batch[-1].abandoned:
             self.give_up()
             return
-        if self._before is None:
+        if not self._is_open:
             self._con.begin()
         try:
             self._write(batch)
         except BaseException:
-            raw.roll_back(self._con)
-            self._before = self._merging = None
+            self._roll_back()
             raise
 
     def give_up(self) -> None:
         """Roll back a file without its last batch."""
-        if self._before is not None:
-            raw.roll_back(self._con)
-            self._before = self._merging = None
+        if self._is_open:
+            self._roll_back()
+
+    def _roll_back(self) -> None:
+        raw.roll_back(self._con)
+        self._is_open = False
+        self._merging = None
 
     def _write(self, batch: Sequence[ReadBatch]) -> None:
-        if self._before is None:
+        if not self._is_open:
             row = self._con.execute("select max(load_id) from raw.loads").fetchone()
             self._first_load_id = (row[0] if row and row[0] else 0) + 1
             self._replaced = set()
@@ -338,10 +339,9 @@ class Writer:
         self._replaced |= self._make_room(numbered)
         _write_rows(self._con, numbered)
         self._close_merging()
-        if batch[-1].more:
-            self._before = added(self._before, batch[-1].reading)
+        self._is_open = batch[-1].more
+        if self._is_open:
             return
-        totals = [added(self._before, one.reading) for one in batch]
         if self._ingest_id is None:
             self._ingest_id = self._first_load_id
         now = _content_hashes(self._con, list({key[1] for key in self._expected}))
@@ -349,7 +349,7 @@ class Writer:
         self._replaced |= changed
         self._see_replacements(numbered)
         loads = load_columns(
-            numbered, totals, self._replaced, self._ingest_version, self._ingest_id
+            numbered, self._replaced, self._ingest_version, self._ingest_id
         )
         if self._replaced:
             _mark_replaced(self._con)
@@ -357,7 +357,6 @@ class Writer:
         raw.append(self._con, "redactions", [redaction_columns(numbered)])
         self.found += _replaced_scores(self._con, numbered)
         self._con.commit()
-        self._before = None
         for load_id, one in numbered:
             self._written[one.source.path] = load_id, one.source.uri
 

@@ -30,6 +30,7 @@ from promptlab.operations.purge import purge
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES
+from tests.foreign.reading_of import DATA as FOREIGN
 
 RUN = EXAMPLES / "customer_service/runs/cs-regression-v3.1.json"
 # when a load happened, and its number: files that are not read again have none here
@@ -147,6 +148,17 @@ def test_the_same_files_again_change_nothing(layer: ParquetLayer) -> None:
     before = layer.manifest()
     assert load(layer, RUN) == {RUN.name: "unchanged"}
     assert layer.manifest() == before
+
+
+def test_a_copy_of_a_run_that_a_later_call_brings_is_loaded_once(
+    layer: ParquetLayer, tmp_path: Path
+) -> None:
+    run = (FOREIGN / "promptfoo/rivers.json").read_text("utf-8")
+    first = write(tmp_path / "first/rivers.json", run)
+    copy = write(tmp_path / "second/copy.json", f"{run}\n")
+
+    assert load(layer, first) == {"rivers.json": "loaded"}
+    assert load(layer, copy) == {"copy.json": "skipped"}
 
 
 def test_shards_are_flattened_alike_wherever_they_are(tmp_path: Path) -> None:
