@@ -206,6 +206,22 @@ def test_a_ceiling_over_few_of_the_rounds_is_not_known_to_hold(
     assert found.note == f"measured on {measured} of 20 rounds"
 
 
+@pytest.mark.parametrize(
+    ("rule", "policy"),
+    [
+        ("tokens.max_total", "[tokens]\nmax_total = 190"),
+        ("cost.max_total", "[cost]\nmax_total = 0.19"),
+    ],
+)
+def test_a_total_that_unknown_rounds_may_lift_over_its_limit_is_not_known_to_hold(
+    judge: Judge, rule: str, policy: str
+) -> None:
+    _, result = judge("mostly_measured", policy)
+    found = _rule(result, rule)
+    assert found.verdict == "inconclusive"
+    assert found.note == "measured on 18 of 20 rounds"
+
+
 def test_tokens_of_errors_do_not_stand_for_those_of_answers(judge: Judge) -> None:
     _, result = judge(
         "errors_measured", "min_coverage = 0.8\n[tokens]\nmax_total = 99999"
