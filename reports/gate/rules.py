@@ -181,12 +181,22 @@ class Gate:
                 note = self._note("recheck_decides")
                 yield _rule(rule, chance["p"], limit, "pass", note)
                 yield again
-        elif chance is None and (not score.n_judged or score.verdict in _UNDECIDED):
+        elif chance is None and (
+            score.verdict in _UNDECIDED
+            or not (score.n_judged or self._has_only_scores(score))
+        ):
             yield _rule(rule, p, limit, "inconclusive", self._not_tested(score))
             yield from self._check(changes, limit)
         else:
             yield _rule(rule, p, limit, "pass")
             yield from self._check(changes, limit)
+
+    def _has_only_scores(self, score: ScoreComparison) -> bool:
+        """True if nothing has a verdict, and the overall score was tested.
+
+        Verdicts that only the baseline had are a gap of the yardstick.
+        """
+        return not self.numbers.task["n_judged"] and score.p_value is not None
 
     def _asked_again(
         self, changes: Changes, chance: Row, limit: float
