@@ -35,6 +35,7 @@ from promptlab.ingest.foreign.documents import (
     integer,
     is_there,
     lines,
+    number,
     on_scale,
     raw_text,
     text,
@@ -91,6 +92,7 @@ class Response(Struct):
     output: Any = None
     tokenUsage: dict[str, Any] | None = None
     cached: bool | None = None
+    cost: Any = None
     error: Any = None
 
 
@@ -271,21 +273,44 @@ def status_of(row: Row, checks: Sequence[Check] = ()) -> Status:
     return "fail"
 
 
+def _cost(row: Row) -> float | None:
+    """Return the cost; a 0 of the row alone may be promptfoo's default for unknown.
+
+    It counts if the answer came from the cache, or if the provider says 0 too.
+    """
+    response = row.response
+    if row.cost or (response is not None and response.cached):
+        return row.cost
+    return number(response.cost) if response is not None else None
+
+
+def _tokens(row: Row) -> tuple[int | None, int | None, int | None]:
+    """Return the tokens of the prompt, of the answer, and in total.
+
+    promptfoo writes zeros where the provider counts nothing. From the cache only the
+    total is available.
+    """
+    response = row.response
+    usage = (response.tokenUsage if response else None) or row.tokenUsage or {}
+    given, made, total = map(integer, map(usage.get, ("prompt", "completion", "total")))
+    is_cached = response is not None and bool(response.cached)
+    if not given and not made and (total or not is_cached):
+        given = made = None
+    return given, made, total or (total if is_cached else None)
+
+
 def round_of(row: Row, place: Place, n: int, status: Status) -> Round:
     """Return the row's answer."""
     task_id, case_id, round_id = place
     response = row.response
     output, parsed = answer(response.output if response else None)
-    usage = (response.tokenUsage if response else None) or row.tokenUsage or {}
-    given, made, total = map(integer, map(usage.get, ("prompt", "completion", "total")))
-    if total and not given and not made:  # from the cache: only the total is available
-        given = made = None
+    given, made, total = _tokens(row)
     counted: Literal["pass", "fail"] | None = None
     if status == "unevaluated" and row.success is not None:
         counted = "pass" if row.success else "fail"
     about = {
         "row_id": row.id,
-        "cost": row.cost,
+        "cost": _cost(row),
         "cached": response.cached if response else None,
         "total_tokens": total,
     }

@@ -181,12 +181,22 @@ class Gate:
                 note = self._note("recheck_decides")
                 yield _rule(rule, chance["p"], limit, "pass", note)
                 yield again
-        elif chance is None and (not score.n_judged or score.verdict in _UNDECIDED):
+        elif chance is None and (
+            score.verdict in _UNDECIDED
+            or not (score.n_judged or self._has_only_scores(score))
+        ):
             yield _rule(rule, p, limit, "inconclusive", self._not_tested(score))
             yield from self._check(changes, limit)
         else:
             yield _rule(rule, p, limit, "pass")
             yield from self._check(changes, limit)
+
+    def _has_only_scores(self, score: ScoreComparison) -> bool:
+        """True if nothing has a verdict, and the overall score was tested.
+
+        Verdicts that only the baseline had are a gap of the yardstick.
+        """
+        return not self.numbers.task["n_judged"] and score.p_value is not None
 
     def _asked_again(
         self, changes: Changes, chance: Row, limit: float
@@ -379,15 +389,21 @@ class Gate:
         if least is None:
             least = built_in_policy().rules.min_coverage or 0
         is_little = n < least * total
+        if measure in _SUMS and n:  # what the rounds without a value would add
+            is_little = is_little or value * self._n_answers() / n > limit
         unsure = is_little and held.verdict == "pass"
         verdict: RuleVerdict = "inconclusive" if unsure else held.verdict
         return _rule(rule, value, limit, verdict, note)
 
     def _n_to_measure(self, measure: str) -> int:
         """Return the number of rounds that can have a value of this measure."""
+        if measure in _OF_ANSWERS:
+            return self._n_answers()
+        return self.numbers.measured.get("error_share", 0)
+
+    def _n_answers(self) -> int:
+        """Return the number of rounds that did not end in an error."""
         n_rounds = self.numbers.measured.get("error_share", 0)
-        if measure not in _OF_ANSWERS:
-            return n_rounds
         share = self.numbers.measures.get("error_share") or 0.0
         return n_rounds - round(share * n_rounds)
 
@@ -689,6 +705,7 @@ _CEILINGS = {
     ("cost", "max_per_round"): "cost_mean",
 }
 _OF_ANSWERS = frozenset({"latency_p50", "latency_p95"})
+_SUMS = frozenset({"tokens_total", "cost_total"})
 _UNDECIDED = frozenset({"inconclusive", "not_comparable"})
 _NOTHING_SHARED = frozenset({"no_shared_case", "no_comparable_case"})
 

@@ -198,6 +198,39 @@ def _summed(scores: pl.DataFrame, rule: str) -> float:
     return float(scores.select(of[rule].sum()).item())
 
 
+@pytest.mark.parametrize(
+    ("cached", "said", "cost", "tokens"),
+    [
+        (None, None, None, None),
+        (False, None, None, None),
+        (False, 0, 0, None),
+        (False, 0.5, 0.5, None),
+        (True, None, 0, 0),
+    ],
+)
+def test_a_zero_of_the_row_alone_is_not_known(
+    tmp_path: Path,
+    cached: bool | None,
+    said: float | None,
+    cost: float | None,
+    tokens: int | None,
+) -> None:
+    export = json.loads(RIVERS.read_text("utf-8"))
+    for row in export["results"]["results"]:
+        row["cost"] = 0
+        row["tokenUsage"] = {"prompt": 0, "completion": 0, "cached": 0, "total": 0}
+        response = row.setdefault("response", {})
+        response.pop("tokenUsage", None)
+        response |= {"cached": cached, "cost": said}
+    zero = tmp_path / "zero.json"
+    zero.write_text(json.dumps(export), "utf-8")
+    rounds = table(reading_of(zero), "rounds")
+    metadata = [json.loads(each) for each in rounds["metadata"]]
+    assert {each.get("cost") for each in metadata} == {cost}
+    assert set(rounds["input_tokens"]) == {tokens}
+    assert set(rounds["output_tokens"]) == {tokens}
+
+
 def test_tags_and_inputs_come_with_the_case(once: Reading) -> None:
     (case,) = _case(_column(once, "cases", "early"), "names-the-sea").rows(named=True)
     assert json.loads(case["tags"]) == ["africa"]

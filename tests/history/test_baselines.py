@@ -111,8 +111,8 @@ def test_a_named_baseline_stays_until_it_is_cleared_and_shows_what_befell_it(
 @pytest.mark.slow
 def test_a_pair_that_was_not_compared_is_built_once_and_kept(copy):
     code, out, err = copy("compare", "run-1", "run-3", "--format", "json")
-    # Nothing of the two was judged: 4, as the gate says, and the pair is built.
-    assert (code, json.loads(out)["pair_source"]) == (4, "requested")
+    # Nothing of the two has a verdict: their scores decide, and the pair is built.
+    assert (code, json.loads(out)["pair_source"]) == (0, "requested")
     assert "run-1 and run-3 have not been compared yet; building …" in err
     _, again, err = copy("compare", "run-1", "run-3", "--format", "json")
     assert (again, err) == (out, "")

@@ -206,6 +206,22 @@ def test_a_ceiling_over_few_of_the_rounds_is_not_known_to_hold(
     assert found.note == f"measured on {measured} of 20 rounds"
 
 
+@pytest.mark.parametrize(
+    ("rule", "policy"),
+    [
+        ("tokens.max_total", "[tokens]\nmax_total = 190"),
+        ("cost.max_total", "[cost]\nmax_total = 0.19"),
+    ],
+)
+def test_a_total_that_unknown_rounds_may_lift_over_its_limit_is_not_known_to_hold(
+    judge: Judge, rule: str, policy: str
+) -> None:
+    _, result = judge("mostly_measured", policy)
+    found = _rule(result, rule)
+    assert found.verdict == "inconclusive"
+    assert found.note == "measured on 18 of 20 rounds"
+
+
 def test_tokens_of_errors_do_not_stand_for_those_of_answers(judge: Judge) -> None:
     _, result = judge(
         "errors_measured", "min_coverage = 0.8\n[tokens]\nmax_total = 99999"
@@ -268,3 +284,64 @@ def test_a_case_of_errors_alone_is_broken(with_errors: Warehouse) -> None:
     (result,) = with_errors.gate("run-4")
     assert result.baseline_task_id == "run-3"
     assert result.broke.case_ids == ["c3"]
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "start"),
+    [
+        (0.0, 0, "Ship"),
+        (0.07, 0, "Ship"),
+        (-0.07, 1, "Do not ship"),
+        (None, 4, "Cannot tell"),
+    ],
+)
+def test_scores_without_verdicts_decide_with_one_round(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    change: float | None,
+    code: int,
+    start: str,
+) -> None:
+    """``None``: the candidate was not scored."""
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    files: list[Path] = []
+    for day, by in ((1, 0.0), (2, change)):
+        document = task(f"n{day}", "yes", cases=6)
+        document["task"] |= {"title": "j", "created_at": f"2026-01-0{day}T00:00:00Z"}
+        document["dimensions"] = [
+            {
+                "dimension_id": "judge",
+                "name": "judge",
+                "weight": 1.0,
+                "target": {},
+                "parameters": {},
+                "scoring_mode": "higher_better",
+            }
+        ]
+        files.append(write(tmp_path / f"n{day}.json", document))
+        if by is None:
+            continue
+        scores = [
+            {
+                "task_id": f"n{day}",
+                "case_id": case["case_id"],
+                "round_id": case["rounds"][0]["round_id"],
+                "dimension_id": "judge",
+                "score": 0.3 + 0.1 * number + by * (1 + 0.1 * (number % 3)),
+                "scale": 1,
+                "scorer": "j",
+            }
+            for number, case in enumerate(document["cases"])
+        ]
+        lines = tmp_path / f"n{day}.jsonl"
+        lines.write_text("\n".join(map(json.dumps, scores)), "utf-8")
+        files.append(lines)
+    for file in files:
+        warehouse.ingest(file)
+    warehouse.build()
+    found = run_cli(
+        ["gate", "n2", "--db", str(tmp_path / "w.duckdb"), "--format", "json"]
+    )
+    result = GateResult.model_validate_json(capsys.readouterr().out)
+    assert found == code
+    assert result.headline.startswith(start)

@@ -10,9 +10,9 @@ answered as (
 
     select
         task_id,
-        percentile_cont(0.5) within group (order by latency_ms) as latency_p50,
-        percentile_cont(0.95) within group (order by latency_ms) as latency_p95,
-        count(latency_ms) as n_latencies,
+        percentile_cont(0.5) within group (order by answer_ms) as latency_p50,
+        percentile_cont(0.95) within group (order by answer_ms) as latency_p95,
+        count(answer_ms) as n_latencies,
         avg(input_tokens) as input_tokens_mean,
         count(input_tokens) as n_inputs,
         avg(output_tokens) as output_tokens_mean,

@@ -100,6 +100,8 @@ prepared as (
         ---------- numerics
         run_index,
         latency_ms,
+        -- an answer read from a cache took no time of the model
+        case when not coalesce(is_cached, false) then latency_ms end as answer_ms,
         input_tokens,
         output_tokens,
         overall_score / 10 as judge_score,

@@ -3,6 +3,19 @@ with
 cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
 tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
 test_cases as (select * from {{ ref('stg_testsets__test_cases') }}),
+case_tags as (select * from {{ ref('int_case_tags') }} where {{ in_this_build() }}),
+
+tagged as (
+
+    select
+        task_id,
+        case_id,
+        {{ json_list_of('tag', 'tag', at_most=1000) }} as tags
+
+    from case_tags
+    group by task_id, case_id
+
+),
 
 final as (
 
@@ -21,12 +34,13 @@ final as (
         end as in_testset,
 
         ---------- json
-        cases.tags,
+        coalesce(tagged.tags, {{ as_json("'[]'") }}) as tags,
         cases.context
 
     from cases
     inner join tasks using (task_id)
     left join test_cases using (testset_id, case_id)
+    left join tagged using (task_id, case_id)
 
 )
 

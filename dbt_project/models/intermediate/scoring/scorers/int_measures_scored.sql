@@ -24,7 +24,7 @@ measured as (
         rounds.error_code,
         case dimensions.scorer
             when 'error_rate' then case when rounds.is_error then 1.0 else 0.0 end
-            when 'latency' then rounds.latency_ms
+            when 'latency' then rounds.answer_ms
             when 'input_tokens' then rounds.input_tokens
             when 'output_tokens' then rounds.output_tokens
             when 'total_tokens'

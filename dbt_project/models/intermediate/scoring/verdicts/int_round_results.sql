@@ -113,6 +113,7 @@ results as (
 
         ---------- numerics
         rounds.latency_ms,
+        rounds.answer_ms,
         rounds.input_tokens,
         rounds.output_tokens,
         coalesce(must_haves.n_must_haves, 0) as n_must_haves,
