@@ -31,23 +31,27 @@ MOST_LISTED = 12
 MOST_LONGEST = 3_000
 """Maximum length of a chat message; Slack cuts a block at this length."""
 
-_NEWS: tuple[Course, ...] = ("worse", "better", "new", "time_or_cost")
+_NEWS: tuple[Course, ...] = ("worse", "mixed", "better", "new", "time_or_cost")
 _FIRST_YEAR = 1970
 _SPAN = re.compile(r"(\d{1,4})([dhw])")
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
 _SPENT = """
 select
-    sum(value) filter (measure = 'cost_total' and created_at >= $since) as cost,
-    sum(value) filter (
-        measure = 'cost_total' and created_at < $since and created_at >= $before
+    sum(trends.value) filter (
+        trends.measure = 'cost_total' and trends.created_at >= $since
+    ) as cost,
+    sum(trends.value) filter (
+        trends.measure = 'cost_total'
+        and trends.created_at < $since and trends.created_at >= $before
     ) as cost_before,
-    count(distinct task_id) filter (created_at >= $since) as n_runs,
-    count(distinct task_id) filter (
-        created_at < $since and created_at >= $before
+    count(distinct tasks.run_id) filter (trends.created_at >= $since) as n_runs,
+    count(distinct tasks.run_id) filter (
+        trends.created_at < $since and trends.created_at >= $before
     ) as n_runs_before
-from marts.fct_trends
-where subject is null
+from marts.fct_trends as trends
+inner join marts.dim_tasks as tasks using (task_id)
+where trends.subject is null
 """
 
 _FLAKY = f"""

@@ -213,6 +213,9 @@ _SOURCES = {
     "previous": "the previous task of this title",
     "requested": "as requested",
 }
+_OLDER = (
+    "not the previous run: {n} in between without “Ship”, incomplete or of a branch"
+)
 
 
 @click.command("compare", short_help="Compare two tasks case by case.")
@@ -383,7 +386,11 @@ def _print_sides(comparison: Comparison) -> None:
         f"  {task.created_at:%Y-%m-%d}"
         for task in (comparison.baseline, comparison.candidate)
     )
-    why = spoken("({why})", why=spoken(_SOURCES[comparison.pair_source]))
+    source = _SOURCES[comparison.pair_source]
+    if comparison.pair_source == "previous" and comparison.n_runs_between:
+        source = _OLDER
+    why = spoken(source, n=comparison.n_runs_between)
+    why = spoken("({why})", why=why)
     print_sides(f"{baseline}  {why}", candidate)
 
 

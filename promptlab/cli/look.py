@@ -18,6 +18,7 @@ from promptlab.cli.output import (
     judged,
     milliseconds,
     n_of,
+    passed_of,
     path,
     plain,
     plain_interval,
@@ -73,7 +74,7 @@ _RUNS_TABLE = Table(
         Column("title", plain, "title"),
         Column("variant", plain, "variant"),
         Column("version", plain, "prompt_version"),
-        Column("passed", n_of, "n_pass", "n_judged"),
+        Column("passed", passed_of, "n_pass", "n_judged", "n_error"),
         Column("score", score, "overall_score"),
         Column("created", day, "created_at"),
     ),
@@ -382,8 +383,9 @@ def trends(
         if drift["course"]:
             print_text(
                 spoken(
-                    "{variant}: {value}, {change} since {day},"
+                    "{variant}: {value}, {change} since {day} in the last {n} runs,"
                     " more than chance explains",
+                    n=drift["n_runs"],
                     variant=drift["variant"],
                     value=score(drift["value"]).text,
                     change=points(drift["change"]).text,

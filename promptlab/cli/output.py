@@ -210,6 +210,15 @@ def n_of(n: int | None, total: int | None) -> Cell:
     return NOTHING if n is None or not total else Cell(f"{n}/{total}", is_number=True)
 
 
+def passed_of(n: int | None, total: int | None, errors: int | None) -> Cell:
+    """A number of a whole, and how many of it are errors: ``2/24, 22 in error``."""
+    found = n_of(n, total)
+    if not errors or found is NOTHING:
+        return found
+    text = spoken("{passed}, {n} in error", passed=found.text, n=errors)
+    return Cell(text, is_number=True)
+
+
 def p_value(value: float | None) -> Cell:
     """A p-value, to three digits."""
     if value is None:

@@ -15,10 +15,11 @@ from pydantic import Field
 
 from promptlab.contracts.base import Contract, Severity, Share, Status, html_table
 
-COMPARISON_FORMAT_VERSION = "1.2"
+COMPARISON_FORMAT_VERSION = "1.3"
 # 1.0  first version
 # 1.1  the variant of each side
 # 1.2  how the differences of the cases are spread
+# 1.3  the runs between the baseline and the candidate
 
 Verdict = Literal[
     "improved", "regressed", "no_reliable_change", "inconclusive", "not_comparable"
@@ -186,9 +187,13 @@ class Comparison(Contract):
     candidate: ComparedTask
     pair_source: PairSource
     """Reason for the comparison: the candidate's baseline, ``named`` by a person or
-    the ``previous`` task of its title, or ``requested``."""
+    an earlier run (``previous``), or ``requested``."""
     baseline_set_at: datetime | None
     """Time at which the baseline was named, UTC; ``None`` if it was not named."""
+    n_runs_between: int = 0
+    """Runs of the candidate's variant between both. If the baseline is a ``previous``
+    one, these are no baseline: the gate did not say "Ship", or they are incomplete, or
+    of another branch."""
     verdict: Verdict
     """Verdict about the overall score."""
     conclusion: str
