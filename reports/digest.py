@@ -54,10 +54,25 @@ inner join marts.dim_tasks as tasks using (task_id)
 where trends.subject is null
 """
 
+# A case has a row for each version of its prompt, and is one line of its variant.
 _FLAKY = f"""
-select title, variant, case_id, n_pass, n_rounds, n_flips, count(*) over () as n
-from marts.fct_flaky_cases
-where last_created_at >= $since and n_flips > 0
+with cases as (
+
+    select
+        title, variant, case_id,
+        sum(n_pass) as n_pass, sum(n_rounds) as n_rounds, sum(n_flips) as n_flips
+    from marts.fct_flaky_cases
+    where last_created_at >= $since and n_flips > 0
+    group by title, variant, case_id
+
+)
+
+select
+    *,
+    count(*) over () as n_lines,
+    dense_rank() over (order by title, case_id)
+    + dense_rank() over (order by title desc, case_id desc) - 1 as n_cases
+from cases
 order by n_flips desc, n_rounds desc, title, variant, case_id
 limit {MOST_LISTED}
 """
@@ -73,7 +88,11 @@ class Digest:
     spent: Row
     """Runs and cost since then, and in the same time before."""
     flaky: Sequence[Row]
+    """A line for each variant of a flaky case, the most flips first; not all of them."""
     n_flaky: int
+    """Flaky cases; each may be flaky in several variants."""
+    n_flaky_lines: int
+    """Lines that ``flaky`` has if none is left out."""
 
     @property
     def has_news(self) -> bool:
@@ -128,7 +147,8 @@ def read_digest(
         groups={course: lines for course, lines in recent.items() if lines},
         spent=spent,
         flaky=flaky,
-        n_flaky=flaky[0]["n"] if flaky else 0,
+        n_flaky=flaky[0]["n_cases"] if flaky else 0,
+        n_flaky_lines=flaky[0]["n_lines"] if flaky else 0,
     )
 
 

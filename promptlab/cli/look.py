@@ -58,9 +58,14 @@ _TASKS = """
         summaries.grade, summaries.overall_score, summaries.pass_rate,
         summaries.n_pass, summaries.n_fail, summaries.n_error,
         summaries.n_unevaluated, summaries.n_cases,
-        summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged
+        summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
+        errors.value as error_share
     from marts.dim_tasks as tasks
     inner join marts.fct_task_summaries as summaries using (task_id)
+    left join marts.fct_trends as errors
+        on
+            tasks.task_id = errors.task_id
+            and errors.measure = 'error_share' and errors.subject is null
     where
         tasks.role = 'full'
         and ($title is null or tasks.title = $title or tasks.task_id in $selected)
@@ -74,7 +79,7 @@ _RUNS_TABLE = Table(
         Column("title", plain, "title"),
         Column("variant", plain, "variant"),
         Column("version", plain, "prompt_version"),
-        Column("passed", passed_of, "n_pass", "n_judged", "n_error"),
+        Column("passed", passed_of, "n_pass", "n_judged", "error_share"),
         Column("score", score, "overall_score"),
         Column("created", day, "created_at"),
     ),

@@ -210,12 +210,14 @@ def n_of(n: int | None, total: int | None) -> Cell:
     return NOTHING if n is None or not total else Cell(f"{n}/{total}", is_number=True)
 
 
-def passed_of(n: int | None, total: int | None, errors: int | None) -> Cell:
-    """A number of a whole, and how many of it are errors: ``2/24, 22 in error``."""
+def passed_of(n: int | None, total: int | None, errors: float | None) -> Cell:
+    """A number of a whole, and the share of errors: ``2/24, 44% in error``."""
     found = n_of(n, total)
     if not errors or found is NOTHING:
         return found
-    text = spoken("{passed}, {n} in error", passed=found.text, n=errors)
+    text = spoken(
+        "{passed}, {share} in error", passed=found.text, share=f"{errors:.0%}"
+    )
     return Cell(text, is_number=True)
 
 

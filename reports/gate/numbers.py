@@ -246,8 +246,8 @@ having count(*) filter (where kept.title is null) > 0
 # Broken are passing cases that no longer pass, and lost must-haves: one list, so that
 # the count always matches the cases named next to it; without those whose rounds all
 # ended in an error, which gave no answer. A case that was judged or scored in the
-# baseline is not compared if it is gone, has lost its verdict (whatever still scores it)
-# or its score, or was asked or expected something else.
+# baseline is not compared if it is gone, has lost its verdict (whatever still scores
+# it) or its score, or was asked or expected something else.
 _CHANGES = f"""
 with {ASKED},
 
