@@ -88,11 +88,11 @@ class Digest:
     spent: Row
     """Runs and cost since then, and in the same time before."""
     flaky: Sequence[Row]
-    """A line for each variant of a flaky case, the most flips first; not all of them."""
+    """A line for each variant of a flaky case, the most flips first."""
     n_flaky: int
     """Flaky cases; each may be flaky in several variants."""
     n_flaky_lines: int
-    """Lines that ``flaky`` has if none is left out."""
+    """Number of lines before ``flaky`` was cut."""
 
     @property
     def has_news(self) -> bool:

@@ -30,6 +30,8 @@ MeasureVerdict = Literal[
     "improved", "regressed", "higher", "lower", "same", "inconclusive"
 ]
 PairSource = Literal["named", "previous", "requested"]
+HeldBack = Literal["too_few_pairs", "adjusted_p"]
+"""What keeps a difference whose interval lies on one side of 0 from being a change."""
 
 
 class ComparedTask(Contract):
@@ -92,6 +94,15 @@ class ScoreComparison(Contract):
     """Of these, pairs that pass now and did not before."""
     mcnemar_p: float | None
     """McNemar's exact test of ``n_lost`` against ``n_gained``."""
+
+    @property
+    def held_back_by(self) -> HeldBack | None:
+        """What keeps a difference that looks clear from being a change, if anything."""
+        low, high = self.ci_low, self.ci_high
+        is_clear = low is not None and high is not None and (low > 0 or high < 0)
+        if not is_clear or self.verdict in ("improved", "regressed"):
+            return None
+        return "too_few_pairs" if self.reason == "too_few_pairs" else "adjusted_p"
 
 
 class MeasureComparison(Contract):
