@@ -53,7 +53,10 @@ changes as (
 
     select
         task_id,
-        count(*) filter (status_change = 'newly_failing') as n_broke,
+        count(*) filter (status_change = 'newly_failing' and status <> 'error')
+            as n_broke,
+        count(*) filter (status_change = 'newly_failing' and status = 'error')
+            as n_only_errors,
         count(*) filter (status_change = 'newly_fixed') as n_fixed
     from marts.fct_case_history
     where title = $title

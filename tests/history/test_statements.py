@@ -18,7 +18,7 @@ from promptlab.reports.gate.policy import built_in_policy
 from promptlab.reports.printing import Filters
 from promptlab.reports.sentences import headline
 from promptlab.reports.texts import catalogue
-from promptlab.reports.title import read_title
+from promptlab.reports.title import read_title, to_title_html
 from promptlab.warehouse import Warehouse
 from tests.history.test_reference_runs import GOOD, write
 from tests.history.test_variants import Night
@@ -135,6 +135,18 @@ def test_the_reason_of_a_baseline_says_that_it_is_not_the_previous_run(
     assert json.loads(capsys.readouterr().out)["n_runs_between"] == 1
     run_cli(["compare", "r3", "--db", db, "--format", "md"])
     assert "an older run: 1 run in between is no baseline" in capsys.readouterr().out
+
+
+def test_the_page_of_a_title_counts_errors_beside_failures(tmp_path):
+    warehouse = built(tmp_path, GOOD, GOOD | {"c0": "eee", "c1": "nnn", "c2": "nnn"})
+    with warehouse.built() as con:
+        view = read_title(con, "suite", lambda _: None, EDITION)
+        html = to_title_html(view, EDITION, index=None)
+    run = view["runs"][0]
+    assert (run["n_broke"], run["n_only_errors"], run["n_fixed"]) == (2, 1, 0)
+    assert "2 newly failing" in html
+    assert "1 in error" in html
+    assert "newly passing</div>" not in html
 
 
 def test_a_case_in_error_is_not_said_to_be_evaluated(tmp_path):

@@ -206,3 +206,9 @@ def test_hostile_names_are_shown_as_text(marts):
     html = to_title_html(view, edition, index=None)
     assert "<script" not in html
     assert "\x1b" not in html
+
+
+def test_a_run_counts_only_what_changed(title_of):
+    html = page(title_of, "Sales FAQ")
+    assert "newly failing" in html and "newly passing" in html
+    assert "0 newly" not in html
