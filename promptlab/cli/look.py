@@ -94,6 +94,7 @@ _RUNS_TABLE = Table(
         Column("pass rate", score, "pass_rate"),
         Column("failed", plain, "n_fail"),
         Column("errors", plain, "n_error"),
+        Column("error share", score, "error_share"),
         Column("unevaluated", plain, "n_unevaluated"),
         Column("cases", plain, "n_cases"),
     ),
@@ -123,7 +124,13 @@ def runs(call: Call, title: str | None, limit: int) -> int:
         if not rows and call.format == "table":
             raise NothingToDo(f"runs: {nothing_titled(con, title)}")
     call.print_rows(columns, rows, _RUNS_TABLE)
+    place = columns.index("error_share")
+    if call.format == "table" and not call.wide and any(row[place] for row in rows):
+        print_text(spoken(_ERRORS))
     return 0
+
+
+_ERRORS = "!: rounds ended in an error; `--wide` has the share of the rounds"
 
 
 # ---------- show

@@ -211,14 +211,11 @@ def n_of(n: int | None, total: int | None) -> Cell:
 
 
 def passed_of(n: int | None, total: int | None, errors: float | None) -> Cell:
-    """A number of a whole, and the share of errors: ``2/24, 44% in error``."""
+    """A number of a whole, with a mark if rounds ended in errors: ``2/24 !``."""
     found = n_of(n, total)
     if not errors or found is NOTHING:
         return found
-    text = spoken(
-        "{passed}, {share} in error", passed=found.text, share=f"{errors:.0%}"
-    )
-    return Cell(text, is_number=True)
+    return Cell(f"{found.text} !", is_number=True)
 
 
 def p_value(value: float | None) -> Cell:

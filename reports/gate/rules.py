@@ -245,11 +245,11 @@ class Gate:
         """Judge more failures than chance explains, considering errors and clusters."""
         with_errors = chance["p_errors_as_passes"]
         if with_errors is not None and with_errors > limit:
-            now, before = chance["n_errors_now"], chance["n_errors_before"]
+            newest, before = chance["n_errors_now"], chance["n_errors_before"]
             note = self._note(
                 "errors_decide" if before else "errors_now_decide",
-                n=now + before,
-                now=now,
+                n=newest + before,
+                newest=newest,
                 before=before,
             )
             return _rule(rule, chance["p"], limit, "inconclusive", note)

@@ -97,7 +97,7 @@ def test_rounds_that_count_once_are_said_to_be_alike(tmp_path):
 
 def test_errors_of_the_reference_runs_are_counted_where_they_decide():
     words = catalogue("en").text
-    said = words("gate_note.errors_decide", n=72, now=0, before=72)
+    said = words("gate_note.errors_decide", n=72, newest=0, before=72)
     assert said.startswith("without the 72 rounds in error (0 now, 72 in the reference")
 
 
@@ -161,8 +161,11 @@ def test_the_list_of_runs_marks_a_run_with_errors(tmp_path, capsys):
     warehouse = built(tmp_path, GOOD, GOOD | {"c0": "eee"})
     assert run_cli(["runs", "--db", str(warehouse.settings.db)]) == 0
     out = capsys.readouterr().out
-    assert "9/10, 10% in error" in out
-    assert out.count("in error") == 1
+    assert out.count("9/10 !") == 1
+    assert "10/10 " in out
+    assert out.count("!: rounds ended in an error") == 1
+    assert run_cli(["runs", "--wide", "--db", str(warehouse.settings.db)]) == 0
+    assert "error share" in capsys.readouterr().out
 
 
 def test_run_counts_what_its_own_files_changed(tmp_path, capsys):
