@@ -731,16 +731,27 @@ _NOT_REPORTED = """
 """
 
 
-def to_report(con: duckdb.DuckDBPyConnection, *, everything: bool = False) -> list[str]:
+def to_report(
+    con: duckdb.DuckDBPyConnection,
+    *,
+    everything: bool = False,
+    built_since: datetime | None = None,
+) -> list[str]:
     """Tasks without a report; ``Warehouse.to_report`` says more."""
     of_task = "true"
     if not everything:
-        of_task = (
-            "task_id in (select candidate_task_id from raw.comparison_builds"
-            f" where {_NOT_REPORTED})"
-        )
+        of_task = f"""
+            task_id in (
+                select candidate_task_id
+                from raw.comparison_builds
+                where
+                    {_NOT_REPORTED}
+                    and built_at >= coalesce($since, '-infinity'::timestamptz)
+            )
+        """
     tasks = con.execute(
         f"select task_id from marts.dim_tasks where role = 'full' and {of_task}"
-        " order by created_at, task_id"
+        " order by created_at, task_id",
+        None if everything else {"since": built_since},
     ).fetchall()
     return [row[0] for row in tasks]

@@ -539,19 +539,22 @@ class Warehouse(WarehouseFile):
             rows, schema=columns, orient="row", infer_schema_length=None
         )
 
-    def to_report(self, *, everything: bool = False) -> list[str]:
+    def to_report(
+        self, *, everything: bool = False, built_since: datetime | None = None
+    ) -> list[str]:
         """Return the tasks built since the last reports of ``run``, the oldest first.
 
         A task is built again when its numbers, its baseline's numbers or its baseline
         change, because its report contains the comparison.
 
         Args:
-            everything: return all tasks.
+            everything: return all tasks, whenever they were built.
+            built_since: leave out tasks that were built before this time.
         """
         from promptlab.history import to_report
 
         with self.built() as con:
-            return to_report(con, everything=everything)
+            return to_report(con, everything=everything, built_since=built_since)
 
     def remember_reported(self, began_at: datetime) -> None:
         """Record that everything built before *began_at* has its report."""

@@ -33,7 +33,23 @@ if TYPE_CHECKING:
 _PAIR = """
 select
     pairs.*,
-    epoch_us(baselines.baseline_set_at) as set_at
+    epoch_us(baselines.baseline_set_at) as set_at,
+    (
+        select count(distinct others.run_number)
+        from marts.dim_tasks as candidates
+        inner join marts.dim_tasks as earlier
+            on
+                candidates.title = earlier.title
+                and earlier.task_id = $baseline
+        inner join marts.dim_tasks as others
+            on
+                candidates.title = others.title
+                and candidates.variant = others.variant
+                and others.role = 'full'
+                and others.run_number > earlier.run_number
+                and others.run_number < candidates.run_number
+        where candidates.task_id = $candidate and candidates.role = 'full'
+    ) as n_runs_between
 from marts.fct_task_pairs as pairs
 left join marts.dim_task_baselines as baselines
     on
@@ -217,6 +233,7 @@ def comparison(
         candidate=ComparedTask(**tasks[candidate]),
         pair_source=pair["pair_source"],
         baseline_set_at=pair["set_at"],
+        n_runs_between=pair["n_runs_between"],
         verdict=overall.verdict,
         conclusion=overall.conclusion,
         notes=[

@@ -31,29 +31,48 @@ MOST_LISTED = 12
 MOST_LONGEST = 3_000
 """Maximum length of a chat message; Slack cuts a block at this length."""
 
-_NEWS: tuple[Course, ...] = ("worse", "better", "new", "time_or_cost")
+_NEWS: tuple[Course, ...] = ("worse", "mixed", "better", "new", "time_or_cost")
 _FIRST_YEAR = 1970
 _SPAN = re.compile(r"(\d{1,4})([dhw])")
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
 _SPENT = """
 select
-    sum(value) filter (measure = 'cost_total' and created_at >= $since) as cost,
-    sum(value) filter (
-        measure = 'cost_total' and created_at < $since and created_at >= $before
+    sum(trends.value) filter (
+        trends.measure = 'cost_total' and trends.created_at >= $since
+    ) as cost,
+    sum(trends.value) filter (
+        trends.measure = 'cost_total'
+        and trends.created_at < $since and trends.created_at >= $before
     ) as cost_before,
-    count(distinct task_id) filter (created_at >= $since) as n_runs,
-    count(distinct task_id) filter (
-        created_at < $since and created_at >= $before
+    count(distinct tasks.run_id) filter (trends.created_at >= $since) as n_runs,
+    count(distinct tasks.run_id) filter (
+        trends.created_at < $since and trends.created_at >= $before
     ) as n_runs_before
-from marts.fct_trends
-where subject is null
+from marts.fct_trends as trends
+inner join marts.dim_tasks as tasks using (task_id)
+where trends.subject is null
 """
 
+# A case has a row for each version of its prompt, and is one line of its variant.
 _FLAKY = f"""
-select title, variant, case_id, n_pass, n_rounds, n_flips, count(*) over () as n
-from marts.fct_flaky_cases
-where last_created_at >= $since and n_flips > 0
+with cases as (
+
+    select
+        title, variant, case_id,
+        sum(n_pass) as n_pass, sum(n_rounds) as n_rounds, sum(n_flips) as n_flips
+    from marts.fct_flaky_cases
+    where last_created_at >= $since and n_flips > 0
+    group by title, variant, case_id
+
+)
+
+select
+    *,
+    count(*) over () as n_lines,
+    dense_rank() over (order by title, case_id)
+    + dense_rank() over (order by title desc, case_id desc) - 1 as n_cases
+from cases
 order by n_flips desc, n_rounds desc, title, variant, case_id
 limit {MOST_LISTED}
 """
@@ -69,7 +88,11 @@ class Digest:
     spent: Row
     """Runs and cost since then, and in the same time before."""
     flaky: Sequence[Row]
+    """A line for each variant of a flaky case, the most flips first."""
     n_flaky: int
+    """Flaky cases; each may be flaky in several variants."""
+    n_flaky_lines: int
+    """Number of lines before ``flaky`` was cut."""
 
     @property
     def has_news(self) -> bool:
@@ -124,7 +147,8 @@ def read_digest(
         groups={course: lines for course, lines in recent.items() if lines},
         spent=spent,
         flaky=flaky,
-        n_flaky=flaky[0]["n"] if flaky else 0,
+        n_flaky=flaky[0]["n_cases"] if flaky else 0,
+        n_flaky_lines=flaky[0]["n_lines"] if flaky else 0,
     )
 
 

@@ -33,9 +33,12 @@ _DRAWN_WHERE_MANY = 15
 _MOVED = 1.25
 """Latency and cost are shown if they changed by a quarter or more."""
 
-Course = Literal["worse", "cannot_tell", "better", "time_or_cost", "new", "unchanged"]
-"""Where a variant is going, in the order of the page; ``time_or_cost``: its scores are
-unchanged, its latency or cost is not."""
+Course = Literal[
+    "worse", "mixed", "cannot_tell", "better", "time_or_cost", "new", "unchanged"
+]
+"""Where a variant is going, in the order of the page; ``mixed``: one number rose, and
+another fell or cases broke; ``time_or_cost``: its scores are unchanged, its latency or
+cost is not."""
 
 _FACETS = {"model": "m", "owner": "o", "tag": "t"}
 """What the index can be filtered by, and the letter of its marks."""
@@ -251,20 +254,20 @@ def to_index_html(index: Index, edition: Edition) -> str:
 
 
 def _course_of(row: Row, gate: GateResult) -> Course:
-    """Return where a variant is going: a fall counts before a rise.
+    """Return where a variant is going.
 
-    A rise counts even if a target is still missed, unless a rule against the baseline
-    fails.
+    A rise counts even if a target is still missed. If a rule against the baseline
+    fails as well, or another number fell, it is neither better nor worse.
     """
-    drift = row["drift"]
-    if gate.change_verdict == "regressed" or (drift and drift["course"] == "falling"):
-        return "worse"
-    has_risen = gate.change_verdict == "improved" or drift is not None
-    has_broken = any(
+    moved = {gate.change_verdict, row["drift"] and row["drift"]["course"]}
+    has_risen = bool(moved & {"improved", "rising"})
+    has_fallen = bool(moved & {"regressed", "falling"}) or any(
         rule.rule.startswith("regression.") and rule.verdict == "fail"
         for rule in gate.rules
     )
-    if gate.decision == "do_not_ship" and (has_broken or not has_risen):
+    if has_fallen:
+        return "mixed" if has_risen else "worse"
+    if gate.decision == "do_not_ship" and not has_risen:
         return "worse"
     if has_risen:
         return "better"

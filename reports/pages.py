@@ -16,7 +16,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ from promptlab.paths import cache, languages
 from promptlab.reports.charts import on_track
 from promptlab.reports.edition import SHOWN
 from promptlab.reports.printing import Filters, visible
-from promptlab.reports.sentences import headline_parts
+from promptlab.reports.sentences import baseline_reason, headline_parts
 from promptlab.reports.texts import catalogue
 from promptlab.reports.views import arrange, bar, case_anchor, fewer_cases
 
@@ -167,6 +167,7 @@ def environment(
         bar=bar,
         on_track=on_track,
         headline_parts=headline_parts,
+        baseline_reason=partial(baseline_reason, texts=texts),
         lang=lang,
         html_lang=texts.tag,
     )

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 from unicodedata import east_asian_width
 
+from promptlab.contracts.comparison import Comparison
 from promptlab.contracts.gate import CaseList, GateResult, GateRule
 from promptlab.reports.printing import Filters, bare, clip, visible
-from promptlab.reports.texts import catalogue
+from promptlab.reports.texts import Catalogue, catalogue
 
 UNKNOWN = "–"
 """Replaces a missing fact, so that a sentence is never empty."""
@@ -149,6 +150,13 @@ def _metrics(speech: Speech, facts: Facts) -> tuple[str | None, str | None]:
     unit = facts.get("unit")
     before, after = facts.get("baseline_metric"), facts.get("candidate_metric")
     return speech.measure(before, unit), speech.measure(after, unit)
+
+
+def baseline_reason(compared: Comparison, texts: Catalogue) -> str:
+    """Return why a task is the baseline of another."""
+    n, source = compared.n_runs_between, compared.pair_source
+    known = "earlier" if source == "previous" and n else source
+    return texts.text(f"comparison.source_{known}", n=n)
 
 
 def note(speech: Speech, row: Facts) -> str:
@@ -361,7 +369,13 @@ def _conclusion(speech: Speech, summary: Facts) -> Iterator[str]:
     if not n_evaluated:
         yield speech.text("conclusion.no_cases")
     else:
-        yield speech.text("conclusion.passed", n=summary["n_pass"], total=n_evaluated)
+        key = "passed_of_answered" if summary["n_error"] else "passed"
+        yield speech.text(
+            f"conclusion.{key}",
+            n=summary["n_pass"],
+            total=n_evaluated,
+            errors=summary["n_error"],
+        )
         if summary["n_unevaluated"]:
             yield speech.text("conclusion.unevaluated", n=summary["n_unevaluated"])
     weakest = summary["weakest_dimension_id"]
@@ -563,10 +577,14 @@ def brief(result: GateResult, filters: Filters, most: int) -> str:
 def _clauses(result: GateResult, filters: Filters, named: int) -> Iterator[list[Piece]]:
     """Return the deciding reasons, broken cases first, and then the others."""
     cases = []
-    if result.broke.n or (result.change_verdict and result.n_judged_twice):
+    n_lost = result.broke.n + result.only_errors.n
+    if n_lost or (result.change_verdict and result.n_judged_twice):
         cases = [_cases(result, filters, named)]
     why = list(_reasons(result, filters))
-    yield from [*cases, *why] if result.broke.n else [*why, *cases]
+    yield from [*cases, *why] if n_lost else [*why, *cases]
+    alike = _rounds_alike(result, filters)
+    if alike and not any(alike in one_line(clause) for clause in why):
+        yield [Piece(alike)]
     yield from _first_run(result, filters)
     rest = [_not_compared(result, filters)] if _is_compared(result) else []
     for clause in (*rest, _change(result, filters)):
@@ -604,7 +622,10 @@ def _shipped(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
         r.rule == _CHECKED and r.limit and r.verdict == "pass" for r in result.rules
     ):
         yield [Piece(texts.text("headline.not_confirmed"))]
-    elif not result.broke.n and result.power_of_one_break is not None:
+    elif (
+        not result.broke.n + result.only_errors.n
+        and result.power_of_one_break is not None
+    ):
         share = filters.percent(result.power_of_one_break)
         n = result.rounds_per_case or 0
         yield [Piece(texts.text("headline.power", n=n, share=share))]
@@ -622,13 +643,21 @@ def _first_run(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
 
 
 def _cases(result: GateResult, filters: Filters, named: int) -> list[Piece]:
-    """Return ``2 cases broke (a, b), 4 were fixed``."""
+    """Return ``2 cases broke (a, b), 1 gave only errors (c), 4 were fixed``."""
     texts = filters.catalogue
+    known = "newly_fail" if _is_unconfirmed(result) else "broke"
+    lost = [
+        [
+            Piece(texts.text(f"headline.{key}", n=cases.n)),
+            *_named(cases, filters, named),
+        ]
+        for key, cases in ((known, result.broke), ("only_errors", result.only_errors))
+        if cases.n
+    ]
     said = [Piece(texts.text("headline.none_broke"))]
-    if result.broke.n:
-        known = "newly_fail" if _is_unconfirmed(result) else "broke"
-        said = [Piece(texts.text(f"headline.{known}", n=result.broke.n))]
-        said += _named(result.broke, filters, named)
+    for number, pieces in enumerate(lost):
+        comma = [Piece(texts.text("word.comma"))]
+        said = [*said, *comma, *pieces] if number else pieces
     if result.fixed.n:
         known = "newly_pass" if _is_unconfirmed(result) else "fixed"
         said.append(Piece(texts.text(f"headline.{known}", n=result.fixed.n)))
@@ -636,9 +665,33 @@ def _cases(result: GateResult, filters: Filters, named: int) -> list[Piece]:
 
 
 def _is_unconfirmed(result: GateResult) -> bool:
-    """Return true if no newly failing case is known to be broken."""
-    return result.decision == "run_again" or (
-        result.decision == "ship" and any(r.rule == _CHECKED for r in result.rules)
+    """Return true if no newly failing case is known to be broken.
+
+    A case is broken if the test or a re-check says so, or a rule that does not ask for
+    either.
+    """
+    if result.decision == "run_again":
+        return True
+    tested = [r for r in result.rules if r.rule in _BY_CHANCE]
+    failed = {r.rule for r in result.rules if r.verdict == "fail"}
+    if failed & {*_BY_CHANCE, *_TOLD_BY_CASES}:
+        return False
+    if result.decision == "cannot_tell":
+        return bool(tested)
+    return any(r.rule == _CHECKED for r in tested)
+
+
+def _rounds_alike(result: GateResult, filters: Filters) -> str:
+    """Return that the rounds of a run count once; empty if they do not."""
+    if (
+        "rounds_alike" not in result.assumptions
+        or (result.rounds_run_per_case or 0) < 2
+    ):
+        return ""
+    return filters.catalogue.text(
+        "headline.rounds_alike",
+        n=result.rounds_run_per_case,
+        counted=result.rounds_per_case,
     )
 
 

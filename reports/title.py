@@ -53,11 +53,22 @@ changes as (
 
     select
         task_id,
-        count(*) filter (status_change = 'newly_failing') as n_broke,
+        count(*) filter (status_change = 'newly_failing' and status <> 'error')
+            as n_broke,
+        count(*) filter (status_change = 'newly_failing' and status = 'error')
+            as n_only_errors,
         count(*) filter (status_change = 'newly_fixed') as n_fixed
     from marts.fct_case_history
     where title = $title
     group by task_id
+
+),
+
+numbered as (
+
+    select count(distinct run_number) as n_runs
+    from marts.dim_tasks
+    where title = $title and role = 'full'
 
 )
 
@@ -70,13 +81,15 @@ select
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
     summaries.n_cases, summaries.n_error,
     measures.* exclude (task_id), changes.* exclude (task_id),
-    count(*) over () as n_runs
+    count(*) over () as n_results,
+    numbered.n_runs
 from marts.dim_tasks as tasks
 inner join marts.fct_task_summaries as summaries on tasks.task_id = summaries.task_id
 left join marts.dim_variants as variants
     on tasks.title = variants.title and tasks.variant = variants.variant
 left join measures on tasks.task_id = measures.task_id
 left join changes on tasks.task_id = changes.task_id
+cross join numbered
 where tasks.title = $title and tasks.role = 'full'
 order by tasks.run_number desc, tasks.task_id desc
 limit {MOST_RUNS}
@@ -188,6 +201,7 @@ def read_title(
         "n_variants_more": len(known) - len(drawn),
         "runs": runs[:MOST_LISTED],
         "n_runs": runs[0]["n_runs"] if runs else 0,
+        "n_results": runs[0]["n_results"] if runs else 0,
         "versions": rows(con, _VERSIONS, {"title": title}),
         "heat_maps": [found for found in heat_maps if found["cases"]],
         "hrefs": hrefs,

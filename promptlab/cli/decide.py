@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from promptlab.contracts.comparison import Comparison
+    from promptlab.contracts.comparison import Comparison, ScoreComparison
     from promptlab.contracts.gate import GateResult
     from promptlab.power import Plan
     from promptlab.reports.edition import Edition
@@ -213,6 +213,9 @@ _SOURCES = {
     "previous": "the previous task of this title",
     "requested": "as requested",
 }
+_OLDER = (
+    "not the previous run: {n} in between without “Ship”, incomplete or of a branch"
+)
 
 
 @click.command("compare", short_help="Compare two tasks case by case.")
@@ -360,6 +363,7 @@ def _print_comparison(comparison: Comparison, *, wide: bool) -> None:
         if scores:
             click.echo()
             print_table(scores, _score_table(heading), wide=wide)
+    _tell_adjusted([*comparison.dimensions, *comparison.tags])
     if comparison.measures:
         click.echo()
         print_table(comparison.measures, _MEASURES, wide=wide)
@@ -383,8 +387,41 @@ def _print_sides(comparison: Comparison) -> None:
         f"  {task.created_at:%Y-%m-%d}"
         for task in (comparison.baseline, comparison.candidate)
     )
-    why = spoken("({why})", why=spoken(_SOURCES[comparison.pair_source]))
+    source = _SOURCES[comparison.pair_source]
+    if comparison.pair_source == "previous" and comparison.n_runs_between:
+        source = _OLDER
+    why = spoken(source, n=comparison.n_runs_between)
+    why = spoken("({why})", why=why)
     print_sides(f"{baseline}  {why}", candidate)
+
+
+def _tell_adjusted(parts: Sequence[ScoreComparison]) -> None:
+    """Say what an adjusted p is, below a table that shows one."""
+    if any(part.held_back_by == "adjusted_p" for part in parts):
+        n = sum(part.p_adjusted is not None for part in parts)
+        print_text(spoken(_ADJUSTED, n=n))
+
+
+_ADJUSTED = (
+    "adjusted p: among {n} comparisons some look clear by chance, so each has to be"
+    " clearer than one alone"
+)
+
+
+def _undecided(
+    verdict: str, held_back_by: str | None, n_pairs: int, p_adjusted: float | None
+) -> Cell:
+    """Return a verdict, and why it is no change although the interval is clear."""
+    cell = judged(verdict)
+    if held_back_by is None:
+        return cell
+    why = (
+        spoken("{n} pairs are too few", n=n_pairs)
+        if held_back_by == "too_few_pairs"
+        else spoken("adjusted p {p}", p=p_value(p_adjusted).text)
+    )
+    text = spoken("{verdict}: {why}", verdict=cell.text, why=why)
+    return Cell(text, cell.style)
 
 
 def _subject(name: str | None, subject: str) -> Cell:
@@ -403,7 +440,14 @@ def _score_table(heading: str) -> Table:
             Column("score", _from_to, "baseline_score", "candidate_score", "measured"),
             Column("change", points, "delta"),
             Column("95% interval", interval_of_points, "ci_low", "ci_high"),
-            Column("verdict", judged, "verdict"),
+            Column(
+                "verdict",
+                _undecided,
+                "verdict",
+                "held_back_by",
+                "n_pairs",
+                "p_adjusted",
+            ),
         ),
         wide=(
             Column("p", p_value, "p_value"),

@@ -451,6 +451,7 @@ def run(
     from promptlab.reports.gate.policy import load_policy
 
     warehouse = call.warehouse()
+    called_at = datetime.now(UTC)
     with progress(0.3, 0.5, 0.2, shown=call.shows_bars) as bar:
         with warehouse.kept_open():
             ingested = ingest_with_progress(warehouse, call, bar, paths, **options)
@@ -465,6 +466,7 @@ def run(
                     warehouse, warehouse.to_report(), rules, lang=call.settings.lang
                 )
             tasks = warehouse.to_report()
+            n_new = len(warehouse.to_report(built_since=called_at))
         bar.begin(len(tasks))
         written, decided = warehouse.report_and_decide(
             tasks,
@@ -476,8 +478,10 @@ def run(
         with warehouse.kept_open():
             warehouse.remember_reported(began_at)
             record(warehouse, gates, rules)
+    n_older = len(tasks) - n_new
+    older = f", built before and not yet reported: {n_older}" if n_older else ""
     call.say(
-        f"tasks new or changed: {len(tasks)}; {call.settings.db} answers"
+        f"tasks new or changed: {n_new}{older}; {call.settings.db} answers"
         " `promptlab runs`, `promptlab query`"
     )
     if publish is not None:

@@ -18,6 +18,7 @@ from promptlab.cli.output import (
     judged,
     milliseconds,
     n_of,
+    passed_of,
     path,
     plain,
     plain_interval,
@@ -57,9 +58,14 @@ _TASKS = """
         summaries.grade, summaries.overall_score, summaries.pass_rate,
         summaries.n_pass, summaries.n_fail, summaries.n_error,
         summaries.n_unevaluated, summaries.n_cases,
-        summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged
+        summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
+        errors.value as error_share
     from marts.dim_tasks as tasks
     inner join marts.fct_task_summaries as summaries using (task_id)
+    left join marts.fct_trends as errors
+        on
+            tasks.task_id = errors.task_id
+            and errors.measure = 'error_share' and errors.subject is null
     where
         tasks.role = 'full'
         and ($title is null or tasks.title = $title or tasks.task_id in $selected)
@@ -73,7 +79,7 @@ _RUNS_TABLE = Table(
         Column("title", plain, "title"),
         Column("variant", plain, "variant"),
         Column("version", plain, "prompt_version"),
-        Column("passed", n_of, "n_pass", "n_judged"),
+        Column("passed", passed_of, "n_pass", "n_judged", "error_share"),
         Column("score", score, "overall_score"),
         Column("created", day, "created_at"),
     ),
@@ -88,6 +94,7 @@ _RUNS_TABLE = Table(
         Column("pass rate", score, "pass_rate"),
         Column("failed", plain, "n_fail"),
         Column("errors", plain, "n_error"),
+        Column("error share", score, "error_share"),
         Column("unevaluated", plain, "n_unevaluated"),
         Column("cases", plain, "n_cases"),
     ),
@@ -117,7 +124,13 @@ def runs(call: Call, title: str | None, limit: int) -> int:
         if not rows and call.format == "table":
             raise NothingToDo(f"runs: {nothing_titled(con, title)}")
     call.print_rows(columns, rows, _RUNS_TABLE)
+    place = columns.index("error_share")
+    if call.format == "table" and not call.wide and any(row[place] for row in rows):
+        print_text(spoken(_ERRORS))
     return 0
+
+
+_ERRORS = "!: rounds ended in an error; `--wide` has the share of the rounds"
 
 
 # ---------- show
@@ -382,8 +395,9 @@ def trends(
         if drift["course"]:
             print_text(
                 spoken(
-                    "{variant}: {value}, {change} since {day},"
+                    "{variant}: {value}, {change} since {day} in the last {n} runs,"
                     " more than chance explains",
+                    n=drift["n_runs"],
                     variant=drift["variant"],
                     value=score(drift["value"]).text,
                     change=points(drift["change"]).text,

@@ -210,6 +210,14 @@ def n_of(n: int | None, total: int | None) -> Cell:
     return NOTHING if n is None or not total else Cell(f"{n}/{total}", is_number=True)
 
 
+def passed_of(n: int | None, total: int | None, errors: float | None) -> Cell:
+    """A number of a whole, with a mark if rounds ended in errors: ``2/24 !``."""
+    found = n_of(n, total)
+    if not errors or found is NOTHING:
+        return found
+    return Cell(f"{found.text} !", is_number=True)
+
+
 def p_value(value: float | None) -> Cell:
     """A p-value, to three digits."""
     if value is None:

@@ -15,10 +15,11 @@ from pydantic import Field
 
 from promptlab.contracts.base import Contract, Severity, Share, Status, html_table
 
-COMPARISON_FORMAT_VERSION = "1.2"
+COMPARISON_FORMAT_VERSION = "1.3"
 # 1.0  first version
 # 1.1  the variant of each side
 # 1.2  how the differences of the cases are spread
+# 1.3  the runs between the baseline and the candidate
 
 Verdict = Literal[
     "improved", "regressed", "no_reliable_change", "inconclusive", "not_comparable"
@@ -29,6 +30,8 @@ MeasureVerdict = Literal[
     "improved", "regressed", "higher", "lower", "same", "inconclusive"
 ]
 PairSource = Literal["named", "previous", "requested"]
+HeldBack = Literal["too_few_pairs", "adjusted_p"]
+"""What keeps a difference whose interval lies on one side of 0 from being a change."""
 
 
 class ComparedTask(Contract):
@@ -91,6 +94,15 @@ class ScoreComparison(Contract):
     """Of these, pairs that pass now and did not before."""
     mcnemar_p: float | None
     """McNemar's exact test of ``n_lost`` against ``n_gained``."""
+
+    @property
+    def held_back_by(self) -> HeldBack | None:
+        """What keeps a difference that looks clear from being a change, if anything."""
+        low, high = self.ci_low, self.ci_high
+        is_clear = low is not None and high is not None and (low > 0 or high < 0)
+        if not is_clear or self.verdict in ("improved", "regressed"):
+            return None
+        return "too_few_pairs" if self.reason == "too_few_pairs" else "adjusted_p"
 
 
 class MeasureComparison(Contract):
@@ -186,9 +198,13 @@ class Comparison(Contract):
     candidate: ComparedTask
     pair_source: PairSource
     """Reason for the comparison: the candidate's baseline, ``named`` by a person or
-    the ``previous`` task of its title, or ``requested``."""
+    an earlier run (``previous``), or ``requested``."""
     baseline_set_at: datetime | None
     """Time at which the baseline was named, UTC; ``None`` if it was not named."""
+    n_runs_between: int = 0
+    """Runs of the candidate's variant between both. If the baseline is a ``previous``
+    one, these are no baseline: the gate did not say "Ship", or they are incomplete, or
+    of another branch."""
     verdict: Verdict
     """Verdict about the overall score."""
     conclusion: str

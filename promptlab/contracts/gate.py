@@ -15,7 +15,7 @@ from pydantic import Field
 from promptlab.contracts.base import Contract, NonBlank
 from promptlab.contracts.comparison import Verdict
 
-GATE_FORMAT_VERSION = "1.6"
+GATE_FORMAT_VERSION = "1.7"
 # 1.0  first version
 # 1.1  the decision in one sentence, the cases that broke and were fixed; rules that a
 #      first run skips
@@ -25,6 +25,8 @@ GATE_FORMAT_VERSION = "1.6"
 # 1.5  the smallest drop of the pass rate that the run can find
 # 1.6  the run; the p-value of the variant by itself; advice on a changed evaluation,
 #      flaky cases and runs without a re-check
+# 1.7  cases that only ended in errors, which are not broken; the rounds that were run,
+#      and those that the test counted
 
 GateVerdict = Literal["pass", "fail", "inconclusive", "check"]
 RuleVerdict = Literal["pass", "fail", "inconclusive", "check", "skipped"]
@@ -204,6 +206,10 @@ class CaseRecord(Contract):
     n_passed_before: int
     n_rounds_before: int
     """Rounds of all reference runs."""
+    n_rounds_counted: int
+    n_rounds_counted_before: int
+    """The rounds that the test counted: copies count once, and so do the rounds of a
+    run that are alike."""
     to_recheck: int | None
     """New rounds to run on either side; ``None`` if no re-check is needed or, in a
     memory run, possible."""
@@ -237,7 +243,11 @@ class GateResult(Contract):
     headline: str
     """The decision and its reasons in one sentence, in the requested language."""
     broke: CaseList
-    """Cases that passed in the baseline and do not now, or lost a must-have."""
+    """Cases that passed in the baseline and do not now, or lost a must-have; without
+    those of ``only_errors``."""
+    only_errors: CaseList
+    """Cases that passed in the baseline and gave no answer now: every round ended in an
+    error."""
     fixed: CaseList
     """Cases that pass now and did not in the baseline."""
     not_compared: CaseList
@@ -259,10 +269,15 @@ class GateResult(Contract):
     size finds 8 times in 10; ``None`` if none is, or the noise is not known yet."""
     rounds_per_case: int | None
     """Rounds of the task that the test counted, on average, rounded."""
+    rounds_run_per_case: int | None
+    """Rounds of the task with a verdict. More than ``rounds_per_case`` where rounds are
+    copies of one answer, or where the rounds of a run are alike (``rounds_alike`` in
+    ``assumptions``): these count once."""
     cases: list[CaseRecord]
     """Cases to run again and those listed as broken, the worst first; 1,000 at most."""
     assumptions: list[str]
-    """Assumptions of the test that the available runs cannot confirm."""
+    """Assumptions of the test that the available runs cannot confirm, and
+    ``rounds_alike`` where they show that the rounds of a run are alike."""
     n_cases_before: int
     """Cases that have a verdict or a score in the baseline."""
     change: float | None

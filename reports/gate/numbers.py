@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 MOST_CASES = 1_000
 """Maximum number of cases in a list; all are counted."""
 
-KINDS = ("broke", "newly_failing", "must_have_lost", "fixed", "not_compared")
+KINDS = (
+    "broke",
+    "only_errors",
+    "newly_failing",
+    "must_have_lost",
+    "fixed",
+    "not_compared",
+)
 """The change of a case of the baseline."""
 
 _TASKS = """
@@ -235,9 +242,10 @@ having count(*) filter (where kept.title is null) > 0
 """
 
 # Broken are passing cases that no longer pass, and lost must-haves: one list, so that
-# the count always matches the cases named next to it. A case that was judged or scored
-# in the baseline is not compared if it is gone, has lost its verdict (whatever still
-# scores it) or its score, or was asked or expected something else.
+# the count always matches the cases named next to it; without those whose rounds all
+# ended in an error, which gave no answer. A case that was judged or scored in the
+# baseline is not compared if it is gone, has lost its verdict (whatever still scores
+# it) or its score, or was asked or expected something else.
 _CHANGES = f"""
 with {ASKED},
 
@@ -262,7 +270,19 @@ inner join kinds
                         or changes.baseline_score is not null
                         and changes.delta is null
                     )
-            else changes.must_have_lost or changes.status_change = 'newly_failing'
+            when 'only_errors'
+                then
+                    changes.candidate_status = 'error'
+                    and (
+                        changes.must_have_lost
+                        or changes.status_change = 'newly_failing'
+                    )
+            else
+                changes.candidate_status is distinct from 'error'
+                and (
+                    changes.must_have_lost
+                    or changes.status_change = 'newly_failing'
+                )
         end
 qualify row_number() over (
     partition by changes.candidate_task_id, kinds.kind
@@ -306,9 +326,10 @@ select
     verdicts.p_recheck_in_run as p_recheck,
     verdicts.p_errors_as_passes, verdicts.attained_level, verdicts.power_of_one_break,
     verdicts.n_to_recheck, verdicts.n_rechecked, verdicts.n_broken_alone,
-    verdicts.n_rounds_per_case, verdicts.n_cases,
+    verdicts.n_rounds_per_case, verdicts.n_rounds_run_per_case, verdicts.n_cases,
     verdicts.n_newly_failing, verdicts.n_newly_failing_by_chance,
-    verdicts.n_newly_passing, verdicts.n_errors_now, verdicts.n_reference_runs,
+    verdicts.n_newly_passing, verdicts.n_errors_now, verdicts.n_errors_before,
+    verdicts.n_reference_runs,
     verdicts.assumptions, verdicts.n_clusters,
     verdicts.p_scores, verdicts.n_scores_listed,
     (
@@ -355,13 +376,15 @@ where verdicts.n_cases > 0 or verdicts.n_cases_scored > 0
 
 _RECORDS = """
 select
-    task_id, case_id, n_rounds_now as n_rounds, n_passed_now as n_passed,
-    n_errors_now as n_errors, n_rounds_before, n_passed_before,
+    task_id, case_id, n_rounds_run_now as n_rounds, n_passed_run_now as n_passed,
+    n_errors_now as n_errors, cases.n_rounds_run_before as n_rounds_before,
+    n_passed_run_before as n_passed_before, n_rounds_now as n_rounds_counted,
+    cases.n_rounds_before as n_rounds_counted_before,
     n_rounds_to_recheck as to_recheck, n_rounds_rechecked, n_passed_rechecked,
     n_errors_rechecked, n_must_haves_lost_rechecked, n_copies_rechecked,
     n_rounds_rechecked_before, n_passed_rechecked_before, recheck_reference,
     is_rechecked
-from marts.fct_verdict_cases
+from marts.fct_verdict_cases as cases
 where
     task_id in (select unnest($candidates))
     and (is_listed or recheck_place is not null)

@@ -77,7 +77,8 @@ class Gate:
         if not policy.allow_missed_targets:
             yield self._targets()
         if policy.regression.false_alarm is not None:
-            yield from self._chance(policy.regression.false_alarm)
+            tested = self._chance(policy.regression.false_alarm)
+            yield from map(self._with_rounds, tested)
         if policy.regression.max_drop is not None:
             yield self._drop(
                 "regression.max_drop",
@@ -102,8 +103,27 @@ class Gate:
         given = {"task": row["task_id"], "n": row["n"], "total": row["n_total"]}
         return self._unknown("all_rows", None, row["why"], **given)
 
+    def _with_rounds(self, rule: GateRule) -> GateRule:
+        """Add to the note of a test that the rounds of a run count once."""
+        chance = self.numbers.changes.chance if self.numbers.changes else None
+        if chance is None or "rounds_alike" not in from_json(chance["assumptions"]):
+            return rule
+        note = self.filters.catalogue.text(
+            "headline.rounds_alike",
+            n=chance["n_rounds_run_per_case"],
+            counted=chance["n_rounds_per_case"],
+        )
+        if rule.note:
+            note = f"{rule.note}{self.filters.catalogue.text('headline.and')}{note}"
+        return rule.model_copy(update={"note": note})
+
     def _yardstick(self) -> Iterator[GateRule]:
-        """Require the dimensions and checks of the baseline; else breaks are missed."""
+        """Require the dimensions and checks of the baseline; else breaks are missed.
+
+        Yields:
+            One rule: with what is missing, else with what the policy tolerates.
+        """
+        notes: dict[RuleVerdict, list[str]] = {"inconclusive": [], "pass": []}
         for gap, verdict in self._gaps():
             note = self.filters.catalogue.text(
                 f"yardstick_gap.{gap['gap']}",
@@ -112,7 +132,12 @@ class Gate:
                 total=gap["n_before"],
                 n_cached=gap["n_before"] - gap["n_now"],
             )
-            yield _rule("same_yardstick", None, None, verdict, note)
+            notes[verdict].append(note)
+        comma = self.filters.catalogue.text("headline.and")
+        for verdict, found in notes.items():
+            if found:
+                yield _rule("same_yardstick", None, None, verdict, comma.join(found))
+                return
 
     @property
     def is_evaluation_changed(self) -> bool:
@@ -154,7 +179,8 @@ class Gate:
         chance, score = changes.chance, changes.overall
         is_tested = chance is not None or score.p_value is not None
         is_nothing_shared = score.reason in _NOTHING_SHARED
-        if not is_tested and (is_nothing_shared or not changes.cases["broke"].n):
+        n_broke = changes.cases["broke"].n + changes.cases["only_errors"].n
+        if not is_tested and (is_nothing_shared or not n_broke):
             note = self._not_tested(score)
             yield _rule(rule, None, limit, "inconclusive", note)
             return
@@ -229,7 +255,13 @@ class Gate:
         """Judge more failures than chance explains, considering errors and clusters."""
         with_errors = chance["p_errors_as_passes"]
         if with_errors is not None and with_errors > limit:
-            note = self._note("errors_decide", n=chance["n_errors_now"])
+            newest, before = chance["n_errors_now"], chance["n_errors_before"]
+            note = self._note(
+                "errors_decide" if before else "errors_now_decide",
+                n=newest + before,
+                newest=newest,
+                before=before,
+            )
             return _rule(rule, chance["p"], limit, "inconclusive", note)
         if "cases_independent" in (from_json(chance["assumptions"]) or []):
             note = self._note("few_clusters", n=chance["n_clusters"])

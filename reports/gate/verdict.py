@@ -200,6 +200,7 @@ def _judged(
     decision = _DECISIONS[verdict]
     first = gate.is_first_run and verdict == "pass"
     nobody = CaseList(n=0, case_ids=[])
+    broke = _broke(changes, rules)
     result = of_contract(
         GateResult,
         numbers.task,
@@ -208,7 +209,8 @@ def _judged(
         verdict=verdict,
         decision="first_run" if first else decision,
         headline="",
-        broke=_broke(changes, rules),
+        broke=broke,
+        only_errors=nobody if changes is None else _only_errors(changes, broke),
         fixed=nobody if changes is None else changes.cases["fixed"],
         not_compared=nobody if changes is None else changes.cases["not_compared"],
         p=chance.get("p"),
@@ -218,6 +220,7 @@ def _judged(
         power_of_one_break=chance.get("power_of_one_break"),
         smallest_drop=_smallest_drop(numbers.task) if with_smallest_drop else None,
         rounds_per_case=chance.get("n_rounds_per_case"),
+        rounds_run_per_case=chance.get("n_rounds_run_per_case"),
         cases=[
             _record(row, filters, has_recheck=numbers.task["source_kind"] != _MEMORY)
             for row in (changes.records if changes else ())
@@ -255,6 +258,14 @@ def _broke(changes: Changes | None, rules: Iterable[GateRule]) -> CaseList:
     return changes.cases["broke"]
 
 
+def _only_errors(changes: Changes, broke: CaseList) -> CaseList:
+    """Return the cases without an answer, less those that a re-check confirmed."""
+    found = changes.cases["only_errors"]
+    known = set(broke.case_ids)
+    left = [case_id for case_id in found.case_ids if case_id not in known]
+    return CaseList(n=found.n - len(found.case_ids) + len(left), case_ids=left)
+
+
 def _record(row: Row, filters: Filters, *, has_recheck: bool) -> CaseRecord:
     """Return a case with its rounds, as numbers and as a sentence."""
     recheck = None
@@ -270,15 +281,19 @@ def _record(row: Row, filters: Filters, *, has_recheck: bool) -> CaseRecord:
             is_enough=bool(row["is_rechecked"]),
         )
     words = filters.catalogue.text
+    n, n_errors = row["n_rounds"], row["n_errors"]
     text = words(
-        "case_record.now_before",
+        "case_record.now_before" if n or not n_errors else "case_record.only_errors",
         passed=row["n_passed"],
-        n=row["n_rounds"],
+        n=n or n_errors,
         passed_before=row["n_passed_before"],
         n_before=row["n_rounds_before"],
     )
-    if row["n_errors"]:
-        text += words("case_record.errors", n=row["n_errors"])
+    if n and n_errors:
+        text += words("case_record.errors", n=n_errors)
+    counted, counted_before = row["n_rounds_counted"], row["n_rounds_counted_before"]
+    if (counted, counted_before) != (n, row["n_rounds_before"]):
+        text += words("case_record.counted", n=counted, n_before=counted_before)
     if recheck is not None:
         text += words(
             f"case_record.{recheck.reference}",

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from promptlab.contracts.comparison import Comparison
+from promptlab.contracts.comparison import Comparison, ScoreComparison
 from promptlab.warehouse import Warehouse
 
 
@@ -124,3 +124,39 @@ def test_markdown_lists_as_many_cases_as_asked_for_and_counts_the_rest(cli):
 def test_sentences_are_english_unless_chinese_is_asked_for(cli):
     assert "总分变差" in cli("compare", "regressed-2", "--lang", "zh")[1]
     assert "总分" not in cli("compare", "regressed-2")[1]
+
+
+def test_a_clear_difference_that_is_no_change_says_why(cli):
+    """Clear by itself, not among many; or too few pairs to say anything."""
+    args = ("compare", "random-30-before", "random-30-after")
+    out = cli(*args)[1]
+    [row] = [line for line in out.splitlines() if line.startswith("z ")]
+    assert "-26.7 to -2.1" in row
+    assert row.endswith("? inconclusive: adjusted p 0.148")
+    assert out.count("among 6 comparisons some look clear by chance") == 1
+    assert "校正后的 p 0.148" in cli(*args, "--lang", "zh")[1]
+    markdown = cli(*args, "--format", "md")[1]
+    assert (
+        "| −14.4 | −26.7 … −2.1 | adjusted p = 0.148 | 15 | may be chance |" in markdown
+    )
+    found = Comparison.model_validate_json(cli(*args, "--format", "json")[1])
+    [tag] = [tag for tag in found.tags if tag.subject == "z"]
+    assert tag.reason == "many_comparisons"
+    assert "among so many comparisons, a difference like this may be" in tag.conclusion
+    assert "adjusted p:" not in cli("compare", "equal-2")[1]
+
+
+def test_too_few_pairs_are_said_beside_a_clear_difference():
+    comparison = {
+        "subject": "t", "name": "t", "conclusion": "", "n_pairs": 4, "n_better": 0,
+        "n_worse": 4, "n_same": 0, "baseline_score": 0.9, "candidate_score": 0.8,
+        "delta": -0.1, "ci_low": -0.2, "ci_high": -0.05, "p_value": 0.001,
+        "p_adjusted": 0.007, "smallest_detectable": 0.02, "n_judged": None,
+        "n_lost": None, "n_gained": None, "mcnemar_p": None,
+        "verdict": "inconclusive", "reason": "too_few_pairs",
+    }  # fmt: skip
+    few = ScoreComparison(**comparison)
+    assert few.held_back_by == "too_few_pairs"
+    wide = ScoreComparison(**comparison | {"ci_high": 0.05})
+    worse = ScoreComparison(**comparison | {"verdict": "regressed", "reason": None})
+    assert wide.held_back_by is worse.held_back_by is None

@@ -46,7 +46,7 @@ def gate_of(result: AnalysisResult) -> GateResult:
 @pytest.mark.parametrize(
     ("task", "said"),
     [
-        ("broke-2", "Do not ship: 2 cases broke (c7, c6), 2 were fixed; 1 target was missed (QUALITY); +7.0 points against the baseline may be chance."),
+        ("broke-2", "Do not ship: 2 cases newly fail (c7, c6), 2 newly pass; 1 target was missed (QUALITY); +7.0 points against the baseline may be chance."),
         ("improved-2", "Ship: no case broke; +26.8 points against the baseline, more than chance; with 1 round a break of one case would have been found in 0.5% of runs."),
         ("regressed-2", "Do not ship: −26.8 points against the baseline, more than chance; no case could be judged right or wrong: give a dimension a `pass_score` in its parameters, or name a testset (`--testset`, or `env.testset` of the task), or give the cases golden answers and the task a dimension `accuracy`."),
         ("tagged-2", "Do not ship: the share of rounds in error is 12.5%, the limit 5.0%; no case broke; ±0.0 points against the baseline, practically unchanged."),
@@ -91,7 +91,7 @@ def test_the_verdict_stands_first_in_every_form(results):
 @pytest.mark.parametrize(
     ("task", "said"),
     [
-        ("broke-2", "Do not ship: 2 cases broke (c7, c6), 2 were fixed"),
+        ("broke-2", "Do not ship: 2 cases newly fail (c7, c6), 2 newly pass"),
         ("tagged-2", "Do not ship: the share of rounds in error is 12.5%, the limit"),
         ("unscored-2", "Cannot tell: no round has a score from 0 to 1"),
     ],

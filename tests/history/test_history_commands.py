@@ -40,12 +40,15 @@ def test_a_trend_is_the_stored_scores_in_the_order_of_time(on_examples, rows):
 def test_runs_counts_passes_among_what_was_evaluated(cli):
     every = ("runs", "--limit", "1000")
     tasks = as_json(cli(*every, "--format", "json"))
-    lines = cli(*every)[1].splitlines()[2:]
+    *lines, legend = cli(*every)[1].splitlines()[2:]
+    assert legend.startswith("!: rounds ended in an error")
     assert {task["n_unevaluated"] > 0 for task in tasks} == {True, False}
     for task, line in zip(tasks, lines, strict=True):
         judged = task["n_pass"] + task["n_fail"] + task["n_error"]
         assert line.startswith(task["title"])
-        assert (f"{task['n_pass']}/{judged}" if judged else "–") in line.split()
+        passed = f"{task['n_pass']}/{judged}" if judged else "–"
+        assert passed in line.split()
+        assert (" !" in line) == bool(task["error_share"])
 
 
 def test_without_a_title_the_trend_is_that_of_the_newest_task(on_examples):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,13 @@ from promptlab.cli import run_cli
 from promptlab.errors import NothingToDo, UsageError
 from promptlab.history import judge, recheck
 from promptlab.operations.purge import purge
+from promptlab.reports import Edition
 from promptlab.reports.gate.policy import built_in_policy, parse_policy
+from promptlab.reports.title import read_title
 from promptlab.warehouse import Warehouse
 from tests.history.test_reference_runs import GOOD, write
 
+AT = datetime(2026, 3, 1, tzinfo=UTC)
 ONE = {f"c{n}": "y" for n in range(10)}
 
 
@@ -143,7 +147,10 @@ def test_a_recheck_is_no_step_of_the_history(warehouse, tmp_path):
         references = con.execute(
             "select reference_task_id from intermediate.int_reference_runs"
         ).fetchall()
+        view = read_title(con, "suite", lambda _: None, Edition(AT, "en"))
     assert references == [("old",)]
+    assert [run["task_id"] for run in view["runs"]] == ["new", "old"]
+    assert (view["n_runs"], view["n_variants_more"]) == (2, 0)
     assert warehouse.to_report(everything=True) == ["old", "new"]
     assert warehouse.result("latest").task.task_id == "new"
     later = tmp_path / "later"

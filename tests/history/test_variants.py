@@ -891,6 +891,16 @@ def test_a_looser_threshold_of_a_test_is_a_changed_yardstick(titles, capsys):
         assert run_cli(["gate", f"{title}-2", "--db", db]) == 0
 
 
+def test_all_that_is_judged_in_another_way_is_one_rule(titles, capsys):
+    args = ["gate", "other judge-2/0", "--format", "json"]
+    assert run_cli([*args, "--db", str(titles.settings.db)]) == 4
+    result = json.loads(capsys.readouterr().out)
+    rules = [rule for rule in result["rules"] if rule["rule"] == "same_yardstick"]
+    assert len(rules) == 1
+    assert "is judged by another model or rubric" in rules[0]["note"]
+    assert rules[0]["note"] in result["headline"]
+
+
 def test_a_test_with_a_rubric_of_its_own_does_not_change_the_judge(titles):
     with titles.built() as con:
         gaps = con.execute(

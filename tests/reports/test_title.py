@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import html5lib
 import pytest
 
+import promptlab.reports.index as index_of_titles
 from promptlab.database import connect
 from promptlab.reports.edition import Edition
 from promptlab.reports.gate.policy import load_policy
 from promptlab.reports.index import read_index, to_index_html
+from promptlab.reports.queries import drifts
 from promptlab.reports.title import read_title, to_title_html
 from tests.reports.conftest import GENERATED_AT
 
@@ -57,6 +61,24 @@ def test_what_rose_is_better_even_where_it_may_not_ship(six, tmp_path):
     assert sales["title"] == "Sales FAQ"
     assert sales["gate"].decision == "do_not_ship"
     assert "Invoice reader" in {line["title"] for line in index.groups["worse"]}
+
+
+def test_nothing_that_rose_is_listed_as_worse(six, monkeypatch):
+    def rising(*args):
+        moved = drifts(*args)
+        return {task: row | {"course": "rising"} for task, row in moved.items()}
+
+    monkeypatch.setattr(index_of_titles, "drifts", rising)
+    groups = read_index(six, EDITION).groups
+    assert all(line["drift"] is None for line in groups.get("worse", []))
+    mixed = groups["mixed"]
+    assert [line["title"] for line in mixed] == ["Parcel tracker"]
+    assert mixed[0]["gate"].decision == "do_not_ship"
+
+
+def test_a_change_of_several_runs_says_over_which(six):
+    html = to_index_html(read_index(six, EDITION), EDITION)
+    assert re.search(r"since \d+ Nov in the last \d+ runs, more than chance", html)
 
 
 def test_the_index_names_the_best_prompt_of_a_title(six):
@@ -184,3 +206,9 @@ def test_hostile_names_are_shown_as_text(marts):
     html = to_title_html(view, edition, index=None)
     assert "<script" not in html
     assert "\x1b" not in html
+
+
+def test_a_run_counts_only_what_changed(title_of):
+    html = page(title_of, "Sales FAQ")
+    assert "newly failing" in html and "newly passing" in html
+    assert "0 newly" not in html

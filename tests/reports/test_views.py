@@ -140,11 +140,12 @@ def test_the_overall_score_and_the_dimensions_have_their_verdicts(result_of):
     assert rows == [
         "All cases together ● may be chance −15.9 −39.2 … +7.4 · p = 0.156"
         " 86.4 → 70.5 10 pairs; could only have detected 32.3 points or more",
-        "准确性 ● may be chance −19.5 −46.4 … +7.4 · p = 0.271"
+        "准确性 ● may be chance −19.5 −46.4 … +7.4 · adjusted p = 0.271"
         " 84.5 → 65.0 10 pairs; could only have detected 37.4 points or more",
         "一致性 – not comparable"
         " “一致性” cannot be compared: the scorer's parameters differ.",
-        "响应时延 ▲ improved +37.9 +36.4 … +39.4 · p < 0.001 61.1 → 99.0 8 pairs",
+        "响应时延 ▲ improved +37.9 +36.4 … +39.4 · adjusted p < 0.001"
+        " 61.1 → 99.0 8 pairs",
     ]
 
 

@@ -213,6 +213,8 @@ judged as (
             when verdict = 'not_comparable' then reason_without_pairs
             when verdict = 'inconclusive' and n_pairs < min_pairs then 'too_few_pairs'
             when verdict = 'inconclusive' and half_width is null then 'no_spread'
+            when verdict = 'inconclusive' and deciding_p > p_value and p_value <= max_p
+                then 'many_comparisons'
             when verdict = 'inconclusive' then 'interval_too_wide'
         end as reason,
 

@@ -35,6 +35,8 @@ counted as (
             when is_first_passed then 1
             else 0
         end as x,
+        n_rounds,
+        n_passed,
         n_errors,
         -- rounds that errors took away
         case

@@ -47,6 +47,17 @@ all_assumptions as (
 
     union all
 
+    -- the reference runs show it: each run counts one round
+    select distinct
+        rounds.task_id,
+        'rounds_alike' as assumption
+
+    from rounds
+    inner join correlations using (task_id)
+    where correlations.is_correlated and rounds.n_rounds > 1
+
+    union all
+
     -- nothing shows how far whole runs differ: provider and judge may have changed
     select distinct
         rounds.task_id,
