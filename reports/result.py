@@ -294,6 +294,7 @@ from marts.fct_case_history as history
 inner join marts.dim_tasks as tasks
     on
         history.title = tasks.title
+        and history.variant = tasks.variant
         and (history.created_at, history.task_id) <= (tasks.created_at, tasks.task_id)
 where tasks.task_id = $task_id and history.case_id in (select unnest($cases))
 qualify row_number() over (

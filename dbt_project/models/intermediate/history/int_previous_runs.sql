@@ -36,7 +36,7 @@ preferred as (
         *,
         case
             when is_eligible then dense_rank() over (
-                partition by title, is_eligible order by doubt desc, run_number
+                partition by title, is_eligible order by doubt desc, run_number asc
             )
         end as preference
 
