@@ -497,10 +497,10 @@ def test_a_variant_whose_last_run_was_refused_is_not_missing_from_the_next_run(
 def test_a_variant_that_is_gone_is_missing_with_a_named_baseline_too(warehouse, capsys):
     """It is what the named run had, or what came since; naming a run accepts its own."""
     for night in (
-        Night(1, ("short",), ("small", "large")),
-        Night(2, ("short",), ("small", "large", "new")),
-        Night(3, ("short",), ("small", "new")),
-        Night(4, ("short",), ("small", "large")),
+        Night(1, providers=("small", "large")),
+        Night(2, providers=("small", "large", "new")),
+        Night(3, providers=("small", "new")),
+        Night(4, providers=("small", "large")),
     ):
         load(warehouse, night)
         if night.number == 1:
@@ -513,8 +513,19 @@ def test_a_variant_that_is_gone_is_missing_with_a_named_baseline_too(warehouse, 
         said = " ".join(capsys.readouterr().out.split())
         assert "1 of the 3 variants of the run before is not" in said
     assert run_cli(["baseline", "set", "eval-4"]) == 0
-    load(warehouse, Night(5, ("short",), ("small", "large")))
+    load(warehouse, Night(5, providers=("small", "large")))
     assert run_cli(["gate", "eval-5"]) == 0
+
+
+def test_the_last_runs_of_a_case_are_those_of_its_variant(warehouse):
+    for number in (1, 2):
+        load(
+            warehouse,
+            Night(number, providers=("small", "large"), fails={"large": ["t1"]}),
+        )
+    for task_id, status in (("eval-2/0", "pass"), ("eval-2/1", "fail")):
+        cases = {each.case_id: each for each in warehouse.result(task_id).case_results}
+        assert [run.status for run in cases["t1"].history] == [status, status]
 
 
 def test_the_variants_of_a_run_share_its_false_alarms(warehouse, capsys):
