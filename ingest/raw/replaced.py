@@ -57,6 +57,12 @@ class Replacement:
         return now.created_at > before.created_at or has_lost_cases
 
     @property
+    def has_other_answers(self) -> bool:
+        """Whether no answer of the earlier run is left: results are merged."""
+        before, now = self.before, self.now
+        return now.created_at > before.created_at and now.kind != "results"
+
+    @property
     def is_reported(self) -> bool:
         """Whether nothing else reports that the content of another file is gone."""
         kinds = {self.before.kind, self.now.kind}
@@ -81,6 +87,19 @@ class Replacement:
             f" {_cases(now.n_cases)}. Give another run a `task_id` of its own{again}",
             record_id=self.task_id,
         )
+
+
+def scores_outdated(replacement: Replacement, n: int) -> Problem:
+    """Return a warning that outside scores of the earlier run do not count."""
+    task = shown(replacement.task_id)
+    scores = "1 score" if n == 1 else f"{n} scores"
+    return warning(
+        "scores_outdated",
+        f"task {task} is a later run than the one that was loaded: {scores} from"
+        " outside judged the answers of that run, and no longer count. Load the scores"
+        " of this run, or give it a `task_id` of its own",
+        record_id=replacement.task_id,
+    )
 
 
 def _cases(n: int) -> str:

@@ -22,6 +22,7 @@ from promptlab.ingest.raw.replaced import (
     Replacement,
     StoredTask,
     replacements,
+    scores_outdated,
     stored_tasks,
 )
 from promptlab.ingest.raw.rows import (
@@ -368,6 +369,11 @@ class Writer:
         for each in replacements(self._con, self._tasks, uris):
             if each.is_another_run:
                 self._replaced.add(each.key)
+            if each.has_other_answers:
+                n = _delete_scores(self._con, each.task_id, self._ingest_id)
+                if n:
+                    problem = scores_outdated(each, n)
+                    self.found.append((paths[each.now.uri], problem))
             if each.is_reported:
                 self.replacements.append((paths[each.now.uri], each))
 
@@ -483,6 +489,24 @@ def _replace_file(con: duckdb.DuckDBPyConnection, kind: str, uri: str) -> bool:
         [kind, uri],
     )
     return bool(deleted[0][0])
+
+
+def _delete_scores(
+    con: duckdb.DuckDBPyConnection, task_id: str, before: int | None
+) -> int:
+    """Delete the outside scores of a task from calls before this load; count them.
+
+    The file of these scores does not count for the later run, unless it changes.
+    """
+    deleted = con.execute(
+        "delete from raw.scores where task_id = ? and load_id < ? returning load_id",
+        [task_id, before],
+    ).fetchall()
+    con.execute(
+        "update raw.loads set status = 'replaced' where list_contains(?, load_id)",
+        [list({load_id for (load_id,) in deleted})],
+    )
+    return len(deleted)
 
 
 def _replaced_scores(

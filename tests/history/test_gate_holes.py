@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from promptlab.reports.gate.policy import Policy, parse_policy
+from promptlab.history import judge
+from promptlab.reports.gate.policy import Policy, built_in_policy, parse_policy
 from promptlab.reports.gate.verdict import gate_results
 from promptlab.warehouse import Warehouse
+from tests.history.runs import Run, even
 
 N = 6
 """Cases; the first of them is changed."""
@@ -419,3 +423,29 @@ def test_cases_that_the_testset_and_the_run_lose_together_are_missing(
     for part in ("run", "testset"):
         del nights["t"][1][part][1:]
     assert _decisions(tmp_path, nights) == {"t": "cannot_tell"}
+
+
+def test_scores_from_outside_do_not_judge_the_answers_of_a_later_run(tmp_path):
+    """The file that was loaded before does not judge them either; another one does."""
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    files = [Run(name, "suite", day, {"judge": even(1.0, 8)}, parameters={"judge": {"pass_score": 0.5}}) for day, name in (
+        (1, "old"), (2, "pr"),
+    )]  # fmt: skip
+    for run in files:
+        run.write(tmp_path / run.task_id)
+        warehouse.ingest(tmp_path / run.task_id)
+    later = replace(files[1], day=3)
+    (tmp_path / "pr/pr.json").write_text(json.dumps(later.document()), "utf-8")
+    loaded = warehouse.ingest(tmp_path / "pr")
+    assert "8 scores from outside judged the answers of that run" in str(
+        [problem.message for each in loaded.files for problem in each.problems]
+    )
+    warehouse.build()
+    [result] = judge(warehouse, "pr", built_in_policy(), lang="en")
+    assert result.decision == "cannot_tell"
+    assert warehouse.ingest(tmp_path / "pr").n_unchanged == 2
+    shutil.copy(tmp_path / "pr/pr.scores.jsonl", tmp_path / "new.scores.jsonl")
+    warehouse.ingest(tmp_path / "new.scores.jsonl")
+    warehouse.build()
+    [result] = judge(warehouse, "pr", built_in_policy(), lang="en")
+    assert result.decision == "ship", result.headline
