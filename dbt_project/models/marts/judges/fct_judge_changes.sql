@@ -22,7 +22,7 @@ outputs as (
         rounds.task_id,
         rounds.case_id,
         rounds.round_id,
-        md5(rounds.answer) as output_hash,
+        coalesce(rounds.answer_hash, md5(rounds.answer)) as output_hash,
         tasks.created_at
 
     from rounds

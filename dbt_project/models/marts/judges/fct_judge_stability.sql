@@ -52,7 +52,12 @@ verdicts_on_outputs as (
     select
         verdicts.dimension_id,
         verdicts.judge,
-        concat_ws(' ', tasks.title, verdicts.case_id, md5(rounds.answer)) as output_id,
+        concat_ws(
+            ' ',
+            tasks.title,
+            verdicts.case_id,
+            coalesce(rounds.answer_hash, md5(rounds.answer))
+        ) as output_id,
         verdicts.verdict,
         verdicts.place
 

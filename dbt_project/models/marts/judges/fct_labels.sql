@@ -5,6 +5,8 @@ with
 labels as (select * from {{ ref('stg_labels__labels') }}),
 rounds as (select * from {{ ref('fct_rounds') }}),
 verdicts as (select * from {{ ref('fct_judge_verdicts') }} where is_used),
+tasks as (select * from {{ ref('int_task_variants') }}),
+loads as (select * from {{ ref('stg_loads__loads') }}),
 
 -- a label without a round is of every round with this output
 found_by as (
@@ -13,7 +15,7 @@ found_by as (
         task_id,
         case_id,
         round_id,
-        answer,
+        coalesce(answer_hash, md5(answer)) as answer_hash,
         'round' as matched_by,
         round_id as found
 
@@ -25,9 +27,9 @@ found_by as (
         task_id,
         case_id,
         round_id,
-        answer,
+        coalesce(answer_hash, md5(answer)) as answer_hash,
         'output' as matched_by,
-        md5(answer) as found
+        coalesce(answer_hash, md5(answer)) as found
 
     from rounds
 
@@ -52,7 +54,8 @@ matched as (
         labels.labeled_at,
         labels.load_id,
         labels.line_number,
-        found_by.matched_by
+        found_by.matched_by,
+        labels.task_id is null and labels.output_hash is null as is_by_round_alone
 
     from labels
     inner join found_by
@@ -62,9 +65,53 @@ matched as (
             = found_by.matched_by
     where
         -- a label of an answer that the round no longer has says nothing
-        coalesce(labels.output_hash = md5(found_by.answer), true)
+        coalesce(labels.output_hash = found_by.answer_hash, true)
         and coalesce(labels.task_id = found_by.task_id, true)
         and coalesce(labels.case_id = found_by.case_id, true)
+
+),
+
+dated as (
+
+    select
+        matched.*,
+        tasks.created_at,
+        tasks.recheck_of is not null as is_recheck,
+        tasks.created_at > coalesce(matched.labeled_at, loads.started_at) as is_later
+
+    from matched
+    left join tasks using (task_id)
+    left join loads on matched.load_id = loads.load_id
+
+),
+
+-- the same round id is in every run: without a task or the output a label belongs to the
+-- newest run before it, else to the oldest
+placed as (
+
+    select
+        *,
+        rank() over (
+            partition by load_id, line_number
+            order by
+                is_recheck asc,
+                is_later asc,
+                case when is_later then created_at end asc,
+                case when not is_later then created_at end desc
+        ) as nearness
+
+    from dated
+
+),
+
+-- of several variants of that run nothing says which one
+near as (
+
+    select
+        *,
+        count(*) over (partition by load_id, line_number, nearness) as n_near
+
+    from placed
 
 ),
 
@@ -78,7 +125,8 @@ ordered as (
                 labeled_at desc nulls last, load_id desc, line_number desc
         ) as recency
 
-    from matched
+    from near
+    where not is_by_round_alone or (nearness = 1 and n_near = 1)
 
 ),
 
