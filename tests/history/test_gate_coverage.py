@@ -280,10 +280,12 @@ def test_a_case_whose_other_rounds_pass_does_not_fail_by_an_error(
     assert (result.decision, result.broke.n) == ("ship", 0)
 
 
-def test_a_case_of_errors_alone_is_broken(with_errors: Warehouse) -> None:
+def test_a_case_of_errors_alone_is_listed_as_such(with_errors: Warehouse) -> None:
     (result,) = with_errors.gate("run-4")
     assert result.baseline_task_id == "run-3"
-    assert result.broke.case_ids == ["c3"]
+    assert result.only_errors.case_ids == ["c3"]
+    assert result.broke.case_ids == []
+    assert result.decision == "do_not_ship"
 
 
 @pytest.mark.parametrize(
