@@ -24,8 +24,7 @@ contents as (
         or task_id in (select pairs.candidate_task_id from pairs)
 ),
 
--- a case without a single round is missing itself; inner joins would begin with the cases of
--- all tasks, each with each
+-- a case without a round is missing itself; inner joins would begin with all pairs of cases
 counted as (
 
     select

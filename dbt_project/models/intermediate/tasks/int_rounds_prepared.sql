@@ -90,6 +90,7 @@ prepared as (
             raw_output,
             {{ json_as_text("coalesce(given_final_output, target_output, parsed_output)") }}
         ) as answer,
+        case when length(answer) > 2000 then md5(answer) end as answer_hash,
         case
             when pipeline_id is null then target_key
             else coalesce(target_output_key, target_name)

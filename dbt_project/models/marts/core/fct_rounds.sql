@@ -17,7 +17,7 @@ final as (
         results.error_code,
         rounds.final_source,
         left(rounds.answer, 2000) as answer,
-        case when length(rounds.answer) > 2000 then md5(rounds.answer) end as answer_hash,
+        rounds.answer_hash,
 
         ---------- numerics
         rounds.run_index,
