@@ -18,7 +18,7 @@ from promptlab.ingest.files.redaction import Mode
 from promptlab.ingest.ingested import References, same_ids, told_at_the_end
 from promptlab.ingest.raw.load_log import Known, known_files, known_pipelines
 from promptlab.ingest.raw.rows import FileLoad, Key, ReadBatch, Reading
-from promptlab.ingest.raw.write import Writer
+from promptlab.ingest.raw.write import Writer, assign_labels
 from promptlab.ingest.reading.source import DEFAULT, Limits
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ def ingest(
         except BaseException:
             thread.submit(writer.give_up)
             raise
+    assign_labels(con)
     references.know(con)
     uris = {os.path.realpath(load.path) for load in reader.loads}
     found = writer.found + [

@@ -586,3 +586,53 @@ def _mark_replaced(con: duckdb.DuckDBPyConnection) -> None:
         f" and kind not in {(*_LIVE_BY_FILE, 'unknown')}"
         f" and load_id not in ({owners})"
     )
+
+
+def assign_labels(con: duckdb.DuckDBPyConnection) -> None:
+    """Give labels that name a round alone the task of their answer, once for all.
+
+    Every run has rounds of these ids, so it is the newest run that is loaded now; later
+    ones have other answers. A label stays without a task where the round is in several
+    titles, or in several variants of that run.
+    """
+    con.execute(
+        """
+        update raw.labels set task_id = found.task_id
+        from (
+            with candidates as (
+                select distinct
+                    labels.load_id, labels.line, tasks.task_id, tasks.title,
+                    coalesce(tasks.run_id, tasks.task_id) as run_id, tasks.created_at
+                from raw.labels as labels
+                inner join raw.rounds as rounds using (round_id)
+                inner join raw.tasks as tasks on rounds.task_id = tasks.task_id
+                where
+                    labels.task_id is null
+                    and labels.output_hash is null
+                    and coalesce(labels.case_id = rounds.case_id, true)
+                    and tasks.recheck_of is null
+            ),
+
+            placed as (
+                select
+                    *,
+                    first_value(run_id) over newest_first as newest_run,
+                    first_value(created_at) over newest_first as newest_time
+                from candidates
+                window newest_first as (
+                    partition by load_id, line order by created_at desc, task_id
+                )
+            )
+
+            select load_id, line, max_by(task_id, created_at) as task_id
+            from placed
+            group by load_id, line
+            having
+                count(distinct title) = 1
+                and count(*) filter (
+                    where run_id = newest_run or created_at = newest_time
+                ) = 1
+        ) as found
+        where labels.load_id = found.load_id and labels.line = found.line
+        """
+    )

@@ -52,30 +52,43 @@ _MATCHED = """
     answers as (
         select distinct newest.load_id, newest.line
         from newest
+        inner join marts.fct_labels as labels
+            on
+                newest.labeler = labels.labeler
+                and coalesce(newest.dimension_id, 'verdict') = labels.dimension_id
+                and coalesce(newest.task_id = labels.task_id, true)
+                and coalesce(newest.case_id = labels.case_id, true)
+                and coalesce(newest.round_id = labels.round_id, true)
         inner join marts.fct_rounds as rounds
             on
-                coalesce(newest.task_id = rounds.task_id, true)
-                and coalesce(newest.case_id = rounds.case_id, true)
-                and case
-                    when newest.round_id is not null
-                        then newest.round_id = rounds.round_id
-                    else newest.output_hash = md5(rounds.answer)
-                end
+                labels.task_id = rounds.task_id
+                and labels.case_id = rounds.case_id
+                and labels.round_id = rounds.round_id
+        where
+            coalesce(
+                newest.output_hash = coalesce(rounds.answer_hash, md5(rounds.answer)),
+                true
+            )
     )
 
     select
         count(*) as n_labels,
         count(distinct newest.labeler) as n_labelers,
-        count(*) filter (
-            where (newest.load_id, newest.line) in (select (load_id, line) from answers)
-        ) as n_matched,
+        count(answers.line) as n_matched,
         coalesce(
             (
                 select sum(n_disputed) from matched
                 where load_id in (select load_id from newest)
             ), 0
-        )::bigint as n_disputed
+        )::bigint as n_disputed,
+        count(*) filter (
+            where
+                answers.line is null
+                and newest.output_hash is null
+                and newest.round_id in (select round_id from marts.fct_rounds)
+        ) as n_ambiguous
     from newest
+    left join answers using (load_id, line)
 """
 
 _ANSWERS = """
@@ -100,10 +113,11 @@ _ANSWERS = """
 
     answers as (
         select
-            rounds.task_id, rounds.case_id, rounds.round_id, rounds.answer,
+            rounds.task_id, rounds.case_id, rounds.round_id,
+            rounds.answer, rounds.answer_hash, rounds.answer_chars,
             cases.context,
             verdicts.verdict,
-            md5(rounds.answer) as output_hash,
+            coalesce(rounds.answer_hash, md5(rounds.answer)) as output_hash,
             case when $draw = 'verdict' then verdicts.verdict else 'all' end as stratum,
             row_number() over (
                 partition by case when $draw = 'verdict' then verdicts.verdict end
@@ -131,10 +145,17 @@ _ANSWERS = """
             )
     )
 
+    -- the mart has the beginning of a long answer; one that is not a text is marked
     select
-        *,
+        answers.* exclude (answer),
+        case
+            when answers.answer_hash is null then answers.answer
+            when answers.answer_hash = md5(wholes.raw_output) then wholes.raw_output
+            else concat(answers.answer, ' [… ', answers.answer_chars, ']')
+        end as answer,
         n_in_stratum / least($n, n_in_stratum)::double as weight
     from answers
+    left join raw.rounds as wholes using (task_id, case_id, round_id)
     where place <= $n
     order by shuffled
 """
@@ -187,8 +208,8 @@ def labels_in(
         print_problems(ingested)
     uris = [str(file.path.resolve()) for file in ingested.files]
     with warehouse.built() as con:
-        row = con.execute(_MATCHED, {"files": uris}).fetchone() or (0, 0, 0, 0)
-    n_labels, n_labelers, n_matched, n_disputed = row
+        row = con.execute(_MATCHED, {"files": uris}).fetchone() or (0, 0, 0, 0, 0)
+    n_labels, n_labelers, n_matched, n_disputed, n_ambiguous = row
     rejected = sum(file.records_rejected for file in ingested.files)
     if call.format == "json":
         click.echo(
@@ -208,6 +229,11 @@ def labels_in(
             f"{n_labels} labels by {n_labelers} labeler(s): {n_matched} matched,"
             f" {n_labels - n_matched} of answers that are not in the warehouse,"
             f" {n_disputed} disputed, {rejected} rejected; `promptlab judges`"
+        )
+    if n_ambiguous and not call.quiet:
+        call.say(
+            f"{n_ambiguous} of the labels name a round that several answers have: add a"
+            " column `task_id`, and `case_id`"
         )
     return ingest_exit_code(ingested, strict=strict)
 

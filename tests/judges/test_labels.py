@@ -10,6 +10,7 @@ import shlex
 import shutil
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from promptlab.ingest.labels import row_id
 from promptlab.ingest.reading.source import Source
 from promptlab.warehouse import Warehouse
 from tests.conftest import ROOT
+from tests.history.runs import Run, even
 from tests.judges.suite import formats, judged
 
 NAMES = tuple(formats())
@@ -336,6 +338,109 @@ def test_a_sheet_hides_the_judge_and_is_read_back(
         " group by verdict order by verdict",
     )
     assert weights == [("fail", failed[0] / 10, 10), ("pass", passed[0] / 10, 10)]
+
+
+def night(
+    folder: Path, task_id: str, day: int, answer: str, title: str = "suite", **run: Any
+) -> Warehouse:
+    """Load four answers that a judge passed: *answer* and the number of the case."""
+    made = Run(
+        task_id, title, day, {"quality": even(1.0, 4)},
+        parameters={"quality": {"pass_score": 0.5}},
+        rounds={f"c{n}": {"raw_output": f"{answer}{n}"} for n in range(4)}, **run,
+    )  # fmt: skip
+    made.write(folder / task_id)
+    warehouse = Warehouse(folder / "w.duckdb")
+    warehouse.ingest(folder / task_id)
+    warehouse.build()
+    return warehouse
+
+
+LABELLED = "select distinct task_id from marts.fct_labels order by all"
+COUNTED = (
+    "select n_judged, n_pass, n_fail, tnr from marts.fct_judge_agreement"
+    " where slice_kind = 'all'"
+)
+
+
+def test_people_see_the_whole_answer_and_their_label_is_found(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    warehouse = night(tmp_path, "long", 1, "x" * 2_400)
+    call = ["--dimension", "quality", "--db", "w.duckdb"]
+    assert run_cli(["labels", "out", "sheet.csv", *call]) == 0
+    with Path("sheet.csv").open(encoding="utf-8-sig") as file:
+        sheet = list(csv.DictReader(file))
+    assert sorted(row["output"] for row in sheet) == [
+        "x" * 2_400 + str(n) for n in range(4)
+    ]
+    # by the row of the sheet, and by the output alone
+    row, output = (
+        [{"label": "fail", name: row[name], "case_id": row["case_id"]} for row in sheet]
+        for name in ("row", "output")
+    )
+    for labeler, rows_of in (("ann", row), ("bob", output)):
+        with Path("filled.csv").open("w", encoding="utf-8", newline="") as file:
+            table = csv.DictWriter(file, list(rows_of[0]))
+            table.writeheader()
+            table.writerows(rows_of)
+        capsys.readouterr()
+        assert run_cli(["labels", "in", "filled.csv", "--by", labeler, *call]) == 0
+        assert "4 matched, 0 of answers that are not in" in capsys.readouterr().out
+        assert rows(warehouse, COUNTED) == [(4, 0, 4, 0.0)]
+
+
+BY_ROUND = "round_id,labeler,label,dimension\n" + "".join(
+    f"c{n}-1,ann,{'fail' if n else 'pass'},quality\n" for n in range(4)
+)
+
+
+@pytest.mark.parametrize("day", [1, 9])
+def test_a_label_of_a_round_alone_belongs_to_the_run_that_was_there(tmp_path, day):
+    """A run that is loaded later has rounds of the same ids, whatever its date."""
+    night(tmp_path, "first", 4, "no ")
+    warehouse = night(tmp_path, "seen", 5, "yes ")
+    load(warehouse, tmp_path / "labels.csv", BY_ROUND)
+    night(tmp_path, "later", day, "other ")
+    assert rows(warehouse, LABELLED) == [("seen",)]
+    assert rows(warehouse, COUNTED) == [(4, 1, 3, 0.0)]
+
+
+def test_labels_may_come_before_the_run_that_they_are_of(tmp_path):
+    load(Warehouse(tmp_path / "w.duckdb"), tmp_path / "labels.csv", BY_ROUND)
+    night(tmp_path, "first", 4, "yes ")
+    warehouse = night(tmp_path, "second", 5, "other ")
+    assert rows(warehouse, LABELLED) == [("first",)]
+
+
+@pytest.mark.parametrize("title", ["suite", "another"])
+def test_a_round_of_several_answers_is_told_from_one_that_is_not_there(
+    tmp_path, monkeypatch, capsys, title
+):
+    monkeypatch.chdir(tmp_path)
+    night(tmp_path, "one", 4, "yes ", model="m1")
+    warehouse = night(tmp_path, "two", 4, "no ", title, model="m2")
+    (tmp_path / "labels.csv").write_text(BY_ROUND + "gone,ann,pass,quality\n")
+    assert run_cli(["labels", "in", "labels.csv", "--db", "w.duckdb"]) == 0
+    said = capsys.readouterr()
+    assert "0 matched, 5 of answers that are not in the warehouse" in said.out
+    assert "4 of the labels name a round that several answers have: add a" in said.err
+    assert rows(warehouse, LABELLED) == []
+
+
+def test_a_repeated_answer_gives_no_more_labels(tmp_path):
+    warehouse = night(tmp_path, "first", 4, "yes ")
+    by_output = "case_id,output,labeler,label,dimension\n" + "".join(
+        f"c{n},yes {n},ann,{'fail' if n else 'pass'},quality\n" for n in range(4)
+    )
+    load(warehouse, tmp_path / "labels.csv", by_output)
+    warehouse.build()
+    once = rows(warehouse, COUNTED)
+    assert once == [(4, 1, 3, 0.0)]
+    night(tmp_path, "second", 5, "yes ")
+    assert rows(warehouse, LABELLED) == [("first",), ("second",)]
+    assert rows(warehouse, COUNTED) == once
 
 
 def test_judges_names_what_is_missing(warehouse, tmp_path, monkeypatch, capsys):

@@ -76,6 +76,12 @@ described as (
         tasks.title,
         tasks.model,
         concat_ws(' ', tasks.title, labelled.case_id) as cluster_id,
+        coalesce(
+            rounds.answer_hash,
+            md5(rounds.answer),
+            concat_ws(' ', labelled.task_id, labelled.round_id)
+        ) as answer_id,
+        tasks.created_at,
         cast(cast(date_trunc('month', tasks.created_at) as date) as string) as month_of_run,
         case
             when of_model.family = of_judge.family then 'same'
@@ -142,7 +148,22 @@ sliced as (
 
 ),
 
--- the weight of a round that both judged, or graded, else null
+-- An answer that rounds repeat was judged by people once: it counts by the round with most
+-- labels, the newest of these.
+ranked as (
+
+    select
+        *,
+        rank() over (
+            partition by dimension_id, judge, slice_kind, slice, cluster_id, answer_id
+            order by n_labels desc, created_at desc, task_id asc, case_id asc, round_id asc
+        ) as copy
+
+    from sliced
+
+),
+
+-- the weight of an answer that both judged, or graded, else null
 judged as (
 
     select
@@ -151,7 +172,8 @@ judged as (
         case when truth = verdict then 1e0 when truth <> verdict then 0e0 end as agrees,
         case when grade is not null and score is not null then weight end as g_weight
 
-    from sliced
+    from ranked
+    where copy = 1
 
 ),
 

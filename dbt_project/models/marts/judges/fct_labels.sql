@@ -5,8 +5,6 @@ with
 labels as (select * from {{ ref('stg_labels__labels') }}),
 rounds as (select * from {{ ref('fct_rounds') }}),
 verdicts as (select * from {{ ref('fct_judge_verdicts') }} where is_used),
-tasks as (select * from {{ ref('int_task_variants') }}),
-loads as (select * from {{ ref('stg_loads__loads') }}),
 
 -- a label without a round is of every round with this output
 found_by as (
@@ -55,7 +53,11 @@ matched as (
         labels.load_id,
         labels.line_number,
         found_by.matched_by,
-        labels.task_id is null and labels.output_hash is null as is_by_round_alone
+        labels.output_hash is null as is_by_round_alone,
+        count(*) over (
+            partition by
+                labels.load_id, labels.line_number, labels.labeler, labels.dimension_id
+        ) as n_rounds_found
 
     from labels
     inner join found_by
@@ -71,50 +73,6 @@ matched as (
 
 ),
 
-dated as (
-
-    select
-        matched.*,
-        tasks.created_at,
-        tasks.recheck_of is not null as is_recheck,
-        tasks.created_at > coalesce(matched.labeled_at, loads.started_at) as is_later
-
-    from matched
-    left join tasks using (task_id)
-    left join loads on matched.load_id = loads.load_id
-
-),
-
--- the same round id is in every run: without a task or the output a label belongs to the
--- newest run before it, else to the oldest
-placed as (
-
-    select
-        *,
-        rank() over (
-            partition by load_id, line_number
-            order by
-                is_recheck asc,
-                is_later asc,
-                case when is_later then created_at end asc,
-                case when not is_later then created_at end desc
-        ) as nearness
-
-    from dated
-
-),
-
--- of several variants of that run nothing says which one
-near as (
-
-    select
-        *,
-        count(*) over (partition by load_id, line_number, nearness) as n_near
-
-    from placed
-
-),
-
 ordered as (
 
     select
@@ -125,8 +83,9 @@ ordered as (
                 labeled_at desc nulls last, load_id desc, line_number desc
         ) as recency
 
-    from near
-    where not is_by_round_alone or (nearness = 1 and n_near = 1)
+    from matched
+    -- where several rounds have this id nothing says which of them people saw
+    where not is_by_round_alone or n_rounds_found = 1
 
 ),
 
