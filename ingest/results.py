@@ -310,10 +310,24 @@ def task_columns(so_far: ResultsSoFar) -> Table:
             },
         }
     )
+    # without a run_id, variants of one file and one time are one run, side by side
+    begin = pl.concat_str("entity_id", "variant", pl.lit(""), separator="/")
+    told = pl.Series(
+        [each.created_at for each in so_far.tasks.values()],
+        dtype=pl.Datetime("us", "UTC"),
+    )
+    stem = pl.when(pl.col("task_id").str.starts_with(begin)).then(
+        pl.col("task_id").str.strip_prefix(begin)
+    )
+    run = ("stem", "title", "entity_id", "told_at")
+    tasks = tasks.with_columns(stem=stem, told_at=told)
+    is_side_by_side = pl.col("stem").is_not_null() & (pl.len().over(run) > 1)
     is_pipeline = pl.col("entity_type") == "pipeline"
     unknown = pl.lit("unknown")
     columns = tasks.select(
         "task_id",
+        run_id=pl.when(is_side_by_side).then(pl.format("{}/{}", "entity_id", "stem")),
+        variant=pl.when(is_side_by_side).then("variant"),
         source_kind=pl.lit("results"),
         title=pl.coalesce("title", "entity_id"),
         prompt_version=pl.coalesce("prompt_version", "variant"),

@@ -517,6 +517,32 @@ def test_a_variant_that_is_gone_is_missing_with_a_named_baseline_too(warehouse, 
     assert run_cli(["gate", "eval-5"]) == 0
 
 
+def test_variants_of_one_file_of_results_are_side_by_side(warehouse, capsys):
+    """They have no `run_id`; `long` breaks in the third night."""
+    for number in (1, 2, 3):
+        records = [
+            {
+                "sample_id": f"s{n}", "entity_id": "bot", "variant": variant,
+                "created_at": f"2026-01-0{number}T00:00:00Z", "final_output": "x",
+                "status": "fail" if number == 3 and variant == "long" else "pass",
+                "round_id": f"s{n}-{k}",
+            }
+            for variant in ("short", "long") for n in range(6) for k in range(3)
+        ]  # fmt: skip
+        text = "\n".join(map(json.dumps, records))
+        Path(f"r{number}.jsonl").write_text(text, "utf-8")
+        warehouse.ingest(f"r{number}.jsonl")
+        warehouse.build()
+    assert baselines(warehouse)["bot/long/r3"] == "bot/long/r2"
+    assert baselines(warehouse)["bot/short/r1"] is None
+    code, found = gate(capsys, warehouse, "latest")
+    assert code == 1
+    assert {each["variant"]: each["decision"] for each in found} == {
+        "long": "do_not_ship",
+        "short": "ship",
+    }
+
+
 def test_the_last_runs_of_a_case_are_those_of_its_variant(warehouse):
     for number in (1, 2):
         load(
