@@ -138,6 +138,7 @@ class ScoreResult(Struct):
 
     name: str | None = None
     scorer: str | None = None
+    params: Any = None
     reducer: str | None = None
     scored_samples: int | None = None
     metrics: dict[str, Metric] | None = None
@@ -479,7 +480,7 @@ class LogReading:
         log, task = self._log, self._task
         self._describe()
         self._write_judges()
-        task.grade()
+        task.grade(parameters=self._options())
         write_totals(log, task)
         if log.status not in (None, "success"):
             why = log.error.message if log.error else None
@@ -551,6 +552,24 @@ class LogReading:
         if not isinstance(about, dict):
             return []
         return [category_tag((k, about[k])) for k in self._group_keys if k in about]
+
+    def _options(self) -> dict[str, dict[str, Any]]:
+        """Return the options of the scorer of each dimension; models are judges."""
+        dimensions = self._task.dimensions
+        said: dict[str, Any] = {}
+        for each in self._log.eval.scorers or []:
+            said |= {
+                n: each.options for n in dimensions if n.split(".")[0] == each.name
+            }
+        for claim in (self._log.results and self._log.results.scores) or []:
+            if members(claim.params):
+                said[_dimension(claim, dimensions)] = claim.params
+        options = {name: members(each) for name, each in said.items()}
+        return {
+            name: {"options": each}
+            for name, each in options.items()
+            if each and not name.startswith("model_graded") and not each.get("model")
+        }
 
     def _write_judges(self) -> None:
         """Write the models that graded; by default the grader role."""

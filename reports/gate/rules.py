@@ -510,29 +510,38 @@ class Gate:
         prefix = f"tags.{tag}"
         cases, changes = self.numbers.tags.get(tag), self.numbers.changes
         if rules.min_pass_rate is not None:
-            rule = f"{prefix}.min_pass_rate"
-            n_judged = cases["n_pass"] + len(cases["not_passed"] or ()) if cases else 0
-            if cases is None or not n_judged:
-                yield self._unknown(rule, rules.min_pass_rate, "no_tag", name=tag)
-            else:
-                value = cases["n_pass"] / n_judged
-                holds = value >= rules.min_pass_rate
-                if holds and cases["missing"]:  # a case may have lost the tag and fail
-                    note = self._cases("tag_missing", cases["missing"], cases)
-                    yield _rule(rule, value, rules.min_pass_rate, "inconclusive", note)
-                else:
-                    yield self._held(rule, value, rules.min_pass_rate, holds)
+            yield self._pass_rate_of_tag(tag, rules.min_pass_rate)
         if rules.false_alarm is not None:
             rule, limit = f"{prefix}.false_alarm", rules.false_alarm
             if changes is None:
                 yield self._not_compared(rule, limit)
-            elif tag not in changes.tag_p:
+            elif cases is None:
                 yield self._unknown(rule, limit, "no_tag", name=tag)
+            elif tag not in changes.tag_p:
+                yield self._unknown(rule, limit, "nothing_judged")
             else:
                 p = changes.tag_p[tag]
                 yield _rule(rule, p, limit, "fail" if p <= limit else "pass")
         if rules.must_pass is not None:
             yield self._tag(f"{prefix}.must_pass", tag, rules.must_pass)
+
+    def _pass_rate_of_tag(self, tag: str, limit: float) -> GateRule:
+        """Judge the cases that have a verdict; the others may not decide."""
+        rule, cases = f"tags.{tag}.min_pass_rate", self.numbers.tags.get(tag)
+        if cases is None:
+            return self._unknown(rule, limit, "no_tag", name=tag)
+        n_judged = cases["n_pass"] + len(cases["not_passed"] or ())
+        value = cases["n_pass"] / n_judged if n_judged else None
+        unknown = None
+        if value is None or value >= limit:
+            if cases["missing"]:  # a case may have lost the tag and fail
+                unknown = "missing"
+            elif value is None or cases["n_pass"] / cases["n_cases"] < limit:
+                unknown = "unevaluated"
+        if unknown:
+            note = self._cases(f"tag_{unknown}", cases[unknown], cases)
+            return _rule(rule, value, limit, "inconclusive", note)
+        return self._held(rule, value, limit, value is not None and value >= limit)
 
     def _cases(self, text: str, listed: list[str], cases: Row) -> str:
         total = cases["n_cases"]

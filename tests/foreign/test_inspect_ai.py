@@ -251,3 +251,24 @@ def test_a_second_number_of_a_group_is_over_the_same_cases(tmp_path: Path) -> No
     totals = table(reading_of(file), "reported_totals").filter(dimension_id="includes")
     tags = [json.loads(each).get("tag") for each in totals["parameters"]]
     assert tags == ["sea:north", None]
+
+
+@pytest.mark.parametrize("is_in_results", [False, True])
+def test_another_option_of_a_scorer_is_another_yardstick(
+    tmp_path: Path, is_in_results: bool
+) -> None:
+    parameters = []
+    for location in ("any", "end"):
+        log = json.loads(LATE.with_suffix(".json").read_text("utf-8"))
+        options = {"ignore_case": True, "location": location}
+        if is_in_results:
+            log["results"]["scores"][0]["params"] = options
+        else:
+            log["eval"]["scorers"] = [{"name": "includes", "options": options}]
+        file = tmp_path / f"{location}.json"
+        file.write_text(json.dumps(log), "utf-8")
+        columns = table(reading_of(file), "dimension_configs")
+        parameters.append(dict(columns.select("dimension_id", "parameters").rows()))
+    before, after = parameters
+    assert json.loads(before["includes"])["options"]["location"] == "any"
+    assert [name for name in before if before[name] != after[name]] == ["includes"]

@@ -11,7 +11,10 @@ import pytest
 
 from promptlab.cli import run_cli
 from promptlab.contracts.gate import GateResult, GateRule
+from promptlab.history import judge as judge_task
+from promptlab.reports.gate.policy import Policy, parse_policy
 from promptlab.warehouse import Warehouse
+from tests.history.runs import Run, even
 from tests.ingest.test_load import task, write
 
 N = 20
@@ -176,6 +179,32 @@ def test_a_tag_of_which_a_case_is_gone_is_not_known_to_pass(judge: Judge) -> Non
     rule = _rule(result, "must_pass_tags.critical")
     assert (code, rule.verdict) == (4, "inconclusive")
     assert rule.note == "1 of 2 cases is in the baseline only: c1"
+
+
+@pytest.mark.parametrize(
+    ("n_judged", "least", "verdict"),
+    [(1, 0.9, "inconclusive"), (1, 0.1, "pass"), (0, 0.1, "inconclusive")],
+)
+def test_cases_without_a_verdict_do_not_raise_the_pass_rate_of_their_tag(
+    tmp_path: Path, n_judged: int, least: float, verdict: str
+) -> None:
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    scores = {f"c{n}": 1.0 if n < n_judged else None for n in range(10)}
+    run = Run(
+        "a", "suite", 1, {"judge": scores, "other": even(1.0, 10)},
+        parameters={"judge": {"pass_score": 0.5}},
+        tags={case_id: ["safety"] for case_id in scores},
+    )  # fmt: skip
+    run.write(tmp_path / "a")
+    warehouse.ingest(tmp_path / "a")
+    warehouse.build()
+    text = f"[tags.safety]\nmin_pass_rate = {least}\n"
+    policy = Policy("p.toml", parse_policy(text, "p.toml"))
+    [result] = judge_task(warehouse, "a", policy, lang="en")
+    rule = _rule(result, "tags.safety.min_pass_rate")
+    assert rule.verdict == verdict
+    if verdict == "inconclusive":
+        assert f"{10 - n_judged} of 10 cases were not evaluated" in (rule.note or "")
 
 
 CEILINGS = {
