@@ -31,6 +31,7 @@ KINDS = (
     "must_have_lost",
     "fixed",
     "not_compared",
+    "removed",
 )
 """The change of a case of the baseline."""
 
@@ -168,7 +169,8 @@ select
     task_id,
     case when n_rows_held = 0 then 'totals_only' else 'partial' end as why,
     n_rows_held as n,
-    n_rows_claimed as n_total
+    n_rows_claimed as n_total,
+    cast(null as varchar[]) as names
 from marts.dim_tasks
 semi join asked using (task_id)
 where is_partial
@@ -179,7 +181,8 @@ select
     task_id,
     case code when 'rejected_case' then 'rejected' else code end,
     n_cases,
-    cast(facts ->> 'n_total' as bigint)
+    cast(facts ->> 'n_total' as bigint),
+    null
 from marts.fct_alerts
 semi join asked using (task_id)
 where code in ('rejected_case', 'duplicate_round')
@@ -192,7 +195,8 @@ select
     runs.task_id,
     'variants_gone',
     count(*) filter (where kept.variant is null),
-    count(*)
+    count(*),
+    list(variants.variant order by variants.variant) filter (where kept.variant is null)
 from runs
 inner join marts.dim_tasks as variants
     on
@@ -229,7 +233,8 @@ select
     runs.task_id,
     'titles_gone',
     count(*) filter (where kept.title is null),
-    count(*)
+    count(*),
+    list(titles.title order by titles.title) filter (where kept.title is null)
 from runs
 inner join (
     select distinct run_id, title from marts.dim_tasks where role = 'full'
@@ -260,6 +265,7 @@ inner join kinds
     on
         case kinds.kind
             when 'fixed' then changes.status_change = 'newly_fixed'
+            when 'removed' then changes.change = 'removed'
             when 'must_have_lost' then changes.must_have_lost
             when 'newly_failing' then changes.status_change = 'newly_failing'
             when 'not_compared'

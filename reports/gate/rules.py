@@ -101,6 +101,7 @@ class Gate:
     def _partial(self, row: Row) -> GateRule:
         """Return inconclusive if rows are missing."""
         given = {"task": row["task_id"], "n": row["n"], "total": row["n_total"]}
+        given |= {"names": _named(row["names"] or ())}
         return self._unknown("all_rows", None, row["why"], **given)
 
     def _with_rounds(self, rule: GateRule) -> GateRule:
@@ -140,11 +141,18 @@ class Gate:
                 return
 
     @property
-    def is_evaluation_changed(self) -> bool:
-        """True if the task is judged in another way, which may be intended."""
-        return any(
+    def may_be_intended(self) -> bool:
+        """True if the task is judged otherwise, or lacks cases or variants."""
+        changes = self.numbers.changes
+        is_judged_otherwise = any(
             verdict == "inconclusive" and gap["gap"] in _CHANGED
             for gap, verdict in self._gaps()
+        )
+        has_removed_cases = changes is not None and bool(changes.cases["removed"].n)
+        return (
+            is_judged_otherwise
+            or has_removed_cases
+            or any(row["why"] in _GONE for row in self.numbers.partial)
         )
 
     def _gaps(self) -> Iterator[tuple[Row, RuleVerdict]]:
@@ -719,6 +727,9 @@ _IN_PARTS = frozenset(
     }
 )
 """Gaps that a policy may tolerate, by its ``[regression] min_coverage``."""
+
+_GONE = frozenset({"titles_gone", "variants_gone"})
+"""Parts of the run before that are missing."""
 
 _CHANGED = frozenset(
     {

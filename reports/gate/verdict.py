@@ -324,7 +324,7 @@ def _advice(gate: Gate, decision: Decision, is_own: bool) -> Iterator[Advice]:
     if task["n_cases"] and not task["n_judged"]:
         yield from _to_judge(numbers)
     elif decision == "cannot_tell":
-        if gate.is_evaluation_changed and not task["is_named_baseline"]:
+        if gate.may_be_intended and not task["is_named_baseline"]:
             yield "name_baseline"
         if not is_own and changes and not changes.chance and changes.overall.n_judged:
             yield "own_baseline"

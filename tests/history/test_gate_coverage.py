@@ -179,6 +179,7 @@ def test_a_tag_of_which_a_case_is_gone_is_not_known_to_pass(judge: Judge) -> Non
     rule = _rule(result, "must_pass_tags.critical")
     assert (code, rule.verdict) == (4, "inconclusive")
     assert rule.note == "1 of 2 cases is in the baseline only: c1"
+    assert "if that is intended, `promptlab baseline set" in result.headline
 
 
 @pytest.mark.parametrize(

@@ -512,6 +512,8 @@ def test_a_variant_that_is_gone_is_missing_with_a_named_baseline_too(warehouse, 
         assert run_cli(["gate", f"eval-{number}", "--no-record"]) == 4
         said = " ".join(capsys.readouterr().out.split())
         assert "1 of the 3 variants of the run before is not" in said
+        assert "eval-4/0: new × short" in said or number == 3
+        assert f"if that is intended, `promptlab baseline set eval-{number}" in said
     assert run_cli(["baseline", "set", "eval-4"]) == 0
     load(warehouse, Night(5, providers=("small", "large")))
     assert run_cli(["gate", "eval-5"]) == 0
