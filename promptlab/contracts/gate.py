@@ -292,8 +292,9 @@ class GateResult(Contract):
     advice: list[Advice]
     """Ways out: how to get cases judged if none could be; ``name_baseline`` if the
     evaluation was changed on purpose, or has fewer cases or variants; ``new_run`` where
-    no case can be run again, ``on_check`` if all newly failing cases are flaky; ``own_baseline`` if only the
-    scores of the pair could be tested, as it is not a task with its own baseline."""
+    no case can be run again; ``on_check`` if all newly failing cases are flaky;
+    ``own_baseline`` if only the scores of the pair could be tested, as it is not a task
+    with its own baseline."""
     rules: list[GateRule]
     lang: str
     version: str
