@@ -605,7 +605,7 @@ def _reasons(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
         _is_compared(result) or not reasons
     ):
         yield _not_compared(result, filters)
-    if _ways(result):
+    if _ways(result) and result.decision != "ship":
         yield [Piece(_nothing_judged(result, filters))]
     for code in result.advice:
         if code in _AFTER_REASONS:
@@ -614,10 +614,12 @@ def _reasons(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
 
 
 def _shipped(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
-    """Explain newly failing cases that do not count, and the power of the test."""
+    """Explain newly failing cases that do not count, and what could not be seen."""
     texts = filters.catalogue
     if result.decision != "ship":
         return
+    if _ways(result):
+        yield [Piece(_nothing_judged(result, filters))]
     if any(
         r.rule == _CHECKED and r.limit and r.verdict == "pass" for r in result.rules
     ):

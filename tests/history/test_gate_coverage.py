@@ -377,3 +377,7 @@ def test_scores_without_verdicts_decide_with_one_round(
     result = GateResult.model_validate_json(capsys.readouterr().out)
     assert found == code
     assert result.headline.startswith(start)
+    if start == "Ship":  # the decision is not that of verdicts, which comes last
+        decided, _, hint = result.headline.partition("; no case could be judged")
+        assert "points against the baseline" in decided
+        assert "`pass_score`" in hint
