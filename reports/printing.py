@@ -387,7 +387,7 @@ class Filters:
     def as_mapping(self) -> dict[str, Callable[..., Any]]:
         """Return the filters by their names in templates: methods and functions."""
         own = [name for name in vars(Filters) if not name.startswith("_")]
-        functions = (bare, clip, iso, json_text, parts, plain)
+        functions = (bare, clip, iso, json_text, parts, plain, visible)
         methods = {name: getattr(self, name) for name in own if name != "as_mapping"}
         return methods | {each.__name__: each for each in functions}
 

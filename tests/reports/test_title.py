@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 
 import html5lib
 import pytest
@@ -125,6 +126,24 @@ def test_scores_pass_rates_latency_and_cost_are_drawn(title_of):
 def test_each_new_prompt_version_is_marked(title_of):
     view, _ = title_of("Account support")
     assert [text for _, text in view["charts"][0][1].marks] == ["v4"]
+
+
+def test_the_newest_version_is_marked_within_the_chart_and_without_markdown(
+    six_titles_db, tmp_path
+):
+    """A label begins at its line, or ends there at the right edge."""
+    title, edition = "Account support", Edition(GENERATED_AT)
+    copy = shutil.copy(six_titles_db, tmp_path / "w.duckdb")
+    with connect(copy, read_only=False) as con:
+        con.execute(
+            "update marts.dim_tasks set prompt_version = 'v_5*' where task_id = ("
+            " select max_by(task_id, created_at) from marts.dim_tasks where title = ?)",
+            [title],
+        )
+        view = read_title(con, title, lambda _: None, edition)
+    html = to_title_html(view, edition, index=None)
+    assert re.search(r'<text class="mark-label end" x="[^>]*>v_5\*</text>', html)
+    assert re.search(r'<text class="mark-label" x="[^>]*>v4</text>', html)
 
 
 def test_models_are_lines_of_one_chart(title_of):
