@@ -69,6 +69,8 @@ def record_decisions(
 ) -> int:
     """Append decisions of the gate that differ from the newest ones recorded.
 
+    So are those about a task that was loaded anew since.
+
     Returns:
         The number of added rows.
     """
@@ -93,9 +95,15 @@ def record_decisions(
             from raw.decisions
             group by task_id
         ) as newest using (task_id)
+        left join (
+            select tasks.task_id, loads.finished_at
+            from raw.tasks as tasks
+            inner join raw.loads as loads using (load_id)
+        ) as loaded using (task_id)
         where
             newest.decision is distinct from decided.decision
             or newest.policy_hash is distinct from $policy_hash
+            or newest.decided_at < loaded.finished_at
         returning task_id
         """,
         {

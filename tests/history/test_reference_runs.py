@@ -398,6 +398,38 @@ def test_a_title_of_the_run_before_that_did_not_run_is_missing(tmp_path, is_name
     assert "1 of the 2 titles of the run before is not" in decisions[3].headline
 
 
+def test_a_decision_is_about_the_content_that_was_there(tmp_path, capsys):
+    """A shipped run is changed, and is no baseline until the gate judges it again."""
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    call = ["--db", str(tmp_path / "w.duckdb")]
+    broken = GOOD | {"c0": "nnn"}
+
+    def load(task_id: str, day: int, answers: dict[str, str]) -> None:
+        write(tmp_path, task_id, day, answers)
+        warehouse.ingest(tmp_path / f"{task_id}.json")
+        warehouse.build()
+
+    def baseline() -> tuple[str]:
+        with warehouse.built() as con:
+            [found] = con.execute(
+                "select baseline_task_id from marts.dim_task_baselines"
+                " where task_id = 'third'"
+            ).fetchall()
+        return found
+
+    for day, task_id in enumerate(("first", "second"), 1):
+        load(task_id, day, GOOD)
+        assert run_cli(["gate", task_id, *call]) == 0
+    load("second", 2, broken)
+    load("third", 3, broken)
+    assert baseline() == ("first",)
+    assert run_cli(["gate", "third", "--no-record", *call]) != 0
+    load("second", 2, GOOD)
+    assert run_cli(["gate", "second", *call]) == 0
+    warehouse.build()
+    assert baseline() == ("second",)
+
+
 def test_files_that_are_run_at_once_are_judged_like_files_that_are_run_one_by_one(
     tmp_path,
 ):

@@ -17,7 +17,8 @@ decided as (
 
     select
         task_id,
-        max_by(decision, decided_at) as decision
+        max_by(decision, decided_at) as decision,
+        max(decided_at) as decided_at
 
     from decisions
     group by task_id
@@ -61,8 +62,12 @@ described as (
         tasks.recheck_of,
         partial.n_rows_held is null as is_whole,
         coalesce(decided.decision <> 'do_not_ship', true) as is_accepted,
-        -- a run that was not shipped hides what it lost
-        coalesce(decided.decision in ('ship', 'first_run'), true) as is_settled,
+        -- a run that was not shipped hides what it lost; a decision is about what was loaded then
+        coalesce(
+            decided.decision in ('ship', 'first_run')
+            and decided.decided_at >= loads.finished_at,
+            true
+        ) as is_settled,
         replaced_tasks.task_id is not null as has_replaced_run,
         loads.ingest_id,
         tasks.created_at
