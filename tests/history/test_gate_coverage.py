@@ -145,8 +145,8 @@ def _rule(result: GateResult, name: str) -> GateRule:
     ("name", "code", "headline"),
     [
         ("same", 0, "Ship: no case broke; ±0.0 points against the baseline, practically unchanged; with 1 round a break of one case would have been found in 2.5% of runs."),
-        ("one_less", 4, "Cannot tell: 1 of 20 cases of the baseline is not compared; no case broke; ±0.0 points against the baseline, practically unchanged."),
-        ("fewer", 4, "Cannot tell: 14 of 20 cases of the baseline are not compared; no case broke; ±0.0 points against the baseline, practically unchanged."),
+        ("one_less", 4, "Cannot tell: 1 of 20 cases of the baseline is not compared; if that is intended, `promptlab baseline set one_less-2` compares later runs with this one; no case broke; ±0.0 points against the baseline, practically unchanged."),
+        ("fewer", 4, "Cannot tell: 14 of 20 cases of the baseline are not compared; if that is intended, `promptlab baseline set fewer-2` compares later runs with this one; no case broke; ±0.0 points against the baseline, practically unchanged."),
         ("not_run", 4, "Cannot tell: 12 of 20 cases of the baseline are not compared; no case broke; ±0.0 points against the baseline, practically unchanged."),
         ("other_answers", 4, "Cannot tell: 19 of 20 cases of the baseline are not compared; no case broke; ±0.0 points against the baseline, too few cases to be sure."),
     ],

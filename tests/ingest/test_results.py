@@ -89,6 +89,8 @@ def test_a_result_becomes_a_task_a_case_and_a_round():
     }
     assert task == {
         "task_id": "refunds/v2/nightly",
+        "run_id": None,
+        "variant": None,
         "source_kind": "results",
         "title": "refunds",
         "prompt_version": "v2",
