@@ -26,7 +26,7 @@ from promptlab.ingest.foreign.documents import (
     text,
     time,
 )
-from promptlab.ingest.foreign.identity import SameRun, content_id
+from promptlab.ingest.foreign.identity import SameRun, content_id, without_date
 from promptlab.ingest.foreign.registry import Files, Head, Run, led_by
 from promptlab.ingest.foreign.writing import Record, Rule, Status, TaskWriter
 from promptlab.ingest.reading.problems import Problem, warning
@@ -186,7 +186,7 @@ class _RunOfRows:
         overrides = members(parameters.get("target_parameters")).get("overrides")
         self.task.describe(
             "azure",
-            prompt_version=(
+            prompt_version=without_date(
                 path.parent.name if self._source.form == "rows" else path.stem
             ),
             created_at=time(parameters.get("evaluation_timestamp")),

@@ -25,6 +25,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
+from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -38,7 +39,7 @@ from promptlab.ingest.foreign.documents import (
     says_nothing,
     text,
 )
-from promptlab.ingest.foreign.identity import Occurrences, SameRun
+from promptlab.ingest.foreign.identity import Occurrences, SameRun, without_date
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
 
@@ -442,8 +443,9 @@ class TaskWriter:
     ) -> None:
         """Write the task itself; `Task` describes the fields.
 
-        The default title is that of its file, the default time that of its earliest
-        round. A *run_hash* covers the whole content of the run.
+        The default title is the name of its file without a date, else that of its
+        folder; the default time is that of its earliest round. A *run_hash* covers the
+        whole content of the run.
         """
         defaults: dict[str, Any] = {
             "prompt_version": "unknown",
@@ -456,7 +458,7 @@ class TaskWriter:
             Task(
                 task_id=self.task_id,
                 source_kind=self._kind,
-                title=title or self._source.path.name.split(".", 1)[0],
+                title=title or self._file_title(),
                 is_version=fields.get("run_hash") is not None,
                 extras=text(extras or {}),
                 settings=text(settings) if settings else None,
@@ -465,6 +467,10 @@ class TaskWriter:
                 **{k: v for k, v in fields.items() if k not in defaults},
             )
         )
+
+    def _file_title(self) -> str:
+        name = without_date(self._source.path.name.split(".", 1)[0])
+        return name or PurePath(self._source.name).parent.name or self._kind
 
     def grade(
         self,

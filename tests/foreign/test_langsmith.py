@@ -27,6 +27,22 @@ def test_an_experiment_is_a_task_that_says_little_of_itself(late: Reading) -> No
     assert task["created_at"].date() == date(2026, 11, 22)  # of the run's own id
 
 
+def test_two_nights_of_one_experiment_have_one_title(tmp_path: Path) -> None:
+    folder = tmp_path / "support"
+    folder.mkdir()
+    for name in (
+        "late_2026-10-12.jsonl",
+        "late-20261013T0300.jsonl",
+        "2026-10-14.jsonl",
+    ):
+        (folder / name).write_bytes(LATE.read_bytes())
+    titles = [
+        table(reading_of(path), "tasks")["title"].item()
+        for path in sorted(folder.iterdir())
+    ]
+    assert titles == ["langsmith", "late", "late"]
+
+
 def test_runs_of_one_example_are_rounds(late: Reading) -> None:
     rounds = table(late, "rounds")
     assert rounds["case_id"].n_unique() == 4

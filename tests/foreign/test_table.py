@@ -44,6 +44,27 @@ def _written(tmp_path: Path, data: bytes | str, name: str = "any.csv") -> Path:
     return path
 
 
+NAMES = {
+    "results_2026-10-12": "results",
+    "results-20261012_030000-v2": "results-v2",
+    "qa_2026-10-12T03-00-00Z": "qa",
+    "夜间_2026.10.12": "夜间",
+    "2026-10-12": "unknown",
+    "results_v2": "results_v2",
+    "v20261012": "v20261012",
+    "results_2026-13-41": "results_2026-13-41",
+    "run-1234567890": "run-1234567890",
+}
+
+
+@pytest.mark.parametrize(("name", "version"), NAMES.items())
+def test_the_name_of_a_file_without_its_date_is_the_prompt_version(
+    tmp_path: Path, name: str, version: str
+) -> None:
+    reading = read(_written(tmp_path, PLAIN, f"{name}.csv"))
+    assert table(reading, "tasks")["prompt_version"].to_list() == [version]
+
+
 DIALECTS: dict[str, bytes] = {
     "plain": PLAIN.encode(),
     "with a byte order mark": PLAIN.encode("utf-8-sig"),

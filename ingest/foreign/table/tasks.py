@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from promptlab.contracts.base import plain_name
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import first_line, number, text
-from promptlab.ingest.foreign.identity import SameRun, content_id, first_text
+from promptlab.ingest.foreign.identity import (
+    SameRun,
+    content_id,
+    first_text,
+    without_date,
+)
 from promptlab.ingest.foreign.table.cells import (
     content,
     count_of,
@@ -117,10 +122,11 @@ class Tasks:
                 moment(cell) or text_alike(cell)
             )
         fixed = mapping.fixed
+        version = without_date(source.path.stem) or "unknown"
         self._names = (
             (mapping.title, fixed.get("title", title)),
             (mapping.model, fixed.get("model", "unknown")),
-            (mapping.prompt_version, fixed.get("prompt_version", source.path.stem)),
+            (mapping.prompt_version, fixed.get("prompt_version", version)),
         )
         self._odd: _OddCells = {}
 
