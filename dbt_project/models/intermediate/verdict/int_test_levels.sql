@@ -87,7 +87,7 @@ ranked as (
 
     from by_place
     cross join policy
-    where by_place.p > policy.false_alarm / by_place.n_tests
+    where {{ is_quiet('by_place.p', 'by_place') }}
 
 ),
 
