@@ -73,7 +73,8 @@ numbered as (
 )
 
 select
-    tasks.task_id, tasks.variant, tasks.run_number, tasks.prompt_version, tasks.model,
+    tasks.task_id, tasks.variant, tasks.run_number, tasks.prompt_version,
+    tasks.prompt_hash, tasks.model,
     epoch_us(tasks.created_at) as created_at, tasks.is_partial,
     coalesce(variants.is_current and variants.newest_task_id = tasks.task_id, false)
         as is_current,
@@ -128,7 +129,7 @@ flaky as (
 
     select case_id, sum(n_pass) as n_pass, sum(n_rounds) as n_rounds
     from marts.fct_flaky_cases
-    where title = $title and variant = $variant and prompt_version = $prompt_version
+    where title = $title and variant = $variant and prompt_hash = $prompt_hash
     group by case_id
 
 )
@@ -300,7 +301,7 @@ def _heat_map(con: duckdb.DuckDBPyConnection, title: str, runs: Sequence[Row]) -
         {
             "title": title,
             "variant": shown[-1]["variant"],
-            "prompt_version": shown[-1]["prompt_version"],
+            "prompt_hash": shown[-1]["prompt_hash"],
             "tasks": [run["task_id"] for run in shown],
         },
     )

@@ -477,9 +477,9 @@ _FLAKY_TABLE = Table(
 def flaky(call: Call, title: str | None, limit: int) -> int:
     """List cases that passed and failed without any change.
 
-    The prompt version, the model and the contents are the same: across the rounds of a
-    task, or from one task to the next; for all tasks, or those of TITLE. Each title,
-    variant and prompt version is a part. In each, cases with a pass rate near 50 %
+    The text of the prompt, the model and the contents are the same: across the rounds
+    of a task, or from one task to the next; for all tasks, or those of TITLE. Each
+    title, variant and prompt version is a part. In each, cases with a pass rate near 50 %
     come first.
     """
     with call.warehouse().built() as con:

@@ -15,6 +15,7 @@ joined as (
         tasks.title,
         tasks.variant,
         tasks.run_number,
+        tasks.prompt_hash,
         tasks.prompt_version,
         tasks.model,
         contents.contents_hash,
@@ -55,6 +56,7 @@ final as (
         case_id,
         case when is_judged then previous_task_id end as previous_task_id,
         contents_hash,
+        prompt_hash,
 
         ---------- strings
         title,

@@ -54,7 +54,7 @@ followed as (
         *,
         lag(answer) over (
             partition by
-                title, variant, prompt_version, model, case_id, contents_hash, answer = 'error'
+                title, variant, prompt_hash, model, case_id, contents_hash, answer = 'error'
             order by run_number, task_id
         ) as answer_before
 
@@ -67,10 +67,11 @@ summed as (
     select
         title,
         variant,
-        prompt_version,
+        prompt_hash,
         model,
         case_id,
         contents_hash,
+        max_by(prompt_version, run_number) as prompt_version,
         count(*) filter (where answer <> 'error') as n_tasks,
         count(*) filter (where n_pass > 0 and n_fail > 0) as n_mixed_tasks,
         count(*) filter (where answer <> answer_before) as n_flips,
@@ -81,7 +82,7 @@ summed as (
         max(case when answer <> 'error' then created_at end) as last_created_at
 
     from followed
-    group by title, variant, prompt_version, model, case_id, contents_hash
+    group by title, variant, prompt_hash, model, case_id, contents_hash
 
 ),
 
@@ -92,6 +93,7 @@ final as (
         ---------- ids
         case_id,
         contents_hash,
+        prompt_hash,
 
         ---------- strings
         title,
