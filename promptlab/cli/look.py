@@ -479,8 +479,8 @@ def flaky(call: Call, title: str | None, limit: int) -> int:
 
     The text of the prompt, the model and the contents are the same: across the rounds
     of a task, or from one task to the next; for all tasks, or those of TITLE. Each
-    title, variant and prompt version is a part. In each, cases with a pass rate near 50 %
-    come first.
+    title, variant and prompt version is a part. In each, cases with a pass rate near
+    50 % come first.
     """
     with call.warehouse().built() as con:
         columns, rows = fetched(con, _FLAKY, {"title": title, "limit": limit})
