@@ -257,8 +257,12 @@ def _course_of(row: Row, gate: GateResult) -> Course:
     """Return where a variant is going.
 
     A rise counts even if a target is still missed. If a rule against the baseline
-    fails as well, or another number fell, it is neither better nor worse.
+    fails as well, or another number fell, it is neither better nor worse. Where the
+    judge or the checks changed, a movement may be theirs, and nothing can be said.
     """
+    rules = {rule.rule: rule.verdict for rule in gate.rules}
+    if gate.decision == "cannot_tell" and rules.get("same_yardstick") == "inconclusive":
+        return "cannot_tell"
     moved = {gate.change_verdict, row["drift"] and row["drift"]["course"]}
     has_risen = bool(moved & {"improved", "rising"})
     has_fallen = bool(moved & {"regressed", "falling"}) or any(

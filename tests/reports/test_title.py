@@ -9,9 +9,11 @@ import html5lib
 import pytest
 
 import promptlab.reports.index as index_of_titles
+from promptlab.contracts.gate import GateRule
 from promptlab.database import connect
 from promptlab.reports.edition import Edition
 from promptlab.reports.gate.policy import load_policy
+from promptlab.reports.gate.verdict import gate_results
 from promptlab.reports.index import read_index, to_index_html
 from promptlab.reports.queries import drifts
 from promptlab.reports.title import read_title, to_title_html
@@ -75,6 +77,28 @@ def test_nothing_that_rose_is_listed_as_worse(six, monkeypatch):
     mixed = groups["mixed"]
     assert [line["title"] for line in mixed] == ["Parcel tracker"]
     assert mixed[0]["gate"].decision == "do_not_ship"
+
+
+def test_what_another_judge_moved_is_neither_better_nor_worse(six, monkeypatch):
+    gap = GateRule(
+        rule="same_yardstick",
+        value=None,
+        limit=None,
+        verdict="inconclusive",
+        note="judge",
+    )
+
+    def judged_otherwise(*args, **named):
+        changed = {"decision": "cannot_tell", "rules": [gap]}
+        found = gate_results(*args, **named)
+        return {task: gate.model_copy(update=changed) for task, gate in found.items()}
+
+    monkeypatch.setattr(index_of_titles, "gate_results", judged_otherwise)
+    groups = read_index(six, EDITION).groups
+    assert {
+        line["drift"] and line["drift"]["course"] for line in groups["cannot_tell"]
+    } > {"falling"}
+    assert [course for course, lines in groups.items() if lines] == ["cannot_tell"]
 
 
 def test_a_change_of_several_runs_says_over_which(six):
