@@ -182,7 +182,7 @@ with courses as (
 )
 
 select
-    task_id, variant, measure, value, n_runs,
+    task_id, variant, measure, value, n_runs, n_cases,
     case when is_declining or is_step then 'falling' when is_rising then 'rising' end
         as course,
     case when falls_at_once then change else value - value_first end as change,
@@ -203,10 +203,10 @@ def drifts(
 ) -> dict[str, Row]:
     """Return how each task's score or pass rate moved over the runs before it.
 
-    The row of a task has ``measure``, ``value``, ``change``, ``since_at`` and
-    ``course``: ``falling`` or ``rising`` where it moved by more than chance explains,
-    else null. There is no row below five runs. By default *measure* is the one that
-    fell, or rose.
+    The row of a task has ``measure``, ``value`` and ``change`` over the ``n_cases``
+    that all of these runs have, ``since_at`` and ``course``: ``falling`` or ``rising``
+    where it moved by more than chance explains, else null. There is no row below five
+    runs. By default *measure* is the one that fell, or rose.
     """
     found = rows(con, _DRIFT, {"tasks": list(task_ids), "measure": measure})
     return {row["task_id"]: row for row in found}

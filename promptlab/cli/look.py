@@ -396,8 +396,9 @@ def trends(
             print_text(
                 spoken(
                     "{variant}: {value}, {change} since {day} in the last {n} runs,"
-                    " more than chance explains",
+                    " more than chance explains (cases in all of them: {n_cases})",
                     n=drift["n_runs"],
+                    n_cases=drift["n_cases"],
                     variant=drift["variant"],
                     value=score(drift["value"]).text,
                     change=points(drift["change"]).text,
