@@ -37,6 +37,7 @@ from promptlab.ingest.foreign.identity import (
     joined_texts,
     some_of,
     unjudged_problems,
+    without_date,
 )
 from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
 from promptlab.ingest.foreign.writing import (
@@ -392,7 +393,8 @@ class _Run:
                     for n in layout.system
                 ]
             )
-            or source.path.name.split(".", 1)[0]
+            or without_date(source.path.name.split(".", 1)[0])
+            or "unknown"
         )
         same_run = SameRun(_KIND, self._system, *self._judges)
         for case_id, _, row in self._rows:

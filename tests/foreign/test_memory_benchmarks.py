@@ -223,6 +223,15 @@ def test_another_judge_makes_another_result(tmp_path: Path) -> None:
     assert table(other, "judges")["model"].to_list() == ["judge-b"]
 
 
+def test_two_nights_of_a_system_are_one_variant(tmp_path: Path) -> None:
+    variants = set()
+    for day in (12, 13):
+        file = tmp_path / f"graph_2026-10-{day}.jsonl"
+        file.write_bytes((OURS / EARLY).read_bytes())
+        variants |= set(table(reading_of(file), "tasks")["variant"])
+    assert variants == {"graph"}
+
+
 def test_files_say_where_they_differ_from_the_data_set(tmp_path: Path) -> None:
     rows = [
         {"question": f"Oar {n}?", "answer": "elm", "response": "ash", "category": 3}
