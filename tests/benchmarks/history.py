@@ -5,14 +5,13 @@ from __future__ import annotations
 import copy
 import json
 import random
-import re
-import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from promptlab.paths import dbt_target
 from tests.benchmarks.generate import SEED, analysis_input
-from tests.benchmarks.measure import Ratio, Sample, compare, run
+from tests.benchmarks.measure import Ratio, Sample, compare, python, run
 
 PROMPTLAB = [sys.executable, "-m", "promptlab"]
 NO_TESTS = ["--", "--exclude-resource-type", "test", "unit_test"]
@@ -177,24 +176,9 @@ def _table(compiled: Path) -> str:
 
 
 def timed(script: str, *args: object) -> Sample:
-    """Run a script that prints the seconds it measured itself.
-
-    Its peak memory is the kernel's own mark of the process: what `getrusage` says begins
-    with that of the parent, which made the inputs.
-    """
-    measured = f"{script}\nprint(open('/proc/self/status').read())"
-    done = subprocess.run(
-        [sys.executable, "-c", measured, *map(str, args)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    peak = re.search(r"VmHWM:\s+(\d+) kB", done.stdout)
-    assert peak is not None
-    seconds = float(done.stdout.split()[0])
-    return Sample(seconds, int(peak[1]) * 1024 / 1e6, done.stdout)
+    """Run a script that first prints the seconds it measured itself."""
+    sample = run(python(script, *args))
+    return replace(sample, seconds=float(sample.said.split()[0]))
 
 
 BENCHMARKS = (

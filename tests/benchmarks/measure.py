@@ -6,7 +6,6 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -52,26 +51,43 @@ class Ratio:
         )
 
 
+# For the kernel, the peak memory of a process begins with that of the process that
+# started it. So a small process, and not the one that wrote the inputs, starts it.
+_WATCH = """
+import os, subprocess, sys, time
+started = time.perf_counter()
+process = subprocess.Popen(sys.argv[2:])
+_, status, usage = os.wait4(process.pid, 0)
+measured = time.perf_counter() - started, usage.ru_maxrss
+os.write(int(sys.argv[1]), "{} {}".format(*measured).encode())
+sys.exit(os.waitstatus_to_exitcode(status) != 0)
+"""
+
+
 def run(command: Sequence[str], **environment: str) -> Sample:
     """Run a command to its end and measure it.
 
     Raises:
         RuntimeError: it failed; the message holds what it said.
     """
-    started = time.perf_counter()
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env={**os.environ, **environment},
-    )
-    assert process.stdout is not None
-    said = process.stdout.read().decode("utf-8", "replace")
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - started
-    if os.waitstatus_to_exitcode(status):
-        raise RuntimeError(said)
-    return Sample(seconds, usage.ru_maxrss * 1024 / 1e6, said)
+    measured, reported = os.pipe()
+    with os.fdopen(measured) as reading:
+        try:
+            done = subprocess.run(
+                [sys.executable, "-IS", "-c", _WATCH, str(reported), *command],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **environment},
+                pass_fds=[reported],
+                check=False,
+            )
+        finally:
+            os.close(reported)
+        said = done.stdout.decode("utf-8", "replace")
+        if done.returncode:
+            raise RuntimeError(said)
+        seconds, kilobytes = reading.read().split()
+    return Sample(float(seconds), int(kilobytes) * 1024 / 1e6, said)
 
 
 def compare(

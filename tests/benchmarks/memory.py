@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import random
-import re
-import sys
 from pathlib import Path
 
 from tests.benchmarks.generate import SEED
-from tests.benchmarks.measure import Ratio, Sample, python, run
+from tests.benchmarks.history import PROMPTLAB
+from tests.benchmarks.measure import Ratio, python, run
 
 CONVERSATIONS = 10
 """Files of a run, as LoCoMo has them."""
@@ -24,16 +23,6 @@ _SENTENCES = """
     小 林 周 末 去 了 北 京 看 望 老 同 学 还 买 了 一 本 旧 书
 """
 _WORDS = _SENTENCES.split()
-
-# The command line itself, and the kernel's own mark of this process: what `getrusage`
-# says begins with that of the parent.
-_PROMPTLAB = """
-import re, sys
-from promptlab.cli import run_cli
-code = run_cli(sys.argv[1:])
-print(re.search(r"VmHWM:.*", open("/proc/self/status").read())[0])
-sys.exit(code)
-"""
 
 # The answers in one table: no checks, no ids, no scores.
 _READ_JSON = """
@@ -126,8 +115,8 @@ def memory_runs(folder: Path, files: int = 1000) -> Ratio:
     db = folder / "memory.duckdb"
     run(python(_READ_JSON, inputs, folder / "warm.duckdb"))  # both read a warm cache
     ours = [
-        _promptlab("ingest", str(inputs), "--quiet", "--db", str(db)),
-        _promptlab("build", "--quiet", "--db", str(db)),
+        run([*PROMPTLAB, "ingest", str(inputs), "--quiet", "--db", str(db)]),
+        run([*PROMPTLAB, "build", "--quiet", "--db", str(db)]),
     ]
     peer = run(python(_READ_JSON, inputs, folder / "read_json.duckdb"))
     seconds = sum(sample.seconds for sample in ours)
@@ -143,13 +132,6 @@ def memory_runs(folder: Path, files: int = 1000) -> Ratio:
         f" build {ours[1].seconds:.0f} s, {ours[1].peak_mb:.0f} MB"
         f" (meant under {MOST_MB:.0f} MB)",
     )
-
-
-def _promptlab(*command: str) -> Sample:
-    sample = run([sys.executable, "-c", _PROMPTLAB, *command])
-    peak = re.search(r"VmHWM:\s+(\d+) kB", sample.said)
-    assert peak is not None
-    return Sample(sample.seconds, int(peak[1]) * 1024 / 1e6, sample.said)
 
 
 BENCHMARKS = (memory_runs,)
