@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from promptlab.contracts.sources import TableMapping
 from promptlab.errors import InputError, SettingsError
 from promptlab.ingest.foreign.table.cells import number_of, same, verdict_of
-from promptlab.ingest.foreign.table.guessing import NoGuess, guess
+from promptlab.ingest.foreign.table.guessing import NoGuess, guess, mapping_name
 from promptlab.ingest.foreign.table.opening import form_of
 from promptlab.ingest.plan import plan
 from promptlab.ingest.raw.rows import Reading
@@ -482,6 +482,20 @@ def test_a_table_without_a_mapping_is_told_so(tmp_path: Path) -> None:
     assert load.status == "skipped"
     assert load.message is not None
     assert re.search(r"init --table \S*any.csv` guesses", load.message)
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("Results_2026-10-12.csv", "results"),
+        ("qa-v2.csv", "qa_v2"),
+        ("2026-10-12.csv", "table"),
+    ],
+)
+def test_a_guessed_mapping_has_the_name_of_the_file_without_its_date(
+    file: str, name: str
+) -> None:
+    assert mapping_name(Path(file)) == name
 
 
 def test_a_mapping_that_is_written_later_loads_the_table_and_a_new_one_again(

@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from promptlab.contracts.sources import TableMapping
 from promptlab.errors import InputError
 from promptlab.ingest.foreign.documents import Refused
+from promptlab.ingest.foreign.identity import without_date
 from promptlab.ingest.foreign.table.cells import (
     are_times,
     is_few,
@@ -398,8 +399,9 @@ def _on_scale(cells: Iterable[Any]) -> bool:
 
 
 def mapping_name(path: Path) -> str:
-    """Return the name of the mapping of a file, a bare key of TOML."""
-    return re.sub(r"[^a-z0-9]+", "_", path.stem.lower()).strip("_") or "table"
+    """Return the name of the mapping of a file, a bare key of TOML, without a date."""
+    name = without_date(path.stem).lower()
+    return re.sub(r"[^a-z0-9]+", "_", name).strip("_") or "table"
 
 
 def mapping_as_toml(
