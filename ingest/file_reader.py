@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from promptlab.contracts.base import plain_name
+from promptlab.ingest.files.dates import are_nights_apart, night_of
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.input_file import (
     BLOCK_BYTES,
@@ -230,6 +231,7 @@ class _Attempt:
             is_held = is_whole and not is_too_large and self._kind is not None
         source = self._source(file, file.whole() if is_held else b"")
         self._load.sha256 = _sha256(file, source)
+        source = replace(source, night=self._night(source))
         if self._is_known(source):
             return
         redact = self._redactor.redact
@@ -289,8 +291,8 @@ class _Attempt:
                 yield replace(given, more=False, abandoned=True)
                 load.problems, load.keys = [], []
                 load.records_loaded = load.records_rejected = 0
-            moment = self._reader.known.undated.get(load.sha256, self._started_at)
-            self._undated += date_runs(reading, moment)
+            known = self._reader.known.first_load(source.uri, load.sha256)
+            self._undated += date_runs(reading, known or self._started_at)
             if is_last and self._undated and not reading.rejected and reading.rows:
                 columns = _columns_of_times(reading) if load.kind == "table" else []
                 reading.problems.append(
@@ -351,6 +353,10 @@ class _Attempt:
         known.add_runs(reading.runs, source.uri, reading.written)
         return reading
 
+    def _night(self, source: Source) -> str:
+        again = self._reader.known.returns(source.uri, self._load.sha256)
+        return night_of(source.uri) + (f"~{again}" if again else "")
+
     def _is_known(self, source: Source) -> bool:
         before = self._before(source)
         if before is None:
@@ -391,7 +397,10 @@ class _Attempt:
             return before
         if before.status == "skipped" and not before.runs:
             return before
-        return before if known.are_live(before.runs) else None
+        is_another_night = are_nights_apart(source.uri, before.uri) or known.returns(
+            source.uri, self._load.sha256
+        )
+        return before if known.are_live(before.runs) and not is_another_night else None
 
     def _versions(self, source: Source, settings: str) -> tuple[Version, Version]:
         load, testset = self._load, self._reader.testset

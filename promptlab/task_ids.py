@@ -89,7 +89,7 @@ def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
             return found
         raise UsageError(
             f"{wanted}: no task of the warehouse was loaded from it;"
-            f" `promptlab run {wanted}` loads it"
+            f" `promptlab run {wanted}` loads it, or names the file with the same run"
         )
     return [resolve_task(con, wanted, names=_names(con, loads))]
 

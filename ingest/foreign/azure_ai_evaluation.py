@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
     members,
@@ -26,7 +27,7 @@ from promptlab.ingest.foreign.documents import (
     text,
     time,
 )
-from promptlab.ingest.foreign.identity import SameRun, content_id, without_date
+from promptlab.ingest.foreign.identity import SameRun, content_id
 from promptlab.ingest.foreign.registry import Files, Head, Run, led_by
 from promptlab.ingest.foreign.writing import Record, Rule, Status, TaskWriter
 from promptlab.ingest.reading.problems import Problem, warning
@@ -172,7 +173,7 @@ class _RunOfRows:
             same_rows.add(text(sorted(row.items())))
         stamp = parameters.get("evaluation_timestamp")
         same_run = SameRun(same_rows.hash(), str(stamp))
-        task_id = f"azure-{same_run.hash()[:12]}"
+        task_id = f"azure-{same_run.id_of(source.night)[:12]}"
         self.task = TaskWriter("azure_ai_evaluation", task_id, source, same_run)
         self._graded: dict[str, bool] = {}
         self._numeric: dict[str, bool] = {}

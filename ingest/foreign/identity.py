@@ -18,15 +18,6 @@ _sorted = msgspec.json.Encoder(order="deterministic").encode
 _NOT_WORDS = re.compile(r"[\W_]+")
 _SLUG = 32
 _HASH = 12
-_SEPARATORS = r"[\W_]*"
-_DATE = r"(?:19|20)\d\d([-_.]?)(?:0[1-9]|1[0-2])\2(?:0[1-9]|[12]\d|3[01])"
-_TIME = (
-    r"[T_ .-]?(?:[01]\d|2[0-3])[-_.:]?[0-5]\d"
-    r"(?:[-_.:]?[0-5]\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d[-_:]?\d\d)?"
-)
-_DATED = re.compile(
-    rf"({_SEPARATORS})(?<![\dvV]){_DATE}(?:{_TIME})?(?!\d){_SEPARATORS}"
-)
 
 
 def content_id(content: Any, said: str | None = None) -> str:
@@ -45,17 +36,6 @@ def content_id(content: Any, said: str | None = None) -> str:
 def first_text(values: Iterable[Any]) -> str | None:
     """Return the first text among values, as a readable name."""
     return next((each for each in values if isinstance(each, str)), None)
-
-
-def without_date(name: str) -> str:
-    """Return a file's name without dates and times.
-
-    ``results_2026-10-12`` and ``results_2026-10-13`` are two nights of one prompt:
-    ``results``. A name that is only a date becomes empty; ``v20261012`` is a version
-    and stays.
-    """
-    rest = _DATED.sub(r"\1", name)
-    return name if rest == name else re.sub(r"^[\W_]+|[\W_]+$", "", rest)
 
 
 class Occurrences:
@@ -99,6 +79,16 @@ class SameRun:
         """Return the hash as text."""
         total = f"{self._sum % (1 << 128):x}"
         text = "\x1f".join([*self._run, str(self._rows), total])
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+    def id_of(self, night: str) -> str:
+        """Return the hash for the ids of a run that has no id of its own.
+
+        The same rows on another night (`Source.night`) are another run.
+        """
+        text = f"{self.hash()}/{night}"
+        if not night:
+            return self.hash()
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 

@@ -408,7 +408,9 @@ def _samples_alone(source: Source) -> Iterator[Record | Problem]:
     same = SameRun("lm_eval")
     for _, line in lines(source):
         same.add(line.decode("utf-8", "replace"))
-    task = TaskWriter("lm_eval", f"{name}-{same.hash()[:12]}", source)
+    task = TaskWriter(
+        "lm_eval", f"{name}-{same.id_of(source.night)[:12]}", source, same
+    )
     harness_task = HarnessTask(task, name, None)
     yield from harness_task.rows(source, source.path)
     harness_task.close(task.task_id, "unknown")

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
     file_bytes,
@@ -37,7 +38,6 @@ from promptlab.ingest.foreign.identity import (
     joined_texts,
     some_of,
     unjudged_problems,
-    without_date,
 )
 from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
 from promptlab.ingest.foreign.writing import (
@@ -399,7 +399,7 @@ class _Run:
         same_run = SameRun(_KIND, self._system, *self._judges)
         for case_id, _, row in self._rows:
             same_run.add(case_id, text(_at(row, layout.output)))
-        task_id = content_id(same_run.hash(), self._system)
+        task_id = content_id(same_run.id_of(source.night), self._system)
         self._task = TaskWriter(_KIND, task_id, source, same_run, is_share=_is_share)
         self._tags: Counter[str] = Counter()
         self._codes: Counter[str] = Counter()

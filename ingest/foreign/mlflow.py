@@ -351,7 +351,7 @@ def classic_records(
         same_run.add(text(cells))
     name = source.path.name.split(".", 1)[0]
     # the table has no id: a run is identified by its content
-    task_id = content_id(same_run.hash(), name)
+    task_id = content_id(same_run.id_of(source.night), name)
     task = TaskWriter("mlflow", task_id, source, same_run)
     for cells in table.data:
         _write(dict(zip(table.columns, cells, strict=False)), task)

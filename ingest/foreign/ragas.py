@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign.documents import is_infinite, refused
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.table.cells import is_few, is_nothing, number_of
@@ -84,7 +85,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     mapping = _mapping(rows)
     if mapping is not None:
         folder = PurePath(source.name).parent.name  # below the ingested path
-        tasks = Tasks(folder or "ragas", mapping, source, kind="ragas")
+        tasks = Tasks(without_date(folder) or "ragas", mapping, source, kind="ragas")
         yield from tasks.read(rows)
 
 

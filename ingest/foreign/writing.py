@@ -31,6 +31,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from promptlab.contracts.base import plain_name
+from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign.documents import (
     answer,
     first_line,
@@ -39,7 +40,7 @@ from promptlab.ingest.foreign.documents import (
     says_nothing,
     text,
 )
-from promptlab.ingest.foreign.identity import Occurrences, SameRun, without_date
+from promptlab.ingest.foreign.identity import Occurrences, SameRun
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from promptlab.ingest.files.dates import are_nights_apart
 from promptlab.ingest.raw.rows import MOST_PROBLEMS
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Limits
@@ -58,6 +59,14 @@ class Outcome:
     """Task → hash of its run, for files of other tools; also if it was left out."""
 
 
+class _Content(NamedTuple):
+    sha256: str
+    started_at: datetime
+    """Start of the first load."""
+    runs: frozenset[str]
+    """Tasks of another tool."""
+
+
 @dataclass
 class Known:
     """Versions that need not be read again, and their outcomes.
@@ -74,8 +83,10 @@ class Known:
     runs: dict[str, tuple[str, str, datetime | None]] = field(default_factory=dict)
     """Task → the hash of its loaded run of another tool, the file, and the time at
     which the tool wrote it, if this call loaded it."""
-    undated: dict[str, datetime] = field(default_factory=dict)
-    """SHA-256 of files whose runs have no time → time of their first load."""
+    contents: dict[str, list[_Content]] = field(default_factory=dict)
+    """Path → its contents, one after the other."""
+    paths: dict[str, list[str]] = field(default_factory=dict)
+    """SHA-256 → the paths that had this content, in the order of their loads."""
     last_start: datetime | None = None
     """Start of the last load."""
     _tasks: dict[str, list[str]] = field(default_factory=dict)
@@ -94,6 +105,39 @@ class Known:
         """Record the outcome of versions that were just read."""
         self.versions.update(dict.fromkeys(versions, outcome))
 
+    def add_load(
+        self, uri: str, sha256: str, started_at: datetime, runs: Iterable[str]
+    ) -> None:
+        """Record the content of a path at the time of a load."""
+        contents = self.contents.setdefault(uri, [])
+        if not contents or contents[-1].sha256 != sha256:
+            contents.append(_Content(sha256, started_at, frozenset(runs)))
+            self.paths.setdefault(sha256, []).append(uri)
+        self.last_start = max(started_at, self.last_start or started_at)
+
+    def returns(self, uri: str, sha256: str) -> int:
+        """Return how often the path had this content before, and then another run."""
+        contents = self.contents.get(uri, [])
+        had = dict.fromkeys(each.runs for each in contents if each.sha256 == sha256)
+        newest = contents[-1].runs if contents else None
+        return list(had).index(newest) if newest in had else len(had)
+
+    def first_load(self, uri: str, sha256: str) -> datetime | None:
+        """Return when the path was first loaded with this content, which it still has.
+
+        For a new path it is the time of the file that was moved or copied; ``None`` for
+        new content, and for that of another night.
+        """
+        contents = self.contents.get(uri)
+        if contents:
+            newest = contents[-1]
+            return newest.started_at if newest.sha256 == sha256 else None
+        for other in self.paths.get(sha256, ()):
+            if not are_nights_apart(uri, other):
+                had = (each for each in self.contents[other] if each.sha256 == sha256)
+                return next(had).started_at
+        return None
+
     def add_runs(
         self,
         runs: Mapping[str, str],
@@ -106,20 +150,24 @@ class Known:
             self._tasks.setdefault(run_hash, []).append(task_id)
 
     def copy_of(self, runs: Mapping[str, str], uri: str) -> str | None:
-        """Return another file that contains all these runs, if any."""
-        files = [self._file_with(run_hash, uri) for run_hash in runs.values()]
+        """Return another file that contains all these runs, if any.
+
+        Runs without ids are the same only on one night.
+        """
+        files = [self._file_with(task_id, runs[task_id], uri) for task_id in runs]
         return files[0] if files and all(files) else None
 
-    def _file_with(self, run_hash: str, other_than: str) -> str | None:
+    def _file_with(self, own_id: str, run_hash: str, other_than: str) -> str | None:
         for task_id in self._tasks.get(run_hash, ()):
             now, uri, _ = self.runs[task_id]
-            if now == run_hash and uri != other_than:
+            is_same = task_id == own_id or not are_nights_apart(uri, other_than)
+            if now == run_hash and uri != other_than and is_same:
                 return uri
         return None
 
     def are_live(self, runs: Mapping[str, str]) -> bool:
         """Return true if exactly these versions of runs are loaded, from any file."""
-        return all(self._file_with(run_hash, "") for run_hash in runs.values())
+        return all(self._file_with(task, runs[task], "") for task in runs)
 
     def newer_of(self, runs: Mapping[str, str], written: Mapping[str, datetime]) -> str:
         """Return the file of this call with newer versions of these runs, or ``""``."""
@@ -199,16 +247,18 @@ def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> 
     for load_id, kind, name, uri, sha256, testset, settings, *outcome in con.execute(
         "select load_id, kind, source_name, file_uri, sha256, testset_override,"
         " read_with, status, rows_loaded, rows_rejected,"
-        " runs, objects, load_id = max(load_id) over (partition by file_uri)"
+        " runs, objects, load_id = max(load_id) over (partition by file_uri),"
+        " epoch_us(started_at)"
         " from raw.loads order by load_id"
     ).fetchall():
-        status, loaded, rejected, runs, objects, is_last = outcome
+        status, loaded, rejected, runs, objects, is_last, start = outcome
+        of_tool = {} if runs is None else json.loads(runs)
+        known.add_load(uri, sha256, _EPOCH + timedelta(microseconds=start), of_tool)
         if status == "purged":
             if not purged_too:
                 known.purged.add(sha256)
             continue
         of_load = problems.get(load_id, [])
-        of_tool = {} if runs is None else json.loads(runs)
         known_as = Outcome(status, of_load, loaded, rejected, uri, objects, of_tool)
         if status == "loaded":
             known.add_runs(of_tool, uri)
@@ -219,22 +269,7 @@ def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> 
         if is_last:
             version = Version(kind, f"path:{uri}", sha256, testset, settings)
             known.add((version,), known_as)
-    _know_starts(con, known)
     return known
-
-
-def _know_starts(con: duckdb.DuckDBPyConnection, known: Known) -> None:
-    """Read the start of loads: the order of runs without a time."""
-    for sha256, is_undated, first, last in con.execute(
-        "select sha256, bool_or(load_id in"
-        " (select load_id from raw.rejects where code = 'time_missing')),"
-        " min(epoch_us(started_at)), max(epoch_us(started_at))"
-        " from raw.loads group by sha256"
-    ).fetchall():
-        start = _EPOCH + timedelta(microseconds=last)
-        known.last_start = max(start, known.last_start or start)
-        if is_undated:
-            known.undated[sha256] = _EPOCH + timedelta(microseconds=first)
 
 
 def _first_problems(con: duckdb.DuckDBPyConnection) -> dict[int, list[Problem]]:

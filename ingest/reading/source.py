@@ -182,6 +182,9 @@ class Source(FoundFile):
     """Size limits of its records and values."""
     redact: Callable[[bytes], bytes] = bytes
     """Redacts a part of a file, for readers that open files themselves."""
+    night: str = ""
+    """The numbers in its name, and how often its path had this content before and then
+    another: what distinguishes equal runs without ids."""
 
     @classmethod
     def of(cls, found: FoundFile, **about: Any) -> Source:

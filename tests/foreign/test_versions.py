@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from promptlab.contracts.sources import TableMapping
+from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA
 
@@ -181,3 +183,60 @@ def test_a_copy_that_was_left_out_brings_nothing(tmp_path: Path) -> None:
     first.write_text(copy.read_text("utf-8"), "utf-8")
     assert [each.status for each in warehouse.ingest(first).files] == ["loaded"]
     assert _said(warehouse) == before
+
+
+# ---------- nights
+
+
+def _night(kind: str, n_failed: int) -> str:
+    """A file without ids of runs and without times, as a script at temperature 0."""
+    rows: list[dict[str, Any]] = []
+    for n in range(20):
+        passed = n >= n_failed
+        row: dict[str, Any] = {"id": f"c{n}", "answer": "x", "passed": passed}
+        if kind == "memory_benchmarks":
+            label = {"model": "judge-a", "label": passed}
+            row = {
+                "question_id": f"q{n}",
+                "hypothesis": f"x {passed}",
+                "autoeval_label": label,
+            }
+        rows.append(row)
+    return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+NIGHTS = {
+    "a date in each name": ["qa_2026-10-{}.jsonl"],
+    "a date and a time": ["qa_202610{}T0300.jsonl"],
+    "a folder for each night": ["2026-10-{}/qa.jsonl"],
+    "a number in each name": ["qa_v{}.jsonl"],
+    "one file, written again": ["qa.jsonl"],
+    "one file and a copy with a date": ["latest.jsonl", "qa_2026-10-{}.jsonl"],
+}
+
+
+@pytest.mark.parametrize("names", NIGHTS.values(), ids=NIGHTS)
+@pytest.mark.parametrize("kind", ["table", "memory_benchmarks"])
+def test_a_night_with_the_answers_of_an_earlier_night_is_a_run(
+    tmp_path: Path, names: list[str], kind: str
+) -> None:
+    mapping = TableMapping(case="id", output="answer", verdict="passed")
+    settings = Settings(tables={"qa": mapping} if kind == "table" else {})
+    warehouse = Warehouse(tmp_path / "w.duckdb", settings=settings)
+    loaded = []
+    for day, n_failed in (("12", 6), ("13", 0), ("14", 6), ("15", 6)):
+        for name in names:
+            file = tmp_path / "in" / name.format(day)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(_night(kind, n_failed), "utf-8")
+        loaded.append(warehouse.ingest(tmp_path / "in").n_loaded)
+        assert warehouse.ingest(tmp_path / "in").n_loaded == 0
+    # the same bytes at the same path change nothing
+    is_one_path = "{}" not in names[0]
+    assert loaded == [1, 1, 1, 0 if is_one_path else 1]
+    n_passed = warehouse.sql(
+        "select count(*) filter (where reported_status = 'pass')"
+        " from raw.tasks inner join raw.rounds using (task_id)"
+        " group by task_id, created_at order by created_at"
+    )
+    assert [n for (n,) in n_passed.rows()] == [14, 20, 14, 14][: sum(loaded)]

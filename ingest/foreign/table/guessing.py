@@ -20,8 +20,8 @@ from pydantic import ValidationError
 
 from promptlab.contracts.sources import TableMapping
 from promptlab.errors import InputError
+from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign.documents import Refused
-from promptlab.ingest.foreign.identity import without_date
 from promptlab.ingest.foreign.table.cells import (
     are_times,
     is_few,

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptlab.contracts.base import plain_name
+from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import first_line, number, text
 from promptlab.ingest.foreign.identity import (
     SameRun,
     content_id,
     first_text,
-    without_date,
 )
 from promptlab.ingest.foreign.table.cells import (
     content,
@@ -156,13 +156,12 @@ class Tasks:
         self._graded = tuple(c for c in self._mapping.scores if c not in off_scale)
         for column, value in off_scale.items():
             yield _off_scale(column, value, self._kind)
-        run_id = f"{self._kind}-{same_run.hash()[:12]}"
-        tasks = {
-            name: self._opened(
-                run_id if len(found) == 1 else f"{run_id}/{content_id(name, name[1])}"
-            )
+        run_id = f"{self._kind}-{same_run.id_of(self._source.night)[:12]}"
+        parts = {
+            name: f"/{content_id(name, name[1])}" if len(found) > 1 else ""
             for name in found
         }
+        tasks = {name: self._opened(run_id + part) for name, part in parts.items()}
         for found_row in rows:
             if isinstance(found_row, Problem):
                 yield found_row
@@ -174,7 +173,7 @@ class Tasks:
                 yield from task.written()
         yield from _problems_of(self._odd)
         for name, task in tasks.items():
-            self._close(name, task, run_id, same_run.hash())
+            self._close(name, task, run_id, same_run.hash() + parts[name])
             yield from task.written()
 
     def _number(self, column: str, cell: Any) -> float | None:
@@ -330,7 +329,7 @@ class Tasks:
             prompt_version=version,
             model=model,
             run_id=run_id,
-            run_hash=f"{run_hash}/{task.task_id}",
+            run_hash=run_hash,
             extras=prompts.about(self._mapping.fixed.get("prompt")),
         )
         task.grade(

@@ -1,0 +1,53 @@
+"""Dates and numbers in file names: `results_2026-10-12.csv` is a night of `results`.
+
+A date is neither a title nor a version. It never dates a run: models and data sets have
+dates in their names, too.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+_NUMBER = re.compile(r"\d+")
+_SEPARATORS = r"[\W_]*"
+_DATE = r"(?:19|20)\d\d([-_.]?)(?:0[1-9]|1[0-2])\2(?:0[1-9]|[12]\d|3[01])"
+_TIME = (
+    r"[T_ .-]?(?:[01]\d|2[0-3])[-_.:]?[0-5]\d"
+    r"(?:[-_.:]?[0-5]\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d[-_:]?\d\d)?"
+)
+_DATED = re.compile(
+    rf"({_SEPARATORS})(?<![\dvV]){_DATE}(?:{_TIME})?(?!\d){_SEPARATORS}"
+)
+
+
+def without_date(name: str) -> str:
+    """Return a file's name without dates and times.
+
+    ``results_2026-10-12`` and ``results_2026-10-13`` are two nights of one prompt:
+    ``results``. A name that is only a date becomes empty; ``v20261012`` is a version
+    and stays.
+    """
+    rest = _DATED.sub(r"\1", name)
+    return name if rest == name else re.sub(r"^[\W_]+|[\W_]+$", "", rest)
+
+
+def night_of(path: str) -> str:
+    """Return the numbers in the name of a file and of its folder."""
+    return " ".join(_NUMBER.findall(_name_of(path)))
+
+
+def are_nights_apart(path: str, other: str) -> bool:
+    """Return true if the names of two files differ in their numbers only.
+
+    ``qa_2026-10-12.csv`` and ``qa_2026-10-13.csv``, ``night1/qa.csv`` and
+    ``night2/qa.csv`` are two nights; ``latest.csv`` may be a copy of each.
+    """
+    names = _name_of(path), _name_of(other)
+    alike = {_NUMBER.sub("#", name) for name in names}
+    return len(alike) == 1 and night_of(path) != night_of(other)
+
+
+def _name_of(path: str) -> str:
+    file = PurePosixPath(path)
+    return f"{file.parent.name}/{file.stem}"
