@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from promptlab.contracts.base import plain_name
-from promptlab.ingest.files.dates import are_nights_apart, night_of
+from promptlab.ingest.files.dates import are_nights_apart, night_of, pattern_of
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.input_file import (
     BLOCK_BYTES,
@@ -99,12 +99,13 @@ def date_runs(reading: Reading, moment: datetime) -> list[str]:
 
 
 def undated_problem(
-    kind: str, task_ids: list[str], columns: Sequence[str] = ()
+    kind: str, name: str, task_ids: list[str], columns: Sequence[str] = ()
 ) -> Problem:
     """Return a warning that tasks are ordered by loading, and how to set a time.
 
     Args:
         kind: The kind of the file.
+        name: The name of the file.
         task_ids: The tasks.
         columns: Columns of a table that seem to hold the time.
     """
@@ -113,6 +114,8 @@ def undated_problem(
         fix = f"Write time = {shown(columns[0])} into the mapping"
         others = ", ".join(map(shown, columns[1:]))
         fix += f" (or one of {others})" * bool(others)
+    elif pattern := pattern_of(name):
+        fix += f'; the date in its name counts with [[sources]] path = "{pattern}"'
     more = f" and {len(task_ids) - 1} more" if task_ids[1:] else ""
     return warning(
         TIME_MISSING,
@@ -296,7 +299,7 @@ class _Attempt:
             if is_last and self._undated and not reading.rejected and reading.rows:
                 columns = _columns_of_times(reading) if load.kind == "table" else []
                 reading.problems.append(
-                    undated_problem(load.kind, self._undated, columns)
+                    undated_problem(load.kind, source.path.name, self._undated, columns)
                 )
             load.add(reading)
             self._reader.pipelines += _pipelines_in(reading)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -12,7 +13,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from promptlab.contracts.sources import TableMapping
+from promptlab.contracts.sources import SourcePath, TableMapping
 from promptlab.ingest import file_reader
 from promptlab.ingest.file_reader import load_starts
 from promptlab.settings import Settings
@@ -134,6 +135,25 @@ def test_the_columns_that_may_hold_the_time_of_a_table_are_named(
     assert problem.message.endswith(
         'Write time = "end" into the mapping (or one of "begin")'
     )
+
+
+@pytest.mark.parametrize("name", ["qa_2025-06-03.csv", "qa-20250603_0400.csv"])
+def test_the_warning_says_how_the_date_in_a_name_counts(
+    tmp_path: Path, name: str
+) -> None:
+    path = _table(tmp_path / name, "x")
+    (load,) = Warehouse(tmp_path / "w.duckdb", settings=SETTINGS).ingest(path).files
+    (problem,) = load.problems
+    found = re.search(r'\[\[sources\]\] path = "(.+)"$', problem.message)
+    assert found is not None
+    of_path = SourcePath(path=found[1])
+    settings = Settings(tables=SETTINGS.tables, sources=[of_path])
+    warehouse = Warehouse(tmp_path / "dated.duckdb", settings=settings)
+    assert not warehouse.ingest(path).files[0].problems
+    created = warehouse.sql(
+        "select strftime(created_at, '%Y%m%d') from raw.tasks"
+    ).item()
+    assert created == "20250603"
 
 
 def test_the_same_bytes_read_again_keep_their_place(tmp_path: Path) -> None:
