@@ -182,6 +182,15 @@ def test_the_text_part_is_a_report_of_its_own():
         assert told in text
 
 
+@pytest.mark.parametrize("part", ["plain", "html"])
+def test_a_case_that_is_not_comparable_is_counted(part):
+    compared = comparison()
+    counts = compared.counts.model_copy(update={"not_comparable": 7})
+    compared = compared.model_copy(update={"counts": counts})
+    message = to_message(result(), history=runs(), comparison=compared)
+    assert "无法比较 7。" in body(message, part)
+
+
 def test_the_text_part_is_not_escaped_and_names_hidden_characters():
     text = body(to_message(result(task={"title": "<b> & \x1b[31m"})), "plain")
     assert "<b> & ⟦U+001B⟧[31m" in text
