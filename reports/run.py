@@ -153,8 +153,15 @@ WORST_FIRST = ("fail", "inconclusive", "check", "pass")
 
 
 def worst(gates: Mapping[str, GateResult]) -> GateResult:
-    """Return the verdict of a selection: the worst of its tasks."""
-    return min(gates.values(), key=lambda gate: WORST_FIRST.index(gate.verdict))
+    """Return the verdict of a selection: the worst of its tasks.
+
+    Of equal verdicts it is the one with the most newly failing cases.
+    """
+
+    def rank(gate: GateResult) -> tuple[int, int]:
+        return WORST_FIRST.index(gate.verdict), -gate.broke.n
+
+    return min(gates.values(), key=rank)
 
 
 def titles_with_variants(con: duckdb.DuckDBPyConnection) -> list[str]:

@@ -9,13 +9,14 @@ import html5lib
 import pytest
 
 import promptlab.reports.index as index_of_titles
-from promptlab.contracts.gate import GateRule
+from promptlab.contracts.gate import CaseList, GateRule
 from promptlab.database import connect
 from promptlab.reports.edition import Edition
 from promptlab.reports.gate.policy import load_policy
 from promptlab.reports.gate.verdict import gate_results
 from promptlab.reports.index import read_index, to_index_html
 from promptlab.reports.queries import drifts
+from promptlab.reports.run import worst
 from promptlab.reports.title import read_title, to_title_html
 from tests.reports.conftest import GENERATED_AT
 
@@ -77,6 +78,26 @@ def test_nothing_that_rose_is_listed_as_worse(six, monkeypatch):
     mixed = groups["mixed"]
     assert [line["title"] for line in mixed] == ["Parcel tracker"]
     assert mixed[0]["gate"].decision == "do_not_ship"
+
+
+def test_the_worst_of_equal_verdicts_has_the_most_newly_failing_cases(six):
+    tasks = [
+        line["task_id"]
+        for lines in read_index(six, EDITION).groups.values()
+        for line in lines
+    ]
+    gate = next(iter(gate_results(six, tasks[:1]).values()))
+    one, two = (
+        gate.model_copy(
+            update={"verdict": "check", "broke": CaseList(n=n, case_ids=["c"] * n)}
+        )
+        for n in (1, 2)
+    )
+    passing = gate.model_copy(update={"verdict": "pass"})
+    assert worst({"a": passing, "b": one, "c": two}) is two
+    assert (
+        worst({"c": two, "b": one.model_copy(update={"verdict": "fail"})}).broke.n == 1
+    )
 
 
 def test_what_another_judge_moved_is_neither_better_nor_worse(six, monkeypatch):
