@@ -393,10 +393,11 @@ def trends(
     call.print_rows(columns, rows, _trends_table(unit))
     for drift in moved if call.format == "table" else ():
         if drift["course"]:
+            # the table has the share of cases
+            is_of_rounds = measure == "pass_rate"
             print_text(
                 spoken(
-                    "{variant}: {value}, {change} since {day} in the last {n} runs,"
-                    " more than chance explains (cases in all of them: {n_cases})",
+                    _DRIFT_OF_ROUNDS if is_of_rounds else _DRIFT,
                     n=drift["n_runs"],
                     n_cases=drift["n_cases"],
                     variant=drift["variant"],
@@ -406,6 +407,16 @@ def trends(
                 )
             )
     return 0
+
+
+_DRIFT = (
+    "{variant}: {value}, {change} since {day} in the last {n} runs,"
+    " more than chance explains (cases in all of them: {n_cases})"
+)
+_DRIFT_OF_ROUNDS = (
+    "{variant}: {value} of the rounds of a case pass on average, {change} since {day}"
+    " in the last {n} runs, more than chance explains (cases in all of them: {n_cases})"
+)
 
 
 def _latest_title(con: duckdb.DuckDBPyConnection) -> str:

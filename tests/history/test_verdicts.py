@@ -779,5 +779,5 @@ def test_trends_say_how_far_a_variant_fell_and_since_when(tmp_path, capsys):
     warehouse.build()
     run_cli(["trends", "--db", str(tmp_path / "w.duckdb"), "--measure", "pass_rate"])
     said = " ".join(capsys.readouterr().out.split())
-    fell = "m: 75.0, -25.0 since 2026-01-06 in the last 8 runs"
+    fell = "m: 75.0 of the rounds of a case pass on average, -25.0 since 2026-01-06 in the last 8 runs"
     assert f"{fell}, more than chance explains (cases in all of them: 24)" in said
