@@ -746,8 +746,8 @@ def _reason(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[st
     yield texts.text(
         "headline.limit",
         name=name,
-        value=_rule_value(rule, rule.value, filters),
-        limit=_rule_value(rule, rule.limit, filters),
+        value=_rule_value(rule, rule.value, filters, beside=rule.limit),
+        limit=_rule_value(rule, rule.limit, filters, beside=rule.value),
     )
 
 
@@ -817,13 +817,18 @@ def _rule_name(rule: GateRule, filters: Filters) -> str:
     return filters.label(rule.rule.replace(".", "_"), "gate_rule")
 
 
-def _rule_value(rule: GateRule, value: float, filters: Filters) -> str:
+def _rule_value(
+    rule: GateRule, value: float, filters: Filters, *, beside: float
+) -> str:
+    """Return a value or a limit, with more digits if both would look equal."""
     table, _, key = rule.rule.rpartition(".")
     is_of_tag = table.startswith(("must_pass_tags", "tags"))
     if rule.rule in _SHARES or (is_of_tag and key != "false_alarm"):
-        return filters.percent(value)
+        looks_equal = filters.percent(value) == filters.percent(beside)
+        is_fine = looks_equal and value != beside
+        return filters.percent(value, _FINE_DIGITS if is_fine else 1)
     if key == "min_score":
-        return filters.score(value)
+        return filters.score(value, beside)
     if key == "max_drop":
         return filters.points(value)
     if table == "latency":

@@ -188,3 +188,20 @@ def test_a_variant_that_fails_only_with_all_others_says_so(con, p_alone, said):
         update=refused | {"p": 0.01, "p_alone": p_alone}
     )
     assert said in headline(gate, Filters(catalogue("en")))
+
+
+@pytest.mark.parametrize(
+    ("rule", "value", "limit", "said"),
+    [
+        ("min_pass_rate", 0.945, 0.9451, "is 94.5000%, the limit 94.5100%"),
+        ("min_pass_rate", 0.945, 0.95, "is 94.5%, the limit 95.0%"),
+        ("min_score", 0.94499, 0.945, "is 94.499, the limit 94.5"),
+    ],
+)
+def test_a_value_and_its_limit_never_look_equal(con, rule, value, limit, said):
+    found = GateRule(rule=rule, value=value, limit=limit, verdict="fail", note=None)
+    refused = {"verdict": "fail", "decision": "do_not_ship", "rules": [found]}
+    gate = gate_results(con, ["broke-2"], lang="en")["broke-2"].model_copy(
+        update=refused
+    )
+    assert said in headline(gate, Filters(catalogue("en")))
