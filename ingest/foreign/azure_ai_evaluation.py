@@ -173,7 +173,8 @@ class _RunOfRows:
             same_rows.add(text(sorted(row.items())))
         stamp = parameters.get("evaluation_timestamp")
         same_run = SameRun(same_rows.hash(), str(stamp))
-        task_id = f"azure-{same_run.id_of(source.night)[:12]}"
+        own_id = same_run.hash() if stamp else same_run.id_of(source.night)
+        task_id = f"azure-{own_id[:12]}"
         self.task = TaskWriter("azure_ai_evaluation", task_id, source, same_run)
         self._graded: dict[str, bool] = {}
         self._numeric: dict[str, bool] = {}

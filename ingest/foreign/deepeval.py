@@ -187,7 +187,8 @@ def _records(
     for row in {_row_id(each, judged=not is_timed) for each in cases}:
         same_run.add(row)
     # the file has no id and no time: a run is identified by its content
-    task_id = content_id(same_run.id_of(source.night), run.identifier or "deepeval")
+    own_id = same_run.hash() if is_timed else same_run.id_of(source.night)
+    task_id = content_id(own_id, run.identifier or "deepeval")
     task = TaskWriter(
         "deepeval",
         task_id,

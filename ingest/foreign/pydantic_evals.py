@@ -143,7 +143,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     same_run = SameRun("pydantic_evals", report.name)
     for said in _own_rows(report):
         same_run.add(said)
-    task_id = content_id(same_run.id_of(source.night), report.name)
+    task_id = content_id(same_run.hash(), report.name)
     task = TaskWriter("pydantic_evals", task_id, source, same_run)
     models: set[str | None] = set()
     ids = OwnIds("span")

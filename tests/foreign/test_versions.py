@@ -240,3 +240,26 @@ def test_a_night_with_the_answers_of_an_earlier_night_is_a_run(
         " group by task_id, created_at order by created_at"
     )
     assert [n for (n,) in n_passed.rows()] == [14, 20, 14, 14][: sum(loaded)]
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "n_loaded"),
+    [
+        ("when", ("2026-10-12", "2026-10-12"), 1),
+        ("seconds", ("1.5", "1.25"), 1),
+        ("seconds", ("0", "0"), 2),
+        ("seconds", ("", ""), 2),
+    ],
+)
+def test_rows_with_times_or_latencies_are_one_run_under_any_name(
+    tmp_path: Path, column: str, cells: tuple[str, str], n_loaded: int
+) -> None:
+    meaning = {"when": "time", "seconds": "latency_s"}[column]
+    mapping = TableMapping(case="id", output="answer", **{meaning: column})
+    for name in ("export (1).csv", "export (2).csv"):
+        (tmp_path / name).write_text(
+            f"id,answer,{column}\nc1,x,{cells[0]}\nc2,y,{cells[1]}\n", "utf-8"
+        )
+    settings = Settings(tables={"qa": mapping})
+    warehouse = Warehouse(tmp_path / "w.duckdb", settings=settings)
+    assert warehouse.ingest(tmp_path).n_loaded == n_loaded

@@ -141,6 +141,7 @@ class Tasks:
         same_run = SameRun(self._kind)
         found: dict[_Name, None] = {}
         off_scale: dict[str, float] = {}
+        times, latencies = set[str](), set[str]()
         alike = self._alike.get
         for found_row in rows:
             if not isinstance(found_row, Problem):
@@ -148,6 +149,10 @@ class Tasks:
                 # names too: the order of columns may differ between formats
                 same_run.add(*(f"{k}\x1e{alike(k, same)(row[k])}" for k in sorted(row)))
                 found[self._name(row)] = None
+                if not times and len(latencies) < 2:
+                    times |= self._texts(row, self._mapping.time)
+                    latencies |= self._texts(row, self._mapping.latency_ms)
+                    latencies |= self._texts(row, self._mapping.latency_s)
                 for column in self._mapping.scores:
                     value = self._number(column, row.get(column))
                     if value is not None and self._share(column, value) is None:
@@ -156,7 +161,10 @@ class Tasks:
         self._graded = tuple(c for c in self._mapping.scores if c not in off_scale)
         for column, value in off_scale.items():
             yield _off_scale(column, value, self._kind)
-        run_id = f"{self._kind}-{same_run.id_of(self._source.night)[:12]}"
+        # answers may be the same on another night, times and latencies are not
+        is_measured = times or len(latencies) > 1
+        night = "" if is_measured else self._source.night
+        run_id = f"{self._kind}-{same_run.id_of(night)[:12]}"
         parts = {
             name: f"/{content_id(name, name[1])}" if len(found) > 1 else ""
             for name in found
@@ -175,6 +183,12 @@ class Tasks:
         for name, task in tasks.items():
             self._close(name, task, run_id, same_run.hash() + parts[name])
             yield from task.written()
+
+    @staticmethod
+    def _texts(row: Row, column: str | None) -> set[str]:
+        """Return the text of a cell; nothing for an empty one."""
+        cell = None if column is None else row.get(column)
+        return set() if is_nothing(cell) else {text_alike(cell)}
 
     def _number(self, column: str, cell: Any) -> float | None:
         return None if self._is_off(column, cell) else number_of(cell)
