@@ -26,6 +26,7 @@ from promptlab.cli.output import (
     p_value,
     path,
     plain,
+    plain_beside,
     plain_from_to,
     plain_interval_of,
     points,
@@ -68,8 +69,8 @@ _RULE_COLUMNS = ("rule", "value", "limit", "verdict", "note")
 _RULES = Table(
     columns=(
         Column("rule", ident, "rule"),
-        Column("value", plain, "value"),
-        Column("limit", plain, "limit"),
+        Column("value", plain_beside, "value", "limit"),
+        Column("limit", plain_beside, "limit", "value"),
         Column("verdict", judged, "verdict"),
     ),
 )

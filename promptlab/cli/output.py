@@ -124,12 +124,20 @@ def plain(value: Any) -> Cell:
         return Cell(spoken("yes" if value else "no"))
     if isinstance(value, float | Decimal):
         digits = 7 if 0 < abs(float(value)) < _SMALL else 4
-        return Cell(f"{value:.{digits}f}".rstrip("0").rstrip("."), is_number=True)
+        shown = f"{value + 0:.{digits}f}"  # + 0: no negative zero
+        return Cell(shown.rstrip("0").rstrip("."), is_number=True)
     if isinstance(value, int):
         return Cell(str(value), is_number=True)
     if isinstance(value, datetime):
         return Cell(value.strftime("%Y-%m-%d %H:%M"), is_whole=True)
     return Cell(_readable(str(value)))
+
+
+def plain_beside(value: Any, other: Any) -> Cell:
+    """As it is stored, with more digits where it would look like the other value."""
+    shown = plain(value)
+    is_alike = shown == plain(other) and shown.is_number and value != other
+    return Cell(f"{value:.9g}", is_number=True) if is_alike else shown
 
 
 def ident(value: Any) -> Cell:
