@@ -740,7 +740,8 @@ def _reason(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[st
     if rule.value is None or rule.limit is None:
         yield texts.text("headline.not_known", name=name)
         return
-    if rule.rule == _NOTHING_SCORED and rule.note:
+    is_open = rule.verdict == "inconclusive" and rule.value == rule.limit
+    if rule.note and (rule.rule == _NOTHING_SCORED or is_open):
         yield _clause(rule)
         return
     yield texts.text(

@@ -148,7 +148,9 @@ class Gate:
             verdict == "inconclusive" and gap["gap"] in _CHANGED
             for gap, verdict in self._gaps()
         )
-        has_removed_cases = changes is not None and bool(changes.cases["removed"].n)
+        has_removed_cases = changes is not None and (
+            bool(changes.cases["removed"].n) or self._removed() is not None
+        )
         return (
             is_judged_otherwise
             or has_removed_cases
@@ -159,6 +161,8 @@ class Gate:
         """Return the gaps that count, and whether the policy tolerates them."""
         changes = self.numbers.changes
         for gap in changes.gaps if changes else ():
+            if gap["gap"] == _REMOVED:  # a part of `testset_changed`
+                continue
             if not gap["has_judged"] and gap["subject"] not in self.policy.dimensions:
                 continue
             is_said = self.policy.min_coverage and not self.numbers.measures["coverage"]
@@ -477,7 +481,18 @@ class Gate:
             if cases[name]:
                 note = self._cases(text, cases[name], cases)
                 return _rule(rule, share, 1.0, "inconclusive", note)
+        if removed := self._removed():
+            return _rule(rule, share, 1.0, "inconclusive", removed)
         return _rule(rule, share, 1.0, "pass")
+
+    def _removed(self) -> str | None:
+        """Return a note on cases that left the testset: they may have had any tag."""
+        changes = self.numbers.changes
+        for gap in changes.gaps if changes else ():
+            if gap["gap"] == _REMOVED:
+                n, total = gap["n_before"] - gap["n_now"], gap["n_before"]
+                return self._note("tag_removed", n=n, total=total, name=gap["name"])
+        return None
 
     def _settled(
         self, failing: Sequence[str], mostly: Set[str], *, of_must_haves: bool = False
@@ -549,6 +564,8 @@ class Gate:
         if unknown:
             note = self._cases(f"tag_{unknown}", cases[unknown], cases)
             return _rule(rule, value, limit, "inconclusive", note)
+        if value is not None and value >= limit and (removed := self._removed()):
+            return _rule(rule, value, limit, "inconclusive", removed)
         return self._held(rule, value, limit, value is not None and value >= limit)
 
     def _cases(self, text: str, listed: list[str], cases: Row) -> str:
@@ -727,6 +744,8 @@ _IN_PARTS = frozenset(
     }
 )
 """Gaps that a policy may tolerate, by its ``[regression] min_coverage``."""
+
+_REMOVED = "testset_cases_removed"
 
 _GONE = frozenset({"titles_gone", "variants_gone"})
 """Parts of the run before that are missing."""

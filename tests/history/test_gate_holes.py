@@ -425,6 +425,27 @@ def test_cases_that_the_testset_and_the_run_lose_together_are_missing(
     assert _decisions(tmp_path, nights) == {"t": "cannot_tell"}
 
 
+@pytest.mark.parametrize(
+    ("rules", "decision"),
+    [
+        ("must_pass_tags = ['safety']", "cannot_tell"),
+        ("[tags.safety]\nmin_pass_rate = 0.5", "cannot_tell"),
+        ("", "ship"),
+    ],
+)
+def test_a_case_that_left_the_testset_may_have_had_a_tag(
+    tmp_path: Path, rules: str, decision: str
+) -> None:
+    nights = {"t": (_results("t", 1), _results("t", 2))}
+    for files in nights["t"]:
+        for case in files["testset"][:2]:
+            case["tags"] = ["safety"]
+    del nights["t"][1]["testset"][0]
+    text = f"{rules}\n[regression]\nmin_coverage = 0.5"
+    policy = Policy("p.toml", parse_policy(text, "p.toml"))
+    assert _decisions(tmp_path, nights, policy) == {"t": decision}
+
+
 def test_scores_from_outside_do_not_judge_the_answers_of_a_later_run(tmp_path):
     """The file that was loaded before does not judge them either; another one does."""
     warehouse = Warehouse(tmp_path / "w.duckdb")

@@ -7,6 +7,7 @@ case_pairs as (select * from {{ ref('int_case_pairs') }} where present_in <> 'ca
 tasks as (select * from {{ ref('int_tasks_resolved') }}),
 stored_tasks as (select * from {{ ref('stg_tasks__tasks') }}),
 testsets as (select * from {{ ref('stg_testsets__testsets') }}),
+test_cases as (select * from {{ ref('stg_testsets__test_cases') }}),
 loads as (select * from {{ ref('stg_loads__loads') }}),
 
 -- both tasks are judged by the testset as it is now: what it expected before is not known,
@@ -29,7 +30,8 @@ cases_of_testsets as (
         case_pairs.candidate_task_id,
         tasks.testset_id,
         case_pairs.case_id,
-        replaced_cases.replaced is not null as is_changed
+        replaced_cases.replaced is not null as is_changed,
+        replaced_cases.replaced is not null and test_cases.case_id is null as is_removed
 
     from case_pairs
     inner join tasks
@@ -39,6 +41,10 @@ cases_of_testsets as (
         on
             tasks.testset_id || '|' || case_pairs.case_id = replaced_cases.replaced
             and stored_tasks.load_id < replaced_cases.load_id
+    left join test_cases
+        on
+            tasks.testset_id = test_cases.testset_id
+            and case_pairs.case_id = test_cases.case_id
 
 ),
 
@@ -52,6 +58,22 @@ gaps as (
         testset_id as name,
         count(*) as n_before,
         count(*) filter (where not is_changed) as n_now
+
+    from cases_of_testsets
+    group by baseline_task_id, candidate_task_id, testset_id
+    having n_now < n_before
+
+    union all
+
+    -- their tags are not known either
+    select
+        baseline_task_id,
+        candidate_task_id,
+        'testset_cases_removed' as gap,
+        testset_id as subject,
+        testset_id as name,
+        count(*) as n_before,
+        count(*) filter (where not is_removed) as n_now
 
     from cases_of_testsets
     group by baseline_task_id, candidate_task_id, testset_id
