@@ -41,11 +41,36 @@ sides as (
         ) }} as value_before,
         {{ exact_mean(
             'case when cases.run_number >= steps.first_run then cases.value end'
-        ) }} as value_after
+        ) }} as value_after,
+        {{ exact_mean(
+            'case when cases.run_number = steps.first_run then cases.value end'
+        ) }} as value_of_step,
+        {{ exact_mean(
+            'case when cases.run_number <= steps.first_run then cases.value end'
+        ) }} as value_until_step
 
     from cases
     left join steps using (task_id)
     group by cases.task_id, cases.measure, steps.first_run, steps.p
+
+),
+
+-- The test needs two runs after a step. If the first of the last two is closer to the runs
+-- before it, the newest run alone fell.
+placed as (
+
+    select
+        trends.task_id,
+        trends.measure,
+        coalesce(
+            sides.first_run = trends.n_runs - 1
+            and abs(sides.value_of_step - sides.value_before)
+            < abs(sides.value_of_step - trends.value),
+            false
+        ) as is_newest
+
+    from trends
+    inner join sides using (task_id, measure)
 
 ),
 
@@ -56,10 +81,12 @@ joined as (
         tasks.title,
         tasks.variant,
         sides.n_cases,
-        sides.step_task_id,
+        case when placed.is_newest then trends.task_id else sides.step_task_id end
+            as step_task_id,
         sides.value_first,
-        sides.value_before,
-        sides.value_after,
+        case when placed.is_newest then sides.value_until_step else sides.value_before end
+            as value_before,
+        case when placed.is_newest then trends.value else sides.value_after end as value_after,
         step_tasks.created_at as step_at,
         first_tasks.created_at as first_at,
         -- as many tests as there are places for a step
@@ -68,8 +95,12 @@ joined as (
 
     from trends
     inner join sides using (task_id, measure)
+    inner join placed using (task_id, measure)
     inner join tasks on trends.task_id = tasks.task_id
-    left join tasks as step_tasks on sides.step_task_id = step_tasks.task_id
+    left join tasks as step_tasks
+        on
+            case when placed.is_newest then trends.task_id else sides.step_task_id end
+            = step_tasks.task_id
     left join tasks as first_tasks on sides.first_task_id = first_tasks.task_id
     cross join policy
 
