@@ -43,7 +43,7 @@ from promptlab.ingest.raw.load_log import (
     read_with,
     versions_of,
 )
-from promptlab.ingest.raw.rows import FileLoad, ReadBatch, Reading
+from promptlab.ingest.raw.rows import FileLoad, Key, ReadBatch, Reading
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import LIMIT_CODES, Limits, Source
 from promptlab.json_text.places import BOM
@@ -214,6 +214,8 @@ class _Attempt:
         self._started_at = next(reader.starts)
         self._redactor = Redactor(reader.redact, yaml=kind == "pipeline")
         self._undated: list[str] = []
+        self._stale: list[Key] = []
+        """Tasks that the file had before under other ids."""
         self._load = FileLoad(found.path, kind or "unknown")
         if reader.loads and reader.loads[-1].path == found.path:
             reader.loads[-1] = self._load
@@ -302,6 +304,7 @@ class _Attempt:
                     undated_problem(load.kind, source.path.name, self._undated, columns)
                 )
             load.add(reading)
+            load.keys = [key for key in load.keys if key not in self._stale]
             self._reader.pipelines += _pipelines_in(reading)
             exceeds = any(each.code in LIMIT_CODES for each in load.problems)
             settings = self._read_with(exceeds=exceeds)
@@ -354,6 +357,9 @@ class _Attempt:
         replaced = known.replaced_by(reading.runs, source.uri)
         reading.problems += replaced_problems(source.uri, replaced)
         known.add_runs(reading.runs, source.uri, reading.written)
+        stale = known.stale_runs(source.uri, self._load.sha256, reading.runs)
+        self._stale = [("task", task_id) for task_id in stale]
+        reading.keys = [*reading.keys, *self._stale]
         return reading
 
     def _night(self, source: Source) -> str:

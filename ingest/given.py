@@ -79,6 +79,12 @@ class Given:
         return {name: value for name, value in said.items() if value is not None}
 
     @property
+    def of_run(self) -> tuple[str, ...]:
+        """Return the values that distinguish equal rows of runs without ids."""
+        said = (self.title, self.variant, self.created_at, self.recheck_of)
+        return tuple(str(each or "") for each in said) if any(said) else ()
+
+    @property
     def identity(self) -> str | None:
         """Return the values that require reading a known file again."""
         said: list[object] = [self.title, self.variant, self.created_at]

@@ -168,7 +168,7 @@ class _RunOfRows:
         self._rows = rows
         self._source = source
         self._parameters = parameters
-        same_rows = SameRun("azure_ai_evaluation")
+        same_rows = SameRun("azure_ai_evaluation", *source.given.of_run)
         for row in rows:
             same_rows.add(text(sorted(row.items())))
         stamp = parameters.get("evaluation_timestamp")

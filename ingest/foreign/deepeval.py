@@ -183,7 +183,7 @@ def _records(
     # the durations of answers differ between runs, and stay the same when a run is
     # judged again; without durations, verdicts identify the run too
     is_timed = all(each.runDuration for each in cases)
-    same_run = SameRun("deepeval", run.identifier or "")
+    same_run = SameRun("deepeval", run.identifier or "", *source.given.of_run)
     for row in {_row_id(each, judged=not is_timed) for each in cases}:
         same_run.add(row)
     # the file has no id and no time: a run is identified by its content

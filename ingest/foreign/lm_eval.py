@@ -405,7 +405,7 @@ def _totals_alone(
 
 def _samples_alone(source: Source) -> Iterator[Record | Problem]:
     name = _task_of(source.path)
-    same = SameRun("lm_eval")
+    same = SameRun("lm_eval", *source.given.of_run)
     for _, line in lines(source):
         same.add(line.decode("utf-8", "replace"))
     task = TaskWriter(

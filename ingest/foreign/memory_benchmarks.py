@@ -396,7 +396,7 @@ class _Run:
             or without_date(source.path.name.split(".", 1)[0])
             or "unknown"
         )
-        same_run = SameRun(_KIND, self._system, *self._judges)
+        same_run = SameRun(_KIND, self._system, *self._judges, *source.given.of_run)
         for case_id, _, row in self._rows:
             same_run.add(case_id, text(_at(row, layout.output)))
         task_id = content_id(same_run.id_of(source.night), self._system)

@@ -346,7 +346,7 @@ def classic_records(
     table: Table, metrics: Mapping[str, Any], source: Source
 ) -> Iterator[Record | Problem]:
     """The records of the run."""
-    same_run = SameRun("mlflow")
+    same_run = SameRun("mlflow", *source.given.of_run)
     for cells in table.data:
         same_run.add(text(cells))
     name = source.path.name.split(".", 1)[0]

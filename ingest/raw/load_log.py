@@ -113,6 +113,8 @@ class Known:
         if not contents or contents[-1].sha256 != sha256:
             contents.append(_Content(sha256, started_at, frozenset(runs)))
             self.paths.setdefault(sha256, []).append(uri)
+        else:  # read again in another way
+            contents[-1] = contents[-1]._replace(runs=frozenset(runs))
         self.last_start = max(started_at, self.last_start or started_at)
 
     def returns(self, uri: str, sha256: str) -> int:
@@ -121,6 +123,17 @@ class Known:
         had = dict.fromkeys(each.runs for each in contents if each.sha256 == sha256)
         newest = contents[-1].runs if contents else None
         return list(had).index(newest) if newest in had else len(had)
+
+    def stale_runs(self, uri: str, sha256: str, runs: Iterable[str]) -> list[str]:
+        """Return the tasks that a path had with this content under other ids.
+
+        They change with the mapping and with what the call says about the file.
+        """
+        contents = self.contents.get(uri)
+        if not contents or contents[-1].sha256 != sha256:
+            return []
+        own = (each for each in contents[-1].runs if each in self.runs)
+        return sorted({each for each in own if self.runs[each][1] == uri} - {*runs})
 
     def first_load(self, uri: str, sha256: str) -> datetime | None:
         """Return when the path was first loaded with this content, which it still has.

@@ -499,6 +499,8 @@ class Gate:
     ) -> tuple[list[str], list[str]]:
         """Return the cases with most rounds failing, and those still to run again.
 
+        Of a case that was asked again, only the new rounds count.
+
         Args:
             failing: Cases with at least one failing round.
             mostly: Those of them that fail in most rounds.
@@ -518,9 +520,10 @@ class Gate:
                 if of_must_haves
                 else n - (row["n_passed_rechecked"] or 0)
             )
-            if case_id in mostly or (row["is_rechecked"] and 2 * n_failed > n):
+            is_settled = bool(row["is_rechecked"] and n)
+            if 2 * n_failed > n if is_settled else case_id in mostly:
                 broken.append(case_id)
-            elif not row["is_rechecked"] or not n:
+            elif not is_settled:
                 unsettled.append(case_id)
         return broken, unsettled
 

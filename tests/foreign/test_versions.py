@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from promptlab.contracts.sources import TableMapping
+from promptlab.contracts.sources import SourcePath, TableMapping
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA
@@ -263,3 +263,34 @@ def test_rows_with_times_or_latencies_are_one_run_under_any_name(
     settings = Settings(tables={"qa": mapping})
     warehouse = Warehouse(tmp_path / "w.duckdb", settings=settings)
     assert warehouse.ingest(tmp_path).n_loaded == n_loaded
+
+
+def test_equal_rows_of_other_titles_variants_and_times_are_other_runs(
+    tmp_path: Path,
+) -> None:
+    mapping = TableMapping(case="id", verdict="passed")
+    sources = [SourcePath(path="evals/{title}/{variant}/{date}*.csv")]
+    settings = Settings(tables={"qa": mapping}, sources=sources)
+    warehouse = Warehouse(tmp_path / "w.duckdb", settings=settings)
+    names = ("qa/a/2026-10-11", "qa/b/2026-10-11", "rag/a/2026-10-11")
+    for name in (*names, "qa/a/2026-10-12-1", "qa/a/2026-10-13T0930"):
+        file = tmp_path / "evals" / f"{name}.csv"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("id,passed\nc1,yes\nc2,no\n", "utf-8")
+    assert warehouse.ingest(tmp_path / "evals").n_loaded == 5
+    assert warehouse.ingest(tmp_path / "evals").n_loaded == 0
+
+
+def test_a_file_that_is_told_another_title_is_the_same_run_under_it(
+    tmp_path: Path,
+) -> None:
+    mapping = TableMapping(case="id", verdict="passed")
+    settings = Settings(tables={"qa": mapping})
+    warehouse = Warehouse(tmp_path / "w.duckdb", settings=settings)
+    file = tmp_path / "qa.csv"
+    file.write_text("id,passed\nc1,yes\nc2,no\n", "utf-8")
+    titles = []
+    for told in ({}, {"title": "Other"}, {"title": "Other", "time": "2026-10-12"}, {}):
+        warehouse.ingest(file, **told)
+        titles.append(warehouse.sql("select title from raw.tasks").rows())
+    assert titles == [[("qa",)], [("Other",)], [("Other",)], [("qa",)]]

@@ -781,3 +781,19 @@ def test_trends_say_how_far_a_variant_fell_and_since_when(tmp_path, capsys):
     said = " ".join(capsys.readouterr().out.split())
     fell = "m: 75.0 of the rounds of a case pass on average, -25.0 since 2026-01-06 in the last 8 runs"
     assert f"{fell}, more than chance explains (cases in all of them: 24)" in said
+
+
+def test_runs_of_one_time_are_in_the_order_of_loading(tmp_path, capsys):
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    for night, day, n in ((8, 1, 18), (9, 2, 24), (10, 2, 19)):
+        document = run_of(day, n)
+        document["task"] |= {"task_id": f"nightly-{night}", "run_id": f"run {night}"}
+        warehouse.ingest(write(tmp_path / f"{night}.json", document))
+        warehouse.build()
+        code = run_cli(["gate", "latest", "--db", str(tmp_path / "w.duckdb")])
+        capsys.readouterr()
+    assert code == 3  # and not 0, as of the night before
+    baselines = warehouse.sql(
+        "select task_id, baseline_task_id from marts.dim_task_baselines order by 1"
+    )
+    assert ("nightly-10", "nightly-9") in baselines.rows()

@@ -138,7 +138,7 @@ class Tasks:
         Args:
             rows: Iterated twice, to know the run first.
         """
-        same_run = SameRun(self._kind)
+        same_run = SameRun(self._kind, *self._source.given.of_run)
         found: dict[_Name, None] = {}
         off_scale: dict[str, float] = {}
         times, latencies = set[str](), set[str]()

@@ -47,8 +47,8 @@ joined as (
         of_candidates.answered_status as answered_now,
         of_baselines.aggregated_score is not null as is_baseline_scored,
         of_candidates.aggregated_score is not null as is_candidate_scored,
-        of_baselines.must_have_pass as baseline_must_have_pass,
-        of_candidates.must_have_pass as candidate_must_have_pass,
+        of_baselines.answered_must_have_pass as baseline_must_have_pass,
+        of_candidates.answered_must_have_pass as candidate_must_have_pass,
         -- passed or not: an unevaluated case is neither
         cases.is_comparable
         and of_baselines.status <> 'unevaluated'

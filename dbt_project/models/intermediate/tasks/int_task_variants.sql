@@ -69,6 +69,7 @@ described as (
             true
         ) as is_settled,
         replaced_tasks.task_id is not null as has_replaced_run,
+        tasks.load_id,
         loads.ingest_id,
         tasks.created_at
 
@@ -86,7 +87,8 @@ dated as (
 
     select
         *,
-        min(created_at) over (partition by title, run_id) as run_created_at
+        min(created_at) over (partition by title, run_id) as run_created_at,
+        min(load_id) over (partition by title, run_id) as run_load_id
 
     from described
 
@@ -99,7 +101,7 @@ ordered as (
         *,
         cast(dense_rank() over (
             partition by title, recheck_of is null
-            order by run_created_at nulls last, run_id
+            order by run_created_at nulls last, run_load_id, run_id
         ) as bigint) as run_number
 
     from dated

@@ -40,7 +40,9 @@ counted as (
         count(*) filter (where status <> 'error') as n_rounds,
         count(*) filter (where status = 'pass') as n_passed,
         count(*) filter (where status = 'error') as n_errors,
-        count(*) filter (where not must_have_pass) as n_must_haves_lost,
+        count(*) filter (
+            where status <> 'error' and not must_have_pass
+        ) as n_must_haves_lost,
 
         ---------- booleans
         bool_or(place = 1 and status = 'pass') as is_first_passed,

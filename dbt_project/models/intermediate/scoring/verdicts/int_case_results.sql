@@ -38,6 +38,11 @@ counted as (
         ) as n_rounds_unanswered,
         avg(rounds.n_must_haves) filter (where rounds.status <> 'error') as must_haves_per_answer,
         bool_and(rounds.must_have_pass) as must_have_pass,
+        -- an error breaks no case whose other rounds answer
+        coalesce(
+            bool_and(rounds.must_have_pass) filter (where rounds.status <> 'error'),
+            bool_and(rounds.must_have_pass)
+        ) as answered_must_have_pass,
         bool_and(rounds.reported_must_have_pass) as reported_must_have_pass
 
     from rounds
@@ -101,6 +106,7 @@ results as (
 
         ---------- booleans
         counted.must_have_pass,
+        counted.answered_must_have_pass,
         counted.reported_must_have_pass
 
     from cases
