@@ -79,7 +79,9 @@ of_prompts as (
         min(task_id) as task_id,
         min_by(doubt, task_id) as doubt,
         max(preference) as preference,
-        max(last_run) as last_run
+        max(last_run) as last_run,
+        max(created_at) as created_at,
+        max(ingest_id) as ingest_id
 
     from preferred
     where is_eligible
@@ -101,6 +103,11 @@ previous_runs as (
         looked_up.title,
         looked_up.variant,
         case
+            -- what was loaded in one call and is as old is side by side
+            when
+                looked_up.created_at = of_prompt.created_at
+                and looked_up.ingest_id = of_prompt.ingest_id
+                then null
             when of_variant.task_id is null or of_prompt.last_run < looked_up.first_run
                 then of_prompt.doubt
         end as doubt_of_prompt,
