@@ -3,7 +3,7 @@
 with
 
 results as (
-    select * from {{ ref('fct_case_results') }} where status in ('pass', 'fail')
+    select * from {{ ref('int_case_results') }} where status in ('pass', 'fail')
 ),
 tasks as (select * from {{ ref('dim_tasks') }} where recheck_of is null),
 
@@ -16,6 +16,8 @@ cases as (
         tasks.prompt_version,
         results.case_id,
         results.n_rounds,
+        -- a round in error gave no answer that could vary
+        results.n_rounds_passed + results.n_rounds_failed as n_answers,
         results.n_rounds_passed
 
     from results
@@ -30,11 +32,11 @@ repeated as (
         title,
         variant,
         'rounds' as source,
-        n_rounds as n,
+        n_answers as n,
         n_rounds_passed as n_passed
 
     from cases
-    where n_rounds > 1
+    where n_answers > 1
 
     union all
 
@@ -42,12 +44,12 @@ repeated as (
         title,
         variant,
         'results' as source,
-        sum(n_rounds) as n,
+        sum(n_answers) as n,
         sum(n_rounds_passed) as n_passed
 
     from cases
     group by title, variant, prompt_version, case_id
-    having sum(n_rounds) > 1
+    having sum(n_answers) > 1
 
 ),
 
