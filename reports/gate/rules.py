@@ -490,8 +490,12 @@ class Gate:
         changes = self.numbers.changes
         for gap in changes.gaps if changes else ():
             if gap["gap"] == _REMOVED:
-                n, total = gap["n_before"] - gap["n_now"], gap["n_before"]
-                return self._note("tag_removed", n=n, total=total, name=gap["name"])
+                return self.filters.catalogue.text(
+                    f"yardstick_gap.{_REMOVED}",
+                    n=gap["n_before"] - gap["n_now"],
+                    total=gap["n_before"],
+                    name=gap["name"],
+                )
         return None
 
     def _settled(
