@@ -37,7 +37,7 @@ from tests.judging.samples import samples
 from tests.matching_cases import matching_cases
 
 GENERATED = 3000
-GENERATED_SAMPLES = 2000
+GENERATED_SAMPLES = 3000
 
 
 class Pair(NamedTuple):
