@@ -624,7 +624,8 @@ class Gate:
         mostly = {case_id for case_id in lost.case_ids if case_id not in passing}
         broken, unsettled = self._settled(lost.case_ids, mostly, of_must_haves=True)
         if broken:
-            return None
+            note = self._note("must_have_lost", n=len(broken), cases=_named(broken))
+            return _rule(rule, float(len(broken)), 0.0, "fail", note)
         n = len(unsettled) or lost.n
         note = self._note(
             "must_have_lost" if unsettled else "must_have_kept",

@@ -401,7 +401,8 @@ def _results(folder: Path, run_id: str, day: int, lost: list[bool | None]) -> Pa
     lines = [
         {
             "sample_id": f"s{case}", "entity_id": "bot", "variant": "v",
-            "status": "pass", "inputs": {"q": case}, "final_output": {"n": n},
+            "status": "fail" if is_lost and case == 0 else "pass",
+            "inputs": {"q": case}, "final_output": {"n": n},
             "run_id": run_id, "created_at": f"2026-03-{day:02}T00:00:00Z",
             "overall_score": 9,
         }
@@ -415,20 +416,25 @@ def _results(folder: Path, run_id: str, day: int, lost: list[bool | None]) -> Pa
 
 
 @pytest.mark.parametrize(
-    ("now", "decided"),
+    ("lost", "at_first", "now", "decided"),
     [
-        ([True] * 10, "do_not_ship"),
-        ([False] * 10, "ship"),
-        ([None] * 10, "run_again"),
+        (1, "run_again", [True] * 10, "do_not_ship"),
+        (1, "run_again", [False] * 10, "ship"),
+        (1, "run_again", [None] * 10, "run_again"),
+        (3, "do_not_ship", [True] * 10, "do_not_ship"),
+        (3, "do_not_ship", [False] * 10, "ship"),
+        (3, "do_not_ship", [None] * 10, "do_not_ship"),
     ],
 )
-def test_a_recheck_of_a_must_have_is_decided_by_the_must_have(tmp_path, now, decided):
+def test_a_recheck_of_a_must_have_is_decided_by_the_must_have(
+    tmp_path, lost, at_first, now, decided
+):
     warehouse = Warehouse(tmp_path / "w.duckdb")
     warehouse.ingest(_results(tmp_path, "a", 1, [False] * 3))
-    warehouse.ingest(_results(tmp_path, "b", 2, [True, False, False]))
+    warehouse.ingest(_results(tmp_path, "b", 2, [n < lost for n in range(3)]))
     warehouse.build()
     [result] = judge(warehouse, "b", built_in_policy(), lang="en")
-    assert result.decision == "run_again"
+    assert result.decision == at_first
     warehouse.ingest(_results(tmp_path, "rb", 3, now), recheck_of="b")
     warehouse.ingest(_results(tmp_path, "ra", 3, [False] * 10), recheck_of="a")
     warehouse.build()
