@@ -514,6 +514,18 @@ def test_a_mapping_that_is_written_later_loads_the_table_and_a_new_one_again(
     assert tasks == (1,)
 
 
+def test_a_whole_row_that_stands_twice_with_its_round_is_read_once(
+    tmp_path: Path,
+) -> None:
+    rows = "id,answer,n\nc1,x,1\nc1,x,2\nc1,x,1\nc1,y,1\nc2,x,\nc2,x,\n"
+    mapping = TableMapping(case="id", output="answer", round="n")
+    reading = read(_written(tmp_path, rows), mapping)
+    answers = table(reading, "rounds").group_by("case_id").len().sort("case_id")
+    assert answers["len"].to_list() == [3, 2]
+    (problem,) = [each for each in reading.problems if each.code == "repeated_row"]
+    assert "1 row has the case, round and cells" in problem.message
+
+
 def test_a_mapping_wins_over_what_a_file_looks_like(tmp_path: Path) -> None:
     rows = '{"id": "a", "question": "Nile?", "answer": "sea"}\n' * 2
     path = _written(tmp_path, rows, "t.jsonl")

@@ -10,6 +10,7 @@ from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import first_line, number, text
 from promptlab.ingest.foreign.identity import (
+    OwnIds,
     SameRun,
     content_id,
     first_text,
@@ -129,6 +130,7 @@ class Tasks:
             (mapping.prompt_version, fixed.get("prompt_version", version)),
         )
         self._odd: _OddCells = {}
+        self._repeated = OwnIds("case, round and cells")
 
     def read(
         self, rows: Iterable[tuple[int, Row] | Problem]
@@ -179,7 +181,7 @@ class Tasks:
                 task.line = line
                 self._write(row, task)
                 yield from task.written()
-        yield from _problems_of(self._odd)
+        yield from (*_problems_of(self._odd), *self._repeated.problems())
         for name, task in tasks.items():
             self._close(name, task, run_id, same_run.hash() + parts[name])
             yield from task.written()
@@ -234,6 +236,8 @@ class Tasks:
                 )
             )
             return
+        if mapping.round is not None and self._again(row, case_id, task):
+            return
         case = task.known(case_id) or self._case(case_id, row, inputs, task)
         error = None if mapping.error is None else error_of(row.get(mapping.error))
         verdict = row.get(mapping.verdict or "")
@@ -281,6 +285,12 @@ class Tasks:
         )
         for name in self._columns:
             self._write_score(name, row.get(name), answer)
+
+    def _again(self, row: Row, case_id: str, task: TaskWriter) -> bool:
+        """Return true for a whole row that was seen, with its number of the round."""
+        n = said(row.get(self._mapping.round or ""))
+        cells = tuple((name, said(row[name])) for name in sorted(row))
+        return self._repeated.again(n, task.task_id, case_id, cells)
 
     def _case(
         self, case_id: str, row: Row, inputs: Row, task: TaskWriter
