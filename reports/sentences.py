@@ -787,7 +787,9 @@ def _by_chance(rule: GateRule, result: GateResult, filters: Filters) -> Iterator
             if each.recheck is None or not each.recheck.is_enough
         )
         has_recheck = "new_run" not in result.advice
-        if expected is not None:
+        if not result.broke.n and rule.note:  # of cases that count one round
+            yield _clause(rule)
+        elif expected is not None:
             said = filters.number(expected, 1)
             key = "by_chance" if has_recheck else "only_chance"
             yield texts.text(f"headline.{key}", expected=said)

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from promptlab.contracts.gate import GateResult, GateRule
+from promptlab.contracts.gate import CaseList, GateResult, GateRule
 from promptlab.reports import Edition, analysis_result, to_html, to_markdown
 from promptlab.reports.gate.verdict import gate_results
 from promptlab.reports.index import read_index, to_index_html
@@ -205,3 +205,19 @@ def test_a_value_and_its_limit_never_look_equal(con, rule, value, limit, said):
         update=refused
     )
     assert said in headline(gate, Filters(catalogue("en")))
+
+
+def test_a_run_to_be_run_again_names_cases_that_only_a_first_round_fails(con):
+    note = "1 case newly fails (0 newly passing); chance explains 0.5: run it again: c2"
+    rule = GateRule(
+        rule="regression.on_check", value=1.0, limit=0.0, verdict="check", note=note
+    )
+    none = CaseList(n=0, case_ids=[])
+    asked = {
+        "verdict": "check",
+        "decision": "run_again",
+        "rules": [rule],
+        "broke": none,
+    }
+    gate = gate_results(con, ["broke-2"], lang="en")["broke-2"].model_copy(update=asked)
+    assert headline(gate, Filters(catalogue("en"))).startswith(f"Run again: {note}")
