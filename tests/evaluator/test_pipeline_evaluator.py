@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
@@ -222,7 +223,10 @@ def test_an_output_of_no_use_ends_the_rounds_that_wait(concurrency):
 
     def runner(given: dict[str, Any]) -> Any:
         asked.append(given["id"])
-        return 5 if given["id"] == "0" else "好"
+        if given["id"] == "0":
+            return 5
+        time.sleep(0.005)  # else all may be over before the first is looked at
+        return "好"
 
     evaluator = PipelineEvaluator(CONFIG, runner=runner)
     with pytest.raises(UsageError, match="the runner returned int"):
