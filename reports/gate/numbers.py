@@ -273,8 +273,7 @@ inner join kinds
                     changes.status_change is null
                     and (
                         changes.baseline_status in ('pass', 'fail', 'error')
-                        or changes.baseline_score is not null
-                        and changes.delta is null
+                        or changes.is_baseline_scored and changes.delta is null
                     )
             when 'only_errors'
                 then
@@ -306,7 +305,7 @@ select candidate_task_id as task_id, count(*) as n
 from marts.fct_case_changes as changes
 inner join asked using (candidate_task_id, baseline_task_id)
 where
-    changes.baseline_score is not null
+    changes.is_baseline_scored
     or changes.baseline_status in ('pass', 'fail', 'error')
 group by candidate_task_id
 """

@@ -381,3 +381,18 @@ def test_scores_without_verdicts_decide_with_one_round(
         decided, _, hint = result.headline.partition("; no case could be judged")
         assert "points against the baseline" in decided
         assert "`pass_score`" in hint
+
+
+def test_a_case_with_a_score_alone_is_missed_when_it_is_gone(tmp_path: Path) -> None:
+    head = "user_input,retrieved_contexts,response,reference,faithfulness"
+    for night, n_cases in ((1, 12), (2, 5)):
+        rows = [f"Q{n}?,['ctx'],A{n} {night},R{n},0.8" for n in range(n_cases)]
+        file = tmp_path / f"ragas{night}.csv"
+        file.write_text("\n".join([head, *rows]), "utf-8")
+        warehouse = Warehouse(tmp_path / "w.duckdb")
+        warehouse.ingest(file, time=f"2026-11-0{night}T10:00:00Z")
+    warehouse.build()
+    [result] = warehouse.gate("latest", lang="en")
+    assert (result.decision, result.n_cases_before) == ("cannot_tell", 12)
+    assert result.not_compared.n == 7
+    assert _rule(result, "regression.min_coverage").value == pytest.approx(5 / 12)

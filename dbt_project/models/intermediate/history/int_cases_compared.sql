@@ -109,6 +109,7 @@ compared as (
         delta,
 
         ---------- booleans
+        is_baseline_scored,
         is_comparable,
         has_other_assertions,
         coalesce(

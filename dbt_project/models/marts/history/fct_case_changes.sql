@@ -41,6 +41,7 @@ final as (
         cases.delta,
 
         ---------- booleans
+        coalesce(cases.is_baseline_scored, false) as is_baseline_scored,
         cases.is_comparable,
         cases.has_other_assertions,
         cases.must_have_lost,
