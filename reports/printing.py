@@ -195,6 +195,8 @@ def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 MINUS = "\N{MINUS SIGN}"
 _TOO_LONG = 1e15
 _SMALL_P = 0.001
+FINE_DIGITS = 4
+"""Decimals of a number that would look like the one next to it, or like 0."""
 
 
 @dataclass(frozen=True)
@@ -203,10 +205,17 @@ class Filters:
 
     catalogue: Catalogue
 
-    def percent(self, share: float | None, digits: int = 1) -> str:
-        """Format ``0.842`` as ``84.2%``; only 1 is 100 % and only 0 is 0 %."""
+    def percent(
+        self, share: float | None, digits: int = 1, *, beside: float | None = None
+    ) -> str:
+        """Format ``0.842`` as ``84.2%``; only 1 is 100 % and only 0 is 0 %.
+
+        There are more digits if it would look equal to another share *beside* it.
+        """
         if share is None:
             return self._missing("not_scored")
+        if beside not in (None, share) and self.percent(share) == self.percent(beside):
+            digits = FINE_DIGITS
         step = Decimal(1).scaleb(-digits)
         shown = rounded(share, digits, scale=100)
         if shown == 0 and share > 0:

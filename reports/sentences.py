@@ -14,7 +14,7 @@ from unicodedata import east_asian_width
 
 from promptlab.contracts.comparison import Comparison
 from promptlab.contracts.gate import CaseList, GateResult, GateRule
-from promptlab.reports.printing import Filters, bare, clip, visible
+from promptlab.reports.printing import FINE_DIGITS, Filters, bare, clip, visible
 from promptlab.reports.texts import Catalogue, catalogue
 
 UNKNOWN = "–"
@@ -29,7 +29,6 @@ _MEMORY = "memory"
 """Tasks of this kind have the metrics of the memory benchmark."""
 _PASSED = "default_dimension.passed"
 """The only default dimension of other tools' tasks, for verdicts without scores."""
-_FINE_DIGITS = 4
 
 
 @dataclass(frozen=True)
@@ -83,17 +82,14 @@ class Speech:
         """Return a share in percent, with more digits if it looks equal to *beside*."""
         if share is None:
             return None
-        shown = self.filters.percent(share)
-        if beside is None or share == beside or shown != self.filters.percent(beside):
-            return shown
-        return self.filters.percent(share, _FINE_DIGITS)
+        return self.filters.percent(share, beside=beside)
 
     def points(self, difference: float | None) -> str | None:
         """Return a difference in points with its sign; only 0 is shown as 0."""
         if difference is None:
             return None
         fine = 0 < abs(difference) < 0.0005
-        return self.filters.delta(difference, _FINE_DIGITS if fine else 1)
+        return self.filters.delta(difference, FINE_DIGITS if fine else 1)
 
     def measure(
         self, number: float | None, unit: str | None, beside: float | None = None
@@ -827,9 +823,7 @@ def _rule_value(
     table, _, key = rule.rule.rpartition(".")
     is_of_tag = table.startswith(("must_pass_tags", "tags"))
     if rule.rule in _SHARES or (is_of_tag and key != "false_alarm"):
-        looks_equal = filters.percent(value) == filters.percent(beside)
-        is_fine = looks_equal and value != beside
-        return filters.percent(value, _FINE_DIGITS if is_fine else 1)
+        return filters.percent(value, beside=beside)
     if key == "min_score":
         return filters.score(value, beside)
     if key == "max_drop":

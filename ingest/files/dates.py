@@ -12,7 +12,6 @@ from pathlib import PurePosixPath
 _NUMBER = re.compile(r"\d+")
 _SEPARATORS = r"[\W_]*"
 _DATE = r"(?:19|20)\d\d([-_.]?)(?:0[1-9]|1[0-2])\2(?:0[1-9]|[12]\d|3[01])"
-_ISO_DATE = re.compile(r"(?<![\dvV])(?:19|20)\d\d(-?)[01]\d\1[0-3]\d(?!\d)")
 _TIME = (
     r"[T_ .-]?(?:[01]\d|2[0-3])[-_.:]?[0-5]\d"
     r"(?:[-_.:]?[0-5]\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d[-_:]?\d\d)?"
@@ -35,7 +34,9 @@ def without_date(name: str) -> str:
 
 def pattern_of(name: str) -> str | None:
     """Return a file's name with ``{date}`` for its date, for ``[[sources]]``."""
-    found = _ISO_DATE.search(name)
+    from promptlab.contracts.sources import DATE  # pydantic: not for `--help`
+
+    found = re.search(rf"(?<![\dvV]){DATE}(?!\d)", name)
     return None if found is None else f"{name[: found.start()]}{{date}}*"
 
 

@@ -168,12 +168,12 @@ class _RunOfRows:
         self._rows = rows
         self._source = source
         self._parameters = parameters
-        same_rows = SameRun("azure_ai_evaluation", *source.given.of_run)
+        same_rows = SameRun("azure_ai_evaluation")
         for row in rows:
             same_rows.add(text(sorted(row.items())))
         stamp = parameters.get("evaluation_timestamp")
-        same_run = SameRun(same_rows.hash(), str(stamp))
-        own_id = same_run.hash() if stamp else same_run.id_of(source.night)
+        same_run = SameRun(same_rows.hash(), str(stamp), source=source)
+        own_id = same_run.hash() if stamp else same_run.hash_of_night()
         task_id = f"azure-{own_id[:12]}"
         self.task = TaskWriter("azure_ai_evaluation", task_id, source, same_run)
         self._graded: dict[str, bool] = {}

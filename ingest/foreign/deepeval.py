@@ -183,11 +183,11 @@ def _records(
     # the durations of answers differ between runs, and stay the same when a run is
     # judged again; without durations, verdicts identify the run too
     is_timed = all(each.runDuration for each in cases)
-    same_run = SameRun("deepeval", run.identifier or "", *source.given.of_run)
+    same_run = SameRun("deepeval", run.identifier or "", source=source)
     for row in {_row_id(each, judged=not is_timed) for each in cases}:
         same_run.add(row)
     # the file has no id and no time: a run is identified by its content
-    own_id = same_run.hash() if is_timed else same_run.id_of(source.night)
+    own_id = same_run.hash() if is_timed else same_run.hash_of_night()
     task_id = content_id(own_id, run.identifier or "deepeval")
     task = TaskWriter(
         "deepeval",

@@ -8,11 +8,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from promptlab.ingest.reading.problems import Problem, warning
+
+if TYPE_CHECKING:
+    from promptlab.ingest.reading.source import Source
 
 _sorted = msgspec.json.Encoder(order="deterministic").encode
 _NOT_WORDS = re.compile(r"[\W_]+")
@@ -63,8 +66,16 @@ class SameRun:
     rows. The content of a version is hashed separately (`reading`).
     """
 
-    def __init__(self, *run: str) -> None:
-        self._run = run
+    def __init__(self, *run: str, source: Source | None = None) -> None:
+        """Begin the hash of a run.
+
+        Args:
+            run: The kind of the run, and the ids that its tool gives it.
+            source: For a run without ids, its file: what the call says about it
+                distinguishes equal rows, and so does the night (`Source.night`).
+        """
+        self._run = run if source is None else (*run, *source.given.of_run)
+        self._night = "" if source is None else source.night
         self._sum = 0
         self._rows = 0
 
@@ -81,14 +92,11 @@ class SameRun:
         text = "\x1f".join([*self._run, str(self._rows), total])
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
-    def id_of(self, night: str) -> str:
-        """Return the hash for the ids of a run that has no id of its own.
-
-        The same rows on another night (`Source.night`) are another run.
-        """
-        text = f"{self.hash()}/{night}"
-        if not night:
+    def hash_of_night(self) -> str:
+        """Return the hash for the ids of a run whose rows may come back unchanged."""
+        if not self._night:
             return self.hash()
+        text = f"{self.hash()}/{self._night}"
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 

@@ -405,12 +405,10 @@ def _totals_alone(
 
 def _samples_alone(source: Source) -> Iterator[Record | Problem]:
     name = _task_of(source.path)
-    same = SameRun("lm_eval", *source.given.of_run)
+    same = SameRun("lm_eval", source=source)
     for _, line in lines(source):
         same.add(line.decode("utf-8", "replace"))
-    task = TaskWriter(
-        "lm_eval", f"{name}-{same.id_of(source.night)[:12]}", source, same
-    )
+    task = TaskWriter("lm_eval", f"{name}-{same.hash_of_night()[:12]}", source, same)
     harness_task = HarnessTask(task, name, None)
     yield from harness_task.rows(source, source.path)
     harness_task.close(task.task_id, "unknown")

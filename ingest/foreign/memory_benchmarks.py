@@ -396,10 +396,10 @@ class _Run:
             or without_date(source.path.name.split(".", 1)[0])
             or "unknown"
         )
-        same_run = SameRun(_KIND, self._system, *self._judges, *source.given.of_run)
+        same_run = SameRun(_KIND, self._system, *self._judges, source=source)
         for case_id, _, row in self._rows:
             same_run.add(case_id, text(_at(row, layout.output)))
-        task_id = content_id(same_run.id_of(source.night), self._system)
+        task_id = content_id(same_run.hash_of_night(), self._system)
         self._task = TaskWriter(_KIND, task_id, source, same_run, is_share=_is_share)
         self._tags: Counter[str] = Counter()
         self._codes: Counter[str] = Counter()

@@ -346,12 +346,12 @@ def classic_records(
     table: Table, metrics: Mapping[str, Any], source: Source
 ) -> Iterator[Record | Problem]:
     """The records of the run."""
-    same_run = SameRun("mlflow", *source.given.of_run)
+    same_run = SameRun("mlflow", source=source)
     for cells in table.data:
         same_run.add(text(cells))
     name = source.path.name.split(".", 1)[0]
     # the table has no id: a run is identified by its content
-    task_id = content_id(same_run.id_of(source.night), name)
+    task_id = content_id(same_run.hash_of_night(), name)
     task = TaskWriter("mlflow", task_id, source, same_run)
     for cells in table.data:
         _write(dict(zip(table.columns, cells, strict=False)), task)

@@ -140,7 +140,7 @@ def recognise(head: Head) -> str | None:
 def translate(source: Source) -> Iterator[Record | Problem]:
     """Yield the experiment as records."""
     report = _FILES.document(source, Report)
-    same_run = SameRun("pydantic_evals", report.name, *source.given.of_run)
+    same_run = SameRun("pydantic_evals", report.name, source=source)
     for said in _own_rows(report):
         same_run.add(said)
     task_id = content_id(same_run.hash(), report.name)

@@ -13,7 +13,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, model_validator
 
 PATH_FIELDS = ("title", "variant", "date", "branch", "commit")
-_DATE = r"\d{4}-?\d\d-?\d\d(?:[T_]\d\d[:-]?\d\d(?:[:-]?\d\d)?)?"
+DATE = r"\d{4}-?\d\d-?\d\d(?:[T_]\d\d[:-]?\d\d(?:[:-]?\d\d)?)?"
+"""What ``{date}`` in a path stands for."""
 _PART = re.compile(r"\{(\w+)\}|(\*\*/)|(\*\*)|(\*)|(\?)")
 
 
@@ -63,7 +64,7 @@ class SourcePath(BaseModel):
         def part(match: re.Match[str]) -> str:
             name, folders, anything, letters, _ = match.groups()
             if name:
-                return f"(?P<{name}>{_DATE if name == 'date' else '[^/]+'})"
+                return f"(?P<{name}>{DATE if name == 'date' else '[^/]+'})"
             if folders:
                 return "(?:[^/]+/)*"
             return ".*" if anything else "[^/]*" if letters else "[^/]"

@@ -140,7 +140,7 @@ class Tasks:
         Args:
             rows: Iterated twice, to know the run first.
         """
-        same_run = SameRun(self._kind, *self._source.given.of_run)
+        same_run = SameRun(self._kind, source=self._source)
         found: dict[_Name, None] = {}
         off_scale: dict[str, float] = {}
         times, latencies = set[str](), set[str]()
@@ -165,8 +165,8 @@ class Tasks:
             yield _off_scale(column, value, self._kind)
         # answers may be the same on another night, times and latencies are not
         is_measured = times or len(latencies) > 1
-        night = "" if is_measured else self._source.night
-        run_id = f"{self._kind}-{same_run.id_of(night)[:12]}"
+        own_id = same_run.hash() if is_measured else same_run.hash_of_night()
+        run_id = f"{self._kind}-{own_id[:12]}"
         parts = {
             name: f"/{content_id(name, name[1])}" if len(found) > 1 else ""
             for name in found

@@ -60,14 +60,21 @@ sides as (
 placed as (
 
     select
-        trends.task_id,
-        trends.measure,
+        trends.*,
+        sides.n_cases,
+        sides.p,
+        sides.first_task_id,
+        sides.value_first,
         coalesce(
             sides.first_run = trends.n_runs - 1
             and abs(sides.value_of_step - sides.value_before)
             < abs(sides.value_of_step - trends.value),
             false
-        ) as is_newest
+        ) as is_newest,
+        case when is_newest then trends.task_id else sides.step_task_id end as step_task_id,
+        case when is_newest then sides.value_until_step else sides.value_before end
+            as value_before,
+        case when is_newest then trends.value else sides.value_after end as value_after
 
     from trends
     inner join sides using (task_id, measure)
@@ -77,31 +84,20 @@ placed as (
 joined as (
 
     select
-        trends.*,
+        placed.*,
         tasks.title,
         tasks.variant,
-        sides.n_cases,
-        case when placed.is_newest then trends.task_id else sides.step_task_id end
-            as step_task_id,
-        sides.value_first,
-        case when placed.is_newest then sides.value_until_step else sides.value_before end
-            as value_before,
-        case when placed.is_newest then trends.value else sides.value_after end as value_after,
         step_tasks.created_at as step_at,
         first_tasks.created_at as first_at,
         -- as many tests as there are places for a step
-        case when sides.p is not null then least(1e0, (trends.n_runs - 3) * sides.p) end as p_step,
+        case when placed.p is not null then least(1e0, (placed.n_runs - 3) * placed.p) end
+            as p_step,
         policy.false_alarm
 
-    from trends
-    inner join sides using (task_id, measure)
-    inner join placed using (task_id, measure)
-    inner join tasks on trends.task_id = tasks.task_id
-    left join tasks as step_tasks
-        on
-            case when placed.is_newest then trends.task_id else sides.step_task_id end
-            = step_tasks.task_id
-    left join tasks as first_tasks on sides.first_task_id = first_tasks.task_id
+    from placed
+    inner join tasks on placed.task_id = tasks.task_id
+    left join tasks as step_tasks on placed.step_task_id = step_tasks.task_id
+    left join tasks as first_tasks on placed.first_task_id = first_tasks.task_id
     cross join policy
 
 ),
