@@ -69,7 +69,7 @@ def record_decisions(
 ) -> int:
     """Append decisions of the gate that differ from the newest ones recorded.
 
-    So are those about a task that was loaded anew since.
+    So are those about a task that was loaded again since.
 
     Returns:
         The number of added rows.

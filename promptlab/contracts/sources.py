@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 PATH_FIELDS = ("title", "variant", "date", "branch", "commit")
 DATE = r"\d{4}-?\d\d-?\d\d(?:[T_]\d\d[:-]?\d\d(?:[:-]?\d\d)?)?"
-"""What ``{date}`` in a path stands for."""
+"""A date, with or without a time of day: ``{date}`` in a path."""
 _PART = re.compile(r"\{(\w+)\}|(\*\*/)|(\*\*)|(\*)|(\?)")
 
 

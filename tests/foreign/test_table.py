@@ -514,7 +514,7 @@ def test_a_mapping_that_is_written_later_loads_the_table_and_a_new_one_again(
     assert tasks == (1,)
 
 
-def test_a_whole_row_that_stands_twice_with_its_round_is_read_once(
+def test_a_row_that_is_repeated_whole_with_its_round_is_read_once(
     tmp_path: Path,
 ) -> None:
     rows = "id,answer,n\nc1,x,1\nc1,x,2\nc1,x,1\nc1,y,1\nc2,x,\nc2,x,\n"
