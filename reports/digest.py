@@ -31,7 +31,6 @@ MOST_LISTED = 12
 MOST_LONGEST = 3_000
 """Maximum length of a chat message; Slack cuts a block at this length."""
 
-_NEWS: tuple[Course, ...] = ("worse", "mixed", "better", "new", "time_or_cost")
 _FIRST_YEAR = 1970
 _SPAN = re.compile(r"(\d{1,4})([dhw])")
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
@@ -84,7 +83,7 @@ class Digest:
 
     since: datetime
     groups: Mapping[Course, Sequence[Row]]
-    """Variants with a run since then, by their course."""
+    """Variants with a run since then, by their course; no group is empty."""
     spent: Row
     """Runs and cost since then, and in the same time before."""
     flaky: Sequence[Row]
@@ -96,8 +95,8 @@ class Digest:
 
     @property
     def has_news(self) -> bool:
-        """True if anything got worse, better, slower or more expensive, or is new."""
-        return any(self.groups.get(course) for course in _NEWS)
+        """True if a variant with a run since then is not unchanged."""
+        return bool(self.groups.keys() - {"unchanged"})
 
 
 def since_of(text: str, until: datetime) -> datetime:
@@ -132,6 +131,7 @@ def read_digest(
     index = read_index(
         con,
         edition,
+        since=since,
         task=lambda task_id: link(folder_name(task_id)),
         title=lambda title: link(f"titles/{folder_name(title)}"),
     )

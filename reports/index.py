@@ -16,6 +16,8 @@ from promptlab.reports.queries import Row, drifts, rows
 from promptlab.reports.texts import catalogue
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import duckdb
 
     from promptlab.reports.edition import Edition
@@ -50,7 +52,8 @@ with tasks as (
         *,
         row_number() over in_title as recency,
         row_number() over in_variant as recency_in_variant,
-        max(created_at) over (partition by title) as latest_at
+        max(created_at) over (partition by title) as latest_at,
+        min(created_at) over (partition by title, variant) >= $since as is_new
     from marts.dim_tasks
     where role = 'full'
     window
@@ -76,19 +79,34 @@ histories as (
 
 ),
 
+-- from the last run before $since, or the oldest drawn one
+spans as (
+
+    select *
+    from tasks
+    where recency_in_variant <= {MOST_RUNS}
+    qualify
+        run_number >= coalesce(
+            max(run_number) filter (created_at < $since)
+            over (partition by title, variant),
+            0
+        )
+
+),
+
 measures as (
 
     select
         trends.title, trends.variant,
+        count(distinct trends.task_id) as n_measured,
         min_by(value, task_number) filter (measure = 'latency_p50') as latency_first,
         max_by(value, task_number) filter (measure = 'latency_p50') as latency,
         min_by(value, task_number) filter (measure = 'cost_total') as cost_first,
         max_by(value, task_number) filter (measure = 'cost_total') as cost
     from marts.fct_trends as trends
-    inner join tasks using (task_id)
+    inner join spans using (task_id)
     where
-        trends.subject is null and tasks.recency_in_variant <= {MOST_RUNS}
-        and trends.measure in ('latency_p50', 'cost_total')
+        trends.subject is null and trends.measure in ('latency_p50', 'cost_total')
     group by trends.title, trends.variant
 
 ),
@@ -128,6 +146,7 @@ select
     case when prompts.n_versions > 1 then prompts.best end as best_version,
     prompts.best_score, prompts.is_clear,
     measures.latency_first, measures.latency, measures.cost_first, measures.cost,
+    measures.n_measured, coalesce(tasks.is_new, false) as is_new,
     coalesce(abs(ln(nullif(measures.latency, 0) / nullif(measures.latency_first, 0)))
         > ln({_MOVED}), false) as latency_moved,
     coalesce(abs(ln(nullif(measures.cost, 0) / nullif(measures.cost_first, 0)))
@@ -177,6 +196,7 @@ def read_index(
     con: duckdb.DuckDBPyConnection,
     edition: Edition,
     *,
+    since: datetime | None = None,
     task: Href = lambda _: None,
     title: Href = lambda _: None,
     run: Href = lambda _: None,
@@ -184,9 +204,11 @@ def read_index(
 ) -> Index:
     """Return the index of the warehouse.
 
-    The functions return the link of a page, if there is one.
+    With *since*, variants whose first run is not older are new, and latency and cost
+    are compared with the last run before it. The functions return the link of a page,
+    if there is one.
     """
-    found = rows(con, _LINES)
+    found = rows(con, _LINES, {"since": since})
     task_ids = [row["task_id"] for row in found]
     gates = gate_results(
         con, task_ids, edition.policy, lang=edition.lang, with_smallest_drop=False
@@ -279,6 +301,8 @@ def _course_of(row: Row, gate: GateResult) -> Course:
         return "new"
     if gate.decision != "ship":
         return "cannot_tell"
+    if row["is_new"]:
+        return "new"
     return "time_or_cost" if row["latency_moved"] or row["cost_moved"] else "unchanged"
 
 

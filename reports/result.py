@@ -138,8 +138,14 @@ with listed as (
     from marts.fct_case_results as results
     inner join marts.dim_cases as cases
         on results.task_id = cases.task_id and results.case_id = cases.case_id
+    left join marts.fct_case_changes as changes
+        on
+            results.task_id = changes.candidate_task_id
+            and results.case_id = changes.case_id
+            and changes.baseline_task_id = $baseline
     where results.task_id = $task_id
     order by
+        changes.status_change is not distinct from 'newly_failing' desc,
         case results.status
             when 'fail' then 0 when 'error' then 1 when 'unevaluated' then 2 else 3
         end,

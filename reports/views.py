@@ -614,7 +614,7 @@ _SHARES = ("min_score", "max_score")
 def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
     """Return the view of *result*."""
     summary = result.summary
-    listed = worst_first(result.case_results)[: limits.cases]
+    listed = worst_first(result)[: limits.cases]
     anchors = {case.case_id: case_anchor(case.case_id) for case in listed}
     names = {d.dimension_id: d.name for d in result.dimensions}
     counted = Counter(tag for case in listed for tag in dict.fromkeys(case.tags))
@@ -664,14 +664,19 @@ def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
     )
 
 
-def worst_first(cases: Iterable[CaseResult]) -> list[CaseResult]:
-    """Sort cases for reading: by status, then by score, lowest and missing first."""
+def worst_first(result: AnalysisResult) -> list[CaseResult]:
+    """Sort cases for reading: those that broke, then by status and lowest score.
 
-    def rank(case: CaseResult) -> tuple[int, float]:
-        score = case.aggregated_score
-        return STATUS_ORDER.index(case.status), -1 if score is None else score
+    Cases without a score come before those with one.
+    """
+    compared = result.comparison.cases if result.comparison else []
+    broken = {c.case_id for c in compared if c.status_change == "newly_failing"}
 
-    return sorted(cases, key=rank)
+    def rank(case: CaseResult) -> tuple[bool, int, float]:
+        score = -1 if case.aggregated_score is None else case.aggregated_score
+        return case.case_id not in broken, STATUS_ORDER.index(case.status), score
+
+    return sorted(result.case_results, key=rank)
 
 
 def counts(result: AnalysisResult) -> dict[Status, int]:

@@ -292,7 +292,7 @@ def _print_task(result: AnalysisResult, *, wide: bool) -> None:
         )
     click.echo()
     print_table(result.dimensions, _DIMENSIONS, wide=wide)
-    bad = [c for c in worst_first(result.case_results) if c.status != "pass"]
+    bad = [c for c in worst_first(result) if c.status != "pass"]
     shown = bad if wide else bad[:_MOST_CASES]
     if bad:
         click.echo()

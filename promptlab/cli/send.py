@@ -147,7 +147,8 @@ def digest(
     """Report everything that moved since a day: worse, better, new, flaky, cost.
 
     Without --to and --webhook, writes digest.html below --out. If nothing moved by
-    more than chance, nothing is written or sent, and the exit code is 5. Mails link to
+    more than chance, no gate is undecided and nothing is new, nothing is written or
+    sent, and the exit code is 5. Mails link to
     the reports where the setting report_url says where these are; the mail server is
     set as for `send`.
     """
@@ -177,8 +178,8 @@ def digest(
     if not digest.has_news:
         since = f"{start:%Y-%m-%d %H:%M %Z}".rstrip()
         raise NothingToDo(
-            f"nothing got better, worse, slower or more expensive since {since}, and"
-            " no title is new"
+            f"nothing got better, worse, slower or more expensive since {since}, no"
+            " gate is undecided, and nothing is new"
         )
     written = []
     if not (to or webhooks):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,11 +15,13 @@ from promptlab.history import judge
 from promptlab.ingest.raw.requests import record_decisions
 from promptlab.reports import Edition, analysis_result
 from promptlab.reports.digest import digest_text, read_digest
+from promptlab.reports.edition import ListLimits
 from promptlab.reports.gate.policy import built_in_policy
 from promptlab.reports.printing import Filters
 from promptlab.reports.sentences import headline
 from promptlab.reports.texts import catalogue
 from promptlab.reports.title import read_title, to_title_html
+from promptlab.reports.views import worst_first
 from promptlab.warehouse import Warehouse
 from tests.history.test_reference_runs import GOOD, write
 from tests.history.test_variants import Night
@@ -209,3 +212,38 @@ def test_the_digest_names_a_flaky_case_once_for_each_variant(tmp_path):
     assert (digest.n_flaky, digest.n_flaky_lines) == (1, 1)
     said = digest_text(digest, EDITION)
     assert f"suite · {case['variant']} · c0: 4 flips, 12 of 18" in said
+
+
+def test_a_list_of_failed_cases_begins_with_those_that_broke(tmp_path, capsys):
+    """A mail has room for a few cases; those that failed before say nothing new."""
+    failed_before = GOOD | dict.fromkeys((f"c{n}" for n in range(6)), "nnn")
+    warehouse = built(tmp_path, failed_before, failed_before | {"c8": "eee"})
+    with warehouse.built() as con:
+        result = analysis_result(con, "r2", EDITION, limits=ListLimits(cases=2))
+    assert {case.case_id for case in result.case_results} == {"c0", "c8"}
+    assert [case.case_id for case in worst_first(result)] == ["c8", "c0"]
+    db = str(warehouse.settings.db)
+    assert run_cli(["show", "r2", "--db", db]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    listed = [line.split()[0] for line in lines if re.match(r"\s*c\d ", line)]
+    assert listed[0] == "c8"
+
+
+def test_a_digest_tells_of_a_run_without_a_decision(tmp_path, capsys):
+    warehouse = built(tmp_path, GOOD, {"c0": "yyy", "c1": "yyy"})
+    assert gate_of(warehouse, "r2").decision == "cannot_tell"
+    with warehouse.built() as con:
+        digest = read_digest(con, datetime(2026, 2, 2, tzinfo=UTC), EDITION)
+    assert list(digest.groups) == ["cannot_tell"]
+    assert digest.has_news
+    said = digest_text(digest, EDITION)
+    assert said.startswith("1 unclear since 2 Feb")
+
+
+def test_a_digest_calls_new_what_had_no_run_before(tmp_path):
+    warehouse = built(tmp_path, GOOD, GOOD, GOOD)
+    with warehouse.built() as con:
+        new = read_digest(con, datetime(2026, 2, 1, tzinfo=UTC), EDITION)
+        known = read_digest(con, datetime(2026, 2, 2, tzinfo=UTC), EDITION)
+    assert (list(new.groups), new.has_news) == (["new"], True)
+    assert (list(known.groups), known.has_news) == (["unchanged"], False)

@@ -81,8 +81,34 @@ def test_runs_of_before_are_not_news(six_titles_db):
 def test_the_text_says_what_since_when_and_how_sure(digest):
     text = digest_text(digest, EDITION)
     assert re.search(r"since 17 Nov in the last \d+ runs, more than chance", text)
-    assert "latency 1.1 s → 2.7 s over 5 runs" in text
+    assert re.search(r"latency 1\.\d s → 2\.7 s over 4 runs", text)
     assert "https://reports.example.com/titles/Account-support~" in text
+
+
+def test_latency_is_compared_with_the_last_run_before(six_titles_db):
+    with connect(six_titles_db, read_only=True) as con:
+        [(title, before, day)] = con.execute("""
+            select title, value_before, created_at
+            from (
+                select *, lag(value) over in_variant as value_before
+                from marts.fct_trends
+                where measure = 'latency_p50' and subject is null
+                window in_variant as (
+                    partition by title, variant order by task_number
+                )
+            )
+            order by abs(ln(value / value_before)) desc
+            limit 1
+        """).fetchall()
+        digest = read_digest(con, day, EDITION)
+    [line] = [
+        line
+        for lines in digest.groups.values()
+        for line in lines
+        if line["title"] == title
+    ]
+    assert line["latency_first"] == before
+    assert line["n_measured"] >= 2
 
 
 def test_the_cost_is_compared_with_the_same_time_before(digest):

@@ -107,11 +107,11 @@ def test_no_target_is_none(result_of, marts):
 
 @pytest.mark.parametrize("n", [1, 3, 5, 100])
 def test_a_cut_result_holds_the_worst_cases_in_the_input_s_order(result_of, n):
-    whole = result_of().case_results
+    whole = result_of()
     cut = result_of(limits=ListLimits(cases=n)).case_results
     assert {c.case_id for c in cut} == {c.case_id for c in worst_first(whole)[:n]}
     assert [c.case_id for c in cut] == [
-        c.case_id for c in whole if c.case_id in {c.case_id for c in cut}
+        c.case_id for c in whole.case_results if c.case_id in {c.case_id for c in cut}
     ]
 
 

@@ -159,7 +159,7 @@ def test_a_browser_runs_our_script_and_no_other(result_of, tmp_path):
     assert found_text == "faq-004,faq-010"
     assert errors == "faq-009"
     assert sorted_down.startswith("faq-005,faq-003,faq-008,faq-004,faq-009")
-    assert as_listed.startswith("faq-004,faq-008,faq-003,faq-005,faq-009")
+    assert as_listed.startswith("faq-004,faq-003,faq-008,faq-005,faq-009")
     assert count == "12"
     assert sorted(broke.split(",")) == ["faq-003", "faq-004"]
     assert address == "#change=broke"
