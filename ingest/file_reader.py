@@ -54,7 +54,9 @@ if TYPE_CHECKING:
 
 
 TIME_MISSING = "time_missing"
+TIME_IN_FUTURE = "time_in_future"
 
+_A_DAY = timedelta(days=1)
 _TICK = timedelta(microseconds=1)
 _FIXES = {
     "table": 'Name the column that holds the time in the mapping: time = "…"',
@@ -124,6 +126,28 @@ def undated_problem(
         f" {fix}",
         record_id=task_ids[0],
     )
+
+
+def future_problem(reading: Reading, now: datetime) -> Problem | None:
+    """Return a warning of the task that is dated a day or more after *now*, if any.
+
+    Args:
+        reading: Tasks or memory runs with their times, and other rows.
+        now: The time of the load.
+    """
+    for table, of_run in (("tasks", "task_id"), ("memory_runs", "memory_system")):
+        rows = reading.rows.get(table, {"created_at": ()})
+        dated = [(time, at) for at, time in enumerate(rows["created_at"])]
+        if dated and (latest := max(dated))[0] >= now + _A_DAY:
+            time, at = latest
+            return warning(
+                TIME_IN_FUTURE,
+                f"{rows[of_run][at]} is dated {time:%Y-%m-%d}, after today: until then"
+                " it is the newest run, and others are compared with older ones."
+                " Correct the time and load the file again",
+                record_id=rows[of_run][at],
+            )
+    return None
 
 
 def _columns_of_times(reading: Reading) -> list[str]:
@@ -303,6 +327,8 @@ class _Attempt:
                 reading.problems.append(
                     undated_problem(load.kind, source.path.name, self._undated, columns)
                 )
+            if (future := future_problem(reading, self._started_at)) is not None:
+                reading.problems.append(future)
             load.add(reading)
             load.keys = [key for key in load.keys if key not in self._stale]
             self._reader.pipelines += _pipelines_in(reading)

@@ -124,6 +124,18 @@ def test_files_without_a_time_are_in_the_order_of_the_numbers_in_their_names(
     assert _history(warehouse) == [(name,) for name in expected]
 
 
+@pytest.mark.parametrize(
+    ("days", "codes"), [(-1, []), (0, []), (2, [file_reader.TIME_IN_FUTURE])]
+)
+def test_a_run_of_a_day_to_come_is_told_of(
+    days: int, codes: list[str], tmp_path: Path
+) -> None:
+    day = datetime.now(UTC) + timedelta(days=days)
+    path = _table(tmp_path / "t.csv", "x", when=f"{day:%Y-%m-%dT%H:%M:%SZ}")
+    (load,) = Warehouse(tmp_path / "w.duckdb", settings=SETTINGS).ingest(path).files
+    assert [problem.code for problem in load.problems] == codes
+
+
 def test_the_columns_that_may_hold_the_time_of_a_table_are_named(
     tmp_path: Path,
 ) -> None:
