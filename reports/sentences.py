@@ -503,7 +503,7 @@ _BY_CHANCE = frozenset({_TESTED, "regression.on_check"})
 _TOLD_BY_NOTE = frozenset({"all_files", "all_rows", "same_yardstick", "min_tnr"})
 _CHECKED = "regression.on_check"
 
-_AFTER_REASONS = ("name_baseline", "own_baseline", "on_check")
+_AFTER_REASONS = ("name_baseline", "own_baseline", "on_check", "other_variant")
 """Advice that follows the reasons of a decision, in its own clause."""
 _WAYS_OUT = frozenset({*_AFTER_REASONS, "new_run"})
 

@@ -15,7 +15,7 @@ from pydantic import Field
 from promptlab.contracts.base import Contract, NonBlank
 from promptlab.contracts.comparison import Verdict
 
-GATE_FORMAT_VERSION = "1.7"
+GATE_FORMAT_VERSION = "1.8"
 # 1.0  first version
 # 1.1  the decision in one sentence, the cases that broke and were fixed; rules that a
 #      first run skips
@@ -27,6 +27,7 @@ GATE_FORMAT_VERSION = "1.7"
 #      flaky cases and runs without a re-check
 # 1.7  cases that only ended in errors, which are not broken; the rounds that were run,
 #      and those that the test counted
+# 1.8  advice where the baseline is a run of another variant
 
 GateVerdict = Literal["pass", "fail", "inconclusive", "check"]
 RuleVerdict = Literal["pass", "fail", "inconclusive", "check", "skipped"]
@@ -43,6 +44,7 @@ Advice = Literal[
     "new_run",
     "on_check",
     "own_baseline",
+    "other_variant",
 ]
 Significance = Literal["required", "ignored"]
 
@@ -294,7 +296,8 @@ class GateResult(Contract):
     evaluation was changed on purpose, or has fewer cases or variants; ``new_run`` where
     no case can be run again; ``on_check`` if all newly failing cases are flaky;
     ``own_baseline`` if only the scores of the pair could be tested, as it is not a task
-    with its own baseline."""
+    with its own baseline; ``other_variant`` if the baseline is a run of the variant
+    that this one seems to replace."""
     rules: list[GateRule]
     lang: str
     version: str

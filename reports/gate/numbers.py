@@ -45,10 +45,14 @@ select
     sizes.n_cases as n_sized, sizes.n_rounds as n_rounds_sized, sizes.within_variance,
     tasks.task_id in (
         select named.task_id from marts.dim_named_baselines as named
-    ) as is_named_baseline
+    ) as is_named_baseline,
+    replaced.variant as replaced_variant
 from marts.dim_tasks as tasks
 inner join marts.fct_task_summaries as summaries on tasks.task_id = summaries.task_id
 left join marts.fct_power as sizes on tasks.task_id = sizes.task_id
+left join marts.dim_task_baselines as baselines
+    on tasks.task_id = baselines.task_id and baselines.matched_by = 'title'
+left join marts.dim_tasks as replaced on baselines.baseline_task_id = replaced.task_id
 where tasks.task_id in (select unnest($tasks))
 """
 

@@ -318,9 +318,11 @@ def _worst(rules: Iterable[GateRule]) -> GateVerdict:
 
 
 def _advice(gate: Gate, decision: Decision, is_own: bool) -> Iterator[Advice]:
-    """Return the ways out of a decision that is neither "Ship" nor "Do not ship"."""
+    """Return the ways out of a decision that is not "Ship"."""
     numbers, changes = gate.numbers, gate.numbers.changes
     task = numbers.task
+    if decision in ("do_not_ship", "run_again") and is_own and task["replaced_variant"]:
+        yield "other_variant"
     if task["n_cases"] and not task["n_judged"]:
         yield from _to_judge(numbers)
     elif decision == "cannot_tell":

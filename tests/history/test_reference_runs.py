@@ -479,3 +479,29 @@ def test_a_refused_run_that_is_named_the_baseline_is_accepted(tmp_path):
     warehouse.set_baseline("night2")
     [result] = judge(warehouse, "night3", built_in_policy(), lang="en")
     assert (result.baseline_task_id, result.decision) == ("night2", "ship")
+
+
+def test_a_refused_model_is_refused_again_after_the_old_one_came_back(tmp_path):
+    """Compared with its own refused run, it would ship with what broke in it."""
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    bad = GOOD | dict.fromkeys(("c0", "c1", "c2", "c3"), "nnn")
+    nights = [("old", GOOD), ("old", GOOD), ("new", bad), ("old", GOOD), ("new", bad)]
+    decisions = []
+    for day, (model, answers) in enumerate(nights, 1):
+        write(tmp_path, f"night{day}", day, answers)
+        file = tmp_path / f"night{day}.json"
+        text = file.read_text("utf-8").replace('"model": "m"', f'"model": "{model}"')
+        file.write_text(text, "utf-8")
+        warehouse.ingest(file)
+        warehouse.build()
+        [result] = judge(warehouse, f"night{day}", built_in_policy(), lang="en")
+        record(warehouse, [result], built_in_policy())
+        decisions.append((result.baseline_task_id, result.decision))
+    assert decisions[2:] == [
+        ("night2", "do_not_ship"),
+        ("night2", "ship"),
+        ("night4", "do_not_ship"),
+    ]
+    assert result.advice == ["other_variant"]
+    [earlier] = judge(warehouse, "night3", built_in_policy(), lang="en")
+    assert (earlier.baseline_task_id, earlier.decision) == ("night2", "do_not_ship")

@@ -385,6 +385,4 @@ def _tags(cell: str | None) -> list[str]:
         return []
     held = content(cell)
     parts = held if isinstance(held, list) else cell.split(",")
-    return [
-        word for each in parts if each is not None and (word := str(each).strip())
-    ]
+    return [word for each in parts if each is not None and (word := str(each).strip())]

@@ -38,7 +38,11 @@ preferred as (
             when is_eligible then dense_rank() over (
                 partition by title, is_eligible order by doubt desc, run_number asc
             )
-        end as preference
+        end as preference,
+        case when is_eligible and doubt = 0 then run_number end as settled_run,
+        lag(variant) over (
+            partition by title, is_eligible and doubt = 0 order by run_number, task_id
+        ) as settled_before
 
     from counted
 
@@ -49,6 +53,11 @@ looked_up as (
 
     select
         *,
+        min(settled_run) over (partition by title, variant) as first_settled_run,
+        max(case when variant is distinct from settled_before then settled_run end) over (
+            partition by title
+            order by run_number, task_id rows between unbounded preceding and current row
+        ) as settled_since,
         max(preference) over of_variant as preference_of_variant,
         max(preference) over of_prompt as preference_of_prompt,
         max(preference) over of_title as preference_of_title
@@ -144,13 +153,18 @@ previous_runs as (
             and looked_up.provider = of_prompt.provider
             and looked_up.prompt_hash = of_prompt.prompt_hash
             and looked_up.preference_of_prompt = of_prompt.preference
-    left join preferred as of_title
+    -- the other variant is an earlier state of this one, and not side by side with it: it does
+    -- not come again, or no third one was shipped since it began
+    left join looked_up as of_title
         on
             looked_up.title = of_title.title
             and looked_up.preference_of_title = of_title.preference
             and of_title.is_alone
             and looked_up.is_alone
-            and looked_up.first_run > of_title.last_run
+            and (
+                looked_up.first_run > of_title.last_run
+                or of_title.settled_since = of_title.first_settled_run
+            )
 
 )
 
