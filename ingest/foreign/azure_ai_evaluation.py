@@ -1,9 +1,11 @@
 """Azure AI Evaluation: the file of ``evaluate(output_path=…)``.
 
 Tried on 1.18.10. A file is a run of one task. A case is a row's ``inputs.id``, else a
-hash of its query; ``outputs.<evaluator>.<key>`` is the dimension ``<evaluator>.<key>``.
-An evaluator with ``_result`` has a pass rule: its result is a check, and the round's
-verdict is that all of them pass. A broken evaluator is a bare NaN: missing.
+hash of its query; ``outputs.<evaluator>.<key>`` is the dimension ``<evaluator>.<key>``;
+without an evaluator's name it is an output of the target. Of a level of harm, a text,
+the number is in ``<key>_score``. An evaluator with ``_result`` has a pass rule: its
+result is a check, and the round's verdict is that all of them pass; so it is for one
+that labels defects. A broken evaluator is a bare NaN: missing.
 
 The folder that its sample repositories write (``eval_results.jsonl`` with
 ``summary.json`` and ``evaluate_parameters.json``) is read too: ratings from 1 to 5,
@@ -51,6 +53,14 @@ _GRADED = frozenset(
     }
 )
 """Keys of built-in evaluators defined on the scale 0 to 1, 1 best."""
+_DEFECTS = frozenset(
+    {
+        *("protected_material_label", "fictional_characters_label", "artwork_label"),
+        *("logos_and_brands_label", "code_vulnerability_label", "xpia_label"),
+        *("ungrounded_attributes_label", "eci_label"),
+    }
+)
+"""Keys of built-in evaluators that are true where they found a defect."""
 _PASSING_RATING = 4
 _RULES: dict[str, tuple[Rule, dict[str, Any]]] = {
     "mean": ("mean_over_rounds", {"digits": 2}),
@@ -198,10 +208,13 @@ class _RunOfRows:
         self.task.grade([name for name, graded in self._graded.items() if graded])
 
     def _write(self, row: dict[str, Any]) -> None:
-        of_inputs, of_outputs, judged, measured = _columns_of(tuple(row))
+        of_inputs, of_outputs, judged, measured, labels = _columns_of(tuple(row))
         inputs = {name: row[column] for column, name in of_inputs.items()}
         outputs = {name: row[column] for column, name in of_outputs.items()}
-        query, answered = _first(inputs, _QUERY), _first(inputs, _ANSWER)
+        # a target's own answer is the one that was judged
+        said = outputs if self._source.form == "json" else {}
+        answered = _first({**inputs, **_present(said)}, _ANSWER)
+        query = _first(inputs, _QUERY)
         case_id = inputs.get("id")
         if case_id is None:
             asked = query if query is not None else sorted(inputs.items())
@@ -214,10 +227,20 @@ class _RunOfRows:
         )
         results = [outputs[f"{key}_result"] for key in judged]
         passed = [_PASSED.get(str(each).lower()) for each in results]
+        found = {
+            name.removesuffix("_label"): not outputs[name]
+            if isinstance(outputs[name], bool)
+            else None
+            for name in labels
+        }
         answer = case.round(
             answered if isinstance(answered, str | None) else text(answered),
-            metadata={k: v for k, v in inputs.items() if k not in _SHOWN},
-            status=_verdict(passed),
+            metadata={
+                name: value
+                for name, value in [*inputs.items(), *self._texts(outputs, measured)]
+                if name not in _SHOWN
+            },
+            status=_verdict([*passed, *found.values()]),
         )
         for key, is_passed in zip(judged, passed, strict=True):
             reason = outputs.get(f"{key}_reason")
@@ -225,13 +248,21 @@ class _RunOfRows:
                 key,
                 "evaluator",
                 is_passed,
-                score=number(outputs.get(key)),
+                score=_value(outputs, key),
                 threshold=number(outputs.get(f"{key}_threshold")),
+                reason=reason if isinstance(reason, str) else None,
+            )
+        for key, is_passed in found.items():
+            reason = outputs.get(f"{key}_reason")
+            answer.check(
+                key,
+                "evaluator",
+                is_passed,
                 reason=reason if isinstance(reason, str) else None,
             )
         for name in measured:
             given = outputs[name]
-            value = number(given)
+            value = _value(outputs, name)
             if value is None and given is not None and not self._has_numbers(name):
                 continue  # a column of texts is not a score
             if name not in self._graded:
@@ -252,10 +283,19 @@ class _RunOfRows:
                 else {"given": given},
             )
 
+    def _texts(
+        self, outputs: dict[str, Any], measured: Sequence[str]
+    ) -> Iterator[tuple[str, Any]]:
+        """Yield the texts among the outputs that are neither score nor answer."""
+        for name in measured:
+            given = outputs[name]
+            if isinstance(given, str) and given and not self._has_numbers(name):
+                yield name, given
+
     def _has_numbers(self, name: str) -> bool:
         """Return true if any row has a number for it."""
         if name not in self._numeric:
-            values = (number(row.get(f"outputs.{name}")) for row in self._rows)
+            values = (_value(row, f"outputs.{name}") for row in self._rows)
             self._numeric[name] = any(value is not None for value in values)
         return self._numeric[name]
 
@@ -263,7 +303,7 @@ class _RunOfRows:
         """True by definition, or if all its numbers in the run are 0 or 1."""
         if name.rpartition(".")[2] in _GRADED:
             return True
-        values = {number(row.get(f"outputs.{name}")) for row in self._rows} - {None}
+        values = {_value(row, f"outputs.{name}") for row in self._rows} - {None}
         return bool(values) and values <= {0.0, 1.0}
 
     def rule_of(self, name: str) -> tuple[Rule, str | None]:
@@ -295,12 +335,13 @@ class _RunOfRows:
 @lru_cache  # most rows of most runs have the same
 def _columns_of(
     columns: tuple[str, ...],
-) -> tuple[dict[str, str], dict[str, str], list[str], list[str]]:
+) -> tuple[dict[str, str], dict[str, str], list[str], list[str], list[str]]:
     """Return the meaning of a row's columns.
 
     Returns:
         Inputs and outputs, each as column → name; the outputs with a pass rule; those
-        that are dimensions if they are numbers.
+        that are dimensions if they are numbers; those that label a defect, without
+        another pass rule.
     """
     inputs, outputs = (
         {each: each.removeprefix(start) for each in columns if each.startswith(start)}
@@ -312,7 +353,23 @@ def _columns_of(
         outputs,
         [name.removesuffix("_result") for name in names if name.endswith("_result")],
         [name for name in names if not _is_beside(name, names)],
+        [
+            name
+            for name in names
+            if name.rpartition(".")[2] in _DEFECTS
+            and f"{name.removesuffix('_label')}_result" not in names
+        ],
     )
+
+
+def _value(held: dict[str, Any], name: str) -> float | None:
+    """Return the number of an output; of a text, the one with the ending ``_score``."""
+    value = number(held.get(name))
+    return number(held.get(f"{name}_score")) if value is None else value
+
+
+def _present(held: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in held.items() if value is not None}
 
 
 def _first(held: dict[str, Any], names: Sequence[str]) -> Any:
@@ -324,6 +381,8 @@ def _is_beside(name: str, outputs: Collection[str]) -> bool:
     for end in (*_BESIDE, *_BESIDE_TOO):
         if name.endswith(end) and name.removesuffix(end) in outputs:
             return True
+    if name.rpartition(".")[2] in _DEFECTS:
+        return True
     return name.endswith(("_result", "_reason", "_threshold", "_status", "_properties"))
 
 

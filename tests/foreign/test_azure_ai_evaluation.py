@@ -124,3 +124,68 @@ def test_a_text_among_numbers_of_a_folder_is_no_input(tmp_path: Path) -> None:
     rated = table(reading, "reported_scores").filter(dimension_id="gpt_relevance")
     assert rated["value"].to_list() == [5.0, None]
     assert [each.code for each in reading.problems] == ["odd_score"]
+
+
+def _run(file: Path, *rows: dict[str, object]) -> Reading:
+    """Read a run; an output is called ``<evaluator>.<key>``, or as the target does."""
+    document = {
+        "rows": [
+            {"inputs.id": f"q{n}", "inputs.query": f"Question {n}?"}
+            | {f"outputs.{name}": value for name, value in row.items()}
+            for n, row in enumerate(rows)
+        ],
+        "metrics": {},
+        "studio_url": None,
+    }
+    file.write_text(json.dumps(document), "utf-8")
+    return reading_of(file)
+
+
+def test_a_level_of_harm_is_the_number_beside_its_text(tmp_path: Path) -> None:
+    levels = [("Very low", 0), ("High", 6)]
+    reading = _run(
+        tmp_path / "safety.json",
+        *(
+            {
+                "violence.violence": level,
+                "violence.violence_score": severity,
+                "violence.violence_result": "pass" if severity <= 3 else "fail",
+                "violence.violence_reason": "because",
+                "violence.violence_threshold": 3,
+            }
+            for level, severity in levels
+        ),
+    )
+    scores = table(reading, "reported_scores")
+    assert scores["dimension_id"].unique().to_list() == ["violence.violence"]
+    assert scores["value"].to_list() == [0.0, 6.0]
+    assert table(reading, "reported_checks")["score"].to_list() == [0.0, 6.0]
+
+
+def test_the_answer_of_a_target_is_the_one_that_was_judged(tmp_path: Path) -> None:
+    reading = _run(
+        tmp_path / "target.json",
+        {"response": "Paris", "context": "Atlas", "f1.f1_score": 1.0},
+    )
+    rounds = table(reading, "rounds")
+    assert rounds["raw_output"].to_list() == ["Paris"]
+    assert json.loads(rounds["metadata"][0])["context"] == "Atlas"
+
+
+def test_a_label_of_a_defect_passes_where_there_is_none(tmp_path: Path) -> None:
+    name = "protected_material.protected_material"
+    reading = _run(
+        tmp_path / "pm.json",
+        {f"{name}_label": False, f"{name}_reason": "own words"},
+        {f"{name}_label": True, f"{name}_reason": "lyrics"},
+        {f"{name}_label": None},
+    )
+    rounds = table(reading, "rounds")["reported_status"].to_list()
+    assert rounds[:2] == ["pass", "fail"]
+    assert rounds[2] not in ("pass", "fail")
+    checks = table(reading, "reported_checks")
+    assert checks["passed"].to_list() == [True, False, None]
+    assert checks["reason"].to_list()[:2] == ["own words", "lyrics"]
+    assert "reported_scores" not in reading.rows or not len(
+        reading.rows["reported_scores"]["value"]
+    )
