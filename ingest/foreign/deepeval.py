@@ -240,8 +240,13 @@ def _prompt(run: TestRun) -> Any:
 
 
 def _directions(cases: list[TestCase]) -> dict[str, Direction]:
-    """Metric → direction, if success and threshold determine it."""
+    """Metric → direction, if success and threshold determine it.
+
+    Where all scores equal their threshold, only a threshold of 0 says something: that
+    of a strict metric that counts faults. Nothing fails above it.
+    """
     may_be: dict[str, set[Direction]] = {}
+    at_zero: set[str] = set()
     for case in cases:
         for metric in case.metrics:
             score, threshold = metric.score, metric.threshold
@@ -254,6 +259,11 @@ def _directions(cases: list[TestCase]) -> dict[str, Direction]:
                 left.discard("higher_better")
             if metric.success != (score <= threshold):
                 left.discard("lower_better")
+            if score == threshold == 0 and metric.success and len(left) > 1:
+                at_zero.add(metric.title)
+    for name in at_zero:
+        if len(may_be[name]) > 1:
+            may_be[name] = {"lower_better"}
     return {name: left.pop() for name, left in may_be.items() if len(left) == 1}
 
 

@@ -113,15 +113,20 @@ def test_a_metric_that_succeeds_below_its_threshold_is_better_the_lower_it_is(
     ]
 
 
+@pytest.mark.parametrize(
+    ("value", "threshold", "expected"),
+    [(0.2, 0.5, 0.8), (0.0, 0.0, 1.0), (1.0, 1.0, 1.0)],
+    ids=["below its threshold", "strict, without faults", "strict, perfect"],
+)
 def test_a_share_that_is_better_the_lower_it_is_scores_what_is_missing_to_1(
-    tmp_path: Path,
+    value: float, threshold: float, expected: float, tmp_path: Path
 ) -> None:
-    metric = {"name": "Bias", "score": 0.2, "threshold": 0.5, "success": True}
+    metric = {"name": "Bias", "score": value, "threshold": threshold, "success": True}
     reading = _changed(tmp_path, metricsData=[metric])
     (score,) = (
         table(reading, "reported_scores").filter(dimension_id="Bias").rows(named=True)
     )
-    assert (score["value"], score["score"]) == (0.2, 0.8)
+    assert (score["value"], score["score"]) == (value, expected)
 
 
 def test_a_judge_that_broke_judged_nothing(late: Reading) -> None:
