@@ -5,7 +5,8 @@ events follow in any order. One file is one task. Sample ids are positions in on
 set, so a case is identified by its prompt. A round is a sample: the tokens of several
 calls are added up, and the first answer is shown.
 
-Verdicts are its ``match`` events; ``metrics`` events are scores.
+Verdicts are its ``match`` events; a sample with several scores the share that is right.
+``metrics`` events are scores.
 """
 
 from __future__ import annotations
@@ -180,6 +181,13 @@ class _Sample:
         return "unevaluated" if self.is_unjudged else "pass"
 
     @property
+    def correct(self) -> Any:
+        """Return the share of its matches that are right; of one the given value."""
+        given = [each.get("correct") for each in self.matches]
+        known = [value for each in given if (value := number(each)) is not None]
+        return sum(known) / len(known) if len(given) > 1 and known else given[0]
+
+    @property
     def is_unjudged(self) -> bool:
         """Return true if a match is neither right nor wrong."""
         return any(not isinstance(e.get("correct"), bool) for e in self.matches)
@@ -214,7 +222,7 @@ def _write(sample: _Sample, task: TaskWriter) -> None:
             expected=text(match["expected"]) if "expected" in match else None,
             reason=f"picked {text(match['picked'])}" if "picked" in match else None,
         )
-    values = {_MATCH: sample.matches[0].get("correct")} if sample.matches else {}
+    values = {_MATCH: sample.correct} if sample.matches else {}
     for name, given in {**values, **sample.metrics}.items():
         value = number(given)
         answer.score(

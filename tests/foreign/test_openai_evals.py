@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -70,3 +71,23 @@ def test_accuracy_and_match_say_the_same_so_one_of_them_is_weighed(
         "accuracy": 0.0,
         "f1_score": 0.0,
     }
+
+
+@pytest.mark.parametrize(
+    ("correct", "expected", "verdict"),
+    [([True], 1.0, "pass"), ([True, False], 0.5, "fail"), ([True] * 3, 1.0, "pass")],
+)
+def test_a_sample_with_several_matches_scores_the_share_that_is_right(
+    correct: list[bool], expected: float, verdict: str, tmp_path: Path
+) -> None:
+    spec = {"run_id": "r", "eval_name": "a.b.v1", "completion_fns": ["m"]}
+    events = [
+        {"sample_id": "a.0", "event_id": n, "type": "match", "data": {"correct": each}}
+        for n, each in enumerate(correct)
+    ]
+    file = tmp_path / "log.jsonl"
+    lines = map(json.dumps, [{"spec": spec}, *events])
+    file.write_text("\n".join(lines), "utf-8")
+    reading = reading_of(file)
+    assert table(reading, "reported_scores")["value"].to_list() == [expected]
+    assert table(reading, "rounds")["reported_status"].to_list() == [verdict]
