@@ -469,6 +469,13 @@ class PromptOnProvider:
     prompt: Prompt
     task: TaskWriter
     """``<eval id>/<column>``."""
+    prompt_id: str | None
+    """Id or label of the prompt in its rows, where they have one."""
+
+    def has(self, provider: str, prompt_id: str | None) -> bool:
+        """Return true if a row of this provider and prompt may be one of the column."""
+        unknown = self.prompt_id is None or prompt_id is None
+        return provider == self.provider and (unknown or prompt_id == self.prompt_id)
 
 
 class Columns:
@@ -604,11 +611,14 @@ class Columns:
             raise msgspec.ValidationError(
                 "Expected `int`, got `null` - at `$.promptIdx`"
             )
-        if key is None:  # version 2
-            key = (provider, prompt.label or prompt.display or text(prompt.raw))
-            same = [n for n, each in enumerate(heads) if key == _told_by(each)]
-            key = same[0] if len(same) == 1 else key
+        prompt_id = row.promptId or prompt.label
         column = self._columns.get(key)
+        # version 2 has no index, and joined files have one index for several columns
+        if key is None or (column is not None and not column.has(provider, prompt_id)):
+            told = (provider, prompt.label or prompt.display or text(prompt.raw))
+            same = [n for n, each in enumerate(heads) if told == _told_by(each)]
+            key = same[0] if len(same) == 1 and same[0] != key else (told, prompt_id)
+            column = self._columns.get(key)
         if column is None:
             taken = {each.index for each in self._columns.values()}
             index = key if isinstance(key, int) else max(len(heads), len(taken))
@@ -623,7 +633,7 @@ class Columns:
                 self._same_run,
                 is_share=lambda _name: True,
             )
-            column = PromptOnProvider(index, provider, head, task)
+            column = PromptOnProvider(index, provider, head, task, prompt_id)
             self._columns[key] = column
         return column
 

@@ -277,3 +277,65 @@ def test_bare_nan_is_missing_and_nothing_else_is_lost(tmp_path: Path) -> None:
     scores = table(reading, "reported_scores").filter(dimension_id="score")
     assert scores["value"].null_count() == 1
     assert "it said NaN" in table(reading, "rounds")["raw_output"].to_list()
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+@pytest.mark.parametrize(
+    "second",
+    [{"provider": "mini"}, {"promptId": "second"}],
+    ids=["another provider", "another prompt"],
+)
+def test_columns_of_joined_files_stay_apart_whatever_their_index(
+    second: dict[str, str], suffix: str, tmp_path: Path
+) -> None:
+    columns = [
+        {"provider": "large", "promptId": "first"},
+        {"provider": "large", "promptId": "first"} | second,
+    ]
+    rows = [
+        {
+            "id": f"{number}-{test}",
+            "promptIdx": 0,
+            "testIdx": test,
+            "promptId": column["promptId"],
+            "provider": {"id": column["provider"]},
+            "prompt": {"raw": f"Say {test}", "label": column["promptId"]},
+            "response": {"output": "x"},
+            "success": number == 0,
+            "score": float(number == 0),
+            "vars": {"q": f"{test}"},
+            "testCase": {"vars": {"q": f"{test}"}},
+            "gradingResult": {
+                "pass": number == 0,
+                "score": float(number == 0),
+                "componentResults": [
+                    {
+                        "pass": number == 0,
+                        "score": float(number == 0),
+                        "assertion": {"type": "equals", "value": "x"},
+                    }
+                ],
+            },
+        }
+        for number, column in enumerate(columns)
+        for test in range(3)
+    ]
+    prompts = [
+        {"raw": "Say {{q}}", "label": each["promptId"], "provider": each["provider"]}
+        for each in columns
+    ]
+    document = {
+        "evalId": "eval-1",
+        "results": {"version": 3, "prompts": prompts, "results": rows},
+        "config": {},
+    }
+    file = tmp_path / f"joined.{suffix}"
+    text = "\n".join(map(json.dumps, rows if suffix == "jsonl" else [document]))
+    file.write_text(text, "utf-8")
+    reading = reading_of(file)
+    tasks = table(reading, "tasks")
+    assert tasks["model"].to_list() == [each["provider"] for each in columns]
+    assert tasks["run_id"].n_unique() == 1
+    verdicts = table(reading, "rounds").group_by("task_id", maintain_order=True)
+    assert [set(own["reported_status"]) for _, own in verdicts] == [{"pass"}, {"fail"}]
+    assert table(reading, "cases").height == 6
