@@ -82,8 +82,10 @@ class Row(msgspec.Struct):
     target: Any = None
     resps: Any = None
     filtered_resps: Any = None
-    filter: str = "none"
-    metrics: list[str] = []
+    filter: str | None = None
+    """Not in files before 0.4.5, which have the rows of one filter after another."""
+    metrics: list[str] | None = None
+    """Names of the fields that are metrics; not in those files either."""
     doc_hash: str | None = None
 
 
@@ -95,6 +97,12 @@ _GRADED = frozenset(
     }
 )
 """Metrics of a document defined on the scale 0 to 1."""
+_NOT_METRICS = frozenset(
+    {
+        *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter"),
+        *("metrics", "doc_hash", "prompt_hash", "target_hash"),
+    }
+)
 _STDERR = "_stderr"
 _NO_METRICS = frozenset({"name", "alias", "sample_len", "sample_count", " "})
 
@@ -108,6 +116,9 @@ class HarnessTask:
         self._results = results or Results(results={})
         self._ids = OwnIds("document and filter")
         self._cases: dict[str, str] = {}  # of each document
+        self._n_rows: dict[str, int] = defaultdict(int)  # of each document
+        told = (each.rpartition(",") for each in self._results.results.get(name, {}))
+        self._filters = list(dict.fromkeys(own for _, comma, own in told if comma))
         self._rounds: dict[str, list[RoundWriter]] = {}  # of each case
 
     def rows(self, source: Source, path: Path) -> Iterator[Record | Problem]:
@@ -127,7 +138,8 @@ class HarnessTask:
         # a position, but the same document has the same one under every filter
         document = text(row.doc_id)
         is_known = row.doc_id is not None
-        own_id = f"{document} ({row.filter})" if is_known else None
+        filter_ = row.filter if row.filter is not None else self._filter_of(document)
+        own_id = f"{document} ({filter_})" if is_known else None
         if self._ids.again(own_id, row.doc_hash):
             return
         case_id = self._cases.get(document) if is_known else None
@@ -140,16 +152,25 @@ class HarnessTask:
                 case_id, {"doc": row.doc}, golden=golden, golden_id="target"
             )
             self._rounds[case_id] = [case.round(each) for each in _responses(row)]
-        task.same_run.add(case_id, row.filter)
-        for metric in row.metrics:
+        task.same_run.add(case_id, filter_)
+        metrics = row.metrics if row.metrics is not None else _metrics_of(members)
+        for metric in metrics:
             value = number(members.get(metric))
             score = on_scale(value) if metric in _GRADED else None
             payload = {"filtered": row.filtered_resps}
             if value is None:
                 payload["given"] = members.get(metric)
             for answer in self._rounds[case_id]:
-                name = f"{metric},{row.filter}"
+                name = f"{metric},{filter_}"
                 answer.score(name, value, score, payload=payload)
+
+    def _filter_of(self, document: str) -> str:
+        """Return the filter of a document's next row, by the order of the results."""
+        number_of_row = self._n_rows[document]
+        self._n_rows[document] += 1
+        if number_of_row < len(self._filters):
+            return self._filters[number_of_row]
+        return "none"
 
     def close(self, run_id: str, model: str) -> None:
         """Write the task, its dimensions and its totals."""
@@ -245,6 +266,15 @@ class HarnessTask:
         if higher is None:
             return "higher_better" if metric in _GRADED else None
         return "higher_better" if higher else "lower_better"
+
+
+def _metrics_of(members: Mapping[str, Any]) -> list[str]:
+    """Return the fields of a row that are metrics, where it does not name them."""
+    return [
+        name
+        for name, value in members.items()
+        if name not in _NOT_METRICS and number(value) is not None
+    ]
 
 
 def _responses(row: Row) -> list[str | None]:

@@ -184,3 +184,24 @@ def test_another_direction_is_another_yardstick(tmp_path: Path, late: Reading) -
     before = _parameters(late)
     after = _parameters(reading_of(_changed_copy(tmp_path / "run", turn)))
     assert all(before[each] != after[each] for each in before)
+
+
+def test_rows_that_name_neither_filter_nor_metrics_have_the_same_scores(
+    tmp_path: Path, late: Reading
+) -> None:
+    """Before 0.4.5 the rows of one filter followed those of another."""
+    folder = tmp_path / "late"
+    shutil.copytree(LATE, folder)
+    (file,) = folder.glob("samples_*.jsonl")
+    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    first = [row for row in rows if row["filter"] == "first"]
+    others = [row for row in rows if row["filter"] != "first"]
+    for row in rows:
+        del row["filter"], row["metrics"]
+    file.write_text("\n".join(map(json.dumps, first + others)), "utf-8")
+    columns = ["case_id", "round_id", "dimension_id"]
+    found, expected = (
+        table(reading, "reported_scores").select(*columns, "value").sort(columns)
+        for reading in (reading_of(folder), late)
+    )
+    assert found.rows() == expected.rows()
