@@ -12,6 +12,7 @@ it is. A metric with an error is not a verdict, although DeepEval fails the test
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
@@ -172,7 +173,8 @@ _SHARES = frozenset(
 """DeepEval's built-in metrics, with values from 0 to 1."""
 _COUNTS = {"passes": "pass", "fails": "fail", "errors": "unevaluated"}
 """A count of a run → the status of the checks that it counts."""
-_SHARE_ENDINGS = ("[GEval]", "(GEval)", "[DAG]", "(DAG)", "(ragas)")
+_SHARE_ENDING = re.compile(r"[\[(][^\[\]()]*(Eval|DAG|ragas)[\])]$")
+"""Of G-Eval and its relatives, such as ``[Conversational GEval]``."""
 
 
 def _records(
@@ -194,7 +196,7 @@ def _records(
         task_id,
         source,
         same_run,
-        is_share=lambda name: name in _SHARES or name.endswith(_SHARE_ENDINGS),
+        is_share=lambda name: name in _SHARES or bool(_SHARE_ENDING.search(name)),
     )
     settings = run.hyperparameters or {}
     task.describe(

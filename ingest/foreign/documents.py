@@ -5,6 +5,7 @@ JSON becomes structs; a bare NaN is accepted, and errors are described.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import math
 import re
@@ -187,6 +188,18 @@ def first_line(value: str | None, longest: int = 60) -> str | None:
     if line is None or len(line) <= longest:
         return line
     return line[: longest - 1].rstrip() + "…"
+
+
+def short_name(value: str | None, longest: int = 60) -> str | None:
+    """Return the first line as a name: a longer one ends in a hash of all of it.
+
+    So two long names that begin alike stay two.
+    """
+    line = first_line(value, len(value or ""))
+    if line is None or len(line) <= longest:
+        return line
+    digest = hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest()[:6]
+    return f"{line[: longest - 8].rstrip()}… {digest}"
 
 
 @cache

@@ -10,7 +10,7 @@ wrote say the round and its verdict themselves, in ``metadata``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -400,8 +400,7 @@ class SampledRun:
             each: "lower_better" if metric.lower_is_better else "higher_better"
             for each, metric in metrics.items()
         }
-        weights = {each: _weight(metrics[each], len(graded)) for each in graded}
-        task.grade(graded, directions, weights)
+        task.grade(graded, directions, _weights(metrics, graded))
         for dimension, metric in metrics.items():
             models, template = metric.judges
             task.judge(dimension, models, template=template)
@@ -422,10 +421,16 @@ class SampledRun:
         return task.written()
 
 
-def _weight(metric: Metric, of: int) -> float:
-    """Return its weight: as promptlab wrote it, or equal weights."""
-    weight = number(parsed(metric.additional_details.get("weight")))
-    return 1 / of if weight is None or not 0 <= weight <= 1 else weight
+def _weights(
+    metrics: Mapping[str, Metric], graded: Sequence[str]
+) -> dict[str, float] | None:
+    """Return the weights that promptlab wrote, if any."""
+    found = {}
+    for each in graded:
+        weight = number(parsed(metrics[each].additional_details.get("weight")))
+        if weight is not None and 0 <= weight <= 1:
+            found[each] = weight
+    return found or None
 
 
 FORMS = ("aggregate", "samples")

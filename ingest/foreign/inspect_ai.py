@@ -24,13 +24,13 @@ from promptlab.ingest.foreign.documents import (
     ToolFiles,
     decode,
     file_bytes,
-    first_line,
     is_there,
     members,
     milliseconds,
     number,
     numeric,
     on_scale,
+    short_name,
     text,
     time,
 )
@@ -601,7 +601,8 @@ def _provider(model: str, arguments: Any) -> str:
     if not isinstance(arguments, dict) or not arguments:
         return model
     said = (f"{key}={value}" for key, value in sorted(arguments.items()))
-    return first_line(f"{model} ({', '.join(said)})", 120) or model
+    in_one_line = " ".join(f"{model} ({', '.join(said)})".split())
+    return short_name(in_one_line, 120) or model
 
 
 def _settings(config: Generation | None) -> dict[str, Any]:

@@ -5,8 +5,8 @@ its files, and the results lead. Each harness task is a task; one without sample
 totals and no cases. Results without any samples are one such task.
 
 There is one row per document and filter. A case is a document, identified by
-``doc_hash`` and a number for duplicates; a round is one of its responses. A metric over
-all responses is repeated for each of them, so the mean of the case is the metric.
+``doc_hash`` and a number for duplicates, and has one round: the harness scores all
+responses of a document together, so that they are one observation.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class HarnessTask:
         self._n_rows: dict[str, int] = defaultdict(int)  # of each document
         told = (each.rpartition(",") for each in self._results.results.get(name, {}))
         self._filters = list(dict.fromkeys(own for _, comma, own in told if comma))
-        self._rounds: dict[str, list[RoundWriter]] = {}  # of each case
+        self._rounds: dict[str, RoundWriter] = {}  # of each case
 
     def rows(self, source: Source, path: Path) -> Iterator[Record | Problem]:
         """Write the cases, rounds and scores of a samples file."""
@@ -151,7 +151,7 @@ class HarnessTask:
             case = task.case(
                 case_id, {"doc": row.doc}, golden=golden, golden_id="target"
             )
-            self._rounds[case_id] = [case.round(each) for each in _responses(row)]
+            self._rounds[case_id] = case.round(_answer(row))
         task.same_run.add(case_id, filter_)
         metrics = row.metrics if row.metrics is not None else _metrics_of(members)
         for metric in metrics:
@@ -160,9 +160,8 @@ class HarnessTask:
             payload = {"filtered": row.filtered_resps}
             if value is None:
                 payload["given"] = members.get(metric)
-            for answer in self._rounds[case_id]:
-                name = f"{metric},{filter_}"
-                answer.score(name, value, score, payload=payload)
+            name = f"{metric},{filter_}"
+            self._rounds[case_id].score(name, value, score, payload=payload)
 
     def _filter_of(self, document: str) -> str:
         """Return the filter of a document's next row, by the order of the results."""
@@ -277,16 +276,18 @@ def _metrics_of(members: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _responses(row: Row) -> list[str | None]:
-    """Return one text per response; log-likelihoods of all choices are one answer."""
+def _answer(row: Row) -> str | None:
+    """Return the response; of several, or of log-likelihoods of choices, their JSON."""
     resps = row.resps
     if not isinstance(resps, list) or not resps:
-        return [None]
+        return None
     first = resps[0]
-    is_generated = len(resps) == 1 and isinstance(first, list)
-    if is_generated and all(isinstance(each, str) for each in first):
-        return list(first) or [None]
-    return [text(row.filtered_resps)]
+    if len(resps) == 1 and isinstance(first, list):
+        if not first:
+            return None
+        if all(isinstance(each, str) for each in first):
+            return first[0] if len(first) == 1 else text(first)
+    return text(row.filtered_resps)
 
 
 class Claim(NamedTuple):

@@ -72,9 +72,17 @@ class Assessment(msgspec.Struct):
     expectation: dict[str, Any] | None = None
     rationale: str | None = None
     source: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = None
+    span_id: str | None = None
     valid: bool | None = True
     last_update_time: Any = None
     """Milliseconds since 1970, or ISO 8601."""
+
+    @property
+    def chunk(self) -> tuple[str | None, Any]:
+        """Return the step and the chunk that a judge of retrieval judged."""
+        chunk = members(self.metadata).get("chunk_index")
+        return (None, None) if chunk is None else (self.span_id, str(chunk))
 
 
 class Trace(msgspec.Struct):
@@ -103,14 +111,17 @@ class Trace(msgspec.Struct):
         run = self.trace_metadata.get("mlflow.sourceRun")
         return run if isinstance(run, str) and run.strip() else None
 
-    def judged(self) -> Iterator[Assessment]:
-        """Return the results of scorers; the last valid one of each name."""
-        said = {
-            each.assessment_name: each
-            for each in self.assessments
-            if each.feedback is not None and each.valid is not False
-        }
-        yield from said.values()
+    def judged(self) -> Iterator[list[Assessment]]:
+        """Return the results of each scorer: the last valid one, or one per chunk."""
+        said: dict[str, dict[Any, Assessment]] = {}
+        for each in self.assessments:
+            if each.feedback is not None and each.valid is not False:
+                said.setdefault(each.assessment_name, {})[each.chunk] = each
+        for of_name in said.values():
+            # a result of the whole answer is newer than those of its chunks, or older
+            whole = next(reversed(of_name)) == (None, None)
+            kept = [of_name[None, None]] if whole else list(of_name.values())
+            yield [each for each in kept if whole or each.chunk != (None, None)] or kept
 
     def expected(self) -> dict[str, Any]:
         """Return the expectations of the answer, by name."""
@@ -206,8 +217,8 @@ def run_records(
             golden_id="expectations",
         )
         answer = _round(trace, case)
-        for assessment in trace.judged():
-            _write_score(assessment, answer)
+        for assessments in trace.judged():
+            _write_score(assessments, answer)
         yield from task.written()
     judged = (each for trace in traces for each in trace.assessments)
     updates = (_moment(each.last_update_time) for each in judged)
@@ -308,16 +319,28 @@ def _moment(written: Any) -> datetime | None:
     return time(written if milliseconds is None else milliseconds / 1000)
 
 
-def _write_score(assessment: Assessment, answer: RoundWriter) -> None:
+def _value(assessment: Assessment) -> float | None:
+    given = assessment.feedback.value if assessment.feedback else None
+    return _WORDS.get(given.lower()) if isinstance(given, str) else number(given)
+
+
+def _write_score(assessments: Sequence[Assessment], answer: RoundWriter) -> None:
+    """Write the result of a scorer; of several chunks their mean."""
+    *_, assessment = assessments
     feedback = assessment.feedback
     given = feedback.value if feedback else None
-    value = _WORDS.get(given.lower()) if isinstance(given, str) else number(given)
+    values = [value for each in assessments if (value := _value(each)) is not None]
+    value = sum(values) / len(values) if values else None
     source = assessment.source or {}
     model = source.get("source_id")
     if source.get("source_type") == "LLM_JUDGE" and isinstance(model, str):
         answer.task.judged_by(assessment.assessment_name, model)
     about: dict[str, Any] = {}
-    if given is not None and (value is None or isinstance(given, str)):
+    if len(assessments) > 1:
+        about["given"] = [
+            each.feedback.value if each.feedback else None for each in assessments
+        ]
+    elif given is not None and (value is None or isinstance(given, str)):
         about["given"] = given
     if feedback and feedback.error:
         about["error"] = feedback.error.error_message or feedback.error.error_code

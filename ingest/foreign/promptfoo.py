@@ -31,13 +31,13 @@ from promptlab.ingest.foreign.documents import (
     answer,
     decode,
     file_bytes,
-    first_line,
     integer,
     is_there,
     lines,
     number,
     on_scale,
     raw_text,
+    short_name,
     text,
     time,
 )
@@ -524,7 +524,7 @@ class Columns:
             self._about["written_at"] = time(about.exportedAt)
         if config is not None:
             described = redact((config.description or "").encode()).decode()
-            self._about["title"] = first_line(described, 120)
+            self._about["title"] = short_name(described, 120)
             self._settings = _settings(config.providers, self._source)
 
     def add(self, row: Row) -> Iterator[Record | Problem]:
@@ -576,7 +576,7 @@ class Columns:
         in_order = list(dict.fromkeys(text(each.prompt.raw) for each in columns))
         for column in columns:
             prompt, task = column.prompt, column.task
-            label = first_line(prompt.label or prompt.display)
+            label = short_name(prompt.label or prompt.display)
             task.describe(
                 prompt_version=_version(prompt, label),
                 prompt_name=_name(prompt),
@@ -825,7 +825,10 @@ def _judges(asserts: Sequence[Any], options: Mapping[str, Any]) -> Iterator[Judg
                 if isinstance(value, str | int | float) and not _CREDENTIALS.search(key)
             )
             name = model.get("label") or model.get("id")
-            model = first_line(f"{name} ({said})", 120) if name and said else name
+            if name and said:
+                model = short_name(" ".join(f"{name} ({said})".split()), 120)
+            else:
+                model = name
         template, rubric = (
             value if isinstance(value, str) else text(value)
             for value in (
@@ -905,13 +908,13 @@ def _provider(provider: str | Provider | None) -> str:
 def _own_id(*candidates: Any) -> str | None:
     """Return the first id that an author gave to a test."""
     said = (plain_name(str(each)) for each in candidates if isinstance(each, str | int))
-    return next((first_line(each, 120) for each in said if each), None)
+    return next((short_name(each, 120) for each in said if each), None)
 
 
 def _version(prompt: Prompt, label: str | None) -> str:
     """Return the label; if it contains the prompt, its name and promptfoo's hash."""
     name, known = _name(prompt), (prompt.id or "")[:7]
-    if name and known and label != first_line(name):
+    if name and known and label != short_name(name):
         return f"{name} {known}"
     return label or known or "unknown"
 
@@ -928,7 +931,7 @@ def _name(prompt: Prompt) -> str | None:
         label = re.split(r"[\\/]", label)[-1]
         # the author's label in `label: file`
         label = re.sub(r"(?<=\S): [^\s/\\]+\.\w{1,5}$", "", label)
-    return first_line(label) or None
+    return short_name(label) or None
 
 
 FORMS = ("json", "jsonl", "other")

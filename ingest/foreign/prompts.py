@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from promptlab.ingest.foreign.documents import first_line, text
+from promptlab.ingest.foreign.documents import short_name, text
 
 
 def setting(settings: Mapping[str, Any], *names: str) -> str | None:
@@ -25,7 +25,7 @@ def setting(settings: Mapping[str, Any], *names: str) -> str | None:
     for name in names:
         value = by_name.get(name)
         if isinstance(value, str | int | float) and not isinstance(value, bool):
-            line = first_line(str(value))
+            line = short_name(str(value))
             if line:
                 return line
     return None

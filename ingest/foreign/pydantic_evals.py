@@ -32,7 +32,7 @@ from promptlab.ingest.foreign.documents import (
 from promptlab.ingest.foreign.identity import OwnIds, SameRun, content_id
 from promptlab.ingest.foreign.prompts import env_of, model_settings, setting
 from promptlab.ingest.foreign.registry import Head
-from promptlab.ingest.foreign.writing import Record, RoundWriter, TaskWriter
+from promptlab.ingest.foreign.writing import Record, RoundWriter, Status, TaskWriter
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 
@@ -208,6 +208,7 @@ def _write(row: Row, task: TaskWriter) -> None:
         latency_ms=milliseconds(row.task_duration),
         metadata={key: each for key, each in about.items() if each},
         error=row.error_message,
+        status=None if row.error_message is not None else _verdict(row),
     )
     _write_checks(row, answer)
     for name, result in row.results.items():
@@ -219,6 +220,16 @@ def _write(row: Row, task: TaskWriter) -> None:
             summary=result.reason,
             payload={"given": given} if value is None else None,
         )
+
+
+def _verdict(row: Row) -> Status | None:
+    """Return whether all assertions hold; ``None`` without any."""
+    given = [each.value for each in row.assertions.values()]
+    if not given:
+        return None
+    if any(value is False for value in given):
+        return "fail"
+    return "pass" if all(value is True for value in given) else "unevaluated"
 
 
 def _case_id(row: Row, repeat: re.Match[str] | None) -> str:

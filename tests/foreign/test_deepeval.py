@@ -217,3 +217,13 @@ def test_a_test_case_of_another_shape_is_rejected_alone(tmp_path: Path) -> None:
     assert problem.pointer == "/testCases/0"
     assert "4.3.1" in problem.message
     assert (reading.records_loaded, reading.records_rejected) == (4, 1)
+
+
+@pytest.mark.parametrize(
+    "name", ["Kind [GEval]", "Kind [Conversational GEval]", "Kind [ConversationalDAG]"]
+)
+def test_a_metric_of_g_eval_or_a_dag_is_graded(name: str, tmp_path: Path) -> None:
+    metric = {"name": name, "score": 0.97, "threshold": 0.5, "success": True}
+    dimensions = table(_changed(tmp_path, metricsData=[metric]), "dimension_configs")
+    [is_graded] = dimensions.filter(dimension_id=name)["is_graded"]
+    assert is_graded

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -95,3 +96,20 @@ def test_a_line_of_another_shape_is_rejected_alone(tmp_path: Path) -> None:
     (problem,) = (p for p in reading.problems if p.severity == "reject")
     assert (problem.line, problem.pointer) == (1, "rivers_samples.jsonl")
     assert "$.sample_id" in problem.message
+
+
+def test_of_several_metrics_without_weights_the_first_is_the_score(
+    tmp_path: Path,
+) -> None:
+    """The mean of different metrics has no meaning."""
+    shutil.copytree(RIVERS, tmp_path, dirs_exist_ok=True)
+    for file in tmp_path.glob("*.json"):
+        document = json.loads(file.read_text("utf-8"))
+        for each in document["evaluation_results"]:
+            each["metric_config"] |= {
+                "min_score": 0, "max_score": 1, "lower_is_better": False
+            }  # fmt: skip
+        file.write_text(json.dumps(document), "utf-8")
+    dimensions = table(reading_of(tmp_path), "dimension_configs")
+    rows = dimensions.select("dimension_id", "is_graded", "weight").rows()
+    assert rows == [("accuracy", True, 1.0), ("characters", True, 0.0)]

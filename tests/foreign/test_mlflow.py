@@ -203,3 +203,28 @@ def test_a_header_in_the_middle_of_a_csv_is_no_trace(tmp_path: Path) -> None:
     reading = reading_of(file)
     assert [each.code for each in reading.problems] == ["repeated_header"]
     assert "row 5 below the header" in reading.problems[0].message
+
+
+def test_a_judge_of_each_retrieved_chunk_gives_the_mean_of_them(tmp_path: Path) -> None:
+    written = json.loads(TRACES.read_text("utf-8").splitlines()[0])
+
+    def said(value: str, chunk: int | None = None) -> dict[str, object]:
+        about = {} if chunk is None else {"metadata": {"chunk_index": str(chunk)}}
+        return {
+            "assessment_name": "retrieval_relevance",
+            "feedback": {"value": value},
+            "span_id": "s1",
+            **about,
+        }
+
+    def value_of(*assessments: dict[str, object]) -> float:
+        written["info"]["assessments"] = list(assessments)
+        file = tmp_path / "traces.jsonl"
+        file.write_text(json.dumps(written), "utf-8")
+        [value] = table(reading_of(file), "reported_scores")["value"]
+        return float(value)
+
+    chunks = [said("yes", 0), said("no", 1), said("no", 2), said("yes", 3)]
+    assert value_of(*chunks) == 0.5
+    assert value_of(*chunks, said("yes", 1)) == 0.75  # judged again
+    assert value_of(*chunks, said("no")) == 0.0  # a later word on the whole answer

@@ -169,3 +169,19 @@ def test_a_rubric_of_one_case_is_what_its_assertion_expects(tmp_path: Path) -> N
 
 def test_an_evaluator_that_is_no_judge_has_none(twice: Reading) -> None:
     assert not table(twice, "judges").height
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [((True, True), "pass"), ((True, False), "fail"), ((True, None), "unevaluated")],
+)
+def test_a_round_passes_if_all_its_assertions_hold(
+    values: tuple[bool | None, ...], verdict: str, tmp_path: Path
+) -> None:
+    [case, *_] = json.loads(ONCE.read_text("utf-8"))["cases"]
+    case["assertions"] = {
+        f"a{n}": {"name": f"a{n}", "value": value, "source": {"name": f"A{n}"}}
+        for n, value in enumerate(values)
+    }
+    rounds = table(_report(tmp_path, cases=[case]), "rounds")
+    assert rounds["reported_status"][0] == verdict
