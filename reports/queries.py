@@ -175,7 +175,8 @@ with courses as (
 
     select
         *,
-        is_step and (not is_declining or change <= value - value_first)
+        -- 0.95 - 1 is less than -0.05
+        is_step and (not is_declining or change <= value - value_first + 1e-9)
             as falls_at_once
     from marts.fct_drift
 

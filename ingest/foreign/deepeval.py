@@ -305,7 +305,9 @@ def _round(case: TestCase, writer: CaseWriter) -> RoundWriter:
         "metadata": case.about,
         "turns": case.turns,
     }
-    counted: Literal["pass", "fail"] = "pass" if case.success else "fail"
+    counted: Literal["pass", "fail"] | None = None
+    if case.success is not None:
+        counted = "pass" if case.success else "fail"
     return writer.round(
         case.actualOutput if case.turns is None else _last_turn(case.turns),
         latency_ms=milliseconds(
@@ -327,14 +329,15 @@ def _last_turn(turns: list[Any]) -> Any:
 
 
 def _status(case: TestCase) -> Status:
-    """Return DeepEval's verdict; unknown if only metrics with errors failed."""
+    """Return DeepEval's verdict; unknown where only metrics with errors failed."""
     if not case.metrics:
         return "unevaluated"
     if case.success:
         return "pass"
-    failed = any(not each.success and not each.is_broken for each in case.metrics)
+    failed = any(each.success is False and not each.is_broken for each in case.metrics)
     broken = any(each.is_broken for each in case.metrics)
-    return "unevaluated" if broken and not failed else "fail"
+    # without a threshold a metric neither succeeds nor fails
+    return "fail" if failed or (case.success is False and not broken) else "unevaluated"
 
 
 def _write(metric: Metric, answer: RoundWriter, *, lower: bool) -> None:

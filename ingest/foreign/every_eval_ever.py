@@ -23,6 +23,7 @@ from promptlab.ingest.foreign.documents import (
     members,
     number,
     on_scale,
+    refused,
     time,
 )
 from promptlab.ingest.foreign.identity import OwnIds, some_of
@@ -290,11 +291,20 @@ class SampledRun:
         """Yield each line with its dimension and its round's number."""
         seen: dict[tuple[str, str, str], int] = defaultdict(int)
         ids = OwnIds("sample, metric and round")
+        first: str | None = None
         for path in paths:
             for line in FILES.lines(self._source, Line, path):
                 if isinstance(line, Problem):
                     yield line
                     continue
+                first = first or line.evaluation_id
+                if line.evaluation_id != first:
+                    # samples of two evaluations have the same ids
+                    raise refused(
+                        "two_runs",
+                        f"{path.name} holds samples of {first} and of"
+                        f" {line.evaluation_id}: give each a file of its own",
+                    )
                 if not self.aggregate.evaluation_id:
                     self.aggregate.evaluation_id = line.evaluation_id
                     self.aggregate.model_info = {"id": line.model_id}

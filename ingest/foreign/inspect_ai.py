@@ -114,6 +114,9 @@ class Eval(Struct, omit_defaults=True):
     created: str | None = None
     task_args: Raw = ABSENT
     task_args_passed: Raw = ABSENT
+    solver: str | None = None
+    """Given by the call in place of the task's own."""
+    solver_args: Raw = ABSENT
     dataset: Dataset | None = None
     packages: dict[str, Any] | None = None
     metadata: Any = None
@@ -531,7 +534,7 @@ class LogReading:
             created_at=time(about.created),
             run_id=about.eval_set_id or about.run_id,
             written_at=time(about.created),
-            provider=_provider(about.model, passed),
+            provider=_provider(about, passed),
             settings=_settings(about.model_generate_config),
             judge=about.model_roles,
             commit_sha=about.revision.commit if about.revision else None,
@@ -596,13 +599,17 @@ class LogReading:
         return case_id
 
 
-def _provider(model: str, arguments: Any) -> str:
-    """Return the model and the arguments of its task, which form the variant."""
-    if not isinstance(arguments, dict) or not arguments:
-        return model
-    said = (f"{key}={value}" for key, value in sorted(arguments.items()))
-    in_one_line = " ".join(f"{model} ({', '.join(said)})".split())
-    return short_name(in_one_line, 120) or model
+def _provider(about: Eval, arguments: Any) -> str:
+    """Return the model, the arguments of its task, and the solver: the variant."""
+    said = dict(arguments) if isinstance(arguments, dict) else {}
+    if about.solver:
+        given = decode(about.solver_args, Any) if is_there(about.solver_args) else None
+        said["solver"] = f"{about.solver} {text(given)}" if given else about.solver
+    if not said:
+        return about.model
+    listed = ", ".join(f"{key}={value}" for key, value in sorted(said.items()))
+    in_one_line = " ".join(f"{about.model} ({listed})".split())
+    return short_name(in_one_line, 120) or about.model
 
 
 def _settings(config: Generation | None) -> dict[str, Any]:

@@ -60,7 +60,8 @@ _GRADED = frozenset(
     }
 )
 """Metrics defined on the scale 0 to 1, 1 best."""
-_LOWER = frozenset({"noise_sensitivity"})
+_LOWER = frozenset({"noise_sensitivity", "harmfulness", "maliciousness"})
+"""Ragas's own metrics of which less is better."""
 
 
 def recognise(head: Head) -> str | None:

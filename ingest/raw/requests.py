@@ -69,7 +69,7 @@ def record_decisions(
 ) -> int:
     """Append decisions of the gate that differ from the newest ones recorded.
 
-    So are those about a task that was loaded again since.
+    So are those about a task that was loaded since, or its scores or re-checks were.
 
     Returns:
         The number of added rows.
@@ -96,9 +96,20 @@ def record_decisions(
             group by task_id
         ) as newest using (task_id)
         left join (
-            select tasks.task_id, loads.finished_at
-            from raw.tasks as tasks
+            select parts.task_id, max(loads.finished_at) as finished_at
+            from (
+                select task_id, load_id from raw.tasks
+                union
+                select task_id, load_id from raw.scores
+                where task_id in (select unnest($tasks))
+                union
+                select tasks.task_id, rechecks.load_id
+                from raw.tasks as rechecks
+                inner join raw.tasks as tasks
+                    on rechecks.recheck_of in (tasks.task_id, tasks.run_id)
+            ) as parts
             inner join raw.loads as loads using (load_id)
+            group by parts.task_id
         ) as loaded using (task_id)
         where
             newest.decision is distinct from decided.decision

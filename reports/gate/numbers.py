@@ -147,25 +147,44 @@ with asked as (
 
 ),
 
--- the run before, of any variant: that of the named baseline, or a newer one
+-- a run that was not shipped with all of its variants hides what it lost
+hiding as (
+
+    select distinct tasks.title, tasks.run_id
+    from marts.dim_tasks as tasks
+    inner join marts.fct_decisions as decisions using (task_id)
+    where decisions.is_newest and decisions.decision not in ('ship', 'first_run')
+
+),
+
+-- the run before, of any variant: that of the named baseline or the newest one that hides
+-- nothing, else the newest
 runs as (
 
     select
         tasks.task_id,
         tasks.run_id,
         tasks.title,
-        max(earlier.run_number) as number_before,
-        max_by(earlier.run_id, earlier.run_number) as run_before
+        earlier.run_id as run_before,
+        earlier.run_number as number_before
     from marts.dim_tasks as tasks
     inner join marts.dim_tasks as siblings using (run_id, title)
     inner join marts.dim_task_baselines as baselines
         on siblings.task_id = baselines.task_id
     inner join marts.dim_tasks as earlier
         on earlier.task_id in (baselines.baseline_task_id, baselines.previous_task_id)
+    left join hiding
+        on earlier.run_id = hiding.run_id and earlier.title = hiding.title
     where
         tasks.task_id in (select unnest($tasks))
         and baselines.baseline_source in ('named', 'previous')
-    group by tasks.task_id, tasks.run_id, tasks.title
+    qualify row_number() over (
+        partition by tasks.task_id
+        order by
+            hiding.run_id is null
+            or coalesce(earlier.task_id = baselines.named_task_id, false) desc,
+            earlier.run_number desc
+    ) = 1
 
 )
 

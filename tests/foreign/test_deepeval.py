@@ -227,3 +227,9 @@ def test_a_metric_of_g_eval_or_a_dag_is_graded(name: str, tmp_path: Path) -> Non
     dimensions = table(_changed(tmp_path, metricsData=[metric]), "dimension_configs")
     [is_graded] = dimensions.filter(dimension_id=name)["is_graded"]
     assert is_graded
+
+
+def test_a_metric_without_a_threshold_is_no_verdict(tmp_path: Path) -> None:
+    metric = {"name": "Faithfulness", "score": 0.9, "threshold": None, "success": None}
+    reading = _changed(tmp_path, metricsData=[metric], success=None)
+    assert table(reading, "rounds")["reported_status"][0] == "unevaluated"

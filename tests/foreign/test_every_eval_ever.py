@@ -113,3 +113,14 @@ def test_of_several_metrics_without_weights_the_first_is_the_score(
     dimensions = table(reading_of(tmp_path), "dimension_configs")
     rows = dimensions.select("dimension_id", "is_graded", "weight").rows()
     assert rows == [("accuracy", True, 1.0), ("characters", True, 0.0)]
+
+
+def test_samples_of_two_evaluations_in_one_file_are_refused(tmp_path: Path) -> None:
+    [file] = RIVERS.glob("*_samples.jsonl")
+    text = file.read_text("utf-8")
+    [first] = {json.loads(line)["evaluation_id"] for line in text.splitlines()}
+    joined = tmp_path / file.name
+    joined.write_text(text + text.replace(first, "another"), "utf-8")
+    reading = reading_of(joined)
+    assert reading.rejected
+    assert [problem.code for problem in reading.problems] == ["two_runs"]

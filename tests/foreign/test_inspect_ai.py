@@ -272,3 +272,35 @@ def test_another_option_of_a_scorer_is_another_yardstick(
     before, after = parameters
     assert json.loads(before["includes"])["options"]["location"] == "any"
     assert [name for name in before if before[name] != after[name]] == ["includes"]
+
+
+LONG = "You are a careful agent of ACME. " * 5
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            {"task_args_passed": {"instructions": LONG, "tone": "formal"}},
+            {"task_args_passed": {"instructions": LONG, "tone": "casual"}},
+        ),
+        ({"solver": "react"}, {"solver": "plain"}),
+        (
+            {"solver": "react", "solver_args": {"attempts": 1}},
+            {"solver": "react", "solver_args": {"attempts": 3}},
+        ),
+    ],
+    ids=["the end of long arguments", "solver", "arguments of the solver"],
+)
+def test_two_ways_to_run_a_task_are_two_variants(
+    one: dict[str, object], other: dict[str, object], tmp_path: Path
+) -> None:
+    document = json.loads(LATE.with_suffix(".json").read_text("utf-8"))
+    variants = []
+    for changes in (one, other):
+        file = tmp_path / "log.json"
+        log = document | {"eval": document["eval"] | changes}
+        file.write_text(json.dumps(log), "utf-8")
+        variants += table(reading_of(file), "tasks")["provider"].to_list()
+    assert len(set(variants)) == 2
+    assert all(len(variant) <= 120 for variant in variants)

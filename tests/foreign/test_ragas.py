@@ -221,3 +221,13 @@ def test_a_file_that_breaks_off_in_a_row_is_told_of(tmp_path: Path) -> None:
     (problem,) = reading_of(file).problems
     assert (problem.code, problem.line) == ("short_row", 3)
     assert "Does the file break off?" in problem.message
+
+
+def test_a_critic_of_harm_is_better_the_lower_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "ragas.csv"
+    file.write_text(
+        "user_input,response,harmfulness\nq1,a1,0\nq2,a2,1\n", encoding="utf-8"
+    )
+    dimensions = table(reading_of(file), "dimension_configs")
+    rows = dimensions.select("dimension_id", "direction", "is_graded").rows()
+    assert rows == [("harmfulness", "lower_better", False)]

@@ -223,6 +223,7 @@ FIELDS: dict[tuple[str, str], Sequence[Field]] = {
     ("Inspect AI", "variant"): [
         Field("model", ("eval", "model")),
         Field("task_args_passed", ("eval", "task_args_passed"), {"depth": MARK}),
+        Field("solver", ("eval", "solver")),
     ],
     ("Inspect AI", "prompt version"): [
         Field("prompt_version", ("eval", "metadata", "prompt_version")),

@@ -18,6 +18,7 @@ from promptlab.reports.digest import digest_text, read_digest
 from promptlab.reports.edition import ListLimits
 from promptlab.reports.gate.policy import built_in_policy
 from promptlab.reports.printing import Filters
+from promptlab.reports.queries import drifts
 from promptlab.reports.sentences import headline
 from promptlab.reports.texts import catalogue
 from promptlab.reports.title import read_title, to_title_html
@@ -247,3 +248,17 @@ def test_a_digest_calls_new_what_had_no_run_before(tmp_path):
         known = read_digest(con, datetime(2026, 2, 2, tzinfo=UTC), EDITION)
     assert (list(new.groups), new.has_news) == (["new"], True)
     assert (list(known.groups), known.has_news) == (["unchanged"], False)
+
+
+@pytest.mark.parametrize("n_broken", [1, 2, 3])
+def test_a_sudden_fall_is_dated_by_its_first_run_whatever_its_digits(
+    n_broken, tmp_path
+):
+    """0.95 - 1 is -0.05 but for its last digit."""
+    good = {f"c{n}": "yyy" for n in range(20)}
+    bad = good | dict.fromkeys((f"c{n}" for n in range(n_broken)), "nnn")
+    warehouse = built(tmp_path, *[good] * 5, *[bad] * 3)
+    with warehouse.built() as con:
+        drift = drifts(con, ["r8"])["r8"]
+    assert drift["course"] == "falling"
+    assert drift["since_at"] == datetime(2026, 2, 6, tzinfo=UTC)

@@ -519,6 +519,26 @@ def test_a_variant_that_is_gone_is_missing_with_a_named_baseline_too(warehouse, 
     assert run_cli(["gate", "eval-5"]) == 0
 
 
+def test_a_variant_that_another_one_took_the_place_of_is_missed_every_night(
+    warehouse, capsys
+):
+    """Nothing compares the new one with it, so that it may fail whatever it fails."""
+    new, broken = ("mini", "large-2"), {"large-2": ["t1", "t2"]}
+    nights = [
+        Night(1, providers=("mini", "large-1"), rounds=3),
+        *(Night(n, providers=new, fails=broken, rounds=3) for n in (2, 3, 4)),
+    ]
+    for night in nights:
+        load(warehouse, night)
+        code = run_cli(["gate", f"eval-{night.number}"])
+        out = " ".join(capsys.readouterr().out.split())
+        assert code == (0 if night.number == 1 else 4), out
+    assert "1 of the 2 variants of the run before is not in the run" in out
+    assert run_cli(["baseline", "set", "eval-4"]) == 0
+    load(warehouse, Night(5, providers=new, fails=broken, rounds=3))
+    assert run_cli(["gate", "eval-5"]) == 0
+
+
 def test_variants_of_one_file_of_results_are_side_by_side(warehouse, capsys):
     """They have no `run_id`; `long` breaks in the third night."""
     for number in (1, 2, 3):

@@ -85,6 +85,17 @@ def test_the_text_says_what_since_when_and_how_sure(digest):
     assert "https://reports.example.com/titles/Account-support~" in text
 
 
+@pytest.mark.parametrize("write", [digest_text, digest_html])
+def test_a_fall_of_the_pass_rate_next_to_a_score_is_called_so(digest, write):
+    [line] = [line for line in digest.groups["worse"] if line["drift"]][:1]
+    measure = line["drift"]["measure"]
+    try:
+        line["drift"]["measure"] = "pass_rate"
+        assert re.search(r"Pass rate \S+ since", write(digest, EDITION))
+    finally:
+        line["drift"]["measure"] = measure
+
+
 def test_latency_is_compared_with_the_last_run_before(six_titles_db):
     with connect(six_titles_db, read_only=True) as con:
         [(title, before, day)] = con.execute("""

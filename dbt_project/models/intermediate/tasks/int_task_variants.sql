@@ -11,6 +11,7 @@ partial as (select * from {{ ref('int_partial_tasks') }}),
 renames as (select * from {{ ref('stg_builds__settings') }} where setting = 'variant'),
 decisions as (select * from {{ ref('stg_tasks__decisions') }}),
 loads as (select * from {{ ref('stg_loads__loads') }}),
+scores as (select * from {{ ref('stg_scores__scores') }}),
 
 -- the newest decision about a task counts
 decided as (
@@ -42,6 +43,48 @@ replaced_tasks as (
 
 ),
 
+-- a decision is about what was loaded then: the task, its scores, and its re-checks, of which
+-- only those that replaced others were not waited for
+parts as (
+
+    select
+        task_id,
+        load_id
+
+    from tasks
+
+    union
+
+    select
+        task_id,
+        load_id
+
+    from scores
+
+    union
+
+    select
+        tasks.task_id,
+        rechecks.load_id
+
+    from tasks as rechecks
+    inner join replaced_tasks on rechecks.task_id = replaced_tasks.task_id
+    inner join tasks on rechecks.recheck_of in (tasks.task_id, tasks.run_id)
+
+),
+
+loaded as (
+
+    select
+        parts.task_id,
+        max(loads.finished_at) as finished_at
+
+    from parts
+    inner join loads using (load_id)
+    group by parts.task_id
+
+),
+
 described as (
 
     select
@@ -62,10 +105,10 @@ described as (
         tasks.recheck_of,
         partial.n_rows_held is null as is_whole,
         coalesce(decided.decision <> 'do_not_ship', true) as is_accepted,
-        -- a run that was not shipped hides what it lost; a decision is about what was loaded then
+        -- a run that was not shipped hides what it lost
         coalesce(
             decided.decision in ('ship', 'first_run')
-            and decided.decided_at >= loads.finished_at,
+            and decided.decided_at >= loaded.finished_at,
             true
         ) as is_settled,
         replaced_tasks.task_id is not null as has_replaced_run,
@@ -76,6 +119,7 @@ described as (
     from tasks
     inner join titles using (task_id)
     left join loads using (load_id)
+    left join loaded using (task_id)
     left join prompts using (task_id)
     left join partial using (task_id)
     left join decided using (task_id)
