@@ -157,7 +157,7 @@ hiding as (
 
 ),
 
--- the run before, of any variant: that of the named baseline or the newest one that hides
+-- the run before, of any variant: of the named baseline or the newest one that hides
 -- nothing, else the newest
 runs as (
 

@@ -45,14 +45,16 @@ create table intermediate.int_case_rounds (
     is_first_passed boolean, has_copies boolean
 );
 create table intermediate.int_case_results (
-    task_id varchar, case_id varchar, aggregated_score double
+    task_id varchar, case_id varchar, aggregated_score double, n_rounds bigint,
+    n_rounds_in_error bigint
 );
 create table intermediate.int_scored_rounds (
     task_id varchar, case_id varchar, place bigint, score double
 );
 create table intermediate.int_case_contents (
-    task_id varchar, case_id varchar, contents_hash varchar
+    task_id varchar, case_id varchar, contents_hash varchar, assertions_hash varchar
 );
+create table intermediate.int_task_contents (task_id varchar, yardstick_hash varchar);
 create table intermediate.int_comparisons_to_build (candidate_task_id varchar);
 create table intermediate.int_recheck_cases (
     task_id varchar, case_id varchar, reference varchar, k bigint, x bigint,
@@ -117,6 +119,7 @@ def fill(
     for table in (
         "intermediate.int_task_variants", "intermediate.int_task_baselines",
         "intermediate.int_case_rounds", "intermediate.int_case_contents",
+        "intermediate.int_task_contents",
         "intermediate.int_case_results", "staging.stg_tasks__cases",
         "intermediate.int_comparisons_to_build", "intermediate.int_scored_rounds",
         "intermediate.int_recheck_cases",
@@ -202,8 +205,17 @@ def fill(
             [cluster_size],
         )
     con.execute(
-        "insert into intermediate.int_case_contents"
-        " select task_id, case_id, 'same' from intermediate.int_case_rounds"
+        """
+        insert into intermediate.int_case_contents
+        select task_id, case_id, 'same', null from intermediate.int_case_rounds;
+
+        insert into intermediate.int_case_results
+        select task_id, case_id, null, n_rounds + n_errors, n_errors
+        from intermediate.int_case_rounds;
+
+        insert into intermediate.int_task_contents
+        select task_id, 'same' from intermediate.int_task_variants
+        """
     )
 
 
@@ -255,7 +267,7 @@ def fill_scores(
         select suite || '-' || run, 'c' || case_no, place, score from rounds;
 
         insert into intermediate.int_case_contents
-        select distinct task_id, case_id, 'same' from intermediate.int_scored_rounds
+        select distinct task_id, case_id, 'same', null from intermediate.int_scored_rounds
         """
     )
 

@@ -262,3 +262,34 @@ def test_a_sudden_fall_is_dated_by_its_first_run_whatever_its_digits(
         drift = drifts(con, ["r8"])["r8"]
     assert drift["course"] == "falling"
     assert drift["since_at"] == datetime(2026, 2, 6, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("rule", ["exact", "contains"])
+def test_runs_that_were_judged_in_another_way_are_no_history(rule, tmp_path):
+    """What fails under another rule is neither a fall nor flaky."""
+    files = tmp_path / "in"
+    files.mkdir()
+    bad = GOOD | dict.fromkeys(("c0", "c1", "c2"), "nnn")
+    for number in range(1, 9):
+        answers, own = (GOOD, "exact") if number < 6 else (bad, rule)
+        dimension = {"parameters": {"match_rule": own}}
+        write(files, f"r{number}", number, answers, **dimension)
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(files)
+    warehouse.build()
+    with warehouse.built() as con:
+        drift = drifts(con, ["r8"])
+        flaky = con.execute("select case_id from marts.fct_flaky_cases").fetchall()
+    assert bool(drift) == (rule == "exact")
+    assert len(flaky) == (3 if rule == "exact" else 0)
+
+
+def test_a_night_of_errors_takes_no_history_from_the_nights_after_it(tmp_path):
+    outage = dict.fromkeys(GOOD, "eee")
+    bad = GOOD | dict.fromkeys(("c0", "c1", "c2"), "nnn")
+    warehouse = built(tmp_path, GOOD, GOOD, outage, *[GOOD] * 3, *[bad] * 3)
+    with warehouse.built() as con:
+        found = drifts(con, ["r3", "r9"], measure="pass_rate")
+    assert list(found) == ["r9"]
+    assert (found["r9"]["n_runs"], found["r9"]["n_cases"]) == (8, 10)
+    assert found["r9"]["since_at"] == datetime(2026, 2, 7, tzinfo=UTC)

@@ -7,6 +7,11 @@ cases as (select * from {{ ref('int_case_contents') }} where {{ in_this_build() 
 dimensions as (select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
 scores as (select * from {{ ref('stg_scores__scores') }} where {{ in_this_build() }}),
 reported_judges as (select * from {{ ref('stg_reported__judges') }} where {{ in_this_build() }}),
+-- what decides nothing may change
+deciding as (
+    select * from {{ ref('int_dimension_contents') }}
+    where {{ in_this_build() }} and (weight_configured > 0 or has_verdict)
+),
 
 expectations as (
 
@@ -66,6 +71,52 @@ judges_joined as (
 
 ),
 
+-- a rubric is judged with the case that it belongs to
+yardstick_parts as (
+
+    select
+        task_id,
+        concat_ws(
+            ' ', 'judge', judged_name, coalesce(judge_model, '-'), coalesce(template, '-')
+        ) as part
+
+    from reported_judges
+
+    union
+
+    select
+        task_id,
+        concat_ws(
+            ' ',
+            dimension_id,
+            scorer,
+            scoring_mode,
+            coalesce(judges, '-'),
+            coalesce(parameters_text, '-'),
+            coalesce(cast(weight_configured as string), '-'),
+            case
+                when not is_share
+                    then concat_ws(
+                        '..', coalesce(cast(lower_limit as string), ''), cast(upper_limit as string)
+                    )
+            end
+        ) as part
+
+    from deciding
+
+),
+
+yardsticks as (
+
+    select
+        task_id,
+        md5({{ joined('part', 'chr(10)', 'part') }}) as yardstick_hash
+
+    from yardstick_parts
+    group by task_id
+
+),
+
 hashed as (
 
     select
@@ -74,11 +125,13 @@ hashed as (
         tasks.task_id,
         md5({{ canonical_json('tasks.settings') }}) as settings_hash,
         judges_joined.judge_hash,
-        expectations.expectation_hash
+        expectations.expectation_hash,
+        yardsticks.yardstick_hash
 
     from tasks
     left join judges_joined using (task_id)
     left join expectations using (task_id)
+    left join yardsticks using (task_id)
 
 )
 

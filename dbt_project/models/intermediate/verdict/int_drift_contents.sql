@@ -5,6 +5,14 @@ runs as (
     where {{ in_this_build('comparisons', 'task_id') }}
 ),
 policy as (select * from {{ ref('verdict_policy') }}),
+yardsticks as (
+    select * from {{ ref('int_task_contents') }}
+    where task_id in (select runs.run_task_id from runs)
+),
+case_results as (
+    select * from {{ ref('int_case_results') }}
+    where task_id in (select runs.run_task_id from runs)
+),
 contents as (
     select * from {{ ref('int_case_contents') }}
     where task_id in (select runs.run_task_id from runs)
@@ -17,27 +25,37 @@ shared as (
         runs.task_id,
         runs.run_task_id,
         runs.number,
-        own_contents.case_id
+        own_contents.case_id,
+        case_results.n_rounds > case_results.n_rounds_in_error as is_answered
 
     from runs
     inner join contents as own_contents using (task_id)
+    inner join yardsticks as own_yardsticks using (task_id)
+    inner join yardsticks as run_yardsticks on runs.run_task_id = run_yardsticks.task_id
     inner join contents as run_contents
         on
             runs.run_task_id = run_contents.task_id
             and own_contents.case_id = run_contents.case_id
             and own_contents.contents_hash = run_contents.contents_hash
+            and own_contents.assertions_hash is not distinct from run_contents.assertions_hash
+    inner join case_results
+        on
+            runs.run_task_id = case_results.task_id
+            and own_contents.case_id = case_results.case_id
+    where
+        own_yardsticks.yardstick_hash is not distinct from run_yardsticks.yardstick_hash
 
 ),
 
--- a run of other cases is not an earlier state of this suite
+-- a run of other cases, or of errors, is not an earlier state of this suite
 counted as (
 
     select
         task_id,
         run_task_id,
         number,
-        count(*) as n_cases,
-        max(count(*)) over (partition by task_id) as n_cases_newest
+        count(*) filter (where is_answered) as n_cases,
+        max(count(*) filter (where is_answered)) over (partition by task_id) as n_cases_newest
 
     from shared
     group by task_id, run_task_id, number
@@ -53,6 +71,8 @@ kept as (
             partition by counted.task_id order by counted.number
         ) as run_number,
         count(*) over (partition by counted.task_id) as n_runs,
+        bool_or(counted.run_task_id = counted.task_id) over (partition by counted.task_id)
+            as has_newest,
         policy.min_runs_drift
 
     from counted
@@ -76,7 +96,7 @@ shared_by_kept as (
 
     from kept
     inner join shared using (task_id, run_task_id)
-    where kept.n_runs >= kept.min_runs_drift
+    where kept.n_runs >= kept.min_runs_drift and kept.has_newest
 
 )
 

@@ -6,6 +6,12 @@ reference_runs as (
 ),
 policy as (select * from {{ ref('verdict_policy') }}),
 tasks as (select * from {{ ref('int_task_variants') }}),
+yardsticks as (
+    select * from {{ ref('int_task_contents') }}
+    where
+        task_id in (select reference_runs.task_id from reference_runs)
+        or task_id in (select reference_runs.reference_task_id from reference_runs)
+),
 contents as (
     select * from {{ ref('int_case_contents') }}
     where
@@ -36,7 +42,8 @@ runs as (
 
 ),
 
--- the same case: asked the same, and judged by the same
+-- the same case: asked the same, and judged by the same. Where the baseline was judged in
+-- another way, that is a gap
 same as (
 
     select
@@ -60,6 +67,15 @@ same as (
             runs.task_id = own_contents.task_id
             and run_contents.case_id = own_contents.case_id
             and run_contents.contents_hash = own_contents.contents_hash
+    inner join yardsticks as own_yardsticks on runs.task_id = own_yardsticks.task_id
+    inner join yardsticks as run_yardsticks on runs.run_task_id = run_yardsticks.task_id
+    where
+        runs.place <= 1
+        or (
+            own_contents.assertions_hash is not distinct from run_contents.assertions_hash
+            and own_yardsticks.yardstick_hash
+            is not distinct from run_yardsticks.yardstick_hash
+        )
 
 )
 

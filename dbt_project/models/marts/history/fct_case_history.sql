@@ -5,6 +5,7 @@ with
 results as (select * from {{ ref('int_case_results') }}),
 contents as (select * from {{ ref('int_case_contents') }}),
 tasks as (select * from {{ ref('dim_tasks') }} where recheck_of is null),
+yardsticks as (select * from {{ ref('int_task_contents') }}),
 
 -- the same case asked and judged in the same way, from task to task
 joined as (
@@ -18,7 +19,9 @@ joined as (
         tasks.prompt_hash,
         tasks.prompt_version,
         tasks.model,
-        contents.contents_hash,
+        md5(concat_ws(
+            ' ', contents.contents_hash, contents.assertions_hash, yardsticks.yardstick_hash
+        )) as contents_hash,
         results.status,
         results.status <> 'unevaluated' as is_judged,
         results.answered_status,
@@ -28,6 +31,7 @@ joined as (
     from results
     inner join tasks using (task_id)
     inner join contents using (task_id, case_id)
+    left join yardsticks using (task_id)
 
 ),
 
