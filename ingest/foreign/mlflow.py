@@ -201,8 +201,7 @@ def run_records(
 ) -> Iterator[Record | Problem]:
     """The records of one run."""
     # by time, so that duplicates are numbered alike in all forms
-    latest = datetime.max.replace(tzinfo=UTC)
-    traces = sorted(traces, key=lambda trace: _moment(trace.request_time) or latest)
+    traces = sorted(traces, key=_order)
     settings = _settings(traces)
     task = TaskWriter("mlflow", run_id, source)
     for trace in traces:
@@ -236,6 +235,11 @@ def run_records(
     task.grade()
     write_totals(metrics, task)
     yield from task.written()
+
+
+def _order(trace: Trace) -> tuple[datetime, str]:
+    latest = datetime.max.replace(tzinfo=UTC)
+    return _moment(trace.request_time) or latest, trace.trace_id
 
 
 def _said(traces: Sequence[Trace], name: str) -> str | None:
@@ -498,8 +502,10 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         if isinstance(trace, Problem):
             yield trace
         elif not ids.again(trace.trace_id):
-            runs[trace.run or f"mlflow-{source.name}"].append(trace)
-    for run_id, traces in runs.items():
+            runs[trace.run or ""].append(trace)
+    for own_id, traces in runs.items():
+        # a log without a run keeps its first trace while it grows
+        run_id = own_id or f"mlflow-{min(traces, key=_order).trace_id}"
         claimed = metrics if len(runs) == 1 else {}
         yield from run_records(run_id, traces, claimed, source)
     yield from ids.problems()

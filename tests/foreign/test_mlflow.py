@@ -181,7 +181,8 @@ def test_a_run_id_that_is_no_text_is_none(run: object, tmp_path: Path) -> None:
     row["trace_metadata"]["mlflow.sourceRun"] = run
     file = tmp_path / "odd.jsonl"
     file.write_text(json.dumps(row), "utf-8")
-    assert table(reading_of(file), "tasks")["task_id"].to_list() == ["mlflow-odd"]
+    [task_id] = table(reading_of(file), "tasks")["task_id"]
+    assert task_id == f"mlflow-{row['trace_id']}"
 
 
 def test_a_text_among_numbers_of_the_classic_table_is_told_of(tmp_path: Path) -> None:
@@ -228,3 +229,21 @@ def test_a_judge_of_each_retrieved_chunk_gives_the_mean_of_them(tmp_path: Path) 
     assert value_of(*chunks) == 0.5
     assert value_of(*chunks, said("yes", 1)) == 0.75  # judged again
     assert value_of(*chunks, said("no")) == 0.0  # a later word on the whole answer
+
+
+def test_logs_without_a_run_are_one_run_as_long_as_they_grow(tmp_path: Path) -> None:
+    lines = TRACES.read_text("utf-8").splitlines()
+    traces = [json.loads(line) for line in lines]
+    for trace in traces:
+        del trace["info"]["trace_metadata"]["mlflow.sourceRun"]
+    traces.sort(key=lambda trace: trace["info"]["request_time"])
+
+    def loaded(folder: str, part: list[dict[str, object]]) -> str:
+        file = tmp_path / folder / "traces.jsonl"
+        file.parent.mkdir()
+        file.write_text("\n".join(map(json.dumps, part)), "utf-8")
+        [task_id] = table(reading_of(file), "tasks")["task_id"]
+        return str(task_id)
+
+    assert loaded("a", traces[:2]) == loaded("b", traces[:3])
+    assert loaded("c", traces[:2]) != loaded("d", traces[2:])
