@@ -9,42 +9,26 @@ history as (
     select * from {{ ref('fct_case_history') }}
     where {{ in_this_build('titles') }} and status <> 'unevaluated'
 ),
-rounds as (
-    select * from {{ ref('fct_rounds') }}
-    where
-        task_id in (select history.task_id from history)
-        and status <> 'unevaluated'
-),
-
-by_task as (
-
-    select
-        task_id,
-        case_id,
-        count(*) filter (where status = 'pass') as n_pass,
-        count(*) filter (where status = 'fail') as n_fail,
-        count(*) filter (where status = 'error') as n_error
-
-    from rounds
-    group by task_id, case_id
-
+results as (
+    select * from {{ ref('int_case_results') }}
+    where task_id in (select history.task_id from history)
 ),
 
 answered as (
 
     select
         history.*,
-        by_task.n_pass,
-        by_task.n_fail,
-        by_task.n_error,
+        results.n_rounds_passed as n_pass,
+        results.n_rounds_failed as n_fail,
+        results.n_rounds_in_error as n_error,
         case
-            when by_task.n_fail > 0 then 'fail'
-            when by_task.n_pass > 0 then 'pass'
+            when results.n_rounds_failed > 0 then 'fail'
+            when results.n_rounds_passed > 0 then 'pass'
             else 'error'
         end as answer
 
     from history
-    inner join by_task using (task_id, case_id)
+    inner join results using (task_id, case_id)
 
 ),
 

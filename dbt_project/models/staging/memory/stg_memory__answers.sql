@@ -2,11 +2,7 @@
 
 with
 
-source as (
-
-    select * from {{ source('raw', 'memory_answers') }}
-
-),
+source as (select * from {{ source('raw', 'memory_answers') }}),
 
 renamed as (
 

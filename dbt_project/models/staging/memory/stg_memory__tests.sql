@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'memory_tests') }}
-
-),
+source as (select * from {{ source('raw', 'memory_tests') }}),
 
 renamed as (
 

@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'memory_timings') }}
-
-),
+source as (select * from {{ source('raw', 'memory_timings') }}),
 
 renamed as (
 
