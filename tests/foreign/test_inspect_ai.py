@@ -181,6 +181,18 @@ def test_a_damaged_archive_is_rejected_in_words(tmp_path: Path) -> None:
     assert reading.problems[0].code == "broken_archive"
 
 
+def test_an_archive_of_a_later_version_of_zip_is_rejected_in_words(
+    tmp_path: Path,
+) -> None:
+    data = bytearray(LATE.read_bytes())
+    data[data.index(b"PK\x01\x02") + 6] = 124  # the version that is needed
+    file = tmp_path / "later.eval"
+    file.write_bytes(data)
+    reading = reading_of(file)
+    assert reading.rejected
+    assert [problem.code for problem in reading.problems] == ["broken_archive"]
+
+
 def test_a_member_that_unpacks_to_too_much_is_refused() -> None:
     with (
         Archive(LATE, largest=100) as archive,
