@@ -24,7 +24,7 @@ from promptlab.reports.pages import (
 from promptlab.reports.printing import Filters, clip, for_spreadsheet, visible
 from promptlab.reports.queries import PastRun
 from promptlab.reports.texts import catalogue
-from promptlab.reports.views import arrange, first_error, question
+from promptlab.reports.views import arrange, first_broken, first_error, question
 
 
 def to_json(result: AnalysisResult) -> str:
@@ -130,10 +130,20 @@ def _row(case: CaseResult, dimensions: list[str]) -> list[Any]:
         case.n_rounds,
         case.n_rounds_passed,
         case.n_differences,
-        next((d.reason for d in case.differences), None),
+        _first_reason(case),
         " ".join(case.tags),
         question(case.context) or question(case.inputs),
     ]
+
+
+def _first_reason(case: CaseResult) -> str | None:
+    """Return the first error, difference or failed assertion, as in JUnit XML."""
+    if (error := first_error(case)) is not None:
+        return error.error_code
+    if case.differences:
+        return case.differences[0].reason
+    broken = first_broken(case)
+    return None if broken is None else broken.reason or broken.name
 
 
 def _cell(value: Any) -> Any:

@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from promptlab.contracts.analysis_result import AssertionOutcome
 from promptlab.errors import UsageError
 from promptlab.reports import FORMATS, to_csv, to_html, to_junit, to_markdown
 from promptlab.reports.mail import Envelope, to_message
@@ -110,6 +111,20 @@ def test_the_table_has_a_row_per_case_and_a_column_per_dimension(result_of):
         "tags": "faq invoice",
         "question": "发票抬头写错了怎么办？",
     }
+
+
+def test_the_reason_may_be_an_error_or_an_assertion_of_a_tool(result_of):
+    result = result_of()
+    error = next(case for case in result.case_results if case.status == "error")
+    failed = AssertionOutcome.model_construct(
+        status="fail", name="llm-rubric", reason="rude"
+    )
+    asserted = result.case_results[0].model_copy(
+        update={"rounds": [], "differences": [], "assertions": [failed]}
+    )
+    rows = table(to_csv(result.model_copy(update={"case_results": [asserted, error]})))
+    code = next(each.error_code for each in error.rounds if each.error_code)
+    assert [row["first_reason"] for row in rows] == ["rude", code]
 
 
 @pytest.mark.parametrize("formula", FORMULAS)
