@@ -1249,3 +1249,43 @@ def test_a_stopped_log_that_is_read_after_its_retry_is_older(warehouse):
         codes = con.execute("select code from raw.rejects").fetchall()
     assert (tasks, n) == ([("a",), ("b",), ("c",), ("d",)], 8)
     assert ("older_version",) in codes
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(("m1", "l1"), ("m2", "l2")), (("m1", "l1"), ("m2",)), (("m1",), ("m2", "l2"))],
+    ids=["both replaced", "two by one", "one by two"],
+)
+def test_a_run_of_which_every_variant_is_new_is_no_first_run(
+    before, after, warehouse, capsys
+):
+    """Nothing says what broke, so that somebody has to look."""
+    load(warehouse, Night(1, providers=before, rounds=3))
+    assert run_cli(["gate", "eval-1"]) == 0
+    broken = {model: ["t1", "t2"] for model in after}
+    load(warehouse, Night(2, providers=after, fails=broken, rounds=3))
+    capsys.readouterr()
+    assert run_cli(["gate", "eval-2"]) == 4
+    assert "no variant of this run ran before" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert run_cli(["baseline", "set", "eval-2"]) == 0
+    load(warehouse, Night(3, providers=after, fails=broken, rounds=3))
+    assert run_cli(["gate", "eval-3"]) == 0
+
+
+def test_a_model_that_was_refused_beside_two_others_is_not_compared_with_itself(
+    warehouse, capsys
+):
+    """Each model runs in a call of its own."""
+    number = 0
+    codes = []
+    for models in (("m1", "m2"), ("m1", "m2"), ("m1", "m2b"), ("m1", "m2b")):
+        for model in models:
+            number += 1
+            fails = {"m2b": ["t1", "t2", "t3"]}
+            load(warehouse, Night(number, providers=(model,), fails=fails, rounds=3))
+            codes.append(run_cli(["gate", f"eval-{number}"]))
+    assert codes[5] == 1
+    assert codes[7] in (1, 4)
+    assert "refused" in capsys.readouterr().out

@@ -60,7 +60,11 @@ looked_up as (
         ) as settled_since,
         max(preference) over of_variant as preference_of_variant,
         max(preference) over of_prompt as preference_of_prompt,
-        max(preference) over of_title as preference_of_title
+        max(preference) over of_title as preference_of_title,
+        coalesce(
+            min(case when is_eligible and doubt < 2 then ingest_id end) over of_title < ingest_id,
+            false
+        ) as has_accepted_run
 
     from preferred
     window
@@ -98,7 +102,8 @@ of_prompts as (
 
 ),
 
--- a variant that ended before this one began comes before it only where it is less doubtful
+-- a variant that ended before this one began comes before it only where it is less doubtful. A
+-- refused run is compared with only where the title has no accepted one
 previous_runs as (
 
     select
@@ -139,7 +144,10 @@ previous_runs as (
         looked_up.is_alone,
         looked_up.is_whole,
         looked_up.has_replaced_run,
-        looked_up.shares_run_id
+        looked_up.shares_run_id,
+        looked_up.has_accepted_run,
+        looked_up.preference_of_variant is not null and of_variant.task_id is null
+            as has_refused_run
 
     from looked_up
     left join preferred as of_variant
@@ -147,12 +155,14 @@ previous_runs as (
             looked_up.title = of_variant.title
             and looked_up.variant = of_variant.variant
             and looked_up.preference_of_variant = of_variant.preference
+            and (of_variant.doubt < 2 or not looked_up.has_accepted_run)
     left join of_prompts as of_prompt
         on
             looked_up.title = of_prompt.title
             and looked_up.provider = of_prompt.provider
             and looked_up.prompt_hash = of_prompt.prompt_hash
             and looked_up.preference_of_prompt = of_prompt.preference
+            and (of_prompt.doubt < 2 or not looked_up.has_accepted_run)
     -- the other variant is an earlier state of this one, and not side by side with it: it does
     -- not come again, or no third one was shipped since it began
     left join looked_up as of_title

@@ -48,9 +48,17 @@ chosen as (
         previous.*,
         case
             when previous.previous_task_id is not null then null
+            when previous.has_refused_run then 'refused'
             when previous.shares_run_id then 'shared_run_id'
             when unmatched.why_no_previous is not null then unmatched.why_no_previous
             when previous.has_replaced_run then 'replaced'
+            -- a new variant beside known ones is the first of its kind
+            when
+                previous.has_accepted_run
+                and max(previous.previous_task_id) over (
+                    partition by previous.title, previous.run_number
+                ) is null
+                then 'variants'
         end as why_no_previous,
         named.task_id as named_task_id,
         named.state as named_state,
