@@ -10,6 +10,7 @@ is a total. HELM has no pass rule.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -57,6 +58,24 @@ class Perturbation(msgspec.Struct):
 
     name: str = ""
     computed_on: str | None = None
+    prob: Any = None
+    suffix: Any = None
+    mode: Any = None
+    num_spaces: Any = None
+    language_code: Any = None
+    source_class: Any = None
+    target_class: Any = None
+    person_name_type: Any = None
+
+    @property
+    def settings(self) -> str:
+        """Return what tells it from others of its name: ``prob=0.1``."""
+        said = msgspec.structs.asdict(self)
+        return ", ".join(
+            f"{name}={value}"
+            for name, value in said.items()
+            if name not in ("name", "computed_on") and value is not None
+        )
 
 
 class Reference(msgspec.Struct):
@@ -158,6 +177,8 @@ class HelmRun:
         stamp = [self._spec.name, self._spec.adapter_spec, self._first_answer()]
         task_id = content_id(stamp, self._spec.name)
         self._task = TaskWriter("helm", task_id, source)
+        self._settings: dict[str, set[str]] = defaultdict(set)
+        """Name of a perturbation → those of its name."""
 
     def _scenario(self) -> list[msgspec.Raw]:
         """Return question and answer as written."""
@@ -184,9 +205,11 @@ class HelmRun:
         task = self._task
         path = self._files.get("per_instance_stats")
         stats = _FILES.document(self._source, list[InstanceStats], path) if path else []
+        for change in filter(None, (each.perturbation for each in stats)):
+            self._settings[change.name].add(change.settings)
         rows = {
             (
-                _case_id(each.instance_id, each.perturbation),
+                self._case_id(each.instance_id, each.perturbation),
                 each.train_trial_index,
             ): each
             for each in stats
@@ -229,11 +252,22 @@ class HelmRun:
             )
         yield from task.written()
 
+    def _case_id(self, instance_id: str, perturbation: Perturbation | None) -> str:
+        """HELM gives an instance and all its perturbations the same id.
+
+        Perturbations of one name are told apart by their settings.
+        """
+        if perturbation is None or not perturbation.name:
+            return instance_id
+        case_id = f"{instance_id}/{perturbation.name}"
+        is_one = len(self._settings[perturbation.name]) < 2
+        return case_id if is_one else f"{case_id} ({perturbation.settings})"
+
     def _write_state(
         self, state: RequestState, rows: dict[tuple[str, int], InstanceStats]
     ) -> None:
         instance, trial = state.instance, state.train_trial_index
-        case_id = _case_id(instance.id, instance.perturbation)
+        case_id = self._case_id(instance.id, instance.perturbation)
         right = [
             each.output.get("text")
             for each in instance.references
@@ -372,12 +406,6 @@ def _part(
     """Return the part of a run that a case or a number belongs to, as a tag."""
     perturbed = perturbation.name if perturbation else None
     return "/".join(filter(None, (split, sub_split, perturbed)))
-
-
-def _case_id(instance_id: str, perturbation: Perturbation | None) -> str:
-    """HELM gives an instance and all its perturbations the same id."""
-    perturbed = perturbation.name if perturbation else ""
-    return f"{instance_id}/{perturbed}" if perturbed else instance_id
 
 
 def _is_graded(name: str) -> bool:

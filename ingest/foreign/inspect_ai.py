@@ -483,7 +483,8 @@ class LogReading:
         log, task = self._log, self._task
         self._describe()
         self._write_judges()
-        task.grade(parameters=self._options())
+        scorers = [each.name for each in log.eval.scorers or ()]
+        task.grade(order=list(filter(None, scorers)), parameters=self._options())
         write_totals(log, task)
         if log.status not in (None, "success"):
             why = log.error.message if log.error else None

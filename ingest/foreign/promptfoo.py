@@ -268,7 +268,14 @@ def status_of(row: Row, checks: Sequence[Check] = ()) -> Status:
     if row.success:
         return "pass"
     failed = [each for each in checks if each.passed is not True]
-    if failed and all(each.passed is None for each in failed):
+    # a set that only fails by such members was not judged either
+    members: dict[int | None, list[bool]] = {}
+    for each in failed:
+        members.setdefault(each.parent_position, []).append(each.passed is None)
+    if failed and all(
+        each.passed is None or all(members.get(each.position, [False]))
+        for each in failed
+    ):
         return "unevaluated"
     return "fail"
 

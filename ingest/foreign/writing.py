@@ -479,6 +479,7 @@ class TaskWriter:
         directions: Mapping[str, Direction | None] | None = None,
         weights: Mapping[str, float] | None = None,
         *,
+        order: Sequence[str] = (),
         numbers: Collection[str] = (),
         parameters: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
@@ -492,6 +493,8 @@ class TaskWriter:
             directions: Directions from the tool; else graded values are best at 1.
             weights: Weights in the overall score; else the first graded dimension is
                 the score: the mean of different metrics has no meaning.
+            order: Metrics in the order of the tool, each with the dimensions below its
+                name; else they count in the order of their first value.
             numbers: Dimensions that should have only numbers.
             parameters: What the tool computed them with, if its file says so: a
                 dimension with other parameters is another yardstick.
@@ -500,7 +503,14 @@ class TaskWriter:
         if graded is None:
             graded = [name for name in names if names.is_graded(name)]
         if weights is None:
-            weights = dict.fromkeys([n for n in names if n in graded][:1], 1.0)
+            listed = [name for name in names if name in graded]
+            ordered = [
+                name
+                for metric in order
+                for name in listed
+                if name == metric or name.startswith(f"{metric}.")
+            ]
+            weights = dict.fromkeys([*ordered, *listed][:1], 1.0)
         for position, name in enumerate(names):
             usual: Direction | None = "higher_better" if name in graded else None
             about = {"scorer": "reported", **(parameters or {}).get(name, {})}

@@ -115,3 +115,42 @@ def test_completions_of_another_shape_are_no_answer(tmp_path: Path) -> None:
         each["result"]["completions"] = odd
     file.write_text(json.dumps(state), "utf-8")
     assert table(reading_of(folder), "rounds")["raw_output"].null_count() >= 2
+
+
+def test_perturbations_of_one_name_are_told_apart_by_their_settings(
+    tmp_path: Path,
+) -> None:
+    """Six suffixes of one name are in a run of HELM's own."""
+    folder = tmp_path / RIVERS.name
+    shutil.copytree(RIVERS, folder)
+
+    def doubled(part: str, rows: list[dict[str, object]]) -> list[dict[str, object]]:
+        found = []
+        for row in rows:
+            found.append(row)
+            text = json.dumps(row)
+            if '"typos"' in text:
+                row |= json.loads(
+                    text.replace('"name": "typos"', '"name": "typos", "prob": 0.1')
+                )
+                found.append(
+                    json.loads(
+                        text.replace('"name": "typos"', '"name": "typos", "prob": 0.5')
+                    )
+                )
+        assert len(found) > len(rows), part
+        return found
+
+    state = folder / "scenario_state.json"
+    document = json.loads(state.read_text("utf-8"))
+    document["request_states"] = doubled("states", document["request_states"])
+    state.write_text(json.dumps(document), "utf-8")
+    stats = folder / "per_instance_stats.json"
+    rows = doubled("stats", json.loads(stats.read_text("utf-8")))
+    stats.write_text(json.dumps(rows), "utf-8")
+    assert table(reading_of(folder), "cases")["case_id"].to_list() == [
+        "id0",
+        "id1",
+        "id1/typos (prob=0.1)",
+        "id1/typos (prob=0.5)",
+    ]

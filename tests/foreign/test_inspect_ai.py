@@ -316,3 +316,18 @@ def test_two_ways_to_run_a_task_are_two_variants(
         variants += table(reading_of(file), "tasks")["provider"].to_list()
     assert len(set(variants)) == 2
     assert all(len(variant) <= 120 for variant in variants)
+
+
+def test_the_score_is_the_first_scorer_of_the_log_whatever_the_first_sample_has(
+    tmp_path: Path,
+) -> None:
+    document = json.loads(LATE.with_suffix(".json").read_text("utf-8"))
+    document["eval"]["scorers"] = [{"name": "match"}, {"name": "tone"}]
+    for place, sample in enumerate(document["samples"]):
+        tone = {"tone": {"value": "C"}}
+        sample["scores"] = tone if place == 0 else {"match": {"value": "I"}, **tone}
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps(document), "utf-8")
+    dimensions = table(reading_of(file), "dimension_configs")
+    weights = dict(dimensions.select("dimension_id", "weight").rows())
+    assert weights == {"tone": 0.0, "match": 1.0}

@@ -339,3 +339,52 @@ def test_columns_of_joined_files_stay_apart_whatever_their_index(
     verdicts = table(reading, "rounds").group_by("task_id", maintain_order=True)
     assert [set(own["reported_status"]) for _, own in verdicts] == [{"pass"}, {"fail"}]
     assert table(reading, "cases").height == 6
+
+
+@pytest.mark.parametrize(
+    ("is_broken", "status"), [(True, "unevaluated"), (False, "fail")]
+)
+def test_a_set_that_fails_by_a_broken_judge_alone_is_no_verdict(
+    is_broken: bool, status: str, tmp_path: Path
+) -> None:
+    judge = {
+        "pass": False,
+        "score": 0,
+        "reason": "rate limit",
+        "assertion": {"type": "llm-rubric", "value": "kind"},
+        "metadata": {"graderError": True} if is_broken else {},
+    }
+    held = {
+        "pass": True,
+        "score": 1,
+        "assertion": {"type": "contains", "value": "x"},
+    }
+    members = [judge, held]
+    a_set = {
+        "pass": False,
+        "score": 0.5,
+        "reason": "below the threshold",
+        "assertion": None,
+        "componentResults": members,
+    }
+    row = {
+        "id": "r1",
+        "promptIdx": 0,
+        "testIdx": 0,
+        "provider": {"id": "p"},
+        "prompt": {"raw": "Say x", "label": "Say x"},
+        "response": {"output": "x"},
+        "success": False,
+        "score": 0.5,
+        "vars": {},
+        "testCase": {"vars": {}},
+        "gradingResult": {
+            "pass": False,
+            "score": 0.5,
+            "componentResults": [a_set, *members],
+        },
+    }
+    file = tmp_path / "row.jsonl"
+    file.write_text(json.dumps(row), "utf-8")
+    rounds = table(reading_of(file), "rounds")
+    assert rounds["reported_status"].to_list() == [status]
