@@ -79,10 +79,10 @@ class Assessment(msgspec.Struct):
     """Milliseconds since 1970, or ISO 8601."""
 
     @property
-    def chunk(self) -> tuple[str | None, Any]:
-        """Return the step and the chunk that a judge of retrieval judged."""
+    def chunk(self) -> tuple[str | None, str] | None:
+        """Return the step and the chunk that it judges; ``None``: the whole answer."""
         chunk = members(self.metadata).get("chunk_index")
-        return (None, None) if chunk is None else (self.span_id, str(chunk))
+        return None if chunk is None else (self.span_id, str(chunk))
 
 
 class Trace(msgspec.Struct):
@@ -113,15 +113,16 @@ class Trace(msgspec.Struct):
 
     def judged(self) -> Iterator[list[Assessment]]:
         """Return the results of each scorer: the last valid one, or one per chunk."""
-        said: dict[str, dict[Any, Assessment]] = {}
+        said: dict[str, list[Assessment]] = {}
         for each in self.assessments:
             if each.feedback is not None and each.valid is not False:
-                said.setdefault(each.assessment_name, {})[each.chunk] = each
-        for of_name in said.values():
-            # a result of the whole answer is newer than those of its chunks, or older
-            whole = next(reversed(of_name)) == (None, None)
-            kept = [of_name[None, None]] if whole else list(of_name.values())
-            yield [each for each in kept if whole or each.chunk != (None, None)] or kept
+                said.setdefault(each.assessment_name, []).append(each)
+        for results in said.values():
+            if results[-1].chunk is None:
+                yield results[-1:]
+            else:
+                by_chunk = {each.chunk: each for each in results if each.chunk}
+                yield list(by_chunk.values())
 
     def expected(self) -> dict[str, Any]:
         """Return the expectations of the answer, by name."""

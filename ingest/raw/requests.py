@@ -107,6 +107,7 @@ def record_decisions(
                 from raw.tasks as rechecks
                 inner join raw.tasks as tasks
                     on rechecks.recheck_of in (tasks.task_id, tasks.run_id)
+                where rechecks.recheck_of is not null
             ) as parts
             inner join raw.loads as loads using (load_id)
             group by parts.task_id

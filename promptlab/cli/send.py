@@ -148,9 +148,8 @@ def digest(
 
     Without --to and --webhook, writes digest.html below --out. If nothing moved by
     more than chance, no gate is undecided and nothing is new, nothing is written or
-    sent, and the exit code is 5. Mails link to
-    the reports where the setting report_url says where these are; the mail server is
-    set as for `send`.
+    sent, and the exit code is 5. Mails link to the reports where the setting report_url
+    says where these are; the mail server is set as for `send`.
     """
     from promptlab.operations.mailing import post, send, server_from
     from promptlab.reports import digest as digests

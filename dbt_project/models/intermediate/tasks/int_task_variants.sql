@@ -43,8 +43,8 @@ replaced_tasks as (
 
 ),
 
--- a decision is about what was loaded then: the task, its scores, and its re-checks, of which
--- only those that replaced others were not waited for
+-- a decision is about what was loaded then: the task, its scores, and its re-checks. The first
+-- version of a re-check is none of it: it comes after a decision that asked for it
 parts as (
 
     select
@@ -70,6 +70,7 @@ parts as (
     from tasks as rechecks
     inner join replaced_tasks on rechecks.task_id = replaced_tasks.task_id
     inner join tasks on rechecks.recheck_of in (tasks.task_id, tasks.run_id)
+    where rechecks.recheck_of is not null
 
 ),
 
