@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
-UPGRADES: dict[int, tuple[str, ...]] = {}
+UPGRADES: dict[int, tuple[str, ...]] = {
+    2: (
+        "alter table if exists raw.decisions add column if not exists is_first boolean",
+    )
+}
 """Schema version → the statements that lead to it from the one before.
 
 ``raw.sql`` runs after them and creates new tables, so statements must only change

@@ -429,12 +429,13 @@ create table if not exists raw.requested_comparisons (
 );
 
 -- What the gate decided about a task. Rows are only added, and never computed again: which
--- runs are references of later ones depends on them.
+-- runs are baselines and references of later ones depends on them.
 create table if not exists raw.decisions (
     task_id varchar not null,           -- Task that was judged
     policy_hash varchar not null,       -- hash of the rules in force, without those at their default
     decision varchar not null,          -- ship, do_not_ship, run_again, cannot_tell, first_run
-    decided_at timestamptz not null     -- When it was decided, UTC
+    decided_at timestamptz not null,    -- When it was decided, UTC
+    is_first boolean                    -- no run of the base branch was before it; null: not known
 );
 
 -- What the config said of titles, variants and prices at the last build that read it.

@@ -76,16 +76,22 @@ def record_decisions(
     """
     rows = con.execute(
         """
-        insert into raw.decisions
+        insert into raw.decisions (task_id, policy_hash, decision, decided_at, is_first)
         select
             decided.task_id,
             $policy_hash,
             decided.decision,
             -- after the newest one, also where the clock was put back
-            greatest(current_timestamp, newest.decided_at + interval 1 microsecond)
+            greatest(current_timestamp, newest.decided_at + interval 1 microsecond),
+            coalesce(
+                baselines.baseline_source = 'none'
+                and coalesce(baselines.why_no_previous, 'branch') = 'branch',
+                false
+            )
         from (
             select unnest($tasks) as task_id, unnest($decisions) as decision
         ) as decided
+        left join marts.dim_task_baselines as baselines using (task_id)
         left join (
             select
                 task_id,

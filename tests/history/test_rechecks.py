@@ -187,6 +187,21 @@ def test_a_full_refresh_and_a_purge_of_the_recheck_agree_with_a_build(
     assert rows() == [("new", "c0", "none", 10, True)]
 
 
+def test_what_a_purged_recheck_shipped_is_shipped_no_more(warehouse, tmp_path):
+    db = str(warehouse.settings.db)
+    assert run_cli(["gate", "new", "--db", db]) == 3
+    ask_again(warehouse, tmp_path, "y" * 10, "y" * 10)
+    assert run_cli(["gate", "new", "--db", db]) == 0
+    purge(warehouse, tasks=["again-now", "again-before"])
+    with warehouse.examining() as con:
+        decisions = con.execute("from raw.decisions order by decided_at").fetchall()
+    assert [row[2] for row in decisions] == ["run_again", "cannot_tell"]
+    write(tmp_path, "next", 6, ONE | {"c0": "n"}, "v2")
+    warehouse.ingest(tmp_path / "next.json")
+    warehouse.build()
+    assert run_cli(["gate", "next", "--db", db]) == 3
+
+
 def test_cached_answers_of_a_recheck_count_once(warehouse, tmp_path):
     ask_again(warehouse, tmp_path, "n" * 10, "y" * 10)
     with warehouse.writable() as con:

@@ -241,7 +241,7 @@ def test_a_run_is_a_reference_again_once_it_is_accepted(warehouse):
     assert references(warehouse, "new") == ["night2", "night1"]
 
 
-def test_a_task_is_compared_with_a_refused_run_only_where_all_were_refused(warehouse):
+def test_a_task_is_compared_with_a_refused_run_only_where_it_was_the_first(warehouse):
     with warehouse.writable() as con:
         record_decisions(con, [("night2", "do_not_ship")], "policy")
     warehouse.build()
@@ -249,7 +249,52 @@ def test_a_task_is_compared_with_a_refused_run_only_where_all_were_refused(wareh
     with warehouse.writable() as con:
         record_decisions(con, [("night1", "do_not_ship")], "policy")
     warehouse.build()
-    assert references(warehouse, "new") == ["night2"]
+    assert references(warehouse, "new") == ["night1"]
+
+
+def test_where_only_refused_runs_are_left_the_gate_cannot_tell(tmp_path, capsys):
+    """The last run that was shipped is deleted after a while, and nights go on."""
+    db = tmp_path / "w.duckdb"
+    warehouse = Warehouse(db)
+
+    def gate(task_id: str, *options: str) -> int:
+        return run_cli(["gate", task_id, "--db", str(db), *options])
+
+    codes = []
+    for day, answers in enumerate((GOOD, *[GOOD | {"c0": "nnn"}] * 2), 1):
+        write(tmp_path, f"night{day}", day, answers)
+        warehouse.ingest(tmp_path / f"night{day}.json")
+        warehouse.build()
+        codes.append(gate(f"night{day}"))
+    purge(warehouse, tasks=["night1"])
+    warehouse.build()
+    codes += [gate("night2", "--no-record"), gate("night3")]
+    assert codes == [0, 1, 1, 4, 4]
+    assert "`promptlab baseline set RUN`" in capsys.readouterr().out
+    write(tmp_path, "night4", 4, GOOD | {"c0": "nnn"})
+    warehouse.ingest(tmp_path / "night4.json")
+    warehouse.build()
+    assert gate("night4") == 4
+    assert run_cli(["baseline", "set", "night4", "--db", str(db)]) == 0
+    write(tmp_path, "night5", 5, GOOD | {"c0": "nnn"})
+    warehouse.ingest(tmp_path / "night5.json")
+    warehouse.build()
+    assert gate("night5") == 0
+
+
+def test_a_first_run_that_a_threshold_refused_is_the_baseline_of_the_next(tmp_path):
+    db = tmp_path / "w.duckdb"
+    warehouse = Warehouse(db)
+    policy = tmp_path / "policy.toml"
+    policy.write_text("min_score = 0.9\n", encoding="utf-8")
+    codes = []
+    for day, answers in enumerate((GOOD | {"c0": "nnn", "c1": "nnn"}, GOOD), 1):
+        write(tmp_path, f"night{day}", day, answers)
+        warehouse.ingest(tmp_path / f"night{day}.json")
+        warehouse.build()
+        gate = ["gate", f"night{day}", "--db", str(db), "--policy", str(policy)]
+        codes.append(run_cli(gate))
+    assert codes == [1, 0]
 
 
 def test_a_decision_is_added_only_where_it_is_new(warehouse):

@@ -10,7 +10,7 @@ counted as (
 
     select
         tasks.*,
-        case when tasks.is_settled then 0 when tasks.is_accepted then 1 else 2 end as doubt,
+        case when tasks.is_settled then 0 else 1 end as doubt,
         resolved.testset_id,
         resolved.ingest_id,
         min(tasks.variant) over in_run = max(tasks.variant) over in_run
@@ -29,19 +29,19 @@ counted as (
 
 ),
 
--- the least doubtful run is preferred, and of those the newest
+-- a shipped run is preferred, and of those the newest
 preferred as (
 
     select
         *,
         case
-            when is_eligible then dense_rank() over (
-                partition by title, is_eligible order by doubt desc, run_number asc
+            when is_baseline then dense_rank() over (
+                partition by title, is_baseline order by doubt desc, run_number asc
             )
         end as preference,
-        case when is_eligible and doubt = 0 then run_number end as settled_run,
+        case when is_baseline and doubt = 0 then run_number end as settled_run,
         lag(variant) over (
-            partition by title, is_eligible and doubt = 0 order by run_number, task_id
+            partition by title, is_baseline and doubt = 0 order by run_number, task_id
         ) as settled_before
 
     from counted
@@ -62,9 +62,9 @@ looked_up as (
         max(preference) over of_prompt as preference_of_prompt,
         max(preference) over of_title as preference_of_title,
         coalesce(
-            min(case when is_eligible and doubt < 2 then ingest_id end) over of_title < ingest_id,
-            false
-        ) as has_accepted_run
+            min(case when is_baseline then ingest_id end) over of_title < ingest_id, false
+        ) as has_baseline_of_title,
+        max(case when is_eligible then 1 end) over of_variant is not null as has_earlier_run
 
     from preferred
     window
@@ -97,13 +97,12 @@ of_prompts as (
         max(ingest_id) as ingest_id
 
     from preferred
-    where is_eligible
+    where is_baseline
     group by title, provider, prompt_hash, run_number
 
 ),
 
--- a variant that ended before this one began comes before it only where it is less doubtful. A
--- refused run is compared with only where the title has no accepted one
+-- a variant that ended before this one began comes before it only where it is less doubtful
 previous_runs as (
 
     select
@@ -122,12 +121,12 @@ previous_runs as (
                 looked_up.created_at = of_prompt.created_at
                 and looked_up.ingest_id = of_prompt.ingest_id
                 then null
-            when of_variant.task_id is null or of_prompt.last_run < looked_up.first_run
+            when not looked_up.has_earlier_run or of_prompt.last_run < looked_up.first_run
                 then of_prompt.doubt
         end as doubt_of_prompt,
         case
-            when of_variant.doubt <= least(3, doubt_of_prompt, of_title.doubt) then 'variant'
-            when doubt_of_prompt <= least(3, of_variant.doubt, of_title.doubt) then 'prompt'
+            when of_variant.doubt <= least(2, doubt_of_prompt, of_title.doubt) then 'variant'
+            when doubt_of_prompt <= least(2, of_variant.doubt, of_title.doubt) then 'prompt'
             when of_title.task_id is not null then 'title'
         end as matched_by,
         case matched_by
@@ -143,11 +142,12 @@ previous_runs as (
         ---------- booleans
         looked_up.is_alone,
         looked_up.is_whole,
+        looked_up.is_base_branch,
         looked_up.has_replaced_run,
         looked_up.shares_run_id,
-        looked_up.has_accepted_run,
-        looked_up.preference_of_variant is not null and of_variant.task_id is null
-            as has_refused_run
+        looked_up.is_first,
+        looked_up.has_baseline_of_title,
+        looked_up.has_earlier_run
 
     from looked_up
     left join preferred as of_variant
@@ -155,14 +155,12 @@ previous_runs as (
             looked_up.title = of_variant.title
             and looked_up.variant = of_variant.variant
             and looked_up.preference_of_variant = of_variant.preference
-            and (of_variant.doubt < 2 or not looked_up.has_accepted_run)
     left join of_prompts as of_prompt
         on
             looked_up.title = of_prompt.title
             and looked_up.provider = of_prompt.provider
             and looked_up.prompt_hash = of_prompt.prompt_hash
             and looked_up.preference_of_prompt = of_prompt.preference
-            and (of_prompt.doubt < 2 or not looked_up.has_accepted_run)
     -- the other variant is an earlier state of this one, and not side by side with it: it does
     -- not come again, or no third one was shipped since it began
     left join looked_up as of_title

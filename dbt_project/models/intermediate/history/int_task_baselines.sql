@@ -12,9 +12,15 @@ unmatched as (
         case
             when min(others.run_number) >= min(previous.run_number) then 'dated_before'
             when
-                bool_or(others.is_whole and others.run_number < previous.run_number)
+                bool_or(
+                    not others.is_base_branch
+                    and others.is_whole
+                    and others.run_number < previous.run_number
+                )
                 then 'branch'
-            else 'partial'
+            when
+                not bool_or(others.is_whole and others.run_number < previous.run_number)
+                then 'partial'
         end as why_no_previous
 
     from previous
@@ -48,13 +54,14 @@ chosen as (
         previous.*,
         case
             when previous.previous_task_id is not null then null
-            when previous.has_refused_run then 'refused'
+            when previous.has_earlier_run then 'not_shipped'
             when previous.shares_run_id then 'shared_run_id'
             when unmatched.why_no_previous is not null then unmatched.why_no_previous
             when previous.has_replaced_run then 'replaced'
+            when not previous.is_first then 'gone'
             -- a new variant beside known ones is the first of its kind
             when
-                previous.has_accepted_run
+                previous.has_baseline_of_title
                 and max(previous.previous_task_id) over (
                     partition by previous.title, previous.run_number
                 ) is null

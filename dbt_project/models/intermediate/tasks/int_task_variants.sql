@@ -19,7 +19,8 @@ decided as (
     select
         task_id,
         max_by(decision, decided_at) as decision,
-        max(decided_at) as decided_at
+        max(decided_at) as decided_at,
+        bool_and(is_first) as is_first
 
     from decisions
     group by task_id
@@ -112,6 +113,7 @@ described as (
             and decided.decided_at >= loaded.finished_at,
             true
         ) as is_settled,
+        coalesce(decided.is_first, true) as is_first,
         replaced_tasks.task_id is not null as has_replaced_run,
         tasks.load_id,
         loads.ingest_id,
@@ -249,9 +251,11 @@ variants as (
         is_base_branch,
         is_accepted,
         is_settled,
+        is_first,
         has_replaced_run,
         shares_run_id,
         is_whole and is_base_branch and recheck_of is null as is_eligible,
+        is_eligible and (is_settled or is_first) as is_baseline,
 
         ---------- timestamps
         created_at

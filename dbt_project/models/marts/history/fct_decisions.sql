@@ -17,6 +17,7 @@ final as (
 
         ---------- booleans
         row_number() over (partition by task_id order by decided_at desc) = 1 as is_newest,
+        is_first,
 
         ---------- timestamps
         decided_at

@@ -13,6 +13,9 @@ renamed as (
         ---------- strings
         decision,
 
+        ---------- booleans
+        coalesce(is_first, decision = 'first_run') as is_first,
+
         ---------- timestamps
         decided_at
 
