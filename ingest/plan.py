@@ -35,7 +35,8 @@ def plan(
 ) -> list[Planned]:
     """Return the files below ``paths`` and their kinds, in reading order.
 
-    Pipelines come first, so that testsets can be checked against their steps.
+    Pipelines come first, so that testsets can be checked against their steps. A file
+    named itself that is empty or of no known kind has a ``fault``.
 
     Args:
         paths: files and folders.
@@ -43,8 +44,7 @@ def plan(
         tables: mappings of tables by name; a table is read by the first that fits.
 
     Raises:
-        InputError: a path that cannot be read; a file named itself that is empty or
-            of no known kind.
+        InputError: a path that cannot be read.
         UsageError: the kind is unknown.
     """
     if kind not in {"auto", *KINDS}:
@@ -109,7 +109,7 @@ def _with_kind(found: FoundFile, kind: str, tables: Mappings) -> Planned:
             return found, kind_of_ours
     form = form_of(head)
     if kind == "auto" and found.named:
-        _refuse(found, form, head)
+        return replace(found, fault=_fault(found, form, head)), None
     if form is None and kind == "auto":
         return found, None
     return replace(found, form=form), TABLE if kind == "auto" else kind
@@ -133,16 +133,16 @@ _NOT_TEXT = {
 """First bytes of a file → its format, and the fix."""
 
 
-def _refuse(found: FoundFile, form: str | None, head: bytes) -> None:
-    """Raise an error for a file named on the command line that cannot be loaded."""
+def _fault(found: FoundFile, form: str | None, head: bytes) -> str:
+    """Return why a file named on the command line cannot be loaded."""
     if form is not None:
-        raise InputError(no_mapping(found.path, form))
+        return no_mapping(found.path, form)
     what = "is empty" if not head.strip() else "is of no known kind"
     for begins, instead in _NOT_TEXT.items():
         if head.startswith(begins):
             what = instead
-    raise InputError(
-        f"{found.path}: {what}; expected one of: testset (JSONL with `id`),"
+    return (
+        f"it {what}; expected one of: testset (JSONL with `id`),"
         " pipeline (YAML with `steps`), analysis (JSON with `task` and `cases`),"
         " results (with `sample_id`), scores (with `dimension_id`), memory (JSON"
         " with `test_results`), or results of one of these tools:"

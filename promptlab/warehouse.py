@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptlab.errors import NothingToDo, PromptlabError, UsageError
+from promptlab.errors import InputError, NothingToDo, PromptlabError, UsageError
 from promptlab.warehouse_file import WarehouseFile
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ class Warehouse(WarehouseFile):
             on_progress: called after each file with its path and bytes.
 
         Raises:
-            InputError: a path that cannot be read, or a file named itself that is of
-                no known kind.
+            InputError: a path that cannot be read; without a warehouse, only files
+                of no known kind.
             NothingToDo: there is no file below ``paths``.
             UsageError: the time is invalid, or the task or run is unknown.
         """
@@ -96,6 +96,10 @@ class Warehouse(WarehouseFile):
         planned = plan(named, kind, self.settings.tables)
         if not planned:
             raise NothingToDo(f"no files below {', '.join(map(str, named))}")
+        first = planned[0][0]
+        is_new = not self.settings.db.exists()
+        if is_new and all(found.fault and found.named for found, _ in planned):
+            raise InputError(f"{first.path}: cannot be read: {first.fault}")
         repeated, taken = (
             self._rechecked(recheck_of) if recheck_of else (None, frozenset())
         )
@@ -271,16 +275,18 @@ class Warehouse(WarehouseFile):
 
         Returns:
             Every file written, the index last; the worst verdict of each title among
-            these tasks, and its page.
+            those of the tasks that are to be judged, and its page.
         """
         from promptlab import reports
+        from promptlab.history import to_judge
 
         edition = self.edition()
         with self.built() as con:
             written = reports.write_all(
                 con, task_ids, out, edition, on_report=on_report
             )
-            decided = reports.decisions(con, task_ids, out, edition) if task_ids else []
+            judged = to_judge(con, task_ids) if task_ids else []
+            decided = reports.decisions(con, judged, out, edition) if judged else []
         return written, decided
 
     def result(

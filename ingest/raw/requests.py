@@ -62,6 +62,49 @@ def name_baseline(
     )
 
 
+# When a task was loaded last, or its scores or re-checks were.
+_LOADED = """
+    select parts.task_id, max(loads.finished_at) as finished_at
+    from (
+        select task_id, load_id from raw.tasks
+        union
+        select run_id as task_id, load_id from raw.memory_runs
+        union
+        select task_id, load_id from raw.scores
+        where task_id in (select unnest($tasks))
+        union
+        select tasks.task_id, rechecks.load_id
+        from raw.tasks as rechecks
+        inner join raw.tasks as tasks
+            on rechecks.recheck_of in (tasks.task_id, tasks.run_id)
+        where rechecks.recheck_of is not null
+    ) as parts
+    inner join raw.loads as loads using (load_id)
+    group by parts.task_id
+"""
+
+
+def loaded_since_decided(
+    con: duckdb.DuckDBPyConnection, tasks: Sequence[str]
+) -> list[str]:
+    """Return those of the tasks that were loaded after the newest decision on them.
+
+    So are those without a decision, and those of which the scores or a re-check were.
+    """
+    found = con.execute(
+        f"""
+        select task_id
+        from ({_LOADED}) as loaded
+        left join raw.decisions as decisions using (task_id)
+        where task_id in (select unnest($tasks))
+        group by task_id, loaded.finished_at
+        having coalesce(max(decisions.decided_at) < loaded.finished_at, true)
+        """,
+        {"tasks": list(tasks)},
+    ).fetchall()
+    return [str(row[0]) for row in found]
+
+
 def record_decisions(
     con: duckdb.DuckDBPyConnection,
     decisions: Sequence[tuple[str, str]],
@@ -75,7 +118,7 @@ def record_decisions(
         The number of added rows.
     """
     rows = con.execute(
-        """
+        f"""
         insert into raw.decisions (task_id, policy_hash, decision, decided_at, is_first)
         select
             decided.task_id,
@@ -101,23 +144,7 @@ def record_decisions(
             from raw.decisions
             group by task_id
         ) as newest using (task_id)
-        left join (
-            select parts.task_id, max(loads.finished_at) as finished_at
-            from (
-                select task_id, load_id from raw.tasks
-                union
-                select task_id, load_id from raw.scores
-                where task_id in (select unnest($tasks))
-                union
-                select tasks.task_id, rechecks.load_id
-                from raw.tasks as rechecks
-                inner join raw.tasks as tasks
-                    on rechecks.recheck_of in (tasks.task_id, tasks.run_id)
-                where rechecks.recheck_of is not null
-            ) as parts
-            inner join raw.loads as loads using (load_id)
-            group by parts.task_id
-        ) as loaded using (task_id)
+        left join ({_LOADED}) as loaded using (task_id)
         where
             newest.decision is distinct from decided.decision
             or newest.policy_hash is distinct from $policy_hash

@@ -49,11 +49,14 @@ SHOWN_PER_FILE = 20
 
 
 def line_of(path: Path, problem: Problem) -> str:
-    """Return a problem with its place, in one line."""
+    """Return a problem with its place, in one line; lines to copy stay lines."""
     from promptlab.ingest.reading.problems import told_at
 
     mark = "" if problem.severity == "reject" else " (warning)"
-    return in_one_line(told_at(path, problem) + mark)
+    text = told_at(path, problem) + mark
+    if problem.code == "unreadable":
+        return "\n".join(in_one_line(line) for line in text.split("\n"))
+    return in_one_line(text)
 
 
 def print_problems(ingested: Ingested) -> None:

@@ -550,3 +550,27 @@ def test_a_refused_model_is_refused_again_after_the_old_one_came_back(tmp_path):
     assert result.advice == ["other_variant"]
     [earlier] = judge(warehouse, "night3", built_in_policy(), lang="en")
     assert (earlier.baseline_task_id, earlier.decision) == ("night2", "do_not_ship")
+
+
+def test_a_named_baseline_that_is_loaded_again_is_not_what_was_accepted(
+    tmp_path, capsys
+):
+    db = tmp_path / "w.duckdb"
+    warehouse = Warehouse(db)
+
+    def load(task_id: str, day: int, answers: dict[str, str]) -> None:
+        write(tmp_path, task_id, day, answers)
+        warehouse.ingest(tmp_path / f"{task_id}.json")
+        warehouse.build()
+
+    broken = GOOD | {"c0": "nnn"}
+    load("named", 1, GOOD)
+    assert run_cli(["baseline", "set", "named", "--db", str(db)]) == 0
+    load("named", 1, broken)
+    load("night", 2, broken)
+    capsys.readouterr()
+    assert run_cli(["gate", "night", "--db", str(db)]) == 4
+    out = " ".join(capsys.readouterr().out.split())
+    assert "the baseline was loaded or scored again after it was named" in out
+    assert run_cli(["baseline", "set", "named", "--db", str(db)]) == 0
+    assert run_cli(["gate", "night", "--db", str(db)]) == 0

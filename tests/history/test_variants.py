@@ -1291,3 +1291,33 @@ def test_a_model_that_was_refused_beside_two_others_is_not_compared_with_itself(
     assert (codes[5], codes[7]) == (1, 4)
     out = " ".join(capsys.readouterr().out.split())
     assert "no earlier run of this variant was shipped" in out
+
+
+def test_run_judges_what_it_loaded_and_the_newest_run_not_what_was_compared_again(
+    warehouse, capsys
+):
+    """The last night of a variant that is gone is old: its decision stays."""
+
+    def run(number: int, *models: str) -> str:
+        capsys.readouterr()
+        file = Night(number, providers=models, rounds=3).write(Path.cwd())
+        run_cli(["run", str(file), "--out", "out"])
+        return capsys.readouterr().out
+
+    def decisions() -> list[tuple[str, str]]:
+        with warehouse.examining() as con:
+            return con.execute(
+                "select task_id, decision from raw.decisions order by decided_at"
+            ).fetchall()
+
+    run(1, "small", "large")
+    run(2, "small", "large")
+    run(3, "small")
+    before = decisions()
+    assert run_cli(["baseline", "set", "eval-3"]) == 0
+    assert "large" not in run(4, "small")
+    prices = '[prices]\n"small" = {input = 1, output = 2}\n"large" = {input = 1, output = 2}\n'
+    Path("promptlab.toml").write_text(prices, encoding="utf-8")
+    assert "large" not in run(5, "small")
+    after = [pair for pair in decisions() if pair not in before]
+    assert after == [("eval-4/0", "ship"), ("eval-5/0", "ship")]

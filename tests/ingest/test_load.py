@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from promptlab.cli import run_cli
 from promptlab.contracts.sources import TableMapping
 from promptlab.errors import InputError, NothingToDo, WarehouseError
 from promptlab.ingest import raw
@@ -207,6 +208,23 @@ def test_a_file_named_itself_must_be_of_a_known_kind(
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=message):
         warehouse.ingest(tmp_path / name)
+
+
+def test_a_file_of_no_known_kind_does_not_stop_the_others_and_is_never_shipped_over(
+    tmp_path, warehouse, capsys
+):
+    """A shell names every file of `results/*.json`, also one that was cut off."""
+    write(tmp_path / "a.json", task())
+    (tmp_path / "b.json").write_bytes(b"")
+    found = warehouse.ingest(tmp_path / "a.json", tmp_path / "b.json")
+    assert (found.n_loaded, found.n_rejected) == (1, 1)
+    warehouse.build()
+    assert run_cli(["gate", "latest", "--db", str(warehouse.settings.db)]) == 4
+    assert "1 file was left out" in " ".join(capsys.readouterr().out.split())
+    (tmp_path / "c.json").write_bytes(b"")
+    assert warehouse.ingest(tmp_path / "c.json").n_rejected == 1
+    assert run_cli(["gate", "latest", "--db", str(warehouse.settings.db)]) == 4
+    assert "2 files were left out" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_path_that_is_not_there_is_named(tmp_path, warehouse):

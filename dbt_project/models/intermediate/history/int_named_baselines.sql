@@ -92,7 +92,8 @@ last_loads as (
 
     select
         named.task_id,
-        max(loads.finished_at) as last_loaded_at
+        max(loads.finished_at) as last_loaded_at,
+        max(case when loads.kind <> 'testset' then loads.finished_at end) as last_run_at
 
     from named
     inner join loads_of_tasks using (task_id)
@@ -117,6 +118,9 @@ baselines as (
             when last_loads.last_loaded_at > named.set_at then 'changed'
             else 'ok'
         end as state,
+
+        ---------- booleans
+        coalesce(last_loads.last_run_at > named.set_at, false) as is_reloaded,
 
         ---------- timestamps
         named.set_at

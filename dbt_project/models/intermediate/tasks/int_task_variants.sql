@@ -114,6 +114,7 @@ described as (
             true
         ) as is_settled,
         coalesce(decided.is_first, true) as is_first,
+        coalesce(decided.decision in ('ship', 'first_run'), true) or is_first as is_trusted,
         replaced_tasks.task_id is not null as has_replaced_run,
         tasks.load_id,
         loads.ingest_id,
@@ -255,7 +256,7 @@ variants as (
         has_replaced_run,
         shares_run_id,
         is_whole and is_base_branch and recheck_of is null as is_eligible,
-        is_eligible and (is_settled or is_first) as is_baseline,
+        is_eligible and is_trusted as is_baseline,
 
         ---------- timestamps
         created_at
