@@ -287,3 +287,17 @@ def test_the_score_is_the_first_scorer_by_name_whichever_finished_first(
         assert _weights(file, traces) == {"correct": 1.0, "Short": 0.0}
     of_one = [{"a": "yes", **judged[0]}, *judged, *judged]
     assert _weights(file, of_one) == {"correct": 1.0, "Short": 0.0, "a": 0.0}
+
+
+@pytest.mark.parametrize("second", ["yes", "no"])
+def test_the_mean_over_chunks_is_graded_whatever_it_is(
+    second: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "traces.jsonl"
+    chunks: dict[str, object] = {"relevant": ["yes", second]}
+    assert _weights(file, [chunks]) == {"relevant": 1.0}
+    assert _weights(file, [{**chunks, "right": "yes"}]) == {
+        "relevant": 0.0,
+        "right": 1.0,
+    }
+    assert _weights(file, [{"relevant": [1, 4]}]) == {}
