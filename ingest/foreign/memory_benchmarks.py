@@ -17,9 +17,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from promptlab.ingest.files.dates import without_date
+from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
     file_bytes,
@@ -57,6 +59,8 @@ _JUDGE = "llm_judge"
 """The dimension of verdicts by a model."""
 _TYPES = "longmemeval_types"
 """The form of a file with the types of LongMemEval's questions."""
+_OF_JUDGE = ".eval-results-"
+"""Between the name of a file of LongMemEval's answers and that of their judge."""
 
 _LONGMEMEVAL = {
     "single-session-user": 70,
@@ -262,13 +266,27 @@ def recognise(head: Head) -> str | None:
 
 
 def gather(files: Files) -> Iterator[Run]:
-    """Answers of LongMemEval, each with the file of question types in its folder."""
+    """Answers of LongMemEval, each with the file of question types in its folder.
+
+    Its judge writes the answers again, with a verdict each, into a file beside theirs.
+    """
     for folder in by_folder(files):
         types = [file for file in folder if file.form == _TYPES]
         answers = [file for file in folder if file.form != _TYPES]
         takers = [file for file in answers if LAYOUTS[str(file.form)] is _LME]
+        of_judge: dict[Path, list[FoundFile]] = {}
+        for file in takers:
+            name, is_of_judge, _ = file.path.name.partition(_OF_JUDGE)
+            if is_of_judge:
+                of_judge.setdefault(file.path.with_name(name), []).append(file)
+        judged = {
+            files[0].path: [file for file in takers if file.path == path]
+            for path, files in of_judge.items()
+        }
         for file in answers:
-            yield file, types if file in takers else ()
+            if file.path not in of_judge:
+                again = judged.get(file.path, [])
+                yield file, [*again, *types] if file in takers else ()
         if not takers:
             yield from ((file, ()) for file in types)
 
@@ -284,7 +302,10 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         return
     types: dict[str, Any] = {}
     for path in source.companions:
-        types |= _FILES.document(source, dict[str, Any], path)
+        if source.path.name.startswith(path.name + _OF_JUDGE):
+            yield _answers_again(path.resolve().as_posix(), source.uri)
+        else:
+            types |= _FILES.document(source, dict[str, Any], path)
     form = source.form or ""
     rows: list[Placed] = []
     document: dict[str, Any] = {}
@@ -314,6 +335,14 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         systems.setdefault(name, []).append(placed)
     for of_system in systems.values():
         yield from _Run(form, document, of_system, types, source).records()
+
+
+def _answers_again(uri: str, judged: str) -> Problem:
+    return warning(
+        "copy_of_run",
+        f"{uri} holds the answers that {judged} judges: they are no run of their own,"
+        " and are left out",
+    )
 
 
 def _placed(listed: Any) -> tuple[list[Placed], int]:

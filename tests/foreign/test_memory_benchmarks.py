@@ -274,3 +274,28 @@ def test_sql_gives_the_means_of_a_benchmark_and_checks_its_claims(
         "select judge_hash is not null from marts.dim_tasks where variant = 'early'"
     ).rows()
     assert change == [(True,)]
+
+
+@pytest.mark.parametrize("judges", [("judge-a",), ("judge-a", "judge-b")])
+def test_answers_beside_their_judgements_are_no_second_run(
+    judges: tuple[str, ...], tmp_path: Path
+) -> None:
+    """LongMemEval's judge writes a file of its own beside that of the answers."""
+    judged = [json.loads(e) for e in (OURS / EARLY).read_text("utf-8").splitlines()]
+    rows = [{**row, "autoeval_label": None} for row in judged]
+    (tmp_path / "rag.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    for judge in judges:
+        lines = [
+            {**row, "autoeval_label": {"model": judge, "label": True}} for row in judged
+        ]
+        file = tmp_path / f"rag.jsonl.eval-results-{judge}"
+        file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    warehouse = Warehouse(tmp_path / "warehouse" / "w.duckdb")
+    loads = warehouse.ingest(tmp_path).files
+    assert [each.path.suffix for each in loads] == [
+        f".eval-results-{j}" for j in judges
+    ]
+    assert {each.status for each in loads} == {"loaded"}
+    told = [each for load in loads for each in load.problems]
+    assert [each.code for each in told].count("copy_of_run") == 1
+    assert any("rag.jsonl holds the answers that" in each.message for each in told)
