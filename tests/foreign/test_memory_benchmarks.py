@@ -299,3 +299,19 @@ def test_answers_beside_their_judgements_are_no_second_run(
     told = [each for load in loads for each in load.problems]
     assert [each.code for each in told].count("copy_of_run") == 1
     assert any("rag.jsonl holds the answers that" in each.message for each in told)
+
+
+def test_answers_that_were_loaded_before_their_judgements_are_no_run_any_more(
+    tmp_path: Path,
+) -> None:
+    lines = (OURS / EARLY).read_text("utf-8")
+    rows = [{**json.loads(e), "autoeval_label": None} for e in lines.splitlines()]
+    (tmp_path / "rag.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    warehouse = Warehouse(tmp_path / "warehouse" / "w.duckdb")
+    warehouse.ingest(tmp_path / "rag.jsonl")
+    warehouse.build()
+    (tmp_path / "rag.jsonl.eval-results-judge-a").write_text(lines, "utf-8")
+    warehouse.ingest(tmp_path)
+    warehouse.build()
+    tasks = warehouse.sql("select variant, judge_hash is not null from marts.dim_tasks")
+    assert tasks.rows() == [("rag", True)]
