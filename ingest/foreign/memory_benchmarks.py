@@ -302,9 +302,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         return
     types: dict[str, Any] = {}
     for path in source.companions:
-        if source.path.name.startswith(path.name + _OF_JUDGE):
-            yield _answers_again(path.resolve().as_posix(), source.uri)
-        else:
+        if not source.path.name.startswith(path.name + _OF_JUDGE):
             types |= _FILES.document(source, dict[str, Any], path)
     form = source.form or ""
     rows: list[Placed] = []
@@ -335,6 +333,32 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         systems.setdefault(name, []).append(placed)
     for of_system in systems.values():
         yield from _Run(form, document, of_system, types, source).records()
+    for path in source.companions:
+        if source.path.name.startswith(path.name + _OF_JUDGE):
+            answers = _answers(source, path)
+            if _are_judged(answers, rows):
+                yield _answers_again(path.resolve().as_posix(), source.uri)
+            else:
+                yield from _Run(form, {}, answers, types, source).records()
+
+
+def _answers(source: Source, path: Path) -> list[Placed]:
+    """Return the rows of a file of LongMemEval's answers, which is JSONL or a list."""
+    data = source.redact(file_bytes(source, path))
+    if data.lstrip()[:1] == b"[":
+        return _placed(_FILES.decoded(data, Any))[0]
+    lines = _FILES.lines(source, dict[str, Any], path)
+    return [(None, line) for line in lines if not isinstance(line, Problem)]
+
+
+def _are_judged(answers: Iterable[Placed], judged: Iterable[Placed]) -> bool:
+    """Return true if no answer is another one than the one that was judged."""
+    known = {text(_at(row, _LME.id)): _at(row, _LME.output) for _, row in judged}
+    return all(
+        known.get(text(_at(row, _LME.id)), output) == output
+        for _, row in answers
+        for output in [_at(row, _LME.output)]
+    )
 
 
 def _answers_again(uri: str, judged: str) -> Problem:
