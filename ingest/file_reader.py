@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -384,6 +385,11 @@ class _Attempt:
         reading.problems += replaced_problems(source.uri, replaced)
         known.add_runs(reading.runs, source.uri, reading.written)
         stale = known.stale_runs(source.uri, self._load.sha256, reading.runs)
+        for path in source.companions:
+            uri = os.path.realpath(path)
+            if uri in known.contents:  # it was a run of its own
+                sha256 = InputFile(path).sha256()
+                stale += known.stale_runs(uri, sha256, reading.runs)
         self._stale = [("task", task_id) for task_id in stale]
         reading.keys = [*reading.keys, *self._stale]
         return reading

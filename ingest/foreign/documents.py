@@ -5,6 +5,7 @@ JSON becomes structs; a bare NaN is accepted, and errors are described.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import io
 import math
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -26,6 +27,9 @@ from promptlab.json_text.places import BOM
 from promptlab.json_text.places import decode as decode_text
 from promptlab.json_text.reading import errors_of
 from promptlab.json_text.writing import compact
+
+if TYPE_CHECKING:
+    from polars import DataFrame
 
 T = TypeVar("T")
 
@@ -376,15 +380,25 @@ class ToolFiles:
         import polars as pl
 
         data = source.redact(file_bytes(source))
+        cut = None
         try:
-            table = pl.read_csv(io.BytesIO(data), infer_schema=False)
+            table = _table_of(data)
+            is_short = table.height > 0 and table.row(-1)[-1] is None
+            if is_short and (cut := _cut_at(data, source)) is not None:
+                table = _table_of(data[:cut])
         except pl.exceptions.PolarsError as error:
-            why = str(error).splitlines()[0]
-            raise refused(
-                "unexpected_shape",
-                f"looks like {self.tool}'s CSV, but: {why}. The reader was tried on"
-                f" {self.versions}; write the file again, or as JSON lines",
-            ) from None
+            cut = _cut_at(data, source)
+            try:
+                if cut is None:
+                    raise
+                table = _table_of(data[:cut])
+            except pl.exceptions.PolarsError:
+                why = str(error).splitlines()[0]
+                raise refused(
+                    "unexpected_shape",
+                    f"looks like {self.tool}'s CSV, but: {why}. The reader was tried"
+                    f" on {self.versions}; write the file again, or as JSON lines",
+                ) from None
         for place, row in enumerate(table.iter_rows(named=True), start=1):
             cells = list(row.values())
             if all(cell is None for cell in cells):
@@ -392,6 +406,41 @@ class ToolFiles:
             where = f"row {place} below the header"
             again = repeated_header(cells, table.columns, where)
             yield row if again is None else again
+        if cut is not None:
+            yield Problem(
+                "cut_row",
+                "the file ends within its last row, which has fewer cells than the"
+                " header or an open quote: it is left out. Save the file again",
+                line=data.count(b"\n", 0, cut) + 1,
+            )
+
+
+def _table_of(data: bytes) -> DataFrame:
+    import polars as pl
+
+    return pl.read_csv(io.BytesIO(data), infer_schema=False)
+
+
+def _cut_at(data: bytes, source: Source) -> int | None:
+    """Return where the last row of a CSV file begins, if the file ends within it."""
+    csv.field_size_limit(max(source.limits.max_record, 1 << 17))
+    text = data.decode("utf-8", "surrogateescape")
+    file = io.StringIO(text, newline="")
+    rows = csv.reader(file, strict=True)
+    header = last = next(rows, [])
+    begins = place = file.tell()
+    try:
+        for cells in rows:
+            if cells:
+                last, begins = cells, place
+            place = file.tell()
+    except csv.Error as error:
+        if "unexpected end of data" not in str(error):
+            return None
+        last, begins = [], place
+    if len(last) >= len(header):
+        return None
+    return len(text[:begins].encode("utf-8", "surrogateescape"))
 
 
 _FEW = 3

@@ -4,7 +4,8 @@ Tried on schema version 0.3.0. The aggregate ``X.json`` leads the ``X_samples.js
 next to it. A task is one evaluation name; a metric is a dimension, a sample a case, and
 the lines of one sample on one metric are its rounds. Values only in the aggregate are
 totals. The verdict of a round is ``is_correct`` of its lines; files that promptlab
-wrote say the round and its verdict themselves, in ``metadata``.
+wrote say the round, its verdict and cost themselves, in ``metadata``, and their run and
+variant in the details of their source.
 """
 
 from __future__ import annotations
@@ -119,6 +120,13 @@ class Aggregate(msgspec.Struct):
         said = self.model_info.get("id") or self.model_info.get("name")
         return str(said or "unknown")
 
+    def own(self, name: str) -> str | None:
+        """Return a detail of the source, where promptlab wrote the file."""
+        source = self.source_metadata
+        details = members(source.get("additional_details"))
+        said = details.get(name) if source.get("source_name") == "promptlab" else None
+        return said if isinstance(said, str) and said else None
+
 
 class Said(msgspec.Struct):
     """The judgement of a line."""
@@ -169,6 +177,8 @@ def write_round(
     kept: dict[str, Any] = dict(line.metadata or {})
     kept.pop("round", None)
     kept.pop("verdict", None)
+    if (cost := number(parsed(kept.get("cost")))) is not None:
+        kept["cost"] = cost
     if line.messages:
         kept["messages"] = line.messages
     if line.answer_attribution:
@@ -382,12 +392,15 @@ class SampledRun:
         details = members(config.get("additional_details"))
         arguments = members(config.get("generation_args"))
         library = aggregate.eval_library
+        # not the id of the run itself, which may be in the same warehouse
+        run = aggregate.own("run_id")
         task.describe(
             title,
             prompt_version=str(details.get("prompt_version", "unknown")),
             model=aggregate.model,
             created_at=self._when(),
-            run_id=aggregate.evaluation_id,
+            run_id=f"promptlab/{run}" if run else aggregate.evaluation_id,
+            variant=aggregate.own("variant"),
             settings=model_settings(arguments),
             tool_version=None if library.version == "unknown" else library.version,
             extras=prompts.about(

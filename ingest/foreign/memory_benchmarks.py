@@ -17,9 +17,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from promptlab.ingest.files.dates import without_date
+from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
     file_bytes,
@@ -57,6 +59,8 @@ _JUDGE = "llm_judge"
 """The dimension of verdicts by a model."""
 _TYPES = "longmemeval_types"
 """The form of a file with the types of LongMemEval's questions."""
+_OF_JUDGE = ".eval-results-"
+"""Between the name of a file of LongMemEval's answers and that of their judge."""
 
 _LONGMEMEVAL = {
     "single-session-user": 70,
@@ -262,13 +266,27 @@ def recognise(head: Head) -> str | None:
 
 
 def gather(files: Files) -> Iterator[Run]:
-    """Answers of LongMemEval, each with the file of question types in its folder."""
+    """Answers of LongMemEval, each with the file of question types in its folder.
+
+    Its judge writes the answers again, with a verdict each, into a file beside theirs.
+    """
     for folder in by_folder(files):
         types = [file for file in folder if file.form == _TYPES]
         answers = [file for file in folder if file.form != _TYPES]
         takers = [file for file in answers if LAYOUTS[str(file.form)] is _LME]
+        of_judge: dict[Path, list[FoundFile]] = {}
+        for file in takers:
+            name, is_of_judge, _ = file.path.name.partition(_OF_JUDGE)
+            if is_of_judge:
+                of_judge.setdefault(file.path.with_name(name), []).append(file)
+        judged = {
+            files[0].path: [file for file in takers if file.path == path]
+            for path, files in of_judge.items()
+        }
         for file in answers:
-            yield file, types if file in takers else ()
+            if file.path not in of_judge:
+                again = judged.get(file.path, [])
+                yield file, [*again, *types] if file in takers else ()
         if not takers:
             yield from ((file, ()) for file in types)
 
@@ -284,7 +302,8 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         return
     types: dict[str, Any] = {}
     for path in source.companions:
-        types |= _FILES.document(source, dict[str, Any], path)
+        if not source.path.name.startswith(path.name + _OF_JUDGE):
+            types |= _FILES.document(source, dict[str, Any], path)
     form = source.form or ""
     rows: list[Placed] = []
     document: dict[str, Any] = {}
@@ -314,6 +333,40 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         systems.setdefault(name, []).append(placed)
     for of_system in systems.values():
         yield from _Run(form, document, of_system, types, source).records()
+    for path in source.companions:
+        if source.path.name.startswith(path.name + _OF_JUDGE):
+            answers = _answers(source, path)
+            if _are_judged(answers, rows):
+                yield _answers_again(path.resolve().as_posix(), source.uri)
+            else:
+                yield from _Run(form, {}, answers, types, source).records()
+
+
+def _answers(source: Source, path: Path) -> list[Placed]:
+    """Return the rows of a file of LongMemEval's answers, which is JSONL or a list."""
+    data = source.redact(file_bytes(source, path))
+    if data.lstrip()[:1] == b"[":
+        return _placed(_FILES.decoded(data, Any))[0]
+    lines = _FILES.lines(source, dict[str, Any], path)
+    return [(None, line) for line in lines if not isinstance(line, Problem)]
+
+
+def _are_judged(answers: Iterable[Placed], judged: Iterable[Placed]) -> bool:
+    """Return true if no answer is another one than the one that was judged."""
+    known = {text(_at(row, _LME.id)): _at(row, _LME.output) for _, row in judged}
+    return all(
+        known.get(text(_at(row, _LME.id)), output) == output
+        for _, row in answers
+        for output in [_at(row, _LME.output)]
+    )
+
+
+def _answers_again(uri: str, judged: str) -> Problem:
+    return warning(
+        "copy_of_run",
+        f"{uri} holds the answers that {judged} judges: they are no run of their own,"
+        " and are left out",
+    )
 
 
 def _placed(listed: Any) -> tuple[list[Placed], int]:

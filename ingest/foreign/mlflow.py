@@ -194,6 +194,7 @@ def _json(written: Any) -> Any:
 
 _WORDS = {"yes": 1.0, "no": 0.0}
 """Words that MLflow counts as numbers in means."""
+_SAID = (0, 1, None)
 _ANSWER = "expected_response"
 
 
@@ -204,7 +205,8 @@ def run_records(
     # by time, so that duplicates are numbered alike in all forms
     traces = sorted(traces, key=_order)
     settings = _settings(traces)
-    task = TaskWriter("mlflow", run_id, source)
+    shares = _of_chunks(traces)
+    task = TaskWriter("mlflow", run_id, source, is_share=shares.__contains__)
     for trace in traces:
         task.same_run.add(trace.trace_id)
         asked, expected = trace.request, trace.expected()
@@ -233,9 +235,25 @@ def run_records(
         commit_sha=_said(traces, "mlflow.source.git.commit"),
         extras=prompts.about(prompts.in_settings(settings)),
     )
-    task.grade()
+    # a trace lists its feedback in the order in which the scorers finished
+    frequent = task.dimensions.frequent(task.dimensions.graded())
+    frequent.sort(key=lambda name: (name in shares, name.casefold(), name))
+    task.grade(order=frequent)
     write_totals(metrics, task)
     yield from task.written()
+
+
+def _of_chunks(traces: Sequence[Trace]) -> set[str]:
+    """Return the scorers that say of each retrieved chunk whether it is good."""
+    results = [
+        each
+        for trace in traces
+        for assessments in trace.judged()
+        for each in assessments
+        if each.chunk is not None
+    ]
+    others = {each.assessment_name for each in results if _value(each) not in _SAID}
+    return {each.assessment_name for each in results} - others
 
 
 def _order(trace: Trace) -> tuple[datetime, str]:

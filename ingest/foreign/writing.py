@@ -21,6 +21,7 @@ never in memory.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -299,9 +300,12 @@ class Dimensions:
         default_factory=dict
     )
     """Dimension → the kinds of its values."""
+    _n_values: Counter[str] = field(default_factory=Counter)
+    _n_places: Counter[str] = field(default_factory=Counter)
+    _sum_places: Counter[str] = field(default_factory=Counter)
 
-    def see(self, name: str, value: float | None) -> None:
-        """Record a value."""
+    def see(self, name: str, value: float | None, place: int | None = None) -> None:
+        """Record a value, and its place among the values of its round."""
         kinds = self._kinds.get(name)
         if kinds is None:
             kinds = self._kinds[name] = set()
@@ -309,6 +313,11 @@ class Dimensions:
             kinds.add("binary")
         elif value is not None:
             kinds.add("share" if 0 < value < 1 else "other")
+        if value is not None:
+            self._n_values[name] += 1
+        if place is not None:
+            self._n_places[name] += 1
+            self._sum_places[name] += place
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kinds)
@@ -324,6 +333,26 @@ class Dimensions:
         """Return true if its values are known to be from 0 to 1."""
         kinds = self._kinds[name]
         return "other" not in kinds and (kinds == {"binary"} or self.is_share(name))
+
+    def graded(self) -> list[str]:
+        """Return all that are graded."""
+        return [name for name in self if self.is_graded(name)]
+
+    def frequent(self, names: Collection[str]) -> list[str]:
+        """Return those with at least half as many values as the most frequent."""
+        most = max((self._n_values[name] for name in names), default=0)
+        return [name for name in names if 2 * self._n_values[name] >= most]
+
+    def first(self, names: Collection[str]) -> list[str]:
+        """Return the frequent one whose place in a round is the first on average.
+
+        So the order of rows does not matter, nor that a row lacks one.
+        """
+
+        def key(name: str) -> tuple[float, str]:
+            return self._sum_places[name] / (self._n_places[name] or 1), name
+
+        return sorted(self.frequent(names), key=key)[:1]
 
 
 class TaskWriter:
@@ -494,14 +523,14 @@ class TaskWriter:
             weights: Weights in the overall score; else the first graded dimension is
                 the score: the mean of different metrics has no meaning.
             order: Metrics in the order of the tool, each with the dimensions below its
-                name; else they count in the order of their first value.
+                name; else that of their values counts (`Dimensions.first`).
             numbers: Dimensions that should have only numbers.
             parameters: What the tool computed them with, if its file says so: a
                 dimension with other parameters is another yardstick.
         """
         names = self.dimensions
         if graded is None:
-            graded = [name for name in names if names.is_graded(name)]
+            graded = names.graded()
         if weights is None:
             listed = [name for name in names if name in graded]
             ordered = [
@@ -510,7 +539,7 @@ class TaskWriter:
                 for name in listed
                 if name == metric or name.startswith(f"{metric}.")
             ]
-            weights = dict.fromkeys([*ordered, *listed][:1], 1.0)
+            weights = dict.fromkeys(ordered[:1] or names.first(listed), 1.0)
         for position, name in enumerate(names):
             usual: Direction | None = "higher_better" if name in graded else None
             about = {"scorer": "reported", **(parameters or {}).get(name, {})}
@@ -711,6 +740,7 @@ class RoundWriter(msgspec.Struct, gc=False):  # as above
     case_id: str
     round_id: str
     n_checks: int = 0
+    n_scores: int = 0
 
     def score(
         self,
@@ -727,7 +757,8 @@ class RoundWriter(msgspec.Struct, gc=False):  # as above
         ``given``.
         """
         task = self.task
-        task.dimensions.see(dimension, value)
+        task.dimensions.see(dimension, value, self.n_scores)
+        self.n_scores += 1
         if value is None and payload:
             task.see_odd(dimension, payload.get("given"), self.case_id)
         task.write(

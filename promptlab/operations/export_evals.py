@@ -88,7 +88,7 @@ _LINES = f"""
         group by case_id
     )
     select v.dimension_id, v.value, c.case_id, c.context, c.tags, golden.answers,
-        r.run_index, r.status, r.input_tokens, r.output_tokens, r.latency_ms,
+        r.run_index, r.status, r.input_tokens, r.output_tokens, r.latency_ms, r.cost,
         coalesce(raw.raw_output, r.answer) as answer, coalesce(raw.error, r.error_code)
             as error
     from of_rounds as v
@@ -158,8 +158,9 @@ class _ExportedTask:
         self._con = con
         self._task = _rows(
             con,
-            "select t.task_id, t.title, t.model, t.prompt_version, t.source_kind,"
-            " t.tool_version, cast(epoch(t.created_at) as bigint) as created,"
+            "select t.task_id, t.run_id, t.variant, t.title, t.model,"
+            " t.prompt_version, t.source_kind, t.tool_version,"
+            " cast(epoch(t.created_at) as bigint) as created,"
             " cast(p.prompt as varchar) as prompt"
             " from marts.dim_tasks as t"
             " left join marts.dim_task_prompts as p using (task_id)"
@@ -251,6 +252,8 @@ class _ExportedTask:
                 "evaluator_relationship": "other",
                 "additional_details": {
                     "task_id": task["task_id"],
+                    "run_id": task["run_id"],
+                    "variant": task["variant"],
                     "rounds_left_out": str(left_out),
                 },
             },
@@ -343,6 +346,7 @@ class _ExportedTask:
                 "round": str(row["run_index"]),
                 "verdict": row["status"],
                 **({"tags": tags} if tags else {}),
+                **({} if row["cost"] is None else {"cost": repr(float(row["cost"]))}),
             },
         }
         given, made = row["input_tokens"], row["output_tokens"]

@@ -114,6 +114,26 @@ def test_a_csv_that_breaks_off_is_refused_in_words(tmp_path: Path) -> None:
     assert "0.15.0" in problem.message
 
 
+@pytest.mark.parametrize(
+    "rest",
+    ["Nile,sea,,sea,Tr", "Nile,sea,,sea,True,13.0,long,0.1,e", 'Nile,sea,"Tim\ne'],
+    ids=["in a cell", "at the end of a cell", "in quotes"],
+)
+def test_a_row_within_which_a_csv_ends_is_rejected_alone(
+    rest: str, tmp_path: Path
+) -> None:
+    whole = LATE.with_suffix(".csv").read_text("utf-8")
+    file = tmp_path / "late.csv"
+    file.write_text(whole + rest, "utf-8")
+    reading = reading_of(file)
+    assert table(reading, "rounds").equals(
+        table(reading_of(LATE.with_suffix(".csv")), "rounds")
+    )
+    (problem,) = reading.problems
+    assert (problem.code, problem.severity) == ("cut_row", "reject")
+    assert problem.line == whole.count("\n") + 1
+
+
 def test_a_text_among_numbers_is_missing_and_told_of(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in LATE.read_text("utf-8").splitlines()]
     lines[0]["feedback.length"] = "Error: rate limit"

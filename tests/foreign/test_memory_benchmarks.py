@@ -274,3 +274,56 @@ def test_sql_gives_the_means_of_a_benchmark_and_checks_its_claims(
         "select judge_hash is not null from marts.dim_tasks where variant = 'early'"
     ).rows()
     assert change == [(True,)]
+
+
+@pytest.mark.parametrize("judges", [("judge-a",), ("judge-a", "judge-b")])
+def test_answers_beside_their_judgements_are_no_second_run(
+    judges: tuple[str, ...], tmp_path: Path
+) -> None:
+    """LongMemEval's judge writes a file of its own beside that of the answers."""
+    judged = [json.loads(e) for e in (OURS / EARLY).read_text("utf-8").splitlines()]
+    rows = [{**row, "autoeval_label": None} for row in judged]
+    (tmp_path / "rag.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    for judge in judges:
+        lines = [
+            {**row, "autoeval_label": {"model": judge, "label": True}} for row in judged
+        ]
+        file = tmp_path / f"rag.jsonl.eval-results-{judge}"
+        file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    warehouse = Warehouse(tmp_path / "warehouse" / "w.duckdb")
+    loads = warehouse.ingest(tmp_path).files
+    assert [each.path.suffix for each in loads] == [
+        f".eval-results-{j}" for j in judges
+    ]
+    assert {each.status for each in loads} == {"loaded"}
+    told = [each for load in loads for each in load.problems]
+    assert [each.code for each in told].count("copy_of_run") == 1
+    assert any("rag.jsonl holds the answers that" in each.message for each in told)
+
+
+def test_answers_that_were_loaded_before_their_judgements_are_no_run_any_more(
+    tmp_path: Path,
+) -> None:
+    lines = (OURS / EARLY).read_text("utf-8")
+    rows = [{**json.loads(e), "autoeval_label": None} for e in lines.splitlines()]
+    (tmp_path / "rag.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    warehouse = Warehouse(tmp_path / "warehouse" / "w.duckdb")
+    warehouse.ingest(tmp_path / "rag.jsonl")
+    warehouse.build()
+    (tmp_path / "rag.jsonl.eval-results-judge-a").write_text(lines, "utf-8")
+    warehouse.ingest(tmp_path)
+    warehouse.build()
+    tasks = warehouse.sql("select variant, judge_hash is not null from marts.dim_tasks")
+    assert tasks.rows() == [("rag", True)]
+
+
+def test_answers_that_changed_since_they_were_judged_are_a_run_of_their_own(
+    tmp_path: Path,
+) -> None:
+    lines = (OURS / EARLY).read_text("utf-8")
+    rows = [{**json.loads(e), "autoeval_label": None} for e in lines.splitlines()]
+    (tmp_path / "rag.jsonl.eval-results-judge-a").write_text(lines, "utf-8")
+    for hypothesis, n_tasks in ((rows[0]["hypothesis"], 1), ("another", 2)):
+        rows[0]["hypothesis"] = hypothesis
+        (tmp_path / "rag.jsonl").write_text(json.dumps(rows), "utf-8")
+        assert table(reading_of(tmp_path), "tasks").height == n_tasks

@@ -247,3 +247,57 @@ def test_logs_without_a_run_are_one_run_as_long_as_they_grow(tmp_path: Path) -> 
 
     assert loaded("a", traces[:2]) == loaded("b", traces[:3])
     assert loaded("c", traces[:2]) != loaded("d", traces[2:])
+
+
+def _weights(file: Path, judged: list[dict[str, object]]) -> dict[str, float]:
+    """Return the graded dimensions of traces, and their weights.
+
+    Args:
+        file: Where to write them.
+        judged: Scorer → its feedback, or a list of it by chunk, of each trace.
+    """
+    written = json.loads(TRACES.read_text("utf-8").splitlines()[0])
+    lines = []
+    for place, said in enumerate(judged):
+        written["info"] |= {
+            "trace_id": f"tr-{place}",
+            "assessments": [
+                {
+                    "assessment_name": name,
+                    "feedback": {"value": value},
+                    "metadata": {"chunk_index": str(chunk)} if is_list else {},
+                }
+                for name, values in said.items()
+                for is_list in [isinstance(values, list)]
+                for chunk, value in enumerate(values if is_list else [values])
+            ],
+        }
+        lines.append(json.dumps(written))
+    file.write_text("\n".join(lines), "utf-8")
+    graded = table(reading_of(file), "dimension_configs").filter("is_graded")
+    return dict(graded.select("dimension_id", "weight").rows())
+
+
+def test_the_score_is_the_first_scorer_by_name_whichever_finished_first(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "traces.jsonl"
+    judged = [{"Short": "yes", "correct": "no"}, {"correct": "yes", "Short": "no"}]
+    for traces in (judged, judged[::-1]):
+        assert _weights(file, traces) == {"correct": 1.0, "Short": 0.0}
+    of_one = [{"a": "yes", **judged[0]}, *judged, *judged]
+    assert _weights(file, of_one) == {"correct": 1.0, "Short": 0.0, "a": 0.0}
+
+
+@pytest.mark.parametrize("second", ["yes", "no"])
+def test_the_mean_over_chunks_is_graded_whatever_it_is(
+    second: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "traces.jsonl"
+    chunks: dict[str, object] = {"relevant": ["yes", second]}
+    assert _weights(file, [chunks]) == {"relevant": 1.0}
+    assert _weights(file, [{**chunks, "right": "yes"}]) == {
+        "relevant": 0.0,
+        "right": 1.0,
+    }
+    assert _weights(file, [{"relevant": [1, 4]}]) == {}

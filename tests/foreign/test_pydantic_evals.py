@@ -185,3 +185,15 @@ def test_a_round_passes_if_all_its_assertions_hold(
     }
     rounds = table(_report(tmp_path, cases=[case]), "rounds")
     assert rounds["reported_status"][0] == verdict
+
+
+def test_the_score_is_no_assertion_of_a_single_case(tmp_path: Path) -> None:
+    """Evaluators of a case are written before those of the data set."""
+    cases = json.loads(ONCE.read_text("utf-8"))["cases"]
+    _, right = next(iter(cases[0]["assertions"].items()))
+    for case in cases:
+        case["assertions"] = {"Right": right}
+    cases[0]["assertions"] = {"Extra": right, "Right": right}
+    dimensions = table(_report(tmp_path, cases=cases), "dimension_configs")
+    weighted = dimensions.filter(pl.col("weight") > 0)
+    assert weighted["dimension_id"].to_list() == ["Right"]

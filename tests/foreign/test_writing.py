@@ -119,6 +119,28 @@ def test_checks_and_totals_have_places_and_scores_make_dimensions(
     assert (described.created_at, described.run_id) == (None, "t")
 
 
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["of one case", "right", "short"], *[["right", "short"]] * 5],
+        [["short"], *[["right", "short"]] * 5],
+        [*[["right"], ["short"]] * 3],
+    ],
+    ids=["a metric of one case", "a row lacks the first", "never both"],
+)
+def test_the_score_is_the_metric_that_rows_have_first_whatever_their_order(
+    rows: list[list[str]], order: int, task: TaskWriter
+) -> None:
+    for place, names in enumerate(rows[::order]):
+        answer = task.case(f"c{place}", {}).round("yes")
+        for name in names:
+            answer.score(name, 1.0, 1.0)
+    task.grade()
+    weights = {e.name: e.weight for e in task.written() if isinstance(e, Dimension)}
+    assert {name for name, weight in weights.items() if weight} == {"right"}
+
+
 def test_two_runs_with_the_same_rows_have_one_hash() -> None:
     hashes = set()
     for order in (1, -1):

@@ -94,8 +94,12 @@ NUMBERS = {
         select r.origin, f.case_id, f.run_index, f.status
         from marts.fct_rounds as f inner join r using (task_id)
         where f.status <> 'unevaluated' order by all""",
-    "tokens and time": """
-        select r.origin, f.case_id, f.run_index, f.latency_ms,
+    "runs and variants": """
+        select count(distinct run_id), variant, list(r.origin order by r.origin)
+        from marts.dim_tasks inner join r using (task_id)
+        group by title, variant order by all""",
+    "tokens, time and cost": """
+        select r.origin, f.case_id, f.run_index, f.latency_ms, f.cost,
             if(f.output_tokens is null, null, f.input_tokens)
         from marts.fct_rounds as f inner join r using (task_id)
         where f.status <> 'unevaluated' order by all""",

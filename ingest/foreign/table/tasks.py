@@ -359,6 +359,7 @@ class Tasks:
         task.grade(
             self._graded,
             {each: self._direction(each) for each in self._columns},
+            order=self._graded,
             numbers=self._columns,
         )
 
