@@ -374,21 +374,19 @@ def record(
         say(f"the decision was not recorded: {error}", "not_recorded")
 
 
-# The earlier runs of each variant, of those without a decision.
-_UNDECIDED = """
+# The runs of each variant before the newest, of those that were loaded since the
+# decision on them.
+_WAITING = """
 select title, variant, list(task_id order by run_number, task_id) as tasks
 from (
-    select tasks.title, tasks.variant, tasks.task_id, tasks.run_number
-    from marts.dim_tasks as tasks
-    where
-        tasks.task_id in (select unnest($tasks))
-        and tasks.task_id not in (select task_id from raw.decisions)
-        and tasks.role = 'full'
+    select title, variant, task_id, run_number
+    from marts.dim_tasks
+    where task_id in (select unnest($tasks)) and role = 'full'
     qualify row_number() over (
-        partition by tasks.title, tasks.variant
-        order by tasks.run_number desc, tasks.task_id desc
+        partition by title, variant order by run_number desc, task_id desc
     ) between 2 and 31
 )
+where task_id in (select unnest($loaded))
 group by title, variant
 """
 
@@ -399,7 +397,8 @@ def judge_in_order(
     """Judge and record runs that were loaded together, but for the newest ones.
 
     Later runs are compared again after each run that was not shipped, as it is not
-    their baseline: the decisions are those of runs that were loaded one by one.
+    their baseline, and after one that was loaded again, as it is one now: the decisions
+    are those of runs that were loaded one by one.
 
     Args:
         warehouse: the warehouse, built.
@@ -407,10 +406,19 @@ def judge_in_order(
         policy: rules of the gate.
         lang: language of the notes, which are not kept.
     """
+    from promptlab.ingest.raw.requests import loaded_since_decided
+
     with warehouse.built() as con:
-        chains = [
-            row["tasks"] for row in dictionaries(con, _UNDECIDED, {"tasks": tasks})
-        ]
+        judged, loaded = to_judge(con, tasks), loaded_since_decided(con, tasks)
+        found = dictionaries(con, _WAITING, {"tasks": judged, "loaded": loaded})
+        chains = [row["tasks"] for row in found]
+        again = dictionaries(
+            con,
+            "select distinct task_id from raw.decisions"
+            " where task_id in (select unnest($tasks))",
+            {"tasks": loaded},
+        )
+        stale = {row["task_id"] for row in again}
     while chains:
         with warehouse.built() as con:
             waiting = [task_id for chain in chains for task_id in chain]
@@ -425,7 +433,10 @@ def judge_in_order(
                     break
         record(warehouse, decided, policy)
         chains = [chain for chain in chains if chain]
-        if any(result.decision not in _SETTLED for result in decided):
+        if any(
+            result.decision not in _SETTLED or result.task_id in stale
+            for result in decided
+        ):
             build(warehouse)
 
 

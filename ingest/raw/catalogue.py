@@ -14,6 +14,7 @@ SCHEMA_VERSION = 2
 UPGRADES: dict[int, tuple[str, ...]] = {
     2: (
         "alter table if exists raw.decisions add column if not exists is_first boolean",
+        "alter table if exists raw.decisions add column if not exists rechecks json",
     )
 }
 """Schema version → the statements that lead to it from the one before.

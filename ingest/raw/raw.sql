@@ -435,7 +435,8 @@ create table if not exists raw.decisions (
     policy_hash varchar not null,       -- hash of the rules in force, without those at their default
     decision varchar not null,          -- ship, do_not_ship, run_again, cannot_tell, first_run
     decided_at timestamptz not null,    -- When it was decided, UTC
-    is_first boolean                    -- no run of the base branch was before it; null: not known
+    is_first boolean,                   -- no run of the base branch was before it; null: not known
+    rechecks json                       -- ids of the re-checks that it rests on; null for one that was purged
 );
 
 -- What the config said of titles, variants and prices at the last build that read it.

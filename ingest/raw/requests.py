@@ -62,24 +62,29 @@ def name_baseline(
     )
 
 
-# When a task was loaded last, or its scores or re-checks were.
+# When a task was loaded last, or its scores or the re-checks of its verdict were.
 _LOADED = """
-    select parts.task_id, max(loads.finished_at) as finished_at
-    from (
+    with of_tasks as (
         select task_id, load_id from raw.tasks
         union
         select run_id as task_id, load_id from raw.memory_runs
         union
         select task_id, load_id from raw.scores
-        where task_id in (select unnest($tasks))
+        where
+            task_id in (select unnest($tasks))
+            or task_id in (select recheck_task_id from intermediate.int_recheck_runs)
+    ),
+    parts as (
+        from of_tasks
         union
-        select tasks.task_id, rechecks.load_id
-        from raw.tasks as rechecks
-        inner join raw.tasks as tasks
-            on rechecks.recheck_of in (tasks.task_id, tasks.run_id)
-        where rechecks.recheck_of is not null
-    ) as parts
+        select used.task_id, of_tasks.load_id
+        from intermediate.int_recheck_runs as used
+        inner join of_tasks on used.recheck_task_id = of_tasks.task_id
+    )
+    select parts.task_id, max(loads.finished_at) as finished_at
+    from parts
     inner join raw.loads as loads using (load_id)
+    where parts.task_id in (select unnest($tasks))
     group by parts.task_id
 """
 
@@ -96,7 +101,6 @@ def loaded_since_decided(
         select task_id
         from ({_LOADED}) as loaded
         left join raw.decisions as decisions using (task_id)
-        where task_id in (select unnest($tasks))
         group by task_id, loaded.finished_at
         having coalesce(max(decisions.decided_at) < loaded.finished_at, true)
         """,
@@ -112,14 +116,16 @@ def record_decisions(
 ) -> int:
     """Append decisions of the gate that differ from the newest ones recorded.
 
-    So are those about a task that was loaded since, or its scores or re-checks were.
+    So are those about a task that was loaded since, or its scores or re-checks were,
+    and those that rest on other re-checks now.
 
     Returns:
         The number of added rows.
     """
     rows = con.execute(
         f"""
-        insert into raw.decisions (task_id, policy_hash, decision, decided_at, is_first)
+        insert into raw.decisions
+            (task_id, policy_hash, decision, decided_at, is_first, rechecks)
         select
             decided.task_id,
             $policy_hash,
@@ -130,7 +136,8 @@ def record_decisions(
                 baselines.baseline_source = 'none'
                 and coalesce(baselines.why_no_previous, 'branch') = 'branch',
                 false
-            )
+            ),
+            coalesce(used.rechecks, '[]')
         from (
             select unnest($tasks) as task_id, unnest($decisions) as decision
         ) as decided
@@ -140,15 +147,25 @@ def record_decisions(
                 task_id,
                 max(decided_at) as decided_at,
                 max_by(decision, decided_at) as decision,
-                max_by(policy_hash, decided_at) as policy_hash
+                max_by(policy_hash, decided_at) as policy_hash,
+                max_by(rechecks, decided_at) as rechecks
             from raw.decisions
             group by task_id
         ) as newest using (task_id)
         left join ({_LOADED}) as loaded using (task_id)
+        left join (
+            select
+                task_id,
+                to_json(list(distinct recheck_task_id order by recheck_task_id))
+                    as rechecks
+            from intermediate.int_recheck_runs
+            group by task_id
+        ) as used using (task_id)
         where
             newest.decision is distinct from decided.decision
             or newest.policy_hash is distinct from $policy_hash
             or newest.decided_at < loaded.finished_at
+            or coalesce(newest.rechecks, '[]') <> coalesce(used.rechecks, '[]')
         returning task_id
         """,
         {

@@ -275,14 +275,6 @@ group by title
 union
 select task_id from raw.tasks anti join purged_tasks using (task_id)
 where load_id in (from thinned_runs);
-
--- What was shipped because of a re-check that goes.
-create or replace temp table purged_rechecks as
-select judged.task_id, min(loads.finished_at) as finished_at
-from raw.tasks as rechecks semi join purged_tasks using (task_id)
-inner join raw.loads as loads using (load_id)
-inner join raw.tasks as judged on rechecks.recheck_of in (judged.task_id, judged.run_id)
-group by judged.task_id;
 """
 
 
@@ -378,18 +370,16 @@ def _changes(table: StoredTable) -> Iterator[tuple[str, str, str]]:
         left = "(select rows_left from rows_left where rows_left.load_id = t.load_id)"
         yield "rows_loaded", left, "load_id in (select load_id from rows_left)"
     if str(table) == "raw.decisions":
-        yield "decision", "'cannot_tell'", _SHIPPED_BY_RECHECK
+        yield "rechecks", _RECHECKS, "rechecks <> '[]'"
     for column, ids in (rule_of(table) or STAYS).mentions:
         yield column, "null", f"{column} in (from {ids})"
 
 
-_SHIPPED_BY_RECHECK = """
-    decision = 'ship'
-    and exists (
-        from purged_rechecks as gone
-        where gone.task_id = t.task_id and gone.finished_at <= t.decided_at
-    )
-"""
+# A decision forgets the ids of re-checks that go, and not that it rests on them.
+_RECHECKS = """(
+    select to_json(list(case when id not in (from purged_tasks) then id end))
+    from (select unnest(json_extract_string(rechecks, '$[*]')) as id)
+)"""
 
 
 @dataclass(frozen=True)

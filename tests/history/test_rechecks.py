@@ -187,19 +187,43 @@ def test_a_full_refresh_and_a_purge_of_the_recheck_agree_with_a_build(
     assert rows() == [("new", "c0", "none", 10, True)]
 
 
-def test_what_a_purged_recheck_shipped_is_shipped_no_more(warehouse, tmp_path):
+def baseline_of(warehouse: Warehouse, task_id: str) -> str | None:
+    found = warehouse.sql("from marts.dim_task_baselines where task_id = $1", [task_id])
+    return found["baseline_task_id"][0]
+
+
+@pytest.mark.parametrize("purged", [["again-now", "again-before"], ["again-before"]])
+def test_what_a_purged_recheck_shipped_is_shipped_no_more(warehouse, tmp_path, purged):
     db = str(warehouse.settings.db)
     assert run_cli(["gate", "new", "--db", db]) == 3
     ask_again(warehouse, tmp_path, "y" * 10, "y" * 10)
     assert run_cli(["gate", "new", "--db", db]) == 0
-    purge(warehouse, tasks=["again-now", "again-before"])
+    purge(warehouse, tasks=purged)
     with warehouse.examining() as con:
-        decisions = con.execute("from raw.decisions order by decided_at").fetchall()
-    assert [row[2] for row in decisions] == ["run_again", "cannot_tell"]
+        [(rechecks,)] = con.execute(
+            "select rechecks from raw.decisions where decision = 'ship'"
+        ).fetchall()
+    assert not any(task_id in rechecks for task_id in purged)
+    warehouse.build()
     write(tmp_path, "next", 6, ONE | {"c0": "n"}, "v2")
     warehouse.ingest(tmp_path / "next.json")
     warehouse.build()
+    assert baseline_of(warehouse, "next") == "old"
     assert run_cli(["gate", "next", "--db", db]) == 3
+
+
+def test_a_corrected_recheck_of_the_old_side_unsettles_what_it_shipped(
+    warehouse, tmp_path
+):
+    db = str(warehouse.settings.db)
+    ask_again(warehouse, tmp_path, "y" * 5 + "n" * 5, "y" * 5 + "n" * 5)
+    assert run_cli(["gate", "new", "--db", db]) == 0
+    write(tmp_path / "before", "again-before", 5, {"c0": "y" * 10}, "v1")
+    warehouse.ingest(tmp_path / "before", recheck_of="old")
+    write(tmp_path, "next", 6, ONE | {"c0": "n"}, "v2")
+    warehouse.ingest(tmp_path / "next.json")
+    warehouse.build()
+    assert baseline_of(warehouse, "next") == "old"
 
 
 def test_cached_answers_of_a_recheck_count_once(warehouse, tmp_path):

@@ -16,6 +16,7 @@ import pytest
 
 from promptlab.cli import run_cli
 from promptlab.database import dictionaries
+from promptlab.operations.purge import purge
 from promptlab.settings import load_settings
 from promptlab.warehouse import Warehouse
 
@@ -1321,3 +1322,66 @@ def test_run_judges_what_it_loaded_and_the_newest_run_not_what_was_compared_agai
     assert "large" not in run(5, "small")
     after = [pair for pair in decisions() if pair not in before]
     assert after == [("eval-4/0", "ship"), ("eval-5/0", "ship")]
+
+
+def test_a_new_variant_after_runs_of_which_none_is_a_baseline_is_no_first_run(
+    warehouse, capsys
+):
+    """The last shipped night is deleted after a while, and the model is replaced."""
+    codes = []
+    for number, models in enumerate((("m1",), ("m1",), ("m2",), ("m3", "m4")), 1):
+        fails = {model: ["t1", "t2", "t3"] for model in models} if number > 1 else {}
+        load(warehouse, Night(number, providers=models, fails=fails, rounds=3))
+        codes.append(run_cli(["gate", f"eval-{number}"]))
+        if number == 2:
+            purge(warehouse, tasks=["eval-1/0"])
+            warehouse.build()
+    assert codes == [0, 1, 4, 4]
+
+
+@pytest.mark.parametrize("models", [("m1", "m2"), ("m1 l1", "m2 l2")])
+def test_a_folder_in_which_models_replaced_others_is_judged_like_single_nights(
+    warehouse, models
+):
+    """Two nights of one model or of two, and then two of others, which are worse."""
+
+    def decisions(*calls: Sequence[int]) -> list[str]:
+        db = Path("-".join(str(len(call)) for call in calls) + ".duckdb")
+        for call in calls:
+            files = []
+            for number in call:
+                now = models[number > 2].split()
+                fails = {model: ["t1", "t2", "t3"] for model in now if number > 2}
+                folder = Path(str(number))
+                folder.mkdir(exist_ok=True)
+                night = Night(number, providers=now, fails=fails, rounds=3)
+                files.append(str(night.write(folder)))
+            run_cli(["run", *files, "--db", str(db), "--out", "out"])
+        with Warehouse(db).examining() as con:
+            return con.execute(
+                "select distinct task_id, max_by(decision, decided_at)"
+                " from raw.decisions group by task_id order by task_id"
+            ).fetchall()
+
+    found = decisions([1, 2, 3, 4])
+    assert found == decisions([1], [2], [3], [4])
+    assert found[-1][1] in ("do_not_ship", "cannot_tell")
+
+
+def test_files_that_are_read_again_for_a_setting_keep_their_decisions(warehouse):
+    """The runs before are judged again too, so that the newest one is the baseline."""
+    night = Night(1, rounds=3, tests=("t1", "t2")).write(Path.cwd())
+    run_cli(["run", str(night), "--out", "out"])
+    nights = [night]
+    for number in (2, 3):
+        nights.append(Night(number, rounds=3).write(Path.cwd()))
+        run_cli(["run", *map(str, nights), "--out", "out"])
+    Path("promptlab.toml").write_text('tag_keys = ["category"]\n', encoding="utf-8")
+    nights.append(Night(4, rounds=3).write(Path.cwd()))
+    run_cli(["run", *map(str, nights), "--out", "out"])
+    assert baselines(warehouse)["eval-4/0"] == "eval-3/0"
+    with warehouse.examining() as con:
+        unsettled = con.execute(
+            "select task_id from intermediate.int_task_variants where not is_settled"
+        ).fetchall()
+    assert unsettled == []

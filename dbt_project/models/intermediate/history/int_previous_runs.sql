@@ -4,8 +4,8 @@ with
 
 tasks as (select * from {{ ref('int_task_variants') }} where recheck_of is null),
 resolved as (select * from {{ ref('int_tasks_resolved') }}),
+nights as (select * from {{ ref('int_task_nights') }}),
 
--- variants of one run, and those that are loaded in one call, are side by side
 counted as (
 
     select
@@ -13,19 +13,15 @@ counted as (
         case when tasks.is_settled then 0 else 1 end as doubt,
         resolved.testset_id,
         resolved.ingest_id,
-        min(tasks.variant) over in_run = max(tasks.variant) over in_run
-        and min(tasks.variant) over in_call = max(tasks.variant) over in_call as is_alone,
+        nights.night_number,
+        nights.is_alone,
         min(tasks.run_number) over of_variant as first_run,
         max(tasks.run_number) over of_variant as last_run
 
     from tasks
     inner join resolved using (task_id)
-    window
-        of_variant as (partition by tasks.title, tasks.variant),
-        in_run as (partition by tasks.title, tasks.run_id),
-        in_call as (
-            partition by tasks.title, coalesce(cast(resolved.ingest_id as string), tasks.run_id)
-        )
+    inner join nights using (task_id)
+    window of_variant as (partition by tasks.title, tasks.variant)
 
 ),
 
@@ -61,9 +57,10 @@ looked_up as (
         max(preference) over of_variant as preference_of_variant,
         max(preference) over of_prompt as preference_of_prompt,
         max(preference) over of_title as preference_of_title,
-        coalesce(
-            min(case when is_baseline then ingest_id end) over of_title < ingest_id, false
-        ) as has_baseline_of_title,
+        max(case when is_base_branch then 1 end) over (
+            partition by title
+            order by night_number range between unbounded preceding and 1 preceding
+        ) is not null as has_earlier_night,
         max(case when is_eligible then 1 end) over of_variant is not null as has_earlier_run
 
     from preferred
@@ -136,6 +133,7 @@ previous_runs as (
         end as previous_task_id,
 
         ---------- numerics
+        looked_up.night_number,
         looked_up.run_number,
         looked_up.last_run,
 
@@ -146,7 +144,7 @@ previous_runs as (
         looked_up.has_replaced_run,
         looked_up.shares_run_id,
         looked_up.is_first,
-        looked_up.has_baseline_of_title,
+        looked_up.has_earlier_night,
         looked_up.has_earlier_run
 
     from looked_up

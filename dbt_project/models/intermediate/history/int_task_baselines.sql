@@ -61,9 +61,9 @@ chosen as (
             when not previous.is_first then 'gone'
             -- a new variant beside known ones is the first of its kind
             when
-                previous.has_baseline_of_title
+                previous.has_earlier_night
                 and max(previous.previous_task_id) over (
-                    partition by previous.title, previous.run_number
+                    partition by previous.title, previous.night_number
                 ) is null
                 then 'variants'
         end as why_no_previous,

@@ -20,6 +20,7 @@ decided as (
         task_id,
         max_by(decision, decided_at) as decision,
         max(decided_at) as decided_at,
+        max_by(rechecks, decided_at) as rechecks,
         bool_and(is_first) as is_first
 
     from decisions
@@ -44,9 +45,27 @@ replaced_tasks as (
 
 ),
 
--- a decision is about what was loaded then: the task, its scores, and its re-checks. The first
--- version of a re-check is none of it: it comes after a decision that asked for it
-parts as (
+-- the re-checks that a decision rests on; null for one that is gone
+used as (
+
+    select
+        task_id,
+        {{ unnested(json_text_elements('rechecks')) }} as recheck_task_id
+
+    from decided
+
+),
+
+unfounded as (
+
+    select distinct used.task_id
+    from used
+    left join tasks on used.recheck_task_id = tasks.task_id
+    where tasks.task_id is null
+
+),
+
+of_tasks as (
 
     select
         task_id,
@@ -62,16 +81,21 @@ parts as (
 
     from scores
 
+),
+
+-- a decision is about what was loaded then
+parts as (
+
+    select * from of_tasks
+
     union
 
     select
-        tasks.task_id,
-        rechecks.load_id
+        used.task_id,
+        of_tasks.load_id
 
-    from tasks as rechecks
-    inner join replaced_tasks on rechecks.task_id = replaced_tasks.task_id
-    inner join tasks on rechecks.recheck_of in (tasks.task_id, tasks.run_id)
-    where rechecks.recheck_of is not null
+    from used
+    inner join of_tasks on used.recheck_task_id = of_tasks.task_id
 
 ),
 
@@ -110,11 +134,14 @@ described as (
         -- a run that was not shipped hides what it lost
         coalesce(
             decided.decision in ('ship', 'first_run')
-            and decided.decided_at >= loaded.finished_at,
+            and decided.decided_at >= loaded.finished_at
+            and unfounded.task_id is null,
             true
         ) as is_settled,
         coalesce(decided.is_first, true) as is_first,
-        coalesce(decided.decision in ('ship', 'first_run'), true) or is_first as is_trusted,
+        coalesce(decided.decision in ('ship', 'first_run'), true)
+        and unfounded.task_id is null
+        or is_first as is_trusted,
         replaced_tasks.task_id is not null as has_replaced_run,
         tasks.load_id,
         loads.ingest_id,
@@ -127,6 +154,7 @@ described as (
     left join prompts using (task_id)
     left join partial using (task_id)
     left join decided using (task_id)
+    left join unfounded using (task_id)
     left join replaced_tasks using (task_id)
 
 ),

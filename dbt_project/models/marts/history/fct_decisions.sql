@@ -19,6 +19,9 @@ final as (
         row_number() over (partition by task_id order by decided_at desc) = 1 as is_newest,
         is_first,
 
+        ---------- json
+        rechecks,
+
         ---------- timestamps
         decided_at
 

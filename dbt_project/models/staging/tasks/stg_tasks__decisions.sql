@@ -16,6 +16,9 @@ renamed as (
         ---------- booleans
         coalesce(is_first, decision = 'first_run') as is_first,
 
+        ---------- json
+        rechecks,
+
         ---------- timestamps
         decided_at
 
