@@ -5,7 +5,9 @@ hash of its query; ``outputs.<evaluator>.<key>`` is the dimension ``<evaluator>.
 without an evaluator's name it is an output of the target. Of a level of harm, a text,
 the number is in ``<key>_score``. An evaluator with ``_result`` has a pass rule: its
 result is a check, and the round's verdict is that all of them pass; so it is for one
-that labels defects. A broken evaluator is a bare NaN: missing.
+that labels defects, and for a grader of Azure OpenAI whose name is so long that it only
+has ``passed``. One that is not applicable to a row says nothing of it. A broken
+evaluator is a bare NaN: missing.
 
 The folder that its sample repositories write (``eval_results.jsonl`` with
 ``summary.json`` and ``evaluate_parameters.json``) is read too: ratings from 1 to 5,
@@ -30,6 +32,7 @@ from promptlab.ingest.foreign.documents import (
     time,
 )
 from promptlab.ingest.foreign.identity import SameRun, content_id
+from promptlab.ingest.foreign.names import is_best_unclear
 from promptlab.ingest.foreign.registry import Files, Head, Run, led_by
 from promptlab.ingest.foreign.writing import Record, Rule, Status, TaskWriter
 from promptlab.ingest.reading.problems import Problem, warning
@@ -43,7 +46,7 @@ _QUERY = ("query", "question")
 _ANSWER = ("response", "answer")
 _TRUTH = ("ground_truth", "truth", "expected_response")
 _SHOWN = {"id", *_QUERY, *_ANSWER, *_TRUTH}
-_PASSED = {"pass": True, "fail": False}
+_PASSED = {"pass": True, "fail": False, "true": True, "false": False}
 _BESIDE = ("_result", "_threshold", "_reason", "_status", "_properties", "_passed")
 _BESIDE_TOO = ("_score", "_details", "_label", "_sample", "_model", "_finish_reason")
 _GRADED = frozenset(
@@ -61,6 +64,7 @@ _DEFECTS = frozenset(
     }
 )
 """Keys of built-in evaluators that are true where they found a defect."""
+_NOT_APPLICABLE = "not_applicable"
 _PASSING_RATING = 4
 _RULES: dict[str, tuple[Rule, dict[str, Any]]] = {
     "mean": ("mean_over_rounds", {"digits": 2}),
@@ -225,8 +229,13 @@ class _RunOfRows:
             golden=_first(inputs, _TRUTH),
             golden_id="ground_truth",
         )
-        results = [outputs[f"{key}_result"] for key in judged]
-        passed = [_PASSED.get(str(each).lower()) for each in results]
+        passed = {
+            key: _PASSED.get(str(outputs[column]).lower())
+            for key, column in judged.items()
+        }
+        skipped = {
+            key for key, column in judged.items() if outputs[column] == _NOT_APPLICABLE
+        }
         found = {
             name.removesuffix("_label"): not outputs[name]
             if isinstance(outputs[name], bool)
@@ -240,15 +249,20 @@ class _RunOfRows:
                 for name, value in [*inputs.items(), *self._texts(outputs, measured)]
                 if name not in _SHOWN
             },
-            status=_verdict([*passed, *found.values()]),
+            status=_verdict(
+                [
+                    *(each for key, each in passed.items() if key not in skipped),
+                    *found.values(),
+                ]
+            ),
         )
-        for key, is_passed in zip(judged, passed, strict=True):
+        for key, is_passed in passed.items():
             reason = outputs.get(f"{key}_reason")
             answer.check(
                 key,
                 "evaluator",
                 is_passed,
-                score=_value(outputs, key),
+                score=_value(outputs, judged[key].removesuffix("_result")),
                 threshold=number(outputs.get(f"{key}_threshold")),
                 reason=reason if isinstance(reason, str) else None,
             )
@@ -304,7 +318,7 @@ class _RunOfRows:
         if name.rpartition(".")[2] in _GRADED:
             return True
         values = {_value(row, f"outputs.{name}") for row in self._rows} - {None}
-        return bool(values) and values <= {0.0, 1.0}
+        return bool(values) and values <= {0.0, 1.0} and not is_best_unclear(name)
 
     def rule_of(self, name: str) -> tuple[Rule, str | None]:
         """Return the rule of a metric of ``evaluate``, and its dimension."""
@@ -335,23 +349,31 @@ class _RunOfRows:
 @lru_cache  # most rows of most runs have the same
 def _columns_of(
     columns: tuple[str, ...],
-) -> tuple[dict[str, str], dict[str, str], list[str], list[str], list[str]]:
+) -> tuple[dict[str, str], dict[str, str], dict[str, str], list[str], list[str]]:
     """Return the meaning of a row's columns.
 
     Returns:
-        Inputs and outputs, each as column → name; the outputs with a pass rule; those
-        that are dimensions if they are numbers; those that label a defect, without
-        another pass rule.
+        Inputs and outputs, each as column → name; the outputs with a pass rule, each
+        with its result; those that are dimensions if they are numbers; those that
+        label a defect, without another pass rule.
     """
     inputs, outputs = (
         {each: each.removeprefix(start) for each in columns if each.startswith(start)}
         for start in ("inputs.", "outputs.")
     )
     names = outputs.values()
+    judged = {
+        name.removesuffix("_result"): name for name in names if name.endswith("_result")
+    }
+    with_result = {key.partition(".")[0] for key in judged}
+    for name in names:
+        grader = _grader(name, names)
+        if grader is not None and grader not in with_result:
+            judged[grader] = name
     return (
         inputs,
         outputs,
-        [name.removesuffix("_result") for name in names if name.endswith("_result")],
+        judged,
         [name for name in names if not _is_beside(name, names)],
         [
             name
@@ -376,12 +398,18 @@ def _first(held: dict[str, Any], names: Sequence[str]) -> Any:
     return next((held[name] for name in names if held.get(name) is not None), None)
 
 
+def _grader(name: str, outputs: Collection[str]) -> str | None:
+    """Return the grader of Azure OpenAI of which this column says whether it passed."""
+    grader = name.removesuffix(".passed")
+    return grader if grader != name and f"{grader}.type" in outputs else None
+
+
 def _is_beside(name: str, outputs: Collection[str]) -> bool:
     """Return whether a column describes another: its threshold, reason or duplicate."""
     for end in (*_BESIDE, *_BESIDE_TOO):
         if name.endswith(end) and name.removesuffix(end) in outputs:
             return True
-    if name.rpartition(".")[2] in _DEFECTS:
+    if name.rpartition(".")[2] in _DEFECTS or _grader(name, outputs) is not None:
         return True
     return name.endswith(("_result", "_reason", "_threshold", "_status", "_properties"))
 

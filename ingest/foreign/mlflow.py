@@ -79,6 +79,11 @@ class Assessment(msgspec.Struct):
     """Milliseconds since 1970, or ISO 8601."""
 
     @property
+    def is_human(self) -> bool:
+        """Return true for feedback of a person."""
+        return (self.source or {}).get("source_type") == "HUMAN"
+
+    @property
     def chunk(self) -> tuple[str | None, str] | None:
         """Return the step and the chunk that it judges; ``None``: the whole answer."""
         chunk = members(self.metadata).get("chunk_index")
@@ -112,12 +117,16 @@ class Trace(msgspec.Struct):
         return run if isinstance(run, str) and run.strip() else None
 
     def judged(self) -> Iterator[list[Assessment]]:
-        """Return the results of each scorer: the last valid one, or one per chunk."""
+        """Return the results of each scorer: the last valid one, or one per chunk.
+
+        A person counts only where no scorer of that name does.
+        """
         said: dict[str, list[Assessment]] = {}
         for each in self.assessments:
             if each.feedback is not None and each.valid is not False:
                 said.setdefault(each.assessment_name, []).append(each)
-        for results in said.values():
+        for given in said.values():
+            results = [each for each in given if not each.is_human] or given
             if results[-1].chunk is None:
                 yield results[-1:]
             else:
@@ -237,10 +246,20 @@ def run_records(
     )
     # a trace lists its feedback in the order in which the scorers finished
     frequent = task.dimensions.frequent(task.dimensions.graded())
-    frequent.sort(key=lambda name: (name in shares, name.casefold(), name))
+    people = _of_people(traces)
+    frequent.sort(
+        key=lambda name: (name in people, name in shares, name.casefold(), name)
+    )
     task.grade(order=frequent)
     write_totals(metrics, task)
     yield from task.written()
+
+
+def _of_people(traces: Sequence[Trace]) -> set[str]:
+    """Return the names of feedback that no scorer gives."""
+    results = [each for trace in traces for found in trace.judged() for each in found]
+    scorers = {each.assessment_name for each in results if not each.is_human}
+    return {each.assessment_name for each in results} - scorers
 
 
 def _of_chunks(traces: Sequence[Trace]) -> set[str]:

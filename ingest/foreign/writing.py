@@ -42,6 +42,7 @@ from promptlab.ingest.foreign.documents import (
     text,
 )
 from promptlab.ingest.foreign.identity import Occurrences, SameRun
+from promptlab.ingest.foreign.names import is_best_unclear
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
 
@@ -330,9 +331,16 @@ class Dimensions:
         return bool(self._kinds.get(name))
 
     def is_graded(self, name: str) -> bool:
-        """Return true if its values are known to be from 0 to 1."""
+        """Return true if its values are known to be from 0 to 1, 1 best."""
         kinds = self._kinds[name]
-        return "other" not in kinds and (kinds == {"binary"} or self.is_share(name))
+        if "other" in kinds or self.is_unclear(name):
+            return False
+        return kinds == {"binary"} or self.is_share(name)
+
+    def is_unclear(self, name: str) -> bool:
+        """Return true for truth values of which nothing says that true is good."""
+        is_binary = self._kinds[name] == {"binary"}
+        return is_binary and not self.is_share(name) and is_best_unclear(name)
 
     def graded(self) -> list[str]:
         """Return all that are graded."""
@@ -531,6 +539,8 @@ class TaskWriter:
         names = self.dimensions
         if graded is None:
             graded = names.graded()
+            for name in filter(names.is_unclear, names):
+                self.write(_unclear(name))
         if weights is None:
             listed = [name for name in names if name in graded]
             ordered = [
@@ -682,6 +692,15 @@ class _OddScores(msgspec.Struct):
             line=self.line,
             record_id=self.case_id,
         )
+
+
+def _unclear(dimension: str) -> Problem:
+    return warning(
+        "unclear_direction",
+        f"nothing says whether 1 is good or bad in `{dimension}`: it is shown, and"
+        " decides nothing. Rename it, such as `no_toxicity`, or read the file by a"
+        " mapping of a table with `lower_is_better` (docs/tools/table.md)",
+    )
 
 
 class CaseWriter(msgspec.Struct, gc=False):  # no reference cycles

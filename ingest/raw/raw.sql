@@ -436,7 +436,8 @@ create table if not exists raw.decisions (
     decision varchar not null,          -- ship, do_not_ship, run_again, cannot_tell, first_run
     decided_at timestamptz not null,    -- When it was decided, UTC
     is_first boolean,                   -- no run of the base branch was before it; null: not known
-    rechecks json                       -- ids of the re-checks that it rests on; null for one that was purged
+    rechecks json,                      -- ids of the re-checks that it rests on; null for one that was purged
+    n_scores bigint                     -- scores from outside that the task had; null: not known
 );
 
 -- What the config said of titles, variants and prices at the last build that read it.

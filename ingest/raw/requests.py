@@ -125,7 +125,7 @@ def record_decisions(
     rows = con.execute(
         f"""
         insert into raw.decisions
-            (task_id, policy_hash, decision, decided_at, is_first, rechecks)
+            (task_id, policy_hash, decision, decided_at, is_first, rechecks, n_scores)
         select
             decided.task_id,
             $policy_hash,
@@ -137,7 +137,8 @@ def record_decisions(
                 and coalesce(baselines.why_no_previous, 'branch') = 'branch',
                 false
             ),
-            coalesce(used.rechecks, '[]')
+            coalesce(used.rechecks, '[]'),
+            (from raw.scores select count(*) where task_id = decided.task_id)
         from (
             select unnest($tasks) as task_id, unnest($decisions) as decision
         ) as decided

@@ -289,6 +289,7 @@ class Writer:
         self._replaced: set[Key] = set()
         self._expected: dict[Key, str] = {}  # by testset and case, before its file
         self._tasks: dict[str, StoredTask] = {}  # before their file
+        self._scored: dict[Path, list[str]] = {}  # tasks, before their file of scores
         self._written: dict[Path, tuple[int, str]] = {}
         self._merging: Merging | None = None  # of an open file
         self._mergings: list[tuple[ReadBatch, Merging]] = []  # of a batch
@@ -330,12 +331,14 @@ class Writer:
             self._replaced = set()
             self._expected = {}
             self._tasks = {}
+            self._scored = {}
         numbered = list(zip(itertools.count(self._first_load_id), batch, strict=False))
         keys = [key for _, one in numbered for key in one.reading.keys]
         testsets = [key[1] for key in keys if key[0] == "testset"]
         self._expected |= _content_hashes(self._con, testsets)
         tasks = [key[1] for key in keys if key[0] == "task"]
         self._tasks = stored_tasks(self._con, tasks) | self._tasks
+        self._scored |= _scored_by(self._con, numbered)
         self._replaced |= _replace(self._con, numbered)
         self._replaced |= self._make_room(numbered)
         _write_rows(self._con, numbered)
@@ -357,6 +360,7 @@ class Writer:
         raw.append(self._con, "loads", [loads])
         raw.append(self._con, "redactions", [redaction_columns(numbered)])
         self.found += _replaced_scores(self._con, numbered)
+        self.found += _lost_scores(self._con, self._scored)
         self._con.commit()
         for load_id, one in numbered:
             self._written[one.source.path] = load_id, one.source.uri
@@ -489,6 +493,49 @@ def _replace_file(con: duckdb.DuckDBPyConnection, kind: str, uri: str) -> bool:
         [kind, uri],
     )
     return bool(deleted[0][0])
+
+
+def _scored_by(
+    con: duckdb.DuckDBPyConnection, numbered: Sequence[tuple[int, ReadBatch]]
+) -> dict[Path, list[str]]:
+    """Return the tasks that each file of scores scored before it is loaded again."""
+    found = {}
+    for _, one in numbered:
+        if any(kind == "scores" for kind, *_ in one.reading.keys):
+            rows = con.execute(
+                "select distinct task_id from raw.scores where load_id in"
+                " (select load_id from raw.loads"
+                " where kind = 'scores' and file_uri = ?)",
+                [one.source.uri],
+            ).fetchall()
+            found[one.source.path] = [task_id for (task_id,) in rows]
+    return found
+
+
+def _lost_scores(
+    con: duckdb.DuckDBPyConnection, scored: Mapping[Path, list[str]]
+) -> list[tuple[Path, Problem]]:
+    """Return warnings of files that no longer score a task, if nothing else does."""
+    found = []
+    for path, tasks in scored.items():
+        lost = con.execute(
+            "select task_id from raw.tasks where list_contains($1, task_id)"
+            " and task_id not in (select task_id from raw.scores) order by task_id",
+            [tasks],
+        ).fetchall()
+        if lost:
+            found.append((path, _scores_lost([task_id for (task_id,) in lost])))
+    return found
+
+
+def _scores_lost(tasks: Sequence[str]) -> Problem:
+    more = f" and {len(tasks) - 3} more" if tasks[3:] else ""
+    return warning(
+        "scores_lost",
+        f"this version of the file has no scores of {', '.join(tasks[:3])}{more}, which"
+        " the one before had: they are gone. Keep the scores of each run in a file of"
+        " its own, or add to the file",
+    )
 
 
 def _delete_scores(

@@ -189,3 +189,50 @@ def test_a_label_of_a_defect_passes_where_there_is_none(tmp_path: Path) -> None:
     assert "reported_scores" not in reading.rows or not len(
         reading.rows["reported_scores"]["value"]
     )
+
+
+def test_an_evaluator_that_does_not_apply_says_nothing_of_the_row(
+    tmp_path: Path,
+) -> None:
+    tool = "tool_call_accuracy.tool_call_accuracy"
+    skipped = {f"{tool}_result": "not_applicable", f"{tool}_status": "skipped"}
+    relevance = "relevance.relevance_result"
+    reading = _run(
+        tmp_path / "agent.json",
+        {relevance: "pass", **skipped},
+        {relevance: "fail", **skipped},
+        {relevance: "pass", f"{tool}_result": "fail"},
+        {relevance: "pass", f"{tool}_result": None},
+        skipped,
+    )
+    assert table(reading, "rounds")["reported_status"].to_list() == [
+        *("pass", "fail", "fail", "unevaluated"),
+        None,
+    ]
+    checks = table(reading, "reported_checks").filter(name=tool)
+    assert checks["passed"].to_list() == [None, None, False, None, None]
+
+
+def test_a_grader_with_a_long_name_says_only_whether_it_passed(tmp_path: Path) -> None:
+    """Azure leaves out the result where the name of its column is too long."""
+    long = "refund_policy_string_check"
+    rows = [
+        {
+            "tone.type": "string_check",
+            "tone.score": float(tone),
+            "tone.tone_result": "pass" if tone else "fail",
+            "tone.passed": tone,
+            f"{long}.type": "string_check",
+            f"{long}.score": float(refund),
+            f"{long}.passed": refund,
+        }
+        for tone, refund in ((True, True), (True, False), (False, True))
+    ]
+    reading = _run(tmp_path / "graders.json", *rows)
+    rounds = table(reading, "rounds")["reported_status"].to_list()
+    assert rounds == ["pass", "fail", "fail"]
+    checks = table(reading, "reported_checks")
+    assert checks.filter(name=long)["passed"].to_list() == [True, False, True]
+    assert checks.filter(name=long)["score"].to_list() == [1.0, 0.0, 1.0]
+    dimensions = set(table(reading, "dimension_configs")["dimension_id"])
+    assert dimensions == {"tone.score", f"{long}.score"}

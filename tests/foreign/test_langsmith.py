@@ -158,3 +158,27 @@ def test_empty_lines_of_a_csv_are_no_runs(tmp_path: Path, late: Reading) -> None
     file = tmp_path / "late.csv"
     file.write_text(LATE.with_suffix(".csv").read_text("utf-8") + "\n\n", "utf-8")
     assert table(reading_of(file), "rounds").height == table(late, "rounds").height
+
+
+@pytest.mark.parametrize(
+    ("key", "is_graded"),
+    [
+        *((name, False) for name in ("toxicity", "pii_leakage", "isHarmful", "errors")),
+        *((name, True) for name in ("no_toxicity", "is_not_harmful", "correct")),
+    ],
+)
+def test_truth_values_whose_name_says_the_opposite_of_good_decide_nothing(
+    key: str, is_graded: bool, tmp_path: Path
+) -> None:
+    lines = LATE.read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    for n, row in enumerate(rows):
+        for name in [name for name in row if name.startswith("feedback.")]:
+            del row[name]
+        row[f"feedback.{key}"] = n % 2 == 0
+    file = tmp_path / "late.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    reading = reading_of(file)
+    assert table(reading, "dimension_configs")["is_graded"].to_list() == [is_graded]
+    codes = [problem.code for problem in reading.problems]
+    assert ("unclear_direction" in codes) is not is_graded

@@ -301,3 +301,30 @@ def test_the_mean_over_chunks_is_graded_whatever_it_is(
         "right": 1.0,
     }
     assert _weights(file, [{"relevant": [1, 4]}]) == {}
+
+
+def test_a_person_counts_only_where_no_scorer_does(tmp_path: Path) -> None:
+    file = tmp_path / "traces.jsonl"
+    written = json.loads(TRACES.read_text("utf-8").splitlines()[0])
+    given = [
+        ("correct", "no", "LLM_JUDGE", True),
+        ("correct", "yes", "HUMAN", True),
+        ("polite", "no", "LLM_JUDGE", False),  # a person overrode it
+        ("polite", "yes", "HUMAN", True),
+        ("approved", "yes", "HUMAN", True),
+    ]
+    written["info"]["assessments"] = [
+        {
+            "assessment_name": name,
+            "feedback": {"value": value},
+            "source": {"source_type": kind, "source_id": "x"},
+            "valid": is_valid,
+        }
+        for name, value, kind, is_valid in given
+    ]
+    file.write_text(json.dumps(written), "utf-8")
+    reading = reading_of(file)
+    scores = table(reading, "reported_scores").select("dimension_id", "value")
+    assert dict(scores.rows()) == {"correct": 0.0, "polite": 1.0, "approved": 1.0}
+    weights = table(reading, "dimension_configs").select("dimension_id", "weight")
+    assert dict(weights.rows()) == {"correct": 1.0, "polite": 0.0, "approved": 0.0}

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from promptlab.cli import run_cli
 from promptlab.history import judge
 from promptlab.reports.gate.policy import Policy, built_in_policy, parse_policy
 from promptlab.reports.gate.verdict import gate_results
@@ -470,3 +471,20 @@ def test_scores_from_outside_do_not_judge_the_answers_of_a_later_run(tmp_path):
     warehouse.build()
     [result] = judge(warehouse, "pr", built_in_policy(), lang="en")
     assert result.decision == "ship", result.headline
+
+
+def test_a_run_that_lost_its_scores_is_no_baseline_any_more(tmp_path):
+    """A file of scores that is written anew each night has those of one run."""
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    scores, last, codes = tmp_path / "scores.jsonl", [], []
+    for day, share in enumerate((1.0, 1.0, 0.2), 1):
+        name = f"night{day}"
+        run = Run(name, "suite", day, {"judge": even(share, 8)}, parameters={"judge": {"pass_score": 0.5}})  # fmt: skip
+        run.write(tmp_path / name)
+        (tmp_path / name / f"{name}.scores.jsonl").rename(scores)
+        loaded = warehouse.ingest(tmp_path / name, scores)
+        last = [problem.code for each in loaded.files for problem in each.problems]
+        warehouse.build()
+        codes.append(run_cli(["gate", name, "--db", str(tmp_path / "w.duckdb")]))
+    assert "scores_lost" in last
+    assert codes == [0, 4, 4]

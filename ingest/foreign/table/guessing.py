@@ -22,6 +22,7 @@ from promptlab.contracts.sources import TableMapping
 from promptlab.errors import InputError
 from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign.documents import Refused
+from promptlab.ingest.foreign.names import LESS_IS_BETTER, plain_name
 from promptlab.ingest.foreign.table.cells import (
     are_times,
     is_few,
@@ -86,15 +87,6 @@ _NO_UNIT = frozenset(_WORDS["latency_s"]) - {
 _LONGEST_VERSION = 40
 _MS_FROM = 100
 """A typical latency of at least this is in milliseconds, unless the name has a unit."""
-_LOWER = re.compile(
-    r"\b(latency|duration|cost|costs|price|usd|fees?|errors?|loss|perplexity|ppl|seconds"
-    r"|fail|fails|failed|failure|failures|wrong|incorrect|mistakes?|missed|missing"
-    r"|hallucinat\w*|toxic\w*|bias\w*|harm\w*|unsafe|offensive\w*|insult\w*|profan\w*"
-    r"|violat\w*|violence|jailbr\w*|leak\w*|attack\w*|spam\w*|contradict\w*|invalid"
-    r"|wer|cer|ter|mer|mae|mse|rmse|mape|brier|ece|distance|edits?|regrets?|penalty"
-    r"|noise\w*|tokens?|false positives?|false negatives?|fpr|fnr|timeouts?|retries)\b"
-)
-"""Names of metrics for which less is better."""
 _PARAMETER = re.compile(
     r"\b(temperature|top p|top k|seed|index|idx|row|rank|position|turn|turns|step|steps"
     r"|length|count|threshold|weight|year|month|day|cached|stream)\b|^(n|num) "
@@ -111,7 +103,6 @@ _BEST_AT_1 = re.compile(
 )
 """Names of metrics for which 1 is best."""
 _VERSION = re.compile(r"([a-z]+[-_. ]?)?v\.?\d+([._-]\d+)*", re.IGNORECASE)
-_NOT_WORD = re.compile(r"[\W_]+")
 
 
 class NoGuess(InputError):
@@ -137,7 +128,7 @@ def guess(path: Path) -> Guess:
     rows = _first_rows(path)
     cells = _cells(rows)
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    plain = {name: _plain_name(name) for name in cells}
+    plain = {name: plain_name(name) for name in cells}
     settings: dict[str, Any] = {}
     notes: list[str] = []
     for setting, words in _WORDS.items():
@@ -200,12 +191,6 @@ def no_mapping(path: Path, form: str) -> str:
     return f"{found}`promptlab init --table {name}` guesses one"
 
 
-def _plain_name(name: str) -> str:
-    """Return lower-case words: ``isWrong`` and ``is_wrong`` become ``is wrong``."""
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return _NOT_WORD.sub(" ", apart.lower()).strip()
-
-
 def _cells(rows: list[Row]) -> dict[str, list[Any]]:
     """Return the cells of each column, and of each field inside objects."""
     nested = [[n for n in nested_names(row) if not n[-1].isdecimal()] for row in rows]
@@ -262,10 +247,10 @@ def _guess_numbers(
     values: list[str] = []
     lower: list[str] = []
     for name, column in cells.items():
-        plain = _plain_name(name)
+        plain = plain_name(name)
         if not mostly_numbers(column):
             continue
-        if _LOWER.search(plain):
+        if LESS_IS_BETTER.search(plain):
             values.append(name)
             lower.append(name)
             if _on_scale(column):

@@ -18,34 +18,62 @@ loaded as (
 
 ),
 
-ordered as (
-
-    select
-        *,
-        lag(variant) over (
-            partition by title, call_id order by run_number, task_id
-        ) as variant_before
-
-    from loaded
-
-),
-
--- variants of one call follow each other if one has several runs, and none comes again after
--- another; else those with runs of their own are side by side
-calls as (
+variants as (
 
     select
         title,
         call_id,
-        count(distinct variant) > 1
-        and (
-            count(case when variant is distinct from variant_before then 1 end)
-            > count(distinct variant)
-            or count(distinct run_id) = count(distinct variant)
-        ) as is_side_by_side
+        variant,
+        min(run_number) as first_run,
+        max(run_number) as last_run,
+        count(distinct run_id) as n_runs
+
+    from loaded
+    group by title, call_id, variant
+
+),
+
+-- a variant follows the others of its call if it begins after all of them have ended; not where
+-- each has one run
+ordered as (
+
+    select
+        *,
+        coalesce(
+            first_run > max(last_run) over before_it
+            and max(n_runs) over (partition by title, call_id) > 1,
+            false
+        ) as is_after_others
+
+    from variants
+    window
+        before_it as (
+            partition by title, call_id
+            order by first_run, variant rows between unbounded preceding and 1 preceding
+        )
+
+),
+
+-- the others are side by side
+placed as (
+
+    select
+        *,
+        sum(case when is_after_others then 1 else 0 end) over (
+            partition by title, call_id order by first_run, variant
+        ) as place
 
     from ordered
-    group by title, call_id
+
+),
+
+groups as (
+
+    select
+        *,
+        count(*) over (partition by title, call_id, place) > 1 as has_several
+
+    from placed
 
 ),
 
@@ -54,24 +82,24 @@ nights as (
     select
 
         ---------- ids
-        ordered.task_id,
+        loaded.task_id,
 
         ---------- numerics
-        min(ordered.run_number) over (
+        min(loaded.run_number) over (
             partition by
-                ordered.title,
+                loaded.title,
                 case
-                    when calls.is_side_by_side and ordered.is_alone_in_run
-                        then 'call ' || ordered.call_id
-                    else 'run ' || ordered.run_id
+                    when groups.has_several and loaded.is_alone_in_run
+                        then concat_ws('/', 'call', loaded.call_id, cast(groups.place as string))
+                    else concat_ws('/', 'run', loaded.run_id)
                 end
         ) as night_number,
 
         ---------- booleans
-        ordered.is_alone_in_run and not calls.is_side_by_side as is_alone
+        loaded.is_alone_in_run and not groups.has_several as is_alone
 
-    from ordered
-    inner join calls using (title, call_id)
+    from loaded
+    inner join groups using (title, call_id, variant)
 
 )
 

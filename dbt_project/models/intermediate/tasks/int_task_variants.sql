@@ -21,6 +21,7 @@ decided as (
         max_by(decision, decided_at) as decision,
         max(decided_at) as decided_at,
         max_by(rechecks, decided_at) as rechecks,
+        max_by(n_scores, decided_at) as n_scores,
         bool_and(is_first) as is_first
 
     from decisions
@@ -45,7 +46,7 @@ replaced_tasks as (
 
 ),
 
--- the re-checks that a decision rests on; null for one that is gone
+-- a decision rests on re-checks (null for one that is gone) and on scores
 used as (
 
     select
@@ -56,12 +57,30 @@ used as (
 
 ),
 
+scored as (
+
+    select
+        task_id,
+        count(*) as n_scores
+
+    from scores
+    group by task_id
+
+),
+
 unfounded as (
 
-    select distinct used.task_id
+    select used.task_id
     from used
     left join tasks on used.recheck_task_id = tasks.task_id
     where tasks.task_id is null
+
+    union
+
+    select decided.task_id
+    from decided
+    left join scored using (task_id)
+    where coalesce(scored.n_scores, 0) < decided.n_scores
 
 ),
 
@@ -139,9 +158,9 @@ described as (
             true
         ) as is_settled,
         coalesce(decided.is_first, true) as is_first,
-        coalesce(decided.decision in ('ship', 'first_run'), true)
-        and unfounded.task_id is null
-        or is_first as is_trusted,
+        unfounded.task_id is null
+        and (coalesce(decided.decision in ('ship', 'first_run'), true) or is_first)
+            as is_trusted,
         replaced_tasks.task_id is not null as has_replaced_run,
         tasks.load_id,
         loads.ingest_id,

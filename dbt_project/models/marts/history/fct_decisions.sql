@@ -15,6 +15,9 @@ final as (
         ---------- strings
         decision,
 
+        ---------- numerics
+        n_scores,
+
         ---------- booleans
         row_number() over (partition by task_id order by decided_at desc) = 1 as is_newest,
         is_first,

@@ -13,6 +13,9 @@ renamed as (
         ---------- strings
         decision,
 
+        ---------- numerics
+        n_scores,
+
         ---------- booleans
         coalesce(is_first, decision = 'first_run') as is_first,
 
