@@ -16,6 +16,8 @@ UPGRADES: dict[int, tuple[str, ...]] = {
         "alter table if exists raw.decisions add column if not exists is_first boolean",
         "alter table if exists raw.decisions add column if not exists rechecks json",
         "alter table if exists raw.decisions add column if not exists n_scores bigint",
+        "alter table if exists raw.named_baselines"
+        " add column if not exists n_scores bigint",
     )
 }
 """Schema version → the statements that lead to it from the one before.

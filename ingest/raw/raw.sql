@@ -418,7 +418,8 @@ create table if not exists raw.named_baselines (
     title varchar not null,             -- Title whose tasks are compared with it
     testset_id varchar,                 -- Testset of those tasks; null: any
     task_id varchar,                    -- null: cleared
-    set_at timestamptz not null         -- When it was set, UTC
+    set_at timestamptz not null,        -- When it was set, UTC
+    n_scores bigint                     -- scores from outside that the task had; null: not known
 );
 
 -- A pair of tasks that a person asked to compare; the marts keep it from then on.

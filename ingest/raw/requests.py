@@ -57,7 +57,8 @@ def name_baseline(
 ) -> None:
     """Set the baseline of one title and testset; ``None`` removes it."""
     con.execute(
-        f"insert into raw.named_baselines select ?, ?, ?, {_NOW}",
+        f"insert into raw.named_baselines select $1, $2, $3, {_NOW},"
+        " (from raw.scores select count(*) where task_id = $3)",
         [title, testset_id, task_id],
     )
 

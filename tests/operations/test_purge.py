@@ -146,8 +146,8 @@ def test_a_named_baseline_that_is_purged_is_cleared_not_replaced_by_an_earlier_o
 ):
     with warehouse.writable() as con:
         con.execute(
-            "insert into raw.named_baselines values"
-            " ('shared', null, 'first', timestamptz '2020-01-01 00:00:00+00')"
+            "insert into raw.named_baselines (title, task_id, set_at) values"
+            " ('shared', 'first', timestamptz '2020-01-01 00:00:00+00')"
         )
     purge(warehouse, tasks=[DOOMED])
     with warehouse.connect() as con:
@@ -356,8 +356,8 @@ def built(
                 )
         if NAMED in tasks:
             con.execute(
-                "insert into raw.named_baselines"
-                " values ('one title', null, $1, timestamptz '2020-01-01 00:00:00+00')",
+                "insert into raw.named_baselines (title, task_id, set_at)"
+                " values ('one title', $1, timestamptz '2020-01-01 00:00:00+00')",
                 [NAMED],
             )
     warehouse.build()

@@ -83,7 +83,8 @@ def waiting(example_db: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     warehouse.ingest(folder)
     with warehouse.writable() as con:
         con.execute(
-            "insert into raw.named_baselines select title, null, task_id, now()"
+            "insert into raw.named_baselines (title, task_id, set_at)"
+            " select title, task_id, now()"
             " from raw.tasks where task_id = 'cs-new'"
         )
         con.execute(

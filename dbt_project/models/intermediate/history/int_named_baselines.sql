@@ -8,6 +8,7 @@ settings as (
     select
         named.testset_id,
         named.task_id,
+        named.n_scores,
         named.set_at,
         coalesce(names.setting_value, named.title) as title
 
@@ -20,11 +21,13 @@ variants as (select * from {{ ref('int_task_variants') }}),
 
 scores as (
 
-    select distinct
+    select
         task_id,
-        load_id
+        load_id,
+        count(*) as n_scores
 
     from {{ ref('stg_scores__scores') }}
+    group by task_id, load_id
 
 ),
 
@@ -102,32 +105,57 @@ last_loads as (
 
 ),
 
+scored as (
+
+    select
+        task_id,
+        sum(n_scores) as n_scores
+
+    from scores
+    group by task_id
+
+),
+
+-- who named it accepted what was there
+compared as (
+
+    select
+        named.*,
+        last_loads.last_loaded_at,
+        last_loads.last_run_at > named.set_at
+        or coalesce(scored.n_scores, 0) < named.n_scores as is_reloaded
+
+    from named
+    left join last_loads using (task_id)
+    left join scored using (task_id)
+
+),
+
 baselines as (
 
     select
 
         ---------- ids
-        named.testset_id,
-        named.task_id,
+        compared.testset_id,
+        compared.task_id,
 
         ---------- strings
-        named.title,
-        named.variant,
+        compared.title,
+        compared.variant,
         case
             when tasks.task_id is null then 'gone'
-            when last_loads.last_loaded_at > named.set_at then 'changed'
+            when compared.last_loaded_at > compared.set_at or compared.is_reloaded then 'changed'
             else 'ok'
         end as state,
 
         ---------- booleans
-        coalesce(last_loads.last_run_at > named.set_at, false) as is_reloaded,
+        coalesce(compared.is_reloaded, false) as is_reloaded,
 
         ---------- timestamps
-        named.set_at
+        compared.set_at
 
-    from named
-    left join last_loads using (task_id)
-    left join tasks on named.task_id = tasks.task_id
+    from compared
+    left join tasks on compared.task_id = tasks.task_id
 
 )
 

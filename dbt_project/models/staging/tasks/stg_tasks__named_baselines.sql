@@ -13,6 +13,9 @@ renamed as (
         ---------- strings
         title,
 
+        ---------- numerics
+        n_scores,
+
         ---------- timestamps
         set_at
 
