@@ -30,6 +30,8 @@ class StoredTask:
 
     uri: str
     """Its file."""
+    sha256: str
+    """The hash of the file."""
     kind: str
     """The kind of this file."""
     created_at: datetime
@@ -54,13 +56,18 @@ class Replacement:
         """Whether this is a later run, or lost cases to another file."""
         before, now = self.before, self.now
         has_lost_cases = self.is_of_another_file and now.n_cases < before.n_cases
-        return now.created_at > before.created_at or has_lost_cases
+        return self.is_later or has_lost_cases
+
+    @property
+    def is_later(self) -> bool:
+        """Whether this is a later run, and not the same bytes with another time."""
+        before, now = self.before, self.now
+        return now.created_at > before.created_at and now.sha256 != before.sha256
 
     @property
     def has_other_answers(self) -> bool:
         """Whether no answer of the earlier run is left: results are merged."""
-        before, now = self.before, self.now
-        return now.created_at > before.created_at and now.kind != "results"
+        return self.is_later and self.now.kind != "results"
 
     @property
     def is_reported(self) -> bool:
@@ -109,21 +116,22 @@ def _cases(n: int) -> str:
 def stored_tasks(
     con: duckdb.DuckDBPyConnection,
     task_ids: Sequence[str],
-    uris: Mapping[int, str] = MappingProxyType({}),
+    files: Mapping[int, tuple[str, str]] = MappingProxyType({}),
 ) -> dict[str, StoredTask]:
     """Return these tasks as the raw tables have them.
 
     Args:
         con: A connection to the raw tables.
         task_ids: The tasks; unknown ones are left out.
-        uris: The files of loads that are not in the load log yet. Tasks of other
-            such loads, which are the earlier batches of a file, are left out.
+        files: The files, and their hashes, of loads that are not in the load log yet.
+            Tasks of other such loads, which are the earlier batches of a file, are left
+            out.
     """
     if not task_ids:
         return {}
     wanted = "list_contains(cast(? as varchar[]), task_id)"
     tasks = con.execute(
-        "select task_id, load_id, loads.file_uri, source_kind, created_at"
+        "select task_id, load_id, loads.file_uri, loads.sha256, source_kind, created_at"
         f" from raw.tasks left join raw.loads using (load_id) where {wanted}",
         [task_ids],
     ).fetchall()
@@ -136,20 +144,20 @@ def stored_tasks(
         ).fetchall()
     )
     return {
-        task_id: StoredTask(file, kind, created_at, counts.get(task_id, 0))
-        for task_id, load_id, uri, kind, created_at in tasks
-        if (file := uri or uris.get(load_id))
+        task_id: StoredTask(file[0], file[1], kind, created_at, counts.get(task_id, 0))
+        for task_id, load_id, uri, sha256, kind, created_at in tasks
+        if (file := (uri, sha256) if uri else files.get(load_id))
     }
 
 
 def replacements(
     con: duckdb.DuckDBPyConnection,
     before: Mapping[str, StoredTask],
-    uris: Mapping[int, str],
+    files: Mapping[int, tuple[str, str]],
 ) -> Iterator[Replacement]:
     """Yield each task that was there before, with what it is now.
 
     The other arguments are those of `stored_tasks`.
     """
-    for task_id, now in stored_tasks(con, list(before), uris).items():
+    for task_id, now in stored_tasks(con, list(before), files).items():
         yield Replacement(task_id, before[task_id], now)

@@ -367,10 +367,12 @@ class Writer:
 
     def _see_replacements(self, numbered: Sequence[tuple[int, ReadBatch]]) -> None:
         """Record the tasks that were there before: other runs, and other files."""
-        sources = {load_id: one.source for load_id, one in numbered}
-        paths = {each.uri: each.path for each in sources.values()}
-        uris = {load_id: each.uri for load_id, each in sources.items()}
-        for each in replacements(self._con, self._tasks, uris):
+        paths = {one.source.uri: one.source.path for _, one in numbered}
+        files = {
+            load_id: (one.source.uri, one.load.sha256 or "")
+            for load_id, one in numbered
+        }
+        for each in replacements(self._con, self._tasks, files):
             if each.is_another_run:
                 self._replaced.add(each.key)
             if each.has_other_answers:

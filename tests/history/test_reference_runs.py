@@ -383,6 +383,16 @@ def test_a_run_that_replaced_an_earlier_one_with_its_id_is_no_first_run(
     assert decisions == ["first_run", "first_run", "cannot_tell", "cannot_tell"]
 
 
+def test_the_same_file_with_another_time_is_the_same_run(tmp_path):
+    """The config may say when the runs were."""
+    db = tmp_path / "w.duckdb"
+    write(tmp_path, "night1", 1, GOOD)
+    for time in ("2026-03-01", "2026-03-02"):
+        Warehouse(db).ingest(tmp_path / "night1.json", time=time)
+        Warehouse(db).build()
+        assert run_cli(["gate", "night1", "--db", str(db)]) == 0
+
+
 def test_a_file_that_leaves_fewer_cases_of_another_file_is_no_first_run(tmp_path):
     warehouse = Warehouse(tmp_path / "w.duckdb")
 
