@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +167,7 @@ LAYOUTS: dict[str, Layout] = {
         id=("question_id",),
         output=("generated_answer",),
         golden=("golden_answer",),
-        verdict=("llm_judgments",),
+        verdict=("llm_judgments", "is_correct"),
         claims=_ACCURACY,
     ),
     "a_mem": Layout(
@@ -233,6 +233,12 @@ LAYOUTS: dict[str, Layout] = {
     ),
 }
 FORMS = (*LAYOUTS, _TYPES)
+_EVERMEMOS = {
+    "locomo": "LoCoMo",
+    "longmemeval": "LongMemEval",
+    "personamem": "PersonaMem",
+}
+"""Data set in the name of a folder of EverMemOS → title."""
 _CONVERSATION = re.compile(r"(?:conv_|locomo_exp(?:eriment)?_user_)?(\d+)")
 
 
@@ -411,6 +417,15 @@ def _judgement(given: Any) -> float | None:
     return _WORDS.get(said, 1.0 if "yes" in said else None)
 
 
+def _of_folder(form: str, path: Path) -> tuple[str | None, str | None]:
+    """Return data set and system in ``locomo-zep/eval_results.json`` of EverMemOS."""
+    name, _, system = path.parent.name.partition("-")
+    title = _EVERMEMOS.get(name.lower())
+    if form != "evermemos" or path.stem != "eval_results" or not system:
+        return None, None
+    return title, system if title else None
+
+
 class _Run:
     """One file of answers."""
 
@@ -422,7 +437,11 @@ class _Run:
         types: dict[str, Any],
         source: Source,
     ) -> None:
-        self._layout = layout = LAYOUTS[form]
+        layout = LAYOUTS[form]
+        title, of_folder = _of_folder(form, source.path)
+        if title is not None:
+            layout = replace(layout, title=title)
+        self._layout = layout
         self._form = form
         self._document = document
         self._types = types
@@ -446,7 +465,7 @@ class _Run:
                     for n in layout.system
                 ]
             )
-            or without_date(source.path.name.split(".", 1)[0])
+            or without_date(of_folder or source.path.name.split(".", 1)[0])
             or "unknown"
         )
         same_run = SameRun(_KIND, self._system, *self._judges, source=source)

@@ -47,6 +47,8 @@ _FILES = ToolFiles("OpenAI evals", "3.0.1")
 _MATCH = "match"
 _GRADED = frozenset({_MATCH, "accuracy", "f1_score", "exact_match"})
 """Metrics on the scale 0 to 1 by definition."""
+_CHOSEN = "score"
+"""The number of a model-graded choice: any, by the eval's definition."""
 _TOKENS: dict[str, Rule] = {
     "usage_prompt_tokens": "sum_input_tokens",
     "usage_completion_tokens": "sum_output_tokens",
@@ -121,7 +123,11 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             unjudged.append(sample.id)
         yield from task.written()
     _describe(spec, _opening(samples.values()), task)
-    graded = [name for name in task.dimensions if name in _GRADED]
+    graded = [
+        name
+        for name in task.dimensions
+        if name in _GRADED or (name == _CHOSEN and task.dimensions.is_graded(name))
+    ]
     # accuracy repeats the match of a sample
     task.grade(graded, weights=dict.fromkeys(graded[:1], 1.0))
     for name, value in report.items():
@@ -228,7 +234,7 @@ def _write(sample: _Sample, task: TaskWriter) -> None:
         answer.score(
             name,
             value,
-            on_scale(value) if name in _GRADED else None,
+            on_scale(value) if name in {*_GRADED, _CHOSEN} else None,
             payload={"given": given} if value is None else None,
         )
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign.documents import is_infinite, refused
+from promptlab.ingest.foreign.names import is_best_unclear
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.table.cells import is_few, is_nothing, number_of
 from promptlab.ingest.foreign.table.dialect import is_nameless
@@ -57,6 +58,10 @@ _GRADED = frozenset(
         *("nv_accuracy", "nv_context_relevance", "nv_response_groundedness"),
         *("tool_call_accuracy", "tool_call_f1", "agent_goal_accuracy"),
         *("topic_adherence", "multi_modal_faithfulness", "multi_modal_relevance"),
+        *("multi_modal_faithful_rate", "faithfulness_with_hhem", "summary_score"),
+        *("answer_accuracy", "context_relevance", "response_groundedness"),
+        *("id_based_context_precision", "id_based_context_recall"),
+        *("context_precision_with_reference", "context_precision_without_reference"),
     }
 )
 """Metrics defined on the scale 0 to 1, 1 best."""
@@ -148,7 +153,9 @@ def _mapping(rows: Rows) -> TableMapping | None:
 def _is_graded(name: str, values: set[float]) -> bool:
     if _base(name) in _LOWER:
         return False
-    return _base(name) in _GRADED or (bool(values) and values <= {0.0, 1.0})
+    if _base(name) in _GRADED:
+        return True
+    return bool(values) and values <= {0.0, 1.0} and not is_best_unclear(name)
 
 
 def _base(name: str) -> str:

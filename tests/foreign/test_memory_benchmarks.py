@@ -327,3 +327,30 @@ def test_answers_that_changed_since_they_were_judged_are_a_run_of_their_own(
         rows[0]["hypothesis"] = hypothesis
         (tmp_path / "rag.jsonl").write_text(json.dumps(rows), "utf-8")
         assert table(reading_of(tmp_path), "tasks").height == n_tasks
+
+
+@pytest.mark.parametrize(
+    ("folder", "title", "variant"),
+    [
+        ("locomo-zep", "LoCoMo", "zep"),
+        ("longmemeval-evermemos-2026-10-01", "LongMemEval", "evermemos"),
+        ("personamem-mem0", "PersonaMem", "mem0"),
+        ("run-7", "LoCoMo", "eval_results"),
+    ],
+)
+def test_a_folder_of_evermemos_names_data_set_and_system(
+    folder: str, title: str, variant: str, tmp_path: Path
+) -> None:
+    rows = [
+        {"question_id": f"q{n}", "question": f"Question {n}?", "golden_answer": "x",
+         "generated_answer": "x", "is_correct": n > 0, "category": "recall"}
+        for n in range(3)
+    ]  # fmt: skip
+    file = tmp_path / folder / "eval_results.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"total_questions": 3, "detailed_results": rows}))
+    reading = reading_of(file)
+    (task,) = table(reading, "tasks").rows(named=True)
+    assert (task["title"], task["variant"] or task["model"]) == (title, variant)
+    statuses = table(reading, "rounds")["reported_status"].to_list()
+    assert sorted(statuses) == ["fail", "pass", "pass"]

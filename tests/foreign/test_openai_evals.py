@@ -91,3 +91,26 @@ def test_a_sample_with_several_matches_scores_the_share_that_is_right(
     reading = reading_of(file)
     assert table(reading, "reported_scores")["value"].to_list() == [expected]
     assert table(reading, "rounds")["reported_status"].to_list() == [verdict]
+
+
+@pytest.mark.parametrize(("scores", "is_graded"), [((1.0, 0.0), True), ((5, 2), False)])
+def test_the_score_of_a_choice_is_graded_where_it_is_only_ever_0_or_1(
+    scores: tuple[float, ...], is_graded: bool, tmp_path: Path
+) -> None:
+    spec = {"completion_fns": ["m"], "eval_name": "a.b.v0", "run_id": "r"}
+    lines: list[dict[str, object]] = [{"spec": spec}]
+    for n, score in enumerate(scores):
+        asked = {"prompt": [{"role": "user", "content": f"q{n}"}], "sampled": ["a"]}
+        for kind, data in (
+            ("sampling", asked),
+            ("metrics", {"choice": "Yes", "score": score}),
+        ):
+            lines.append(
+                {"run_id": "r", "event_id": len(lines), "sample_id": f"s{n}",
+                 "type": kind, "data": data}
+            )  # fmt: skip
+    file = tmp_path / "log.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    reading = reading_of(file)
+    dimensions = table(reading, "dimension_configs").filter(dimension_id="score")
+    assert dimensions["is_graded"].to_list() == [is_graded]
