@@ -7,7 +7,7 @@ import re
 LESS_IS_BETTER = re.compile(
     r"\b(latency|duration|cost|costs|price|usd|fees?|errors?|loss|perplexity|ppl|seconds"
     r"|fail|fails|failed|failure|failures|wrong|incorrect|mistakes?|missed|missing"
-    r"|hallucinat\w*|toxic\w*|bias\w*|harm\w*|unsafe|offensive\w*|insult\w*|profan\w*"
+    r"|hallucinat\w*|toxic\w*|bias\w*|harm(?!less)\w*|unsafe|offensive\w*|insult\w*|profan\w*"
     r"|violat\w*|violence|jailbr\w*|leak\w*|attack\w*|spam\w*|contradict\w*|invalid"
     r"|wer|cer|ter|mer|mae|mse|rmse|mape|brier|ece|distance|edits?|regrets?|penalty"
     r"|noise\w*|tokens?|false positives?|false negatives?|fpr|fnr|timeouts?|retries)\b"
