@@ -9,25 +9,8 @@ titles as (select * from {{ ref('int_titles') }}),
 prompts as (select * from {{ ref('int_task_prompts') }}),
 partial as (select * from {{ ref('int_partial_tasks') }}),
 renames as (select * from {{ ref('stg_builds__settings') }} where setting = 'variant'),
-decisions as (select * from {{ ref('stg_tasks__decisions') }}),
+decisions as (select * from {{ ref('int_task_decisions') }}),
 loads as (select * from {{ ref('stg_loads__loads') }}),
-scores as (select * from {{ ref('stg_scores__scores') }}),
-
--- the newest decision about a task counts
-decided as (
-
-    select
-        task_id,
-        max_by(decision, decided_at) as decision,
-        max(decided_at) as decided_at,
-        max_by(rechecks, decided_at) as rechecks,
-        max_by(n_scores, decided_at) as n_scores,
-        bool_and(is_first) as is_first
-
-    from decisions
-    group by task_id
-
-),
 
 -- an earlier run had the id of the task: its time is in the log of the load that replaced it
 replaced_objects as (
@@ -43,90 +26,6 @@ replaced_tasks as (
     select distinct {{ without_pattern('replaced', run_time) }} as task_id
     from replaced_objects
     where replaced <> {{ without_pattern('replaced', run_time) }}
-
-),
-
--- a decision rests on re-checks (null for one that is gone) and on scores
-used as (
-
-    select
-        task_id,
-        {{ unnested(json_text_elements('rechecks')) }} as recheck_task_id
-
-    from decided
-
-),
-
-scored as (
-
-    select
-        task_id,
-        count(*) as n_scores
-
-    from scores
-    group by task_id
-
-),
-
-unfounded as (
-
-    select used.task_id
-    from used
-    left join tasks on used.recheck_task_id = tasks.task_id
-    where tasks.task_id is null
-
-    union
-
-    select decided.task_id
-    from decided
-    left join scored using (task_id)
-    where coalesce(scored.n_scores, 0) < decided.n_scores
-
-),
-
-of_tasks as (
-
-    select
-        task_id,
-        load_id
-
-    from tasks
-
-    union
-
-    select
-        task_id,
-        load_id
-
-    from scores
-
-),
-
--- a decision is about what was loaded then
-parts as (
-
-    select * from of_tasks
-
-    union
-
-    select
-        used.task_id,
-        of_tasks.load_id
-
-    from used
-    inner join of_tasks on used.recheck_task_id = of_tasks.task_id
-
-),
-
-loaded as (
-
-    select
-        parts.task_id,
-        max(loads.finished_at) as finished_at
-
-    from parts
-    inner join loads using (load_id)
-    group by parts.task_id
 
 ),
 
@@ -149,17 +48,13 @@ described as (
         ) as is_base_branch,
         tasks.recheck_of,
         partial.n_rows_held is null as is_whole,
-        coalesce(decided.decision <> 'do_not_ship', true) as is_accepted,
+        coalesce(decisions.is_accepted, true) as is_accepted,
         -- a run that was not shipped hides what it lost
-        coalesce(
-            decided.decision in ('ship', 'first_run')
-            and decided.decided_at >= loaded.finished_at
-            and unfounded.task_id is null,
-            true
-        ) as is_settled,
-        coalesce(decided.is_first, true) as is_first,
-        unfounded.task_id is null
-        and (coalesce(decided.decision in ('ship', 'first_run'), true) or is_first)
+        coalesce(decisions.is_shipped and decisions.is_founded and decisions.is_about_this, true)
+            as is_settled,
+        coalesce(decisions.is_first, true) as is_first,
+        -- the first one may be a baseline too, and one that was loaded again since it was shipped
+        coalesce(decisions.is_founded and (decisions.is_shipped or decisions.is_first), true)
             as is_trusted,
         replaced_tasks.task_id is not null as has_replaced_run,
         tasks.load_id,
@@ -169,11 +64,9 @@ described as (
     from tasks
     inner join titles using (task_id)
     left join loads using (load_id)
-    left join loaded using (task_id)
     left join prompts using (task_id)
     left join partial using (task_id)
-    left join decided using (task_id)
-    left join unfounded using (task_id)
+    left join decisions using (task_id)
     left join replaced_tasks using (task_id)
 
 ),
