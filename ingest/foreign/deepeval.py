@@ -68,6 +68,42 @@ class Metric(msgspec.Struct):
         return self.error is not None or (self.score is None and not self.success)
 
 
+class Verdict(msgspec.Struct):
+    """The verdict on one expectation: what an answer must do, or must not."""
+
+    condition: str
+    kind: Literal["MUST", "MUST_NOT"] = "MUST"
+    status: str | None = None
+    """``pass``, ``fail``, or ``unable_to_evaluate``."""
+    reason: str | None = None
+
+    @property
+    def title(self) -> str:
+        """Return the expectation as a sentence, without its subject."""
+        return f"{self.kind.lower().replace('_', ' ')} {self.condition}"
+
+    @property
+    def passed(self) -> bool | None:
+        """Return true or false; null if it could not be judged."""
+        return {"pass": True, "fail": False}.get(self.status or "")
+
+
+class Expectations(Metric):
+    """What DeepEval itself judged, by the expectations of a golden.
+
+    It has no verdicts if its judge broke, or if a classifier judged all at once.
+    """
+
+    name: str | None = "Expectations"
+    verdicts: list[Verdict] = []
+
+    @property
+    def is_broken(self) -> bool:
+        """Return true for an error; a failed verdict counts beside a missing one."""
+        failed = any(each.passed is False for each in self.verdicts)
+        return super().is_broken and not failed
+
+
 class TestCase(msgspec.Struct):
     """One test case, of a single turn or of a conversation."""
 
@@ -88,6 +124,7 @@ class TestCase(msgspec.Struct):
     success: bool | None = None
     metricsData: list[Metric] | None = None
     metricsMetadata: list[Metric] | None = None
+    expectationsData: Expectations | None = None
     tokenCost: float | None = None
     cost: float | None = None
     completionTime: float | None = None
@@ -98,8 +135,9 @@ class TestCase(msgspec.Struct):
 
     @property
     def metrics(self) -> list[Metric]:
-        """Return the results of its metrics."""
-        return self.metricsData or self.metricsMetadata or []
+        """Return the results of its metrics; its expectations are the last one."""
+        metrics: list[Metric] = self.metricsData or self.metricsMetadata or []
+        return [*metrics, *filter(None, [self.expectationsData])]
 
     @property
     def asked(self) -> Any:
@@ -160,7 +198,13 @@ _SHARES = frozenset(
         *("Answer Relevancy", "Argument Correctness", "Bias"),
         *("Citation Faithfulness", "Contextual Precision", "Contextual Recall"),
         *("Contextual Relevancy", "Conversation Completeness", "Exact Match"),
-        *("Faithfulness", "Goal Accuracy", "Hallucination", "Json Correctness"),
+        *(
+            "Expectations",
+            "Faithfulness",
+            "Goal Accuracy",
+            "Hallucination",
+            "Json Correctness",
+        ),
         *("Knowledge Retention", "Misuse", "Non-Advice", "PII Leakage"),
         *("Pattern Match", "Plan Adherence", "Plan Quality", "Prompt Alignment"),
         *("RAGAS", "Role Adherence", "Role Violation", "Step Efficiency"),
@@ -345,15 +389,25 @@ def _write(metric: Metric, answer: RoundWriter, *, lower: bool) -> None:
     share = on_scale(value)
     answer.task.judged_by(metric.title, metric.evaluationModel)
     judge = {"judge": metric.evaluationModel, "judge_cost": metric.evaluationCost}
-    answer.check(
-        metric.title,
-        "metric",
-        None if metric.is_broken else metric.success,
-        score=value,
-        threshold=metric.threshold,
-        reason=metric.reason,
-        error=metric.error,
-    )
+    verdicts = metric.verdicts if isinstance(metric, Expectations) else []
+    for verdict in verdicts:
+        answer.check(
+            verdict.title,
+            "expectation",
+            verdict.passed,
+            reason=verdict.reason,
+            error=metric.error if verdict.passed is None else None,
+        )
+    if not verdicts:
+        answer.check(
+            metric.title,
+            "metric",
+            None if metric.is_broken else metric.success,
+            score=value,
+            threshold=metric.threshold,
+            reason=metric.reason,
+            error=metric.error,
+        )
     answer.score(
         metric.title,
         value,

@@ -233,3 +233,53 @@ def test_a_metric_without_a_threshold_is_no_verdict(tmp_path: Path) -> None:
     metric = {"name": "Faithfulness", "score": 0.9, "threshold": None, "success": None}
     reading = _changed(tmp_path, metricsData=[metric], success=None)
     assert table(reading, "rounds")["reported_status"][0] == "unevaluated"
+
+
+def _expectation(condition: str, status: str, kind: str = "MUST") -> dict[str, str]:
+    return {"kind": kind, "condition": condition, "status": status, "reason": "so"}
+
+
+def test_an_expectation_is_a_check_with_its_reason(tmp_path: Path) -> None:
+    verdicts = [
+        _expectation("name a sea", "pass"),
+        _expectation("leak a key", "fail", "MUST_NOT"),
+    ]
+    reading = _changed(
+        tmp_path,
+        metricsData=[],
+        expectationsData={"success": False, "score": 0.0, "verdicts": verdicts},
+        success=False,
+    )
+    first = table(reading, "rounds").row(0, named=True)
+    assert first["reported_status"] == "fail"
+    checks = table(reading, "reported_checks").filter(type="expectation")
+    assert checks.select("name", "passed", "reason", "position").rows() == [
+        ("must name a sea", True, "so", 0),
+        ("must not leak a key", False, "so", 1),
+    ]
+    scores = table(reading, "reported_scores").filter(dimension_id="Expectations")
+    assert scores["score"].to_list() == [0.0]
+
+
+EXPECTATIONS = [
+    ({"success": True, "score": 1.0}, ["pass"], "pass"),
+    ({"success": True, "score": 1.0}, [], "pass"),
+    ({"success": False, "score": 0.0}, ["pass", "fail"], "fail"),
+    ({"success": False, "error": "no"}, ["pass", "unable_to_evaluate"], "unevaluated"),
+    ({"success": False, "error": "no"}, ["fail", "unable_to_evaluate"], "fail"),
+    ({"success": False, "error": "no"}, [], "unevaluated"),
+]
+
+
+@pytest.mark.parametrize(("data", "verdicts", "status"), EXPECTATIONS)
+def test_expectations_count_in_the_verdict(
+    data: dict[str, Any], verdicts: list[str], status: str, tmp_path: Path
+) -> None:
+    judged = [_expectation(f"do {n}", each) for n, each in enumerate(verdicts)]
+    reading = _changed(
+        tmp_path,
+        metricsData=[{"name": "a", "score": 1.0, "success": True}],
+        expectationsData=data | {"verdicts": judged},
+        success=data["success"],
+    )
+    assert table(reading, "rounds")["reported_status"][0] == status
