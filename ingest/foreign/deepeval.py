@@ -104,6 +104,30 @@ class Expectations(Metric):
         return super().is_broken and not failed
 
 
+class Span(msgspec.Struct):
+    """A part of a trace."""
+
+    metricsData: list[Metric] | None = None
+
+
+class Trace(msgspec.Struct):
+    """The trace of a test case; its metrics count in the verdict of the test case."""
+
+    baseSpans: list[Span] | None = None
+    agentSpans: list[Span] | None = None
+    llmSpans: list[Span] | None = None
+    retrieverSpans: list[Span] | None = None
+    toolSpans: list[Span] | None = None
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """Return the results of metrics for its spans."""
+        kinds = (getattr(self, kind) or [] for kind in self.__struct_fields__)
+        return [
+            each for spans in kinds for span in spans for each in span.metricsData or []
+        ]
+
+
 class TestCase(msgspec.Struct):
     """One test case, of a single turn or of a conversation."""
 
@@ -125,6 +149,7 @@ class TestCase(msgspec.Struct):
     metricsData: list[Metric] | None = None
     metricsMetadata: list[Metric] | None = None
     expectationsData: Expectations | None = None
+    trace: Trace | None = None
     tokenCost: float | None = None
     cost: float | None = None
     completionTime: float | None = None
@@ -138,6 +163,11 @@ class TestCase(msgspec.Struct):
         """Return the results of its metrics; its expectations are the last one."""
         metrics: list[Metric] = self.metricsData or self.metricsMetadata or []
         return [*metrics, *filter(None, [self.expectationsData])]
+
+    @property
+    def decisive(self) -> list[Metric]:
+        """Return the results that decide its verdict, with those of its spans."""
+        return self.metrics + (self.trace.metrics if self.trace else [])
 
     @property
     def asked(self) -> Any:
@@ -254,8 +284,10 @@ def _records(
     yield from task.written()
     yield from (each for each in read if isinstance(each, Problem))
     directions = _directions(cases)
+    # traces were taken out of the file, and with them what the totals are of
+    is_cut = bool(run.metricsScores) and not any(each.decisive for each in cases)
     for each in cases:
-        answer = _round(each, _case(each, task))
+        answer = _round(each, _case(each, task), is_cut=is_cut)
         for metric in each.metrics:
             lower = directions.get(metric.title) == "lower_better"
             _write(metric, answer, lower=lower)
@@ -337,8 +369,11 @@ def _case(case: TestCase, task: TaskWriter) -> CaseWriter:
     )
 
 
-def _round(case: TestCase, writer: CaseWriter) -> RoundWriter:
-    status = _status(case)
+def _round(case: TestCase, writer: CaseWriter, *, is_cut: bool) -> RoundWriter:
+    counted: Literal["pass", "fail"] | None = None
+    if case.success is not None:
+        counted = "pass" if case.success else "fail"
+    status = (counted if is_cut else None) or _status(case)
     about = {
         "name": case.name,
         "cost": case.cost if case.tokenCost is None else case.tokenCost,
@@ -349,9 +384,6 @@ def _round(case: TestCase, writer: CaseWriter) -> RoundWriter:
         "metadata": case.about,
         "turns": case.turns,
     }
-    counted: Literal["pass", "fail"] | None = None
-    if case.success is not None:
-        counted = "pass" if case.success else "fail"
     return writer.round(
         case.actualOutput if case.turns is None else _last_turn(case.turns),
         latency_ms=milliseconds(
@@ -374,12 +406,13 @@ def _last_turn(turns: list[Any]) -> Any:
 
 def _status(case: TestCase) -> Status:
     """Return DeepEval's verdict; unknown where only metrics with errors failed."""
-    if not case.metrics:
+    metrics = case.decisive
+    if not metrics:
         return "unevaluated"
     if case.success:
         return "pass"
-    failed = any(each.success is False and not each.is_broken for each in case.metrics)
-    broken = any(each.is_broken for each in case.metrics)
+    failed = any(each.success is False and not each.is_broken for each in metrics)
+    broken = any(each.is_broken for each in metrics)
     # without a threshold a metric neither succeeds nor fails
     return "fail" if failed or (case.success is False and not broken) else "unevaluated"
 

@@ -283,3 +283,36 @@ def test_expectations_count_in_the_verdict(
         success=data["success"],
     )
     assert table(reading, "rounds")["reported_status"][0] == status
+
+
+def _span(score: float | None, *, success: bool) -> dict[str, Any]:
+    return {"metricsData": [{"name": "a", "score": score, "success": success}]}
+
+
+SPANS = [
+    ({"toolSpans": [{}, _span(1.0, success=True)]}, True, "pass"),
+    ({"baseSpans": [_span(0.0, success=False)]}, False, "fail"),
+    ({"llmSpans": [_span(None, success=False)]}, False, "unevaluated"),
+    ({"agentSpans": [{}], "retrieverSpans": None}, True, "unevaluated"),
+]
+
+
+@pytest.mark.parametrize(("trace", "success", "status"), SPANS)
+def test_metrics_of_spans_alone_make_deepevals_verdict_count(
+    trace: dict[str, Any], success: bool, status: str, tmp_path: Path
+) -> None:
+    reading = _changed(tmp_path, metricsData=[], trace=trace, success=success)
+    assert table(reading, "rounds")["reported_status"][0] == status
+    assert table(reading, "reported_checks")["round_id"].n_unique() == 4
+
+
+def test_a_run_without_its_traces_is_judged_where_it_has_totals(tmp_path: Path) -> None:
+    run = json.loads(LATE.read_text("utf-8"))
+    for case in run["testCases"]:
+        del case["metricsData"]
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps(run), "utf-8")
+    statuses = table(reading_of(file), "rounds")["reported_status"].to_list()
+    assert statuses == [
+        "pass" if each["success"] else "fail" for each in run["testCases"]
+    ]
