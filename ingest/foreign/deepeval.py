@@ -54,6 +54,7 @@ class Metric(msgspec.Struct):
     success: bool | None = None
     reason: str | None = None
     error: str | None = None
+    flaky: bool = False
     evaluationModel: str | None = None  # DeepEval's names
     evaluationCost: float | None = None
 
@@ -166,8 +167,12 @@ class TestCase(msgspec.Struct):
 
     @property
     def decisive(self) -> list[Metric]:
-        """Return the results that decide its verdict, with those of its spans."""
-        return self.metrics + (self.trace.metrics if self.trace else [])
+        """Return the results that decide its verdict, with those of its spans.
+
+        Flaky metrics decide nothing, unless all are flaky.
+        """
+        metrics = self.metrics + (self.trace.metrics if self.trace else [])
+        return [each for each in metrics if not each.flaky] or metrics
 
     @property
     def asked(self) -> Any:
@@ -410,6 +415,8 @@ def _status(case: TestCase) -> Status:
     if not metrics:
         return "unevaluated"
     if case.success:
+        return "pass"
+    if case.success is None and all(each.success for each in metrics):
         return "pass"
     failed = any(each.success is False and not each.is_broken for each in metrics)
     broken = any(each.is_broken for each in metrics)

@@ -316,3 +316,24 @@ def test_a_run_without_its_traces_is_judged_where_it_has_totals(tmp_path: Path) 
     assert statuses == [
         "pass" if each["success"] else "fail" for each in run["testCases"]
     ]
+
+
+FLAKY = [
+    ([(1.0, True, True), (1.0, True, True)], None, "pass"),
+    ([(1.0, True, True), (0.0, False, True)], None, "fail"),
+    ([(1.0, True, True), (None, False, True)], None, "unevaluated"),
+    ([(0.0, False, True), (1.0, True, False)], True, "pass"),
+    ([(0.0, False, True), (None, False, False)], False, "unevaluated"),
+]
+
+
+@pytest.mark.parametrize(("metrics", "success", "status"), FLAKY)
+def test_flaky_metrics_decide_only_where_there_are_no_others(
+    metrics: list[tuple[Any, ...]], success: bool | None, status: str, tmp_path: Path
+) -> None:
+    data = [
+        {"name": f"m{n}", "score": score, "success": passed, "flaky": is_flaky}
+        for n, (score, passed, is_flaky) in enumerate(metrics)
+    ]
+    reading = _changed(tmp_path, metricsData=data, success=success)
+    assert table(reading, "rounds")["reported_status"][0] == status
