@@ -139,6 +139,8 @@ class TestCase(msgspec.Struct):
     scenario: str | None = None
     expectedOutcome: Any = None
     turns: list[Any] | None = None
+    testCases: list[dict[str, Any]] | None = None
+    """The turns, in files before 3.1: question and answer in one."""
     context: Any = None
     retrievalContext: Any = None
     toolsCalled: Any = None
@@ -158,6 +160,11 @@ class TestCase(msgspec.Struct):
     runDuration: float | None = None
     evaluationCost: float | None = None
     order: int | None = None
+
+    def __post_init__(self) -> None:
+        """Give early conversations the turns of later ones."""
+        if self.turns is None and self.testCases is not None:
+            self.turns = [turn for pair in self.testCases for turn in _turns(pair)]
 
     @property
     def metrics(self) -> list[Metric]:
@@ -190,6 +197,13 @@ class TestCase(msgspec.Struct):
     def about(self) -> dict[str, Any]:
         """Return the description by its author."""
         return members(self.metadata or self.additionalMetadata)
+
+
+def _turns(pair: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a question, and its answer with all that the file says about it."""
+    about = {key: value for key, value in pair.items() if value is not None}
+    yield {"role": "user", "content": about.pop("input", None)}
+    yield {"role": "assistant", "content": about.pop("actualOutput", None), **about}
 
 
 class Prompt(msgspec.Struct):

@@ -337,3 +337,53 @@ def test_flaky_metrics_decide_only_where_there_are_no_others(
     ]
     reading = _changed(tmp_path, metricsData=data, success=success)
     assert table(reading, "rounds")["reported_status"][0] == status
+
+
+def _talks(into: Path, *talks: dict[str, Any]) -> Reading:
+    """A run of conversations."""
+    run = {"testCases": [], "conversationalTestCases": talks, "metricsScores": []}
+    file = into / "talks.json"
+    file.write_text(json.dumps(run), "utf-8")
+    return reading_of(file)
+
+
+def test_a_conversation_before_3_1_is_known_by_what_was_asked(tmp_path: Path) -> None:
+    metrics = [{"name": "a", "score": 1.0, "success": True}]
+    judged = {"success": True, "metricsData": metrics}
+    asked = ("Hello", "Where does the Nile end?")
+    early = [
+        judged | {
+            "name": f"conversational_test_case_{place}",
+            "testCases": [
+                {"name": "turn_0", "input": "Hi", "actualOutput": "Yes?"},
+                {
+                    "name": "turn_1",
+                    "input": question,
+                    "actualOutput": f"{question}!",
+                    "retrievalContext": ["a page"],
+                },
+            ],
+        }
+        for place, question in enumerate(asked)
+    ]  # fmt: skip
+    rounds = table(_talks(tmp_path, *early), "rounds")
+    swapped = table(_talks(tmp_path, *early[::-1]), "rounds")
+    assert rounds["raw_output"].to_list() == ["Hello!", "Where does the Nile end?!"]
+    assert rounds["case_id"].to_list() == swapped["case_id"].to_list()[::-1]
+    turns = json.loads(rounds["metadata"][0])["turns"]
+    assert [each["role"] for each in turns] == ["user", "assistant"] * 2
+    assert turns[3]["retrievalContext"] == ["a page"]
+    late = [
+        judged | {
+            "turns": [
+                {"role": role, "content": content}
+                for role, content in [
+                    ("user", "Hi"), ("assistant", "Yes?"),
+                    ("user", question), ("assistant", "Well"),
+                ]
+            ]
+        }
+        for question in asked
+    ]  # fmt: skip
+    newer = table(_talks(tmp_path, *late), "rounds")
+    assert newer["case_id"].to_list() == rounds["case_id"].to_list()
