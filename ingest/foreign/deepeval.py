@@ -137,6 +137,7 @@ class TestCase(msgspec.Struct):
     actualOutput: Any = None
     expectedOutput: Any = None
     scenario: str | None = None
+    userDescription: Any = None
     expectedOutcome: Any = None
     turns: list[Any] | None = None
     testCases: list[dict[str, Any]] | None = None
@@ -305,8 +306,9 @@ def _records(
     directions = _directions(cases)
     # traces were taken out of the file, and with them what the totals are of
     is_cut = bool(run.metricsScores) and not any(each.decisive for each in cases)
+    known: dict[str, str] = {}
     for each in cases:
-        answer = _round(each, _case(each, task), is_cut=is_cut)
+        answer = _round(each, _case(each, task, known), is_cut=is_cut)
         for metric in each.metrics:
             lower = directions.get(metric.title) == "lower_better"
             _write(metric, answer, lower=lower)
@@ -372,15 +374,24 @@ def _case_id(case: TestCase) -> str:
     return content_id(asked, asked[0] if isinstance(asked[0], str) else case.scenario)
 
 
-def _case(case: TestCase, task: TaskWriter) -> CaseWriter:
+def _case(case: TestCase, task: TaskWriter, known: dict[str, str]) -> CaseWriter:
+    """Write the case of a test case, unless an equal one is *known*.
+
+    ``--repeat`` leaves no number: equal test cases are its rounds.
+    """
     context = {
         "input": case.input,
         "scenario": case.scenario,
+        "user_description": case.userDescription,
         "context": case.context,
         "expected_tools": case.expectedTools,
     }
+    case_id = _case_id(case)
+    content = content_id([case_id, case.asked, context])
+    if content not in known or not any(case.asked):
+        known[content] = task.distinct(case_id)
     return task.case(
-        task.distinct(_case_id(case)),
+        known[content],
         {key: value for key, value in context.items() if value is not None},
         golden=case.expectedOutput if case.turns is None else case.expectedOutcome,
         tags=[tag for tag in case.tags or [] if isinstance(tag, str)],
