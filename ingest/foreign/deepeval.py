@@ -28,7 +28,12 @@ from promptlab.ingest.foreign.documents import (
     number,
     on_scale,
 )
-from promptlab.ingest.foreign.identity import SameRun, content_id, copy_problem
+from promptlab.ingest.foreign.identity import (
+    Occurrences,
+    SameRun,
+    content_id,
+    copy_problem,
+)
 from promptlab.ingest.foreign.prompts import env_of, model_settings, setting
 from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
 from promptlab.ingest.foreign.writing import (
@@ -163,7 +168,10 @@ class TestCase(msgspec.Struct):
     order: int | None = None
 
     def __post_init__(self) -> None:
-        """Give early conversations the turns of later ones."""
+        """Number metrics of one name, and give early conversations their turns."""
+        seen = Occurrences()
+        for each in self.metrics:
+            each.name = Occurrences.named(each.title, seen.next(each.title))
         if self.turns is None and self.testCases is not None:
             self.turns = [turn for pair in self.testCases for turn in _turns(pair)]
 
@@ -269,6 +277,13 @@ _COUNTS = {"passes": "pass", "fails": "fail", "errors": "unevaluated"}
 """A count of a run → the status of the checks that it counts."""
 _SHARE_ENDING = re.compile(r"[\[(][^\[\]()]*(Eval|DAG|ragas)[\])]$")
 """Of G-Eval and its relatives, such as ``[Conversational GEval]``."""
+_NUMBER = re.compile(r"~\d+$")
+"""Of the second metric of one name."""
+
+
+def _is_share(name: str) -> bool:
+    name = _NUMBER.sub("", name)
+    return name in _SHARES or bool(_SHARE_ENDING.search(name))
 
 
 def _records(
@@ -290,7 +305,7 @@ def _records(
         task_id,
         source,
         same_run,
-        is_share=lambda name: name in _SHARES or bool(_SHARE_ENDING.search(name)),
+        is_share=_is_share,
     )
     settings = run.hyperparameters or {}
     task.describe(
@@ -488,7 +503,10 @@ def _write_totals(run: TestRun, task: TaskWriter) -> None:
         if value is not None:
             task.total(name, "count_rounds", value, parameters={"status": status})
     for place, claimed in enumerate(run.metricsScores or []):
-        known = claimed.metric if claimed.metric in task.dimensions else None
+        # a total over two metrics of one name is that of neither
+        name = claimed.metric
+        is_one = name in task.dimensions and f"{name}~2" not in task.dimensions
+        known = name if is_one else None
         scores = [score for score in claimed.scores if score is not None]
         if scores:
             task.total(

@@ -414,3 +414,38 @@ def test_other_test_cases_of_one_id_are_other_cases(
     ids = table(reading_of(file), "rounds")["case_id"].to_list()
     assert len(set(ids)) == 5
     assert ids[1] == f"{ids[0]}~2"
+
+
+def test_two_metrics_of_one_name_both_count(tmp_path: Path) -> None:
+    name = "Kind [GEval]"
+    metrics = [
+        {"name": name, "score": 0.3, "threshold": 0.5, "success": False},
+        {"name": name, "score": 0.8, "threshold": 0.5, "success": True},
+    ]
+    run = json.loads(LATE.read_text("utf-8"))
+    run["testCases"][0] |= {"metricsData": metrics, "success": False}
+    run["metricsScores"] = [
+        {"metric": name, "scores": [0.3, 0.8], "passes": 1, "fails": 1}
+    ]
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps(run), "utf-8")
+    reading = reading_of(file)
+    checks = table(reading, "reported_checks").filter(
+        pl.col("name").str.starts_with(name)
+    )
+    assert checks.select("name", "passed").rows() == [
+        (name, False),
+        (f"{name}~2", True),
+    ]
+    scores = table(reading, "reported_scores").filter(
+        pl.col("dimension_id").str.starts_with(name)
+    )
+    assert scores["score"].to_list() == [0.3, 0.8]
+    dimensions = table(reading, "dimension_configs").filter(
+        pl.col("dimension_id").str.starts_with(name)
+    )
+    assert dimensions["is_graded"].to_list() == [True, True]
+    totals = table(reading, "reported_totals").filter(
+        pl.col("name").str.starts_with("metricsScores")
+    )
+    assert set(totals["rule"]) == {"not_in_rows"}
