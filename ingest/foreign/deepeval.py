@@ -8,6 +8,7 @@ wrapped in ``testRunData``, and partial, as written during a run
 A metric is a check with DeepEval's verdict, and a score. Its direction is not in the
 file: a metric that succeeds below its threshold and fails above it is better the lower
 it is. A metric with an error is not a verdict, although DeepEval fails the test case.
+Expectations are a metric with a check for each. Equal test cases are rounds of a case.
 """
 
 from __future__ import annotations
