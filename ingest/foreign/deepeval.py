@@ -8,7 +8,8 @@ wrapped in ``testRunData``, and partial, as written during a run
 A metric is a check with DeepEval's verdict, and a score. Its direction is not in the
 file: a metric that succeeds below its threshold and fails above it is better the lower
 it is. A metric with an error is not a verdict, although DeepEval fails the test case.
-Expectations are a metric with a check for each. Equal test cases are rounds of a case.
+Expectations are a metric with a check for each. Equal test cases, judged by the same
+metrics, are rounds of a case.
 """
 
 from __future__ import annotations
@@ -393,7 +394,8 @@ def _case_id(case: TestCase) -> str:
 def _case(case: TestCase, task: TaskWriter, known: dict[str, str]) -> CaseWriter:
     """Write the case of a test case, unless an equal one is *known*.
 
-    ``--repeat`` leaves no number: equal test cases are its rounds.
+    ``--repeat`` leaves no number: test cases that ask the same, and are judged by the
+    same metrics, are rounds. By others, they are tests of another name.
     """
     context = {
         "input": case.input,
@@ -403,7 +405,8 @@ def _case(case: TestCase, task: TaskWriter, known: dict[str, str]) -> CaseWriter
         "expected_tools": case.expectedTools,
     }
     case_id = _case_id(case)
-    content = content_id([case_id, case.asked, context])
+    metrics = sorted(each.title for each in case.metrics)
+    content = content_id([case_id, case.asked, context, metrics])
     if content not in known or not any(case.asked):
         known[content] = task.distinct(case_id)
     return task.case(

@@ -449,3 +449,9 @@ def test_two_metrics_of_one_name_both_count(tmp_path: Path) -> None:
         pl.col("name").str.starts_with("metricsScores")
     )
     assert set(totals["rule"]) == {"not_in_rows"}
+
+
+def test_one_question_judged_by_other_metrics_is_another_case(tmp_path: Path) -> None:
+    metrics = [{"name": "Latency", "score": 1.0, "success": True}]
+    cases = table(_changed(tmp_path, metricsData=metrics), "cases")
+    assert cases.height == 5
