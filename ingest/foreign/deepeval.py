@@ -8,6 +8,8 @@ wrapped in ``testRunData``, and partial, as written during a run
 A metric is a check with DeepEval's verdict, and a score. Its direction is not in the
 file: a metric that succeeds below its threshold and fails above it is better the lower
 it is. A metric with an error is not a verdict, although DeepEval fails the test case.
+Expectations are a metric with a check for each. Equal test cases, judged by the same
+metrics, are rounds of a case.
 """
 
 from __future__ import annotations
@@ -28,7 +30,12 @@ from promptlab.ingest.foreign.documents import (
     number,
     on_scale,
 )
-from promptlab.ingest.foreign.identity import SameRun, content_id, copy_problem
+from promptlab.ingest.foreign.identity import (
+    Occurrences,
+    SameRun,
+    content_id,
+    copy_problem,
+)
 from promptlab.ingest.foreign.prompts import env_of, model_settings, setting
 from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
 from promptlab.ingest.foreign.writing import (
@@ -54,6 +61,7 @@ class Metric(msgspec.Struct):
     success: bool | None = None
     reason: str | None = None
     error: str | None = None
+    flaky: bool = False
     evaluationModel: str | None = None  # DeepEval's names
     evaluationCost: float | None = None
 
@@ -68,6 +76,66 @@ class Metric(msgspec.Struct):
         return self.error is not None or (self.score is None and not self.success)
 
 
+class Verdict(msgspec.Struct):
+    """The verdict on one expectation: what an answer must do, or must not."""
+
+    condition: str
+    kind: Literal["MUST", "MUST_NOT"] = "MUST"
+    status: str | None = None
+    """``pass``, ``fail``, or ``unable_to_evaluate``."""
+    reason: str | None = None
+
+    @property
+    def title(self) -> str:
+        """Return the expectation as a sentence, without its subject."""
+        return f"{self.kind.lower().replace('_', ' ')} {self.condition}"
+
+    @property
+    def passed(self) -> bool | None:
+        """Return true or false; null if it could not be judged."""
+        return {"pass": True, "fail": False}.get(self.status or "")
+
+
+class Expectations(Metric):
+    """What DeepEval itself judged, by the expectations of a golden.
+
+    It has no verdicts if its judge broke, or if a classifier judged all at once.
+    """
+
+    name: str | None = "Expectations"
+    verdicts: list[Verdict] = []
+
+    @property
+    def is_broken(self) -> bool:
+        """Return true for an error; a failed verdict counts beside a missing one."""
+        failed = any(each.passed is False for each in self.verdicts)
+        return super().is_broken and not failed
+
+
+class Span(msgspec.Struct):
+    """A part of a trace."""
+
+    metricsData: list[Metric] | None = None
+
+
+class Trace(msgspec.Struct):
+    """The trace of a test case; its metrics count in the verdict of the test case."""
+
+    baseSpans: list[Span] | None = None
+    agentSpans: list[Span] | None = None
+    llmSpans: list[Span] | None = None
+    retrieverSpans: list[Span] | None = None
+    toolSpans: list[Span] | None = None
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """Return the results of metrics for its spans."""
+        kinds = (getattr(self, kind) or [] for kind in self.__struct_fields__)
+        return [
+            each for spans in kinds for span in spans for each in span.metricsData or []
+        ]
+
+
 class TestCase(msgspec.Struct):
     """One test case, of a single turn or of a conversation."""
 
@@ -76,8 +144,11 @@ class TestCase(msgspec.Struct):
     actualOutput: Any = None
     expectedOutput: Any = None
     scenario: str | None = None
+    userDescription: Any = None
     expectedOutcome: Any = None
     turns: list[Any] | None = None
+    testCases: list[dict[str, Any]] | None = None
+    """The turns, in files before 3.1: question and answer in one."""
     context: Any = None
     retrievalContext: Any = None
     toolsCalled: Any = None
@@ -88,6 +159,8 @@ class TestCase(msgspec.Struct):
     success: bool | None = None
     metricsData: list[Metric] | None = None
     metricsMetadata: list[Metric] | None = None
+    expectationsData: Expectations | None = None
+    trace: Trace | None = None
     tokenCost: float | None = None
     cost: float | None = None
     completionTime: float | None = None
@@ -96,10 +169,28 @@ class TestCase(msgspec.Struct):
     evaluationCost: float | None = None
     order: int | None = None
 
+    def __post_init__(self) -> None:
+        """Number metrics of one name, and give early conversations their turns."""
+        seen = Occurrences()
+        for each in self.metrics:
+            each.name = Occurrences.named(each.title, seen.next(each.title))
+        if self.turns is None and self.testCases is not None:
+            self.turns = [turn for pair in self.testCases for turn in _turns(pair)]
+
     @property
     def metrics(self) -> list[Metric]:
-        """Return the results of its metrics."""
-        return self.metricsData or self.metricsMetadata or []
+        """Return the results of its metrics; its expectations are the last one."""
+        metrics: list[Metric] = self.metricsData or self.metricsMetadata or []
+        return [*metrics, *filter(None, [self.expectationsData])]
+
+    @property
+    def decisive(self) -> list[Metric]:
+        """Return the results that decide its verdict, with those of its spans.
+
+        Flaky metrics decide nothing, unless all are flaky.
+        """
+        metrics = self.metrics + (self.trace.metrics if self.trace else [])
+        return [each for each in metrics if not each.flaky] or metrics
 
     @property
     def asked(self) -> Any:
@@ -117,6 +208,13 @@ class TestCase(msgspec.Struct):
     def about(self) -> dict[str, Any]:
         """Return the description by its author."""
         return members(self.metadata or self.additionalMetadata)
+
+
+def _turns(pair: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a question, and its answer with all that the file says about it."""
+    about = {key: value for key, value in pair.items() if value is not None}
+    yield {"role": "user", "content": about.pop("input", None)}
+    yield {"role": "assistant", "content": about.pop("actualOutput", None), **about}
 
 
 class Prompt(msgspec.Struct):
@@ -160,7 +258,13 @@ _SHARES = frozenset(
         *("Answer Relevancy", "Argument Correctness", "Bias"),
         *("Citation Faithfulness", "Contextual Precision", "Contextual Recall"),
         *("Contextual Relevancy", "Conversation Completeness", "Exact Match"),
-        *("Faithfulness", "Goal Accuracy", "Hallucination", "Json Correctness"),
+        *(
+            "Expectations",
+            "Faithfulness",
+            "Goal Accuracy",
+            "Hallucination",
+            "Json Correctness",
+        ),
         *("Knowledge Retention", "Misuse", "Non-Advice", "PII Leakage"),
         *("Pattern Match", "Plan Adherence", "Plan Quality", "Prompt Alignment"),
         *("RAGAS", "Role Adherence", "Role Violation", "Step Efficiency"),
@@ -175,6 +279,13 @@ _COUNTS = {"passes": "pass", "fails": "fail", "errors": "unevaluated"}
 """A count of a run → the status of the checks that it counts."""
 _SHARE_ENDING = re.compile(r"[\[(][^\[\]()]*(Eval|DAG|ragas)[\])]$")
 """Of G-Eval and its relatives, such as ``[Conversational GEval]``."""
+_NUMBER = re.compile(r"~\d+$")
+"""Of the second metric of one name."""
+
+
+def _is_share(name: str) -> bool:
+    name = _NUMBER.sub("", name)
+    return name in _SHARES or bool(_SHARE_ENDING.search(name))
 
 
 def _records(
@@ -196,7 +307,7 @@ def _records(
         task_id,
         source,
         same_run,
-        is_share=lambda name: name in _SHARES or bool(_SHARE_ENDING.search(name)),
+        is_share=_is_share,
     )
     settings = run.hyperparameters or {}
     task.describe(
@@ -210,8 +321,11 @@ def _records(
     yield from task.written()
     yield from (each for each in read if isinstance(each, Problem))
     directions = _directions(cases)
+    # traces were taken out of the file, and with them what the totals are of
+    is_cut = bool(run.metricsScores) and not any(each.decisive for each in cases)
+    known: dict[str, str] = {}
     for each in cases:
-        answer = _round(each, _case(each, task))
+        answer = _round(each, _case(each, task, known), is_cut=is_cut)
         for metric in each.metrics:
             lower = directions.get(metric.title) == "lower_better"
             _write(metric, answer, lower=lower)
@@ -277,15 +391,26 @@ def _case_id(case: TestCase) -> str:
     return content_id(asked, asked[0] if isinstance(asked[0], str) else case.scenario)
 
 
-def _case(case: TestCase, task: TaskWriter) -> CaseWriter:
+def _case(case: TestCase, task: TaskWriter, known: dict[str, str]) -> CaseWriter:
+    """Write the case of a test case, unless an equal one is *known*.
+
+    ``--repeat`` leaves no number: test cases that ask the same, and are judged by the
+    same metrics, are rounds. By others, they are tests of another name.
+    """
     context = {
         "input": case.input,
         "scenario": case.scenario,
+        "user_description": case.userDescription,
         "context": case.context,
         "expected_tools": case.expectedTools,
     }
+    case_id = _case_id(case)
+    metrics = sorted(each.title for each in case.metrics)
+    content = content_id([case_id, case.asked, context, metrics])
+    if content not in known or not any(case.asked):
+        known[content] = task.distinct(case_id)
     return task.case(
-        task.distinct(_case_id(case)),
+        known[content],
         {key: value for key, value in context.items() if value is not None},
         golden=case.expectedOutput if case.turns is None else case.expectedOutcome,
         tags=[tag for tag in case.tags or [] if isinstance(tag, str)],
@@ -293,8 +418,11 @@ def _case(case: TestCase, task: TaskWriter) -> CaseWriter:
     )
 
 
-def _round(case: TestCase, writer: CaseWriter) -> RoundWriter:
-    status = _status(case)
+def _round(case: TestCase, writer: CaseWriter, *, is_cut: bool) -> RoundWriter:
+    counted: Literal["pass", "fail"] | None = None
+    if case.success is not None:
+        counted = "pass" if case.success else "fail"
+    status = (counted if is_cut else None) or _status(case)
     about = {
         "name": case.name,
         "cost": case.cost if case.tokenCost is None else case.tokenCost,
@@ -305,9 +433,6 @@ def _round(case: TestCase, writer: CaseWriter) -> RoundWriter:
         "metadata": case.about,
         "turns": case.turns,
     }
-    counted: Literal["pass", "fail"] | None = None
-    if case.success is not None:
-        counted = "pass" if case.success else "fail"
     return writer.round(
         case.actualOutput if case.turns is None else _last_turn(case.turns),
         latency_ms=milliseconds(
@@ -330,12 +455,15 @@ def _last_turn(turns: list[Any]) -> Any:
 
 def _status(case: TestCase) -> Status:
     """Return DeepEval's verdict; unknown where only metrics with errors failed."""
-    if not case.metrics:
+    metrics = case.decisive
+    if not metrics:
         return "unevaluated"
     if case.success:
         return "pass"
-    failed = any(each.success is False and not each.is_broken for each in case.metrics)
-    broken = any(each.is_broken for each in case.metrics)
+    if case.success is None and all(each.success for each in metrics):
+        return "pass"
+    failed = any(each.success is False and not each.is_broken for each in metrics)
+    broken = any(each.is_broken for each in metrics)
     # without a threshold a metric neither succeeds nor fails
     return "fail" if failed or (case.success is False and not broken) else "unevaluated"
 
@@ -345,15 +473,25 @@ def _write(metric: Metric, answer: RoundWriter, *, lower: bool) -> None:
     share = on_scale(value)
     answer.task.judged_by(metric.title, metric.evaluationModel)
     judge = {"judge": metric.evaluationModel, "judge_cost": metric.evaluationCost}
-    answer.check(
-        metric.title,
-        "metric",
-        None if metric.is_broken else metric.success,
-        score=value,
-        threshold=metric.threshold,
-        reason=metric.reason,
-        error=metric.error,
-    )
+    verdicts = metric.verdicts if isinstance(metric, Expectations) else []
+    for verdict in verdicts:
+        answer.check(
+            verdict.title,
+            "expectation",
+            verdict.passed,
+            reason=verdict.reason,
+            error=metric.error if verdict.passed is None else None,
+        )
+    if not verdicts:
+        answer.check(
+            metric.title,
+            "metric",
+            None if metric.is_broken else metric.success,
+            score=value,
+            threshold=metric.threshold,
+            reason=metric.reason,
+            error=metric.error,
+        )
     answer.score(
         metric.title,
         value,
@@ -369,7 +507,10 @@ def _write_totals(run: TestRun, task: TaskWriter) -> None:
         if value is not None:
             task.total(name, "count_rounds", value, parameters={"status": status})
     for place, claimed in enumerate(run.metricsScores or []):
-        known = claimed.metric if claimed.metric in task.dimensions else None
+        # a total over two metrics of one name is that of neither
+        name = claimed.metric
+        is_one = name in task.dimensions and f"{name}~2" not in task.dimensions
+        known = name if is_one else None
         scores = [score for score in claimed.scores if score is not None]
         if scores:
             task.total(
