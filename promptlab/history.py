@@ -374,20 +374,24 @@ def record(
         say(f"the decision was not recorded: {error}", "not_recorded")
 
 
-# The runs of each variant before the newest, of those that were loaded since the
-# decision on them.
+# Tasks before the newest run of each title, of those loaded since the decision on them.
 _WAITING = """
-select title, variant, list(task_id order by run_number, task_id) as tasks
+select title, variant, task_id
 from (
-    select title, variant, task_id, run_number
+    select
+        title,
+        variant,
+        task_id,
+        run_number,
+        run_number < max(run_number) over (partition by title) as is_earlier
     from marts.dim_tasks
     where task_id in (select unnest($tasks)) and role = 'full'
     qualify row_number() over (
         partition by title, variant order by run_number desc, task_id desc
-    ) between 2 and 31
+    ) <= 31
 )
-where task_id in (select unnest($loaded))
-group by title, variant
+where is_earlier and task_id in (select unnest($loaded))
+order by run_number, task_id
 """
 
 
@@ -396,13 +400,15 @@ def judge_in_order(
 ) -> None:
     """Judge and record runs that were loaded together, but for the newest ones.
 
-    Later runs are compared again after each run that was not shipped, as it is not
-    their baseline, and after one that was loaded again, as it is one now: the decisions
-    are those of runs that were loaded one by one.
+    A run waits until it is known whether its baseline is one. Later runs are compared
+    again after each run that was not shipped, as it is none, and after one that was
+    loaded again, as it is one now: the decisions are those of runs that were loaded one
+    by one.
 
     Args:
         warehouse: the warehouse, built.
-        tasks: whole ids; of each variant the thirty before the newest are judged.
+        tasks: whole ids; of each variant the newest 31, but for the newest run, are
+            judged.
         policy: rules of the gate.
         lang: language of the notes, which are not kept.
     """
@@ -410,8 +416,7 @@ def judge_in_order(
 
     with warehouse.built() as con:
         judged, loaded = to_judge(con, tasks), loaded_since_decided(con, tasks)
-        found = dictionaries(con, _WAITING, {"tasks": judged, "loaded": loaded})
-        chains = [row["tasks"] for row in found]
+        waiting = dictionaries(con, _WAITING, {"tasks": judged, "loaded": loaded})
         again = dictionaries(
             con,
             "select distinct task_id from raw.decisions"
@@ -419,24 +424,40 @@ def judge_in_order(
             {"tasks": loaded},
         )
         stale = {row["task_id"] for row in again}
-    while chains:
+        named = dictionaries(
+            con,
+            "select named_task_id from marts.dim_task_baselines"
+            " where named_task_id is not null",
+        )
+        accepted = {row["named_task_id"] for row in named}
+    while waiting:
         with warehouse.built() as con:
-            waiting = [task_id for chain in chains for task_id in chain]
             results = gate_results(
-                con, waiting, policy, lang=lang, with_smallest_drop=False
+                con,
+                [row["task_id"] for row in waiting],
+                policy,
+                lang=lang,
+                with_smallest_drop=False,
             )
         decided: list[GateResult] = []
-        for chain in chains:
-            while chain:
-                decided.append(results[chain.pop(0)])
-                if decided[-1].decision not in _SETTLED:
-                    break
+        unsure = {row["task_id"] for row in waiting} - accepted  # as baselines
+        stopped: set[tuple[str, str]] = set()  # variants with one that is unsure
+        left = []
+        for row in waiting:
+            result, variant = results[row["task_id"]], (row["title"], row["variant"])
+            is_unsure = variant in stopped or result.baseline_task_id in unsure
+            if is_unsure and decided:  # the first one waits for none
+                stopped.add(variant)
+                left.append(row)
+                continue
+            decided.append(result)
+            if result.decision in _SETTLED and result.task_id not in stale:
+                unsure.discard(result.task_id)
+            else:
+                stopped.add(variant)
         record(warehouse, decided, policy)
-        chains = [chain for chain in chains if chain]
-        if any(
-            result.decision not in _SETTLED or result.task_id in stale
-            for result in decided
-        ):
+        waiting = left
+        if stopped:
             build(warehouse)
 
 

@@ -1385,3 +1385,22 @@ def test_files_that_are_read_again_for_a_setting_keep_their_decisions(warehouse)
             "select task_id from intermediate.int_task_variants where not is_settled"
         ).fetchall()
     assert unsettled == []
+
+
+def test_a_model_that_follows_a_refused_one_in_one_folder_is_refused_too(warehouse):
+    """The last run of the old model is judged before the first one of the new."""
+    fails = {model: ["t1", "t2", "t3"] for model in ("old", "new")}
+    nights = [
+        Night(number, providers=(model,), fails=fails if number > 2 else {}, rounds=3)
+        for number, model in enumerate(("old", "old", "old", "new"), 1)
+    ]
+    files = [str(night.write(Path.cwd())) for night in nights]
+    run_cli(["run", *files, "--out", "out"])
+    with warehouse.examining() as con:
+        decisions = con.execute(
+            "select task_id, max_by(decision, decided_at) from raw.decisions"
+            " group by task_id order by task_id"
+        ).fetchall()
+    assert [decision for _, decision in decisions] == [
+        *("first_run", "ship", "do_not_ship", "do_not_ship")
+    ]

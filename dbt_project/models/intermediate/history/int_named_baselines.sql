@@ -21,11 +21,7 @@ variants as (select * from {{ ref('int_task_variants') }}),
 
 scores as (
 
-    select
-        task_id,
-        load_id,
-        count(*) as n_scores
-
+    select task_id, load_id, count(*) as n_scores
     from {{ ref('stg_scores__scores') }}
     group by task_id, load_id
 

@@ -15,6 +15,7 @@ counted as (
         resolved.ingest_id,
         nights.night_number,
         nights.is_alone,
+        min(nights.night_number) over of_variant as first_night,
         min(tasks.run_number) over of_variant as first_run,
         max(tasks.run_number) over of_variant as last_run
 
@@ -134,6 +135,7 @@ previous_runs as (
 
         ---------- numerics
         looked_up.night_number,
+        looked_up.first_night,
         looked_up.run_number,
         looked_up.last_run,
 

@@ -62,9 +62,14 @@ chosen as (
             -- a new variant beside known ones is the first of its kind
             when
                 previous.has_earlier_night
-                and max(previous.previous_task_id) over (
-                    partition by previous.title, previous.night_number
-                ) is null
+                and max(
+                    case
+                        when
+                            previous.matched_by <> 'variant'
+                            or previous.first_night < previous.night_number
+                            then previous.previous_task_id
+                    end
+                ) over (partition by previous.title, previous.night_number) is null
                 then 'variants'
         end as why_no_previous,
         named.task_id as named_task_id,

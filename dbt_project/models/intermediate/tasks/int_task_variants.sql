@@ -53,9 +53,7 @@ described as (
         coalesce(decisions.is_shipped and decisions.is_founded and decisions.is_about_this, true)
             as is_settled,
         coalesce(decisions.is_first, true) as is_first,
-        -- the first one may be a baseline too, and one that was loaded again since it was shipped
-        coalesce(decisions.is_founded and (decisions.is_shipped or decisions.is_first), true)
-            as is_trusted,
+        coalesce(decisions.is_founded, true) as is_founded,
         replaced_tasks.task_id is not null as has_replaced_run,
         tasks.load_id,
         loads.ingest_id,
@@ -196,7 +194,7 @@ variants as (
         has_replaced_run,
         shares_run_id,
         is_whole and is_base_branch and recheck_of is null as is_eligible,
-        is_eligible and is_trusted as is_baseline,
+        is_eligible and (is_settled or (is_first and is_founded)) as is_baseline,
 
         ---------- timestamps
         created_at
