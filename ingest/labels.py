@@ -102,6 +102,8 @@ class _Label:
     dimension: str | None = None
     comment: str | None = None
     at: Any = None
+    question: str | None = None
+    """The question of a form; a dimension where several have pass or fail."""
 
 
 def row_id(about: Mapping[str, Any]) -> str:
@@ -119,7 +121,7 @@ def read(source: Source) -> Iterator[Reading]:
     """
     options = source.labels or LabelOptions()
     try:
-        found = list(_labels(source))
+        found = _by_question(list(_labels(source)), options)
     except Refused as error:
         yield Reading(rows={}, problems=[error.problem], rejected=True)
         return
@@ -141,6 +143,35 @@ def read(source: Source) -> Iterator[Reading]:
         rejected=not rows and rejected > 0,
         keys=[("labels", source.uri)] if rows else [],
     )
+
+
+def _by_question(
+    found: list[_Label | Problem], options: LabelOptions
+) -> list[_Label | Problem]:
+    """Give labels the dimension of their question, if several have pass or fail.
+
+    All rows of a file count, as a question may be answered in some only.
+    """
+    words = {**WORDS, **dict(options.words)}
+    judging = {
+        label.question
+        for label in found
+        if not isinstance(label, Problem)
+        and label.question is not None
+        and (
+            isinstance(label.word, bool)
+            or str(label.word).strip().lower() in words
+            or _number(str(label.word)) is not None
+        )
+    }
+    return [
+        replace(label, dimension=label.question)
+        if not isinstance(label, Problem)
+        and label.question is not None
+        and (len(judging) > 1 or label.question not in judging)
+        else label
+        for label in found
+    ]
 
 
 def _unreadable(why: str) -> Refused:
@@ -259,7 +290,6 @@ def _label_studio(number: int, task: dict[str, Any]) -> Iterator[_Label]:
             for result in results
             for text in (result.get("value") or {}).get("text") or []
         )
-        names = {result.get("from_name") for result in results if _choices(result)}
         for result in results:
             words = _choices(result)
             if not words:
@@ -269,7 +299,7 @@ def _label_studio(number: int, task: dict[str, Any]) -> Iterator[_Label]:
                 words[0] if len(words) == 1 else words,
                 about,
                 labeler=None if by is None else str(by),
-                dimension=result.get("from_name") if len(names) > 1 else None,
+                question=_text(result.get("from_name")),
                 comment=comment or None,
                 at=annotation.get("updated_at") or annotation.get("created_at"),
             )
@@ -287,7 +317,6 @@ def _argilla(number: int, record: dict[str, Any]) -> Iterator[_Label]:
     about.setdefault("case_id", record.get("external_id"))
     responses: Any = record.get("responses") or {}
     if isinstance(responses, dict):
-        several = len(responses) > 1
         for question, given in responses.items():
             for response in given or []:
                 if response.get("status") in {"draft", "discarded"}:
@@ -297,7 +326,7 @@ def _argilla(number: int, record: dict[str, Any]) -> Iterator[_Label]:
                     response.get("value"),
                     about,
                     labeler=str(response.get("user_id")),
-                    dimension=question if several else None,
+                    question=question,
                 )
 
 
@@ -317,7 +346,7 @@ def _argilla_flat(number: int, record: dict[str, Any]) -> Iterator[_Label]:
                 value,
                 record,
                 labeler=str(users[place]) if place < len(users) else None,
-                dimension=question if len(questions) > 1 else None,
+                question=question,
             )
 
 
@@ -366,7 +395,6 @@ _OPIK = re.compile(r"^(?P<by>[^.]+)\.(?P<score>[^.]+)$")
 
 def _opik(number: int, row: dict[str, Any]) -> Iterator[_Label]:
     scores = _opik_scores(row)
-    several = len({key.split(".")[1] for key in scores}) > 1
     for key in scores:
         by, score = key.split(".")
         comment = row.get(f"{key}.comment") or row.get(f"{key}.reason")
@@ -375,7 +403,7 @@ def _opik(number: int, row: dict[str, Any]) -> Iterator[_Label]:
             row[key],
             row,
             labeler=by,
-            dimension=score if several else None,
+            question=score,
             comment=comment or None,
         )
 

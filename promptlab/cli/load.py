@@ -460,15 +460,16 @@ def run(
             ingested = ingest_with_progress(warehouse, call, bar, paths, **options)
             _tell(ingested, call)
             bar.begin(1)
-            if full_refresh or ingested.n_loaded or not _is_built(warehouse):
+            is_new = full_refresh or ingested.n_loaded or not _is_built(warehouse)
+            # a run that was killed may have left decisions that no build has seen
+            if is_new or warehouse.to_report():
                 build_with_progress(warehouse, call, bar, full_refresh=full_refresh)
             began_at = datetime.now(UTC)
             rules = load_policy(call.settings.policy)
-            if ingested.n_loaded and not warehouse.builds_by_dbt:
-                judge_in_order(
-                    warehouse, warehouse.to_report(), rules, lang=call.settings.lang
-                )
             tasks = warehouse.to_report()
+            if tasks and not warehouse.builds_by_dbt:
+                judge_in_order(warehouse, tasks, rules, lang=call.settings.lang)
+                tasks = warehouse.to_report()
             n_new = len(warehouse.to_report(built_since=called_at))
         bar.begin(len(tasks))
         written, decided = warehouse.report_and_decide(

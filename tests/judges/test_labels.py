@@ -458,3 +458,29 @@ def test_judges_names_what_is_missing(warehouse, tmp_path, monkeypatch, capsys):
     assert "corrected for the judge" in capsys.readouterr().out
     assert run_cli(["judges", "--by", "family", "--db", "w.duckdb"]) == 5
     assert "no labelled answer has a family" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("second", ["Wrong fact", "pass"])
+def test_a_question_is_a_dimension_where_several_have_pass_or_fail(second, tmp_path):
+    """The second question is answered for one answer only."""
+
+    def task(number: int, *said: tuple[str, str]) -> dict[str, Any]:
+        results = [
+            {"from_name": name, "type": "choices", "value": {"choices": [word]}}
+            for name, word in said
+        ]
+        about = {"case_id": f"c{number}", "round_id": f"c{number}-1"}
+        done = [{"completed_by": {"email": "ann@example.org"}, "result": results}]
+        return {"id": number, "data": about, "annotations": done}
+
+    tasks = [
+        task(1, ("verdict", "fail"), ("tone", second)),
+        task(2, ("verdict", "pass")),
+    ]
+    data = json.dumps(tasks).encode()
+    options = LabelOptions(dimension="judge")
+    source = Source(tmp_path, "a.json", "a.json", data=data, labels=options)
+    [reading] = labels.read(source)
+    found = list(reading.rows["labels"]["dimension_id"])
+    is_word = second == "pass"
+    assert found == (["verdict", "tone", "verdict"] if is_word else ["judge", "judge"])
