@@ -602,6 +602,8 @@ class _Run:
         self._write_scores(row, answer)
 
     def _write_scores(self, row: Row, answer: RoundWriter) -> None:
+        code = _word(row.get(self._layout.category))
+        is_false = self._form == "a_mem" and code == _ADVERSARIAL  # the reference
         inside = row.get(self._layout.metrics or "")
         named = {name: row.get(key) for key, name in self._layout.scores.items()}
         named |= {name: row.get(name) for name in self._metrics}
@@ -610,6 +612,8 @@ class _Run:
             value = number(named[name])
             if value is not None:
                 shared = on_scale(value) if _is_share(name) else None
+                if shared is not None and is_false:
+                    shared = 1 - shared
                 answer.score(name, value, shared)
             else:
                 answer.task.see_odd(name, named[name], answer.case_id)

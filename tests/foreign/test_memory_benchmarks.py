@@ -354,3 +354,21 @@ def test_a_folder_of_evermemos_names_data_set_and_system(
     assert (task["title"], task["variant"] or task["model"]) == (title, variant)
     statuses = table(reading, "rounds")["reported_status"].to_list()
     assert sorted(statuses) == ["fail", "pass", "pass"]
+
+
+def test_the_false_answer_to_an_adversarial_question_scores_nothing(
+    tmp_path: Path,
+) -> None:
+    """Category 5 of A-MEM has the false answer as its reference."""
+    document = json.loads((OURS / "a_mem.json").read_text("utf-8"))
+    row = document["individual_results"][0]
+    document["individual_results"] = [
+        row | {"question": f"Question {code} {match}?", "category": code,
+               "metrics": {"exact_match": match}}
+        for code in (4, 5)
+        for match in (0, 1)
+    ]  # fmt: skip
+    file = tmp_path / "a_mem.json"
+    file.write_text(json.dumps(document), "utf-8")
+    scores = table(reading_of(file), "reported_scores").select("value", "score")
+    assert scores.rows() == [(0, 0), (1, 1), (0, 1), (1, 0)]
