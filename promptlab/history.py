@@ -397,7 +397,7 @@ order by run_number, task_id
 
 def judge_in_order(
     warehouse: WarehouseFile, tasks: Sequence[str], policy: Policy, *, lang: str
-) -> None:
+) -> list[GateResult]:
     """Judge and record runs that were loaded together, but for the newest ones.
 
     A run waits until it is known whether its baseline is one. Later runs are compared
@@ -411,6 +411,9 @@ def judge_in_order(
             judged.
         policy: rules of the gate.
         lang: language of the notes, which are not kept.
+
+    Returns:
+        A result for each run that was judged.
     """
     from promptlab.ingest.raw.requests import loaded_since_decided
 
@@ -430,6 +433,7 @@ def judge_in_order(
             " where named_task_id is not null",
         )
         accepted = {row["named_task_id"] for row in named}
+    all_decided: list[GateResult] = []
     while waiting:
         with warehouse.built() as con:
             results = gate_results(
@@ -456,9 +460,11 @@ def judge_in_order(
             else:
                 stopped.add(variant)
         record(warehouse, decided, policy)
+        all_decided += decided
         waiting = left
         if stopped:
             build(warehouse)
+    return all_decided
 
 
 _SETTLED = frozenset({"ship", "first_run"})

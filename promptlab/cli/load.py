@@ -33,6 +33,7 @@ from promptlab.ingest.foreign.registry import TOOLS
 from promptlab.task_ids import selected_tasks
 
 if TYPE_CHECKING:
+    from promptlab.contracts.gate import GateResult
     from promptlab.ingest.ingested import Ingested, References
     from promptlab.ingest.raw.rows import FileLoad
     from promptlab.ingest.reading.problems import Problem
@@ -467,8 +468,11 @@ def run(
             began_at = datetime.now(UTC)
             rules = load_policy(call.settings.policy)
             tasks = warehouse.to_report()
+            earlier: list[GateResult] = []
             if tasks and not warehouse.builds_by_dbt:
-                judge_in_order(warehouse, tasks, rules, lang=call.settings.lang)
+                earlier = judge_in_order(
+                    warehouse, tasks, rules, lang=call.settings.lang
+                )
                 tasks = warehouse.to_report()
             n_new = len(warehouse.to_report(built_since=called_at))
         bar.begin(len(tasks))
@@ -488,6 +492,7 @@ def run(
         f"tasks new or changed: {n_new}{older}; {call.settings.db} answers"
         " `promptlab runs`, `promptlab query`"
     )
+    _tell_refused(earlier, decided, call)
     if publish is not None:
         from promptlab.operations.export import publish as put
 
@@ -497,6 +502,26 @@ def run(
     elif not call.quiet:
         _print_decisions(decided, written)
     return ingest_exit_code(ingested, strict=strict)
+
+
+def _tell_refused(
+    earlier: list[GateResult], decided: list[TitleDecision], call: Call
+) -> None:
+    """Name the refused ones among the runs that no printed decision is about."""
+    shown = {gate.task_id for each in decided for gate in each.gates}
+    refused = [
+        result.task_id
+        for result in earlier
+        if result.decision == "do_not_ship" and result.task_id not in shown
+    ]
+    if refused:
+        more = f" and {len(refused) - 3} more" if refused[3:] else ""
+        call.say(
+            f"of {len(earlier)} earlier runs {len(refused)} got “Do not ship”:"
+            f" {', '.join(refused[:3])}{more}; `promptlab gate ID` says why",
+            "earlier_refused",
+            tasks=refused,
+        )
 
 
 _RENAMED = (

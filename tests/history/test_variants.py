@@ -1387,7 +1387,9 @@ def test_files_that_are_read_again_for_a_setting_keep_their_decisions(warehouse)
     assert unsettled == []
 
 
-def test_a_model_that_follows_a_refused_one_in_one_folder_is_refused_too(warehouse):
+def test_a_model_that_follows_a_refused_one_in_one_folder_is_refused_too(
+    warehouse, capsys
+):
     """The last run of the old model is judged before the first one of the new."""
     fails = {model: ["t1", "t2", "t3"] for model in ("old", "new")}
     nights = [
@@ -1396,6 +1398,10 @@ def test_a_model_that_follows_a_refused_one_in_one_folder_is_refused_too(warehou
     ]
     files = [str(night.write(Path.cwd())) for night in nights]
     run_cli(["run", *files, "--out", "out"])
+    said = capsys.readouterr().err
+    assert (
+        "of 3 earlier runs 1 got “Do not ship”: eval-3/0; `promptlab gate ID`" in said
+    )
     with warehouse.examining() as con:
         decisions = con.execute(
             "select task_id, max_by(decision, decided_at) from raw.decisions"
