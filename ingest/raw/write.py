@@ -536,7 +536,7 @@ def _scores_lost(tasks: Sequence[str]) -> Problem:
         "scores_lost",
         f"this version of the file has no scores of {', '.join(tasks[:3])}{more}, which"
         " the one before had: they are gone. Keep the scores of each run in a file of"
-        " its own, or add to the file",
+        " its own",
     )
 
 

@@ -1410,3 +1410,25 @@ def test_a_model_that_follows_a_refused_one_in_one_folder_is_refused_too(
     assert [decision for _, decision in decisions] == [
         *("first_run", "ship", "do_not_ship", "do_not_ship")
     ]
+
+
+def test_a_run_that_is_repeated_after_a_mistake_judges_all_that_was_loaded(warehouse):
+    """The first call loaded the nights, and ended with the policy."""
+    fails = {"small": ["t1", "t2", "t3"]}
+    nights = [
+        Night(number, rounds=3, fails=fails if number > 1 else {}).write(Path.cwd())
+        for number in (1, 2, 3)
+    ]
+    run_cli(["run", str(nights[0]), "--out", "out"])
+    policy = Path("promptlab-gate.toml")
+    policy.write_text("[regression]\nfalse_alarms = 0.05\n", encoding="utf-8")
+    assert run_cli(["run", *map(str, nights), "--out", "out"]) == 2
+    policy.unlink()
+    assert run_cli(["run", *map(str, nights), "--out", "out"]) == 0
+    with warehouse.examining() as con:
+        decisions = con.execute(
+            "select task_id, decision from raw.decisions order by task_id"
+        ).fetchall()
+    assert [decision for _, decision in decisions] == [
+        *("first_run", "do_not_ship", "do_not_ship")
+    ]
