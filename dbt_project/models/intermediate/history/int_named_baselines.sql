@@ -21,7 +21,11 @@ variants as (select * from {{ ref('int_task_variants') }}),
 
 scores as (
 
-    select task_id, load_id, count(*) as n_scores
+    select
+        task_id,
+        load_id,
+        sum(count(*)) over (partition by task_id) as n_scores
+
     from {{ ref('stg_scores__scores') }}
     group by task_id, load_id
 
@@ -92,23 +96,14 @@ last_loads as (
     select
         named.task_id,
         max(loads.finished_at) as last_loaded_at,
-        max(case when loads.kind <> 'testset' then loads.finished_at end) as last_run_at
+        max(case when loads.kind <> 'testset' then loads.finished_at end) as last_run_at,
+        max(scores.n_scores) as n_scores
 
     from named
     inner join loads_of_tasks using (task_id)
     inner join loads on loads_of_tasks.load_id = loads.load_id
+    left join scores on named.task_id = scores.task_id
     group by named.task_id
-
-),
-
-scored as (
-
-    select
-        task_id,
-        sum(n_scores) as n_scores
-
-    from scores
-    group by task_id
 
 ),
 
@@ -119,11 +114,10 @@ compared as (
         named.*,
         last_loads.last_loaded_at,
         last_loads.last_run_at > named.set_at
-        or coalesce(scored.n_scores, 0) < named.n_scores as is_reloaded
+        or coalesce(last_loads.n_scores, 0) < named.n_scores as is_reloaded
 
     from named
     left join last_loads using (task_id)
-    left join scored using (task_id)
 
 ),
 
