@@ -58,7 +58,6 @@ chosen as (
             when previous.shares_run_id then 'shared_run_id'
             when unmatched.why_no_previous is not null then unmatched.why_no_previous
             when previous.has_replaced_run then 'replaced'
-            when not previous.is_first then 'gone'
             -- a new variant beside known ones is the first of its kind
             when
                 previous.has_earlier_night
@@ -71,6 +70,7 @@ chosen as (
                     end
                 ) over (partition by previous.title, previous.night_number) is null
                 then 'variants'
+            when not previous.is_first then 'gone'
         end as why_no_previous,
         named.task_id as named_task_id,
         named.state as named_state,
