@@ -118,7 +118,7 @@ def record_decisions(
     """Append decisions of the gate that differ from the newest ones recorded.
 
     So are those about a task that was loaded since, or its scores or re-checks were,
-    and those that rest on other re-checks now.
+    and those that rest on other re-checks or fewer scores now.
 
     Returns:
         The number of added rows.
@@ -139,7 +139,7 @@ def record_decisions(
                 false
             ),
             coalesce(used.rechecks, '[]'),
-            (from raw.scores select count(*) where task_id = decided.task_id)
+            coalesce(scored.n_scores, 0)
         from (
             select unnest($tasks) as task_id, unnest($decisions) as decision
         ) as decided
@@ -150,7 +150,8 @@ def record_decisions(
                 max(decided_at) as decided_at,
                 max_by(decision, decided_at) as decision,
                 max_by(policy_hash, decided_at) as policy_hash,
-                max_by(rechecks, decided_at) as rechecks
+                max_by(rechecks, decided_at) as rechecks,
+                max_by(n_scores, decided_at) as n_scores
             from raw.decisions
             group by task_id
         ) as newest using (task_id)
@@ -163,11 +164,18 @@ def record_decisions(
             from intermediate.int_recheck_runs
             group by task_id
         ) as used using (task_id)
+        left join (
+            from raw.scores
+            select task_id, count(*) as n_scores
+            where task_id in (select unnest($tasks))
+            group by task_id
+        ) as scored using (task_id)
         where
             newest.decision is distinct from decided.decision
             or newest.policy_hash is distinct from $policy_hash
             or newest.decided_at < loaded.finished_at
             or coalesce(newest.rechecks, '[]') <> coalesce(used.rechecks, '[]')
+            or newest.n_scores > coalesce(scored.n_scores, 0)
         returning task_id
         """,
         {

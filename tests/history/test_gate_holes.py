@@ -18,6 +18,7 @@ import pytest
 
 from promptlab.cli import run_cli
 from promptlab.history import judge
+from promptlab.ingest.raw.requests import record_decisions
 from promptlab.reports.gate.policy import Policy, built_in_policy, parse_policy
 from promptlab.reports.gate.verdict import gate_results
 from promptlab.warehouse import Warehouse
@@ -488,3 +489,14 @@ def test_a_run_that_lost_its_scores_is_no_baseline_any_more(tmp_path):
         codes.append(run_cli(["gate", name, "--db", str(tmp_path / "w.duckdb")]))
     assert "scores_lost" in last
     assert codes == [0, 4, 4]
+    # that it is judged again is recorded, also with the same decision
+    with warehouse.writable() as con:
+        [policy] = con.execute(
+            "select distinct policy_hash from raw.decisions"
+        ).fetchall()
+        for _ in range(2):
+            record_decisions(con, [("night1", "first_run")], policy[0])
+    decided = warehouse.sql(
+        "from marts.fct_decisions where task_id = 'night1' order by decided_at"
+    )
+    assert decided["n_scores"].to_list() == [8, 0]
