@@ -44,7 +44,7 @@ def read(source: Source) -> Iterator[Reading]:
     seen = SeenIds()
     unknown = UnknownKeys(lambda model, key, _: not_stored(model, key, "`payload`"))
     dimensions: dict[Id, Reference] = {}
-    keys: list[Key] = [("scores", source.uri)]
+    tasks: set[str] = set()  # of which the file has scores
     for records in record_batches(ScoreRecord, "round_id", source):
         with no_garbage_collection():
             table = records.build(_columns)
@@ -66,10 +66,9 @@ def read(source: Source) -> Iterator[Reading]:
             records_loaded=len(records.structs),
             records_rejected=records.refused,
             rejected=records.broken,
-            keys=[] if records.broken else keys,
+            keys=[] if records.broken else _keys(table["task_id"], tasks, source.uri),
             references=list(dimensions.values()) if records.is_last else [],
         )
-        keys = []
 
 
 def _columns(records: StructRecords) -> Table:
@@ -88,6 +87,13 @@ def _columns(records: StructRecords) -> Table:
     if above.any():
         raise Doubtful(above.arg_true().to_list())
     return table
+
+
+def _keys(task_ids: pl.Series, seen: set[str], uri: str) -> list[Key]:
+    """Return the objects that begin in a batch: a file's scores of one task each."""
+    new = [each for each in task_ids.unique(maintain_order=True) if each not in seen]
+    seen.update(new)
+    return [("scores", each, uri) for each in new]
 
 
 def _ids(table: Table) -> pl.DataFrame:

@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-FORMAT_VERSION = "1.0"
+FORMAT_VERSION = "1.1"
 # 1.0  first version
+# 1.1  scores are live by task and file
 
 SCHEME = "parquet://"
 SNAPSHOTS_KEPT = 10

@@ -38,7 +38,8 @@ class RawObject:
     kind: str
     """First part of a reader's key."""
     key: tuple[str, ...] = ()
-    """Columns with the other parts; empty if the object is a file."""
+    """Columns with the other parts, before the file if that is one; empty if it is the
+    only one."""
     on_purge: tuple[Ids, ...] = ()
     """Its rows are deleted if one of these is purged; empty: they stay."""
 
@@ -83,7 +84,7 @@ _TESTSET = RawObject("testset", ("testset_id",))
 _PIPELINE = RawObject("pipeline", ("pipeline_id",))
 _TASK = RawObject("task", ("task_id",), _BY_TASK)
 _MEMORY = RawObject("memory", ("run_id", "task_id"), _BY_RUN)
-_SCORES = RawObject("scores", on_purge=_BY_TASK)
+_SCORES = RawObject("scores", ("task_id",), _BY_TASK)
 _LABELS = RawObject("labels", on_purge=_BY_TASK)
 
 _OF_ANALYSES = "source_kind = 'analysis'"

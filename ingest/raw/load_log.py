@@ -71,9 +71,9 @@ class _Content(NamedTuple):
 class Known:
     """Versions that need not be read again, and their outcomes.
 
-    A version is known while its rows are live or its rejects are stored, or while it is
-    the last one read from its path: the later of two files with the same task is used,
-    and reading the same folder again must not undo that.
+    A version is known while all its rows are live or its rejects are stored, or while
+    it is the last one read from its path: the later of two files with the same task is
+    used, and reading the same folder again must not undo that.
     Only the hash of a purged file is left; that file is recognised at every path.
     """
 
@@ -253,18 +253,52 @@ def _place(kind: str, name: str, uri: str) -> str:
     return f"name:{name}" if kind in _MEANT_BY_NAME else "anywhere"
 
 
+# A load is whole until a later one replaces any of its objects: the same content then
+# says something new.
+_LOADS = """
+    with loads as (
+        select *, case when list_contains($1, kind) then kind else 'task' end as owner
+        from raw.loads
+    ),
+
+    objects as (
+        select load_id, owner, unnest(cast(objects as varchar[])) as id from loads
+    ),
+
+    replaced as (
+        select owner, id, max(load_id) as load_id
+        from (
+            select owner, unnest(cast(replaced as varchar[])) as id, load_id from loads
+        )
+        group by owner, id
+    ),
+
+    thinned as (
+        select distinct objects.load_id
+        from objects
+        inner join replaced using (owner, id)
+        where replaced.load_id > objects.load_id
+    )
+
+    select
+        load_id, kind, source_name, file_uri, sha256, testset_override, read_with,
+        status, rows_loaded, rows_rejected, runs, objects,
+        load_id not in (from thinned) as is_whole,
+        load_id = max(load_id) over (partition by file_uri) as is_last,
+        epoch_us(started_at)
+    from loads
+    order by load_id
+"""
+
+
 def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> Known:
     """Read the load log; with ``purged_too`` purged files are not known."""
     problems = _first_problems(con)
     known = Known()
     for load_id, kind, name, uri, sha256, testset, settings, *outcome in con.execute(
-        "select load_id, kind, source_name, file_uri, sha256, testset_override,"
-        " read_with, status, rows_loaded, rows_rejected,"
-        " runs, objects, load_id = max(load_id) over (partition by file_uri),"
-        " epoch_us(started_at)"
-        " from raw.loads order by load_id"
+        _LOADS, [list(_WITHOUT_TASKS)]
     ).fetchall():
-        status, loaded, rejected, runs, objects, is_last, start = outcome
+        status, loaded, rejected, runs, objects, is_whole, is_last, start = outcome
         of_tool = {} if runs is None else json.loads(runs)
         known.add_load(uri, sha256, _EPOCH + timedelta(microseconds=start), of_tool)
         if status == "purged":
@@ -275,7 +309,7 @@ def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> 
         known_as = Outcome(status, of_load, loaded, rejected, uri, objects, of_tool)
         if status == "loaded":
             known.add_runs(of_tool, uri)
-        if status != "replaced":
+        if status != "replaced" and is_whole:
             place = _place(kind, name, uri)
             version = Version(kind, place, sha256, testset, settings)
             known.add((version,), known_as)

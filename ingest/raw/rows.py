@@ -63,7 +63,7 @@ class Reading:
     keys: list[Key] = field(default_factory=list)
     """The live objects that this file owns, as (kind, id, …): ``("task", "run-1")``,
     ``("testset", "x")``, ``("pipeline", "p")``, ``("memory", "run", "task")``,
-    ``("scores", uri)``. Loading the file replaces their earlier rows.
+    ``("scores", task_id, uri)``. Loading the file replaces their earlier rows.
     """
 
     references: list[Reference] = field(default_factory=list)

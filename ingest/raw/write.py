@@ -289,7 +289,7 @@ class Writer:
         self._replaced: set[Key] = set()
         self._expected: dict[Key, str] = {}  # by testset and case, before its file
         self._tasks: dict[str, StoredTask] = {}  # before their file
-        self._scored: dict[Path, list[str]] = {}  # tasks, before their file of scores
+        self._scored: dict[Key, int] = {}  # scores, before their file
         self._written: dict[Path, tuple[int, str]] = {}
         self._merging: Merging | None = None  # of an open file
         self._mergings: list[tuple[ReadBatch, Merging]] = []  # of a batch
@@ -360,7 +360,7 @@ class Writer:
         raw.append(self._con, "loads", [loads])
         raw.append(self._con, "redactions", [redaction_columns(numbered)])
         self.found += _replaced_scores(self._con, numbered)
-        self.found += _lost_scores(self._con, self._scored)
+        self.found += _lost_scores(self._con, numbered, self._scored)
         self._con.commit()
         for load_id, one in numbered:
             self._written[one.source.path] = load_id, one.source.uri
@@ -435,11 +435,11 @@ def _replace(
     theirs: list[Key] = []  # tasks of results, which may have rounds in several files
     replaced: set[Key] = set()
     for _, one in numbered:
+        replaced |= _replace_of_file(con, one)
         for kind, *parts in one.reading.keys:
             if kind in _LIVE_BY_FILE:
-                if _replace_file(con, kind, one.source.uri):
-                    replaced.add((kind, *parts))
-            elif one.load.kind == KIND:
+                continue
+            if one.load.kind == KIND:
                 theirs += [tuple(parts)]
             else:
                 ids.setdefault(kind, []).append(tuple(parts))
@@ -479,64 +479,80 @@ def _of_other_kinds(con: duckdb.DuckDBPyConnection, tasks: Sequence[Key]) -> lis
 
 
 _LIVE_BY_FILE = ("scores", "labels")
-"""Kinds whose rows have no ids: the newest version of a file counts."""
+"""Kinds whose rows belong to a file, and to a task of it where it names one: other
+files add to them, and its newest version counts."""
 
 
-def _replace_file(con: duckdb.DuckDBPyConnection, kind: str, uri: str) -> bool:
-    """Delete the live rows of a file of this kind; return true if there were any."""
-    deleted = con.execute(
-        f"delete from raw.{kind} where load_id in"
-        " (select load_id from raw.loads where kind = ? and file_uri = ?)",
-        [kind, uri],
-    ).fetchall()
-    con.execute(
-        "update raw.loads set status = 'replaced'"
-        " where kind = ? and status = 'loaded' and file_uri = ?",
-        [kind, uri],
-    )
-    return bool(deleted[0][0])
+def _replace_of_file(con: duckdb.DuckDBPyConnection, one: ReadBatch) -> set[Key]:
+    """Delete the live rows of earlier versions of a file; return what had rows."""
+    uri = one.source.uri
+    replaced = set()
+    for kind in _LIVE_BY_FILE:
+        keys = [key for key in one.reading.keys if key[0] == kind]
+        if not keys:
+            continue
+        by_task = len(keys[0]) > 2
+        deleted = con.execute(
+            f"delete from raw.{kind} where load_id in"
+            " (select load_id from raw.loads where kind = $1 and file_uri = $2)"
+            f"{' and list_contains($3, task_id)' if by_task else ''}"
+            " returning task_id",
+            [kind, uri, *([[key[1] for key in keys]] if by_task else [])],
+        ).fetchall()
+        gone = {task_id for (task_id,) in deleted}
+        replaced |= {key for key in keys if (key[1] in gone if by_task else gone)}
+    return replaced
 
 
 def _scored_by(
     con: duckdb.DuckDBPyConnection, numbered: Sequence[tuple[int, ReadBatch]]
-) -> dict[Path, list[str]]:
-    """Return the tasks that each file of scores scored before it is loaded again."""
-    found = {}
+) -> dict[Key, int]:
+    """Return how many scores each file has of a task that it scores again."""
+    found: dict[Key, int] = {}
     for _, one in numbered:
-        if any(kind == "scores" for kind, *_ in one.reading.keys):
-            rows = con.execute(
-                "select distinct task_id from raw.scores where load_id in"
+        tasks = [key[1] for key in one.reading.keys if key[0] == "scores"]
+        if tasks:
+            for task_id, n in con.execute(
+                "select task_id, count(*) from raw.scores where load_id in"
                 " (select load_id from raw.loads"
-                " where kind = 'scores' and file_uri = ?)",
-                [one.source.uri],
-            ).fetchall()
-            found[one.source.path] = [task_id for (task_id,) in rows]
+                " where kind = 'scores' and file_uri = $1)"
+                " and list_contains($2, task_id) group by task_id",
+                [one.source.uri, tasks],
+            ).fetchall():
+                found["scores", task_id, one.source.uri] = n
     return found
 
 
 def _lost_scores(
-    con: duckdb.DuckDBPyConnection, scored: Mapping[Path, list[str]]
+    con: duckdb.DuckDBPyConnection,
+    numbered: Sequence[tuple[int, ReadBatch]],
+    before: Mapping[Key, int],
 ) -> list[tuple[Path, Problem]]:
-    """Return warnings of files that no longer score a task, if nothing else does."""
+    """Return warnings of files that have fewer scores of a task than before."""
     found = []
-    for path, tasks in scored.items():
-        lost = con.execute(
-            "select task_id from raw.tasks where list_contains($1, task_id)"
-            " and task_id not in (select task_id from raw.scores) order by task_id",
-            [tasks],
-        ).fetchall()
+    for load_id, one in numbered:
+        lost = [
+            (task_id, n_before, n)
+            for task_id, n in con.execute(
+                "select task_id, count(*) from raw.scores where load_id = ?"
+                " group by task_id order by task_id",
+                [load_id],
+            ).fetchall()
+            if n < (n_before := before.get(("scores", task_id, one.source.uri), 0))
+        ]
         if lost:
-            found.append((path, _scores_lost([task_id for (task_id,) in lost])))
+            found.append((one.source.path, _scores_lost(lost)))
     return found
 
 
-def _scores_lost(tasks: Sequence[str]) -> Problem:
-    more = f" and {len(tasks) - 3} more" if tasks[3:] else ""
+def _scores_lost(tasks: Sequence[tuple[str, int, int]]) -> Problem:
+    [(task_id, before, now), *others] = tasks
+    more = f", and fewer of {len(others)} more" if others else ""
     return warning(
         "scores_lost",
-        f"this version of the file has no scores of {', '.join(tasks[:3])}{more}, which"
-        " the one before had: they are gone. Keep the scores of each run in a file of"
-        " its own",
+        f"this version of the file has {now} scores of {task_id}{more}; the one before"
+        f" had {before}: the others are gone. Keep the scores of different judges in"
+        " files of their own",
     )
 
 
@@ -626,13 +642,11 @@ def _scores_replaced(file: str, count: int, n_different: int) -> Problem:
 def _mark_replaced(con: duckdb.DuckDBPyConnection) -> None:
     """Mark loads that no longer own any object as replaced."""
     owners = " union all ".join(
-        f"select load_id from raw.{table.name}"
-        for table in owning_tables()
-        if table.row_key
+        f"select load_id from raw.{table.name}" for table in owning_tables()
     )
     con.execute(
         "update raw.loads set status = 'replaced' where status = 'loaded'"
-        f" and kind not in {(*_LIVE_BY_FILE, 'unknown')}"
+        " and kind <> 'unknown'"
         f" and load_id not in ({owners})"
     )
 

@@ -192,16 +192,22 @@ _OWNED = " union all\n    ".join(
 )
 
 _LOADS_TO_PURGE = f"""
+-- The objects that go, as the load log names them; and the kinds of their files.
+create or replace temp table purged_objects as
+select task_id as id, {["analysis", "results", *TOOLS]} as kinds from purged_tasks
+union all
+select distinct run_id || '|' || task_id, ['memory']
+from raw.memory_runs where run_id in (from purged_tasks)
+union all
+select distinct id, ['scores']
+from (
+    select unnest(cast(objects as varchar[])) as id from raw.loads
+    where kind = 'scores'
+)
+inner join purged_tasks on starts_with(id, task_id || '|');
+
 create or replace temp table purged_loads as
 with
-
--- The objects that go, as the load log names them; and the kinds of their files.
-purged_objects as (
-    select task_id as id, {["analysis", "results", *TOOLS]} as kinds from purged_tasks
-    union all
-    select distinct run_id || '|' || task_id, ['memory']
-    from raw.memory_runs where run_id in (from purged_tasks)
-),
 
 -- Every object that is live belongs to a load, and goes or stays.
 owned as (
@@ -354,11 +360,38 @@ _FORGOTTEN = {
     "file_uri": "''",
     "source_name": "''",
     "status": "'purged'",
-    "replaced": "'[]'",
     "testset_override": "null",
     "message": "null",
-    "objects": "'[]'",
-    "runs": "null",
+}
+
+_IS_LEFT = """id not in (
+    select purged_objects.id from purged_objects
+    where list_contains(purged_objects.kinds, t.kind)
+)"""
+
+
+def _ids_left(column: str) -> str:
+    """Return the objects of a load without those that go."""
+    return (
+        "(select to_json(coalesce(list(id), [])) from"
+        f" (select unnest(cast({column} as varchar[])) as id) where {_IS_LEFT})"
+    )
+
+
+_RUNS_LEFT = f"""(
+    select to_json(map_from_entries(list((id, hash))))
+    from (
+        select unnest(map_keys(tasks)) as id, unnest(map_values(tasks)) as hash
+        from (select cast(runs as map(varchar, varchar)) as tasks)
+    )
+    where {_IS_LEFT}
+)"""
+
+# A load that stays forgets its objects that go, and a purged one all of them.
+_THINNED = {
+    "objects": ("'[]'", _ids_left("objects")),
+    "replaced": ("'[]'", _ids_left("replaced")),
+    "runs": ("null", _RUNS_LEFT),
 }
 
 
@@ -367,6 +400,12 @@ def _changes(table: StoredTable) -> Iterator[tuple[str, str, str]]:
     if str(table) == "raw.loads":
         for column, value in _FORGOTTEN.items():
             yield column, value, "load_id in (from purged_loads)"
+        for column, (nothing, left) in _THINNED.items():
+            value = (
+                "case when load_id in (from purged_loads)"
+                f" then {nothing} else {left} end"
+            )
+            yield column, value, f"{column} is not null"
         left = "(select rows_left from rows_left where rows_left.load_id = t.load_id)"
         yield "rows_loaded", left, "load_id in (select load_id from rows_left)"
     if str(table) == "raw.decisions":

@@ -474,15 +474,36 @@ def test_scores_from_outside_do_not_judge_the_answers_of_a_later_run(tmp_path):
     assert result.decision == "ship", result.headline
 
 
-def test_a_run_that_lost_its_scores_is_no_baseline_any_more(tmp_path):
-    """A file of scores that is written anew each night has those of one run."""
+@pytest.mark.parametrize("gated", [True, False])
+def test_a_file_of_scores_that_is_written_anew_each_night_keeps_the_baseline(
+    tmp_path, gated
+):
     warehouse = Warehouse(tmp_path / "w.duckdb")
-    scores, last, codes = tmp_path / "scores.jsonl", [], []
+    scores, codes = tmp_path / "scores.jsonl", []
     for day, share in enumerate((1.0, 1.0, 0.2), 1):
         name = f"night{day}"
         run = Run(name, "suite", day, {"judge": even(share, 8)}, parameters={"judge": {"pass_score": 0.5}})  # fmt: skip
         run.write(tmp_path / name)
         (tmp_path / name / f"{name}.scores.jsonl").rename(scores)
+        warehouse.ingest(tmp_path / name, scores)
+        warehouse.build()
+        if gated or day == 3:
+            codes.append(run_cli(["gate", name, "--db", str(tmp_path / "w.duckdb")]))
+    assert codes == ([0, 0, 1] if gated else [1])
+
+
+def test_a_run_that_lost_its_scores_is_no_baseline_any_more(tmp_path):
+    """A file of scores is written anew, with one of those of the run before."""
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    scores, last, codes, before = tmp_path / "scores.jsonl", [], [], ""
+    for day, share in enumerate((1.0, 1.0, 0.2), 1):
+        name = f"night{day}"
+        run = Run(name, "suite", day, {"judge": even(share, 8)}, parameters={"judge": {"pass_score": 0.5}})  # fmt: skip
+        run.write(tmp_path / name)
+        (tmp_path / name / f"{name}.scores.jsonl").rename(scores)
+        now = scores.read_text("utf-8")
+        scores.write_text(before + now, "utf-8")
+        before = now.splitlines(keepends=True)[0]
         loaded = warehouse.ingest(tmp_path / name, scores)
         last = [problem.code for each in loaded.files for problem in each.problems]
         warehouse.build()
@@ -499,4 +520,4 @@ def test_a_run_that_lost_its_scores_is_no_baseline_any_more(tmp_path):
     decided = warehouse.sql(
         "from marts.fct_decisions where task_id = 'night1' order by decided_at"
     )
-    assert decided["n_scores"].to_list() == [8, 0]
+    assert decided["n_scores"].to_list() == [8, 1]

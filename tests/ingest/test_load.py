@@ -123,6 +123,28 @@ def test_a_file_changed_back_is_loaded_again(tmp_path, warehouse):
     assert query(warehouse, "select raw_output from raw.rounds") == [("one",)]
 
 
+@pytest.mark.parametrize("sink", ["duckdb", "parquet"])
+def test_a_file_of_two_runs_of_which_one_was_replaced_is_loaded_again(
+    tmp_path, warehouse, sink
+):
+    def run(run_id, answer):
+        one = {"run_id": run_id, "sample_id": "s", "entity_id": "p", "variant": "v"}
+        return json.dumps({**one, "final_output": answer}) + "\n"
+
+    file = tmp_path / "in" / "runs.jsonl"
+    file.parent.mkdir()
+    both, newer = run("a", "one") + run("b", "one"), run("a", "two")
+    to = "duckdb" if sink == "duckdb" else f"parquet://{tmp_path / 'raw'}"
+    found = []
+    for content in (both, newer, both, both):
+        file.write_text(content, "utf-8")
+        found.append(warehouse.ingest(file, sink=to).files[0].status)
+    assert found == ["loaded", "loaded", "loaded", "unchanged"]
+    if sink == "duckdb":
+        rows = query(warehouse, "select task_id, final_output from raw.rounds")
+        assert sorted(rows) == [("a", '"one"'), ("b", '"one"')]
+
+
 def test_two_files_of_one_task_settle_and_reading_them_again_changes_nothing(
     tmp_path, warehouse
 ):

@@ -71,7 +71,7 @@ def layer(tmp_path: Path) -> ParquetLayer:
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Two warehouses after the same three ingests: one that holds its raw tables, and
-    one that reads them from Parquet. Tasks, testsets and scores were replaced, of a file
+    one that reads them from Parquet. Tasks, testsets and scores were replaced, of files
     of two tasks only one, and a file was rejected.
     """
     folder = tmp_path_factory.mktemp("both")
@@ -93,7 +93,8 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     raw = f"parquet://{folder / 'raw'}"
     reading = Warehouse(folder / "reading.duckdb", settings=Settings(raw=raw))
     for warehouse, to in ((owning, "duckdb"), (reading, raw)):
-        scores.write_text(json.dumps(score), "utf-8")
+        kept = json.dumps(score | {"task_id": "cs-regression-v3.2"})
+        scores.write_text(f"{json.dumps(score)}\n{kept}\n", "utf-8")
         warehouse.ingest(first, scores, sink=to)
         scores.write_text(json.dumps(score | {"score": 0.75}), "utf-8")
         warehouse.ingest(second, scores, sink=to)

@@ -67,7 +67,7 @@ def test_a_line_becomes_a_row():
         "scorer": "judge-a",
         "scorer_version": "3",
     }
-    assert reading.keys == [("scores", "scores/judge")]
+    assert reading.keys == [("scores", "run-7", "scores/judge")]
     assert (reading.records_loaded, reading.records_rejected) == (1, 0)
 
 
@@ -277,5 +277,32 @@ def test_scores_that_replace_those_of_another_file_are_counted_with_its_name(
     assert of_second.message.startswith(f"2 scores replace those of {second}, 2 of")
     stored = "select count(*) from raw.rejects where code = 'scores_replaced'"
     assert warehouse.sql(stored).rows() == [(3,)]
-    again = warehouse.ingest(_scored(third, 8, range(10, 20))).files[0]
-    assert again.problems == []  # it replaces its own scores
+    again = warehouse.ingest(_scored(third, 8, range(6, 20))).files[0]
+    assert [each.code for each in again.problems] == ["scores_replaced"] * 2
+    (lost,) = warehouse.ingest(_scored(third, 8, range(10, 20))).files[0].problems
+    assert lost.code == "scores_lost"
+    assert lost.message.startswith(
+        "this version of the file has 10 scores of run-7; the one before had 14"
+    )
+
+
+def test_a_new_version_of_a_file_keeps_the_scores_of_the_tasks_it_does_not_name(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "scores.jsonl"
+    both = lines(record(task_id="night1"), record(task_id="night2", score=5))
+    newer = lines(record(task_id="night2", score=6), record(task_id="night3"))
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    found = []
+    for content in (both, newer, both, both):
+        file.write_bytes(content)
+        (load,) = warehouse.ingest(file).files
+        assert load.problems == []
+        rows = warehouse.sql("select task_id, score from raw.scores order by task_id")
+        found.append((load.status, dict(rows.rows())))
+    assert found == [
+        ("loaded", {"night1": 7, "night2": 5}),
+        ("loaded", {"night1": 7, "night2": 6, "night3": 7}),
+        ("loaded", {"night1": 7, "night2": 5, "night3": 7}),
+        ("unchanged", {"night1": 7, "night2": 5, "night3": 7}),
+    ]

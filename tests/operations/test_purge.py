@@ -16,8 +16,10 @@ import duckdb
 import pytest
 
 from promptlab import database
+from promptlab.contracts.sources import TableMapping
 from promptlab.errors import NothingToDo, WarehouseError
 from promptlab.operations.purge import find, of_models, purge
+from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.history.runs import Run, even
 from tests.memory.runs import made_up
@@ -53,6 +55,33 @@ def test_a_purged_text_is_in_no_byte_of_the_folder_and_in_no_row(run, warehouse)
     assert rows_with(db, CANARY) == []
     assert CANARY.encode() not in bytes_below(db.parent)
     assert [p.name for p in db.parent.iterdir()] == ["w.duckdb"]
+
+
+@pytest.mark.parametrize("tool", [False, True])
+def test_of_two_runs_in_one_file_the_purged_one_leaves_nothing(tmp_path, tool):
+    def line(name):
+        one = {"run_id": name, "sample_id": "s", "entity_id": "p", "variant": "v"}
+        return {**one, "final_output": name, "model": name, "score": 1}
+
+    mapping = TableMapping(case="id", model="model", output="output", verdict="passed")
+    settings = Settings(tables={"*.csv": mapping})
+    warehouse = Warehouse(tmp_path / "db" / "w.duckdb", settings=settings)
+    if tool:
+        file = tmp_path / "runs.csv"
+        file.write_text(
+            f"id,model,output,passed\na,kept,x,1\na,{CANARY},x,1\n", "utf-8"
+        )
+    else:
+        file = tmp_path / "runs.jsonl"
+        file.write_text("\n".join(json.dumps(line(each)) for each in ("kept", CANARY)))
+    loaded = warehouse.ingest(file)
+    assert loaded.n_loaded == 1
+    tasks = [each for (each,) in warehouse.sql("select task_id from raw.tasks").rows()]
+    doomed = [each for each in tasks if CANARY in each]
+    assert len(doomed) == 1 < len(tasks)
+    purge(warehouse, tasks=doomed)
+    assert rows_with(warehouse.settings.db, CANARY) == []
+    assert CANARY.encode() not in bytes_below(warehouse.settings.db.parent)
 
 
 def test_a_purge_keeps_every_row_of_the_others(warehouse):
