@@ -142,8 +142,7 @@ renamed as (
 
 ),
 
--- of two with one name in one run the one whose text was known before keeps it; one that is
--- later, and was loaded later, is of another run with the same id
+-- one that is later, and was loaded later, is of another run with the same id
 numbered as (
 
     select
@@ -152,6 +151,18 @@ numbered as (
             partition by title, run_id, known_name
             order by first_run_number nulls last, prompt_position nulls last, task_id
         ) as occurrence,
+        row_number() over (
+            partition by title, run_id, known_name
+            order by
+                case when prompt_name is not null then prompt_position end nulls last,
+                first_run_number nulls last,
+                prompt_position nulls last,
+                task_id
+        ) as place,
+        row_number() over (
+            partition by title, run_id, known_name, prompt_hash
+            order by prompt_position nulls last, task_id
+        ) as copy_number,
         coalesce(
             created_at > min(created_at) over of_name
             and ingest_id > min(ingest_id) over of_name,
@@ -160,6 +171,68 @@ numbered as (
 
     from renamed
     window of_name as (partition by title, run_id, known_name)
+
+),
+
+-- several prompts of one name in a run: a text keeps the place that it had when it was first
+-- seen, wherever it stands now, and an edited one has the place of the text before it
+slotted as (
+
+    select
+        *,
+        case
+            when shares_run_id or given_variant is not null then occurrence
+            else first_value(place) over (
+                partition by title, known_name, prompt_hash, copy_number
+                order by shares_run_id, recheck_of is not null, run_number, place
+            )
+        end as slot
+
+    from numbered
+
+),
+
+-- a text that was added at the place of one that is still there is another prompt, for good
+in_run as (
+
+    select
+        *,
+        row_number() over (
+            partition by title, run_id, known_name, slot
+            order by first_run_number nulls last, place
+        ) as run_twin
+
+    from slotted
+
+),
+
+twinned as (
+
+    select
+        *,
+        case
+            when shares_run_id or given_variant is not null then 1
+            else first_value(run_twin) over (
+                partition by title, known_name, prompt_hash, copy_number
+                order by shares_run_id, recheck_of is not null, run_number, place
+            )
+        end as twin
+
+    from in_run
+
+),
+
+-- of a text and an earlier version of it in one run, the earlier keeps the name
+suffixed as (
+
+    select
+        *,
+        row_number() over (
+            partition by title, run_id, known_name, slot, twin
+            order by first_run_number nulls last, place
+        ) as version_number
+
+    from twinned
 
 ),
 
@@ -176,8 +249,18 @@ variants as (
         ---------- strings
         title,
         case
-            when occurrence = 1 then known_name
-            else known_name || ' (' || cast(occurrence as string) || ')'
+            when slot = 1 and twin = 1 and version_number = 1 then known_name
+            else
+                known_name || ' (' || cast(slot as string)
+                || case
+                    when twin > 1 or version_number > 1 then '.' || cast(twin as string)
+                    else ''
+                end
+                || case
+                    when version_number > 1 then '.' || cast(version_number as string)
+                    else ''
+                end
+                || ')'
         end as variant,
         provider,
         prompt_name,
@@ -199,7 +282,7 @@ variants as (
         ---------- timestamps
         created_at
 
-    from numbered
+    from suffixed
 
 )
 
