@@ -171,6 +171,13 @@ class Warehouse(WarehouseFile):
             )
             if known.fetchone() is None:
                 wanted = resolve_task(con, wanted, tasks=STORED)
+                asked = f"select recheck_of from {STORED} where task_id = ?"
+                [[repeats]] = con.execute(asked, [wanted]).fetchall()
+                if repeats is not None:
+                    raise UsageError(
+                        f"{wanted}: is a re-check itself; name what it repeats:"
+                        f" {repeats}"
+                    )
             others = con.execute(
                 f"select task_id from {STORED} where recheck_of is distinct from ?",
                 [wanted],

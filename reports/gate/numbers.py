@@ -80,8 +80,23 @@ order by rates.dimension_id, rates.judge
 
 _DIMENSIONS = """
 select
-    task_id, dimension_id, name, scorer, score, weight_used, is_judged, parameters
-from marts.fct_dimension_scores
+    task_id, dimension_id, name, scorer, score, weight_used, is_judged, parameters,
+    exists (
+        select 1 from marts.fct_judge_verdicts as verdicts
+        where
+            verdicts.task_id = scores.task_id
+            and verdicts.dimension_id = scores.dimension_id
+            and verdicts.is_used
+            and verdicts.judge not in (
+                select rates.judge
+                from marts.fct_corrected_pass_rates as rates
+                where
+                    rates.task_id = scores.task_id
+                    and rates.dimension_id = scores.dimension_id
+                    and rates.measure = 'pass_rate'
+            )
+    ) as has_unlabelled_judge
+from marts.fct_dimension_scores as scores
 where task_id in (select unnest($tasks))
 order by weight_used desc, dimension_position, dimension_id
 """
@@ -393,6 +408,15 @@ select
         where
             cases.task_id = verdicts.task_id
             and 2 * cases.n_passed_now >= cases.n_rounds_now
+            and cases.case_id not in (
+                select rounds.case_id
+                from marts.fct_rounds as rounds
+                where
+                    rounds.task_id = verdicts.task_id
+                    and rounds.status not in ('error', 'unevaluated')
+                group by rounds.case_id
+                having 2 * count(*) filter (not rounds.must_have_pass) > count(*)
+            )
     ) as mostly_passing
 from marts.fct_verdicts as verdicts
 inner join asked

@@ -381,13 +381,12 @@ class Gate:
         judges = self.numbers.judges
         if not judges:
             return self._unknown("min_tnr", limit, "judge_unlabelled")
-        labelled = {row["dimension_id"] for row in judges}
         unlabelled = [
             row["name"]
-            for dimension_id, row in self.numbers.dimensions.items()
-            if row["is_judged"] and row["weight_used"] and dimension_id not in labelled
+            for row in self.numbers.dimensions.values()
+            if row["is_judged"] and row["weight_used"] and row["has_unlabelled_judge"]
         ]
-        if unlabelled and "verdict" not in labelled:
+        if unlabelled and all(row["dimension_id"] != "verdict" for row in judges):
             return self._unknown(
                 "min_tnr",
                 limit,

@@ -521,3 +521,41 @@ def test_a_run_that_lost_its_scores_is_no_baseline_any_more(tmp_path):
         "from marts.fct_decisions where task_id = 'night1' order by decided_at"
     )
     assert decided["n_scores"].to_list() == [8, 1]
+
+
+@pytest.mark.parametrize(
+    ("kept", "on_check", "expected"),
+    [
+        ((0, 1, 1), "pass", "pass"),
+        ((0, 1, 1), "run_again", "check"),
+        ((0, 0, 1), "pass", "fail"),
+        ((0, 0, 1), "run_again", "fail"),
+    ],
+)
+def test_must_haves_that_most_rounds_lose_are_lost_although_the_rounds_pass(
+    tmp_path, kept, on_check, expected
+):
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    rules = f"must_pass = 'majority'\non_check = '{on_check}'"
+    policy = built_in_policy()._replace(
+        rules=parse_policy(f"[regression]\nallow_must_have_lost = false\n{rules}", "p")
+    )
+    for day, rounds in enumerate(((1, 1, 1), kept), 1):
+        lines = [
+            {
+                "run_id": f"night{day}", "sample_id": f"s{case}", "round_id": f"{case}-{n}",
+                "entity_id": "p", "variant": "v", "status": "pass", "overall_score": 9,
+                "must_have_pass": bool(is_kept), "final_output": f"answer {day} {n}",
+                "created_at": f"2026-03-0{day}T00:00:00Z",
+            }
+            for case in range(8)
+            for n, is_kept in enumerate(rounds)
+        ]  # fmt: skip
+        (tmp_path / f"{day}.jsonl").write_text(
+            "\n".join(map(json.dumps, lines)), "utf-8"
+        )
+        warehouse.ingest(tmp_path / f"{day}.jsonl")
+    warehouse.build()
+    [result] = judge(warehouse, "night2", policy, lang="en")
+    verdicts = {rule.rule: rule.verdict for rule in result.rules}
+    assert verdicts["regression.allow_must_have_lost"] == expected

@@ -284,6 +284,13 @@ def test_what_a_recheck_names_has_to_be_there(warehouse, tmp_path):
         warehouse.ingest(tmp_path / "again.json", recheck_of="nothing")
 
 
+def test_a_recheck_repeats_no_recheck(warehouse, tmp_path):
+    ask_again(warehouse, tmp_path, "n" * 10, "y" * 10)
+    write(tmp_path, "thrice", 6, {"c0": "n"})
+    with pytest.raises(UsageError, match="is a re-check itself; name what .*: new"):
+        warehouse.ingest(tmp_path / "thrice.json", recheck_of="again-now")
+
+
 def test_a_recheck_never_replaces_the_task_that_it_asks_again(warehouse, tmp_path):
     write(tmp_path, "new", 5, {"c0": "nnn"})
     [file] = warehouse.ingest(tmp_path / "new.json", recheck_of="new").files

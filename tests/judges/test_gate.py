@@ -93,6 +93,31 @@ def test_a_second_judge_without_labels_is_not_trusted(tmp_path):
     assert "the judge of 1 dimension has no labels of people: Tone" in out
 
 
+def test_a_second_judge_of_one_dimension_without_labels_is_not_trusted(tmp_path):
+    """A cheap judge stands in for the labelled one in most cases."""
+    files = tmp_path / "in"
+    files.mkdir()
+    (files / "run.json").write_text(json.dumps(task()), "utf-8")
+    stood_in = {each["case_id"] for each in scores()[::4]}
+    graded = [
+        each | ({"scorer": "stand-in"} if each["case_id"] in stood_in else {})
+        for each in scores()
+    ]
+    (files / "scores.jsonl").write_text("\n".join(map(json.dumps, graded)), "utf-8")
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(files)
+    lines = [
+        line
+        for line in formats()["long.jsonl"].splitlines()
+        if json.loads(line)["case_id"] not in stood_in
+    ]
+    load(warehouse, tmp_path / "labels.jsonl", "\n".join(lines))
+    warehouse.build()
+    code, out = decide(warehouse, tmp_path, 0.01)
+    assert code == 4
+    assert "the judge of 1 dimension has no labels of people" in out
+
+
 def test_reports_show_the_pass_rate_raw_and_corrected(warehouse, tmp_path):
     result = warehouse.result("run-1")
     (found,) = result.judges

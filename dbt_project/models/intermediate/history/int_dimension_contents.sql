@@ -5,11 +5,12 @@ with
 dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
 scores as (select * from {{ ref('int_scores_chosen') }}),
 
-judges as (
+judged_cases as (
 
     select distinct
         scores.task_id,
         scores.dimension_id,
+        scores.case_id,
         scores.given_by || coalesce(' ' || scores.given_by_version, '') as judge
 
     from scores
@@ -18,12 +19,29 @@ judges as (
 
 ),
 
+judges as (
+
+    select
+        task_id,
+        dimension_id,
+        judge,
+        md5({{ joined('case_id', "', '", 'case_id') }}) as cases_hash
+
+    from judged_cases
+    group by task_id, dimension_id, judge
+
+),
+
+-- of several judges it matters which of them judged which case
 judges_joined as (
 
     select
         task_id,
         dimension_id,
-        {{ joined('judge', "', '", 'judge') }} as judges
+        case
+            when count(*) = 1 then min(judge)
+            else {{ joined("judge || ' ' || cases_hash", "', '", 'judge') }}
+        end as judges
 
     from judges
     group by task_id, dimension_id
