@@ -287,7 +287,7 @@ def test_what_a_recheck_names_has_to_be_there(warehouse, tmp_path):
 def test_a_recheck_repeats_no_recheck(warehouse, tmp_path):
     ask_again(warehouse, tmp_path, "n" * 10, "y" * 10)
     write(tmp_path, "thrice", 6, {"c0": "n"})
-    with pytest.raises(UsageError, match="is a re-check itself; name what .*: new"):
+    with pytest.raises(UsageError, match=r"is a re-check itself; name what .*: new"):
         warehouse.ingest(tmp_path / "thrice.json", recheck_of="again-now")
 
 
