@@ -289,7 +289,6 @@ class Writer:
         self._replaced: set[Key] = set()
         self._expected: dict[Key, str] = {}  # by testset and case, before its file
         self._tasks: dict[str, StoredTask] = {}  # before their file
-        self._scored: dict[Key, int] = {}  # scores, before their file
         self._written: dict[Path, tuple[int, str]] = {}
         self._merging: Merging | None = None  # of an open file
         self._mergings: list[tuple[ReadBatch, Merging]] = []  # of a batch
@@ -331,14 +330,12 @@ class Writer:
             self._replaced = set()
             self._expected = {}
             self._tasks = {}
-            self._scored = {}
         numbered = list(zip(itertools.count(self._first_load_id), batch, strict=False))
         keys = [key for _, one in numbered for key in one.reading.keys]
         testsets = [key[1] for key in keys if key[0] == "testset"]
         self._expected |= _content_hashes(self._con, testsets)
         tasks = [key[1] for key in keys if key[0] == "task"]
         self._tasks = stored_tasks(self._con, tasks) | self._tasks
-        self._scored |= _scored_by(self._con, numbered)
         self._replaced |= _replace(self._con, numbered)
         self._replaced |= self._make_room(numbered)
         _write_rows(self._con, numbered)
@@ -351,6 +348,9 @@ class Writer:
         now = _content_hashes(self._con, list({key[1] for key in self._expected}))
         changed = {k for k, each in self._expected.items() if now.get(k) != each}
         self._replaced |= changed
+        replaced, lost = _settle_scores(self._con, numbered)
+        self._replaced |= replaced
+        self.found += lost
         self._see_replacements(numbered)
         loads = load_columns(
             numbered, self._replaced, self._ingest_version, self._ingest_id
@@ -360,7 +360,6 @@ class Writer:
         raw.append(self._con, "loads", [loads])
         raw.append(self._con, "redactions", [redaction_columns(numbered)])
         self.found += _replaced_scores(self._con, numbered)
-        self.found += _lost_scores(self._con, numbered, self._scored)
         self._con.commit()
         for load_id, one in numbered:
             self._written[one.source.path] = load_id, one.source.uri
@@ -435,7 +434,7 @@ def _replace(
     theirs: list[Key] = []  # tasks of results, which may have rounds in several files
     replaced: set[Key] = set()
     for _, one in numbered:
-        replaced |= _replace_of_file(con, one)
+        replaced |= _replace_labels(con, one)
         for kind, *parts in one.reading.keys:
             if kind in _LIVE_BY_FILE:
                 continue
@@ -479,70 +478,87 @@ def _of_other_kinds(con: duckdb.DuckDBPyConnection, tasks: Sequence[Key]) -> lis
 
 
 _LIVE_BY_FILE = ("scores", "labels")
-"""Kinds whose rows belong to a file, and to a task of it where it names one: other
-files add to them, and its newest version counts."""
+"""Kinds whose rows belong to a file: other files add to them."""
 
 
-def _replace_of_file(con: duckdb.DuckDBPyConnection, one: ReadBatch) -> set[Key]:
-    """Delete the live rows of earlier versions of a file; return what had rows."""
-    uri = one.source.uri
-    replaced = set()
-    for kind in _LIVE_BY_FILE:
-        keys = [key for key in one.reading.keys if key[0] == kind]
-        if not keys:
-            continue
-        by_task = len(keys[0]) > 2
-        deleted = con.execute(
-            f"delete from raw.{kind} where load_id in"
-            " (select load_id from raw.loads where kind = $1 and file_uri = $2)"
-            f"{' and list_contains($3, task_id)' if by_task else ''}"
-            " returning task_id",
-            [kind, uri, *([[key[1] for key in keys]] if by_task else [])],
-        ).fetchall()
-        gone = {task_id for (task_id,) in deleted}
-        replaced |= {key for key in keys if (key[1] in gone if by_task else gone)}
-    return replaced
+def _replace_labels(con: duckdb.DuckDBPyConnection, one: ReadBatch) -> set[Key]:
+    """Delete the live labels of earlier versions of a file; return what had some."""
+    keys = {key for key in one.reading.keys if key[0] == "labels"}
+    if not keys:
+        return set()
+    deleted = con.execute(
+        "delete from raw.labels where load_id in"
+        " (select load_id from raw.loads where kind = 'labels' and file_uri = ?)",
+        [one.source.uri],
+    ).fetchall()
+    return keys if deleted[0][0] else set()
 
 
-def _scored_by(
+def _settle_scores(
     con: duckdb.DuckDBPyConnection, numbered: Sequence[tuple[int, ReadBatch]]
-) -> dict[Key, int]:
-    """Return how many scores each file has of a task that it scores again."""
-    found: dict[Key, int] = {}
-    for _, one in numbered:
-        tasks = [key[1] for key in one.reading.keys if key[0] == "scores"]
-        if tasks:
-            for task_id, n in con.execute(
-                "select task_id, count(*) from raw.scores where load_id in"
-                " (select load_id from raw.loads"
-                " where kind = 'scores' and file_uri = $1)"
-                " and list_contains($2, task_id) group by task_id",
-                [one.source.uri, tasks],
-            ).fetchall():
-                found["scores", task_id, one.source.uri] = n
-    return found
+) -> tuple[set[Key], list[tuple[Path, Problem]]]:
+    """Let the new scores of a file replace its earlier ones of the same tasks.
 
+    Those of a task that are the same stay as they were loaded: a file that grows by a
+    run changes no other.
 
-def _lost_scores(
-    con: duckdb.DuckDBPyConnection,
-    numbered: Sequence[tuple[int, ReadBatch]],
-    before: Mapping[Key, int],
-) -> list[tuple[Path, Problem]]:
-    """Return warnings of files that have fewer scores of a task than before."""
+    Returns:
+        What was replaced, and warnings of files with fewer scores of a task than
+        before.
+    """
+    replaced: set[Key] = set()
     found = []
-    for load_id, one in numbered:
-        lost = [
-            (task_id, n_before, n)
-            for task_id, n in con.execute(
-                "select task_id, count(*) from raw.scores where load_id = ?"
-                " group by task_id order by task_id",
-                [load_id],
-            ).fetchall()
-            if n < (n_before := before.get(("scores", task_id, one.source.uri), 0))
-        ]
-        if lost:
+    of_scores = {
+        one.source.uri: (load_id, one)
+        for load_id, one in numbered
+        if one.load.kind == "scores"
+    }
+    known = con.execute(
+        "select distinct file_uri from raw.loads"
+        " where kind = 'scores' and list_contains(cast($1 as varchar[]), file_uri)",
+        [list(of_scores)],
+    ).fetchall()
+    for (uri,) in known:
+        load_id, one = of_scores[uri]
+        both = con.execute(
+            """
+            select
+                task_id,
+                count(*) filter (load_id <> $1) as n_before,
+                count(*) filter (load_id = $1) as n_now,
+                n_before = n_now
+                and bit_xor(hash(
+                    case_id, round_id, dimension_id, score, scale, summary, payload,
+                    scorer, scorer_version
+                )) = 0 as is_same
+            from raw.scores
+            where
+                task_id in (select task_id from raw.scores where load_id = $1)
+                and (
+                    load_id = $1
+                    or load_id in (
+                        select load_id from raw.loads
+                        where kind = 'scores' and file_uri = $2
+                    )
+                )
+            group by task_id
+            having n_before > 0
+            order by task_id
+            """,
+            [load_id, uri],
+        ).fetchall()
+        for condition, are_same in (("=", True), ("<>", False)):
+            con.execute(
+                f"delete from raw.scores where load_id {condition} $1"
+                " and list_contains($2, task_id) and load_id in ("
+                " select $1 union all select load_id from raw.loads"
+                " where kind = 'scores' and file_uri = $3)",
+                [load_id, [row[0] for row in both if row[3] is are_same], uri],
+            )
+        replaced |= {("scores", row[0], uri) for row in both if not row[3]}
+        if lost := [row[:3] for row in both if row[2] < row[1]]:
             found.append((one.source.path, _scores_lost(lost)))
-    return found
+    return replaced, found
 
 
 def _scores_lost(tasks: Sequence[tuple[str, int, int]]) -> Problem:

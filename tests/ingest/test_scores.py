@@ -306,3 +306,24 @@ def test_a_new_version_of_a_file_keeps_the_scores_of_the_tasks_it_does_not_name(
         ("loaded", {"night1": 7, "night2": 5, "night3": 7}),
         ("unchanged", {"night1": 7, "night2": 5, "night3": 7}),
     ]
+
+
+def test_a_file_that_grows_leaves_the_scores_it_had_as_they_were_loaded(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "scores.jsonl"
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    nights = [record(task_id=f"night{n}", case_id=f"c{m}") for n in (1, 2) for m in (1, 2)]  # fmt: skip
+    for written in (
+        nights,
+        [*nights, record(task_id="night3")],
+        [*nights[::-1][:3], nights[0] | {"score": 1}, record(task_id="night3")],
+    ):
+        file.write_bytes(lines(*written))
+        warehouse.ingest(file)
+    rows = warehouse.sql(
+        "select task_id, load_id, count(*) from raw.scores group by all order by all"
+    )
+    assert rows.rows() == [("night1", 3, 2), ("night2", 1, 2), ("night3", 2, 1)]
+    replaced = warehouse.sql("select replaced from raw.loads order by load_id").rows()
+    assert replaced == [("[]",), ("[]",), (f'["night1|{file}"]',)]
