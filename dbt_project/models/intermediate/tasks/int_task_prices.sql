@@ -21,6 +21,9 @@ matched as (
     inner join prices
         on
             lower(tasks.model) like prices.setting_name escape '!'
+            -- without the provider: openai/gpt-4o, openai:gpt-4o
+            or {{ without_pattern('lower(tasks.model)', '^.*[/:]') }}
+            like prices.setting_name escape '!'
             or lower(tasks.provider) like prices.setting_name escape '!'
 
 ),
