@@ -297,6 +297,8 @@ class Dimensions:
     """
 
     is_share: Callable[[str], bool] = lambda _name: False
+    doubted: set[str] = field(default_factory=set)
+    """Names of which a reader knows that their file does not say which end is good."""
     _kinds: dict[str, set[Literal["binary", "share", "other"]]] = field(
         default_factory=dict
     )
@@ -339,8 +341,9 @@ class Dimensions:
 
     def is_unclear(self, name: str) -> bool:
         """Return true for truth values of which nothing says that true is good."""
-        is_binary = self._kinds[name] == {"binary"}
-        return is_binary and not self.is_share(name) and is_best_unclear(name)
+        if self._kinds[name] != {"binary"} or self.is_share(name):
+            return False
+        return name in self.doubted or is_best_unclear(name)
 
     def graded(self) -> list[str]:
         """Return all that are graded."""
