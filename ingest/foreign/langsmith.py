@@ -34,6 +34,8 @@ from promptlab.ingest.reading.source import Source
 FORMS = ("jsonl", "json", "csv")
 
 _FILES = ToolFiles("LangSmith", "0.15.0")
+_RATINGS = ("score_string:", "labeled_score_string:")
+"""Prefixes of LangChain's evaluators that rate from 1 to 10."""
 _WORDS = {"true": 1.0, "false": 0.0}
 
 Row = Mapping[str, Any]
@@ -71,6 +73,8 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         yield from task.written()
     if task is not None:
         task.describe()
+        names = task.dimensions
+        names.ratings = {name for name in names if name.startswith(_RATINGS)}
         task.grade()
         yield from (*task.written(), *ids.problems())
 

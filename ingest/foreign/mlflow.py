@@ -398,6 +398,13 @@ def _write_score(assessments: Sequence[Assessment], answer: RoundWriter) -> None
 _OUTPUTS = "outputs"
 _MEASURES = frozenset({"latency", "token_count"})
 """Columns that MLflow's built-in metrics add without a prefix."""
+_RATINGS = frozenset(
+    {
+        *("answer_correctness", "answer_relevance", "answer_similarity"),
+        *("faithfulness", "relevance"),
+    }
+)
+"""The classic metrics with which a model judges from 1 to 5."""
 _TARGETS = frozenset(
     {
         *("answer", "expected", "expected_output", "ground_truth", "label", "labels"),
@@ -422,6 +429,8 @@ def classic_records(
         _write(dict(zip(table.columns, cells, strict=False)), task)
         yield from task.written()
     task.describe()
+    names = task.dimensions
+    names.ratings = {name for name in names if name.partition("/")[0] in _RATINGS}
     task.grade(directions={"latency": "lower_better"})
     write_totals(metrics, task)
     yield from task.written()

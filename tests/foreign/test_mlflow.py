@@ -197,6 +197,29 @@ def test_a_text_among_numbers_of_the_classic_table_is_told_of(tmp_path: Path) ->
     assert [each.code for each in reading.problems] == ["odd_score"]
 
 
+@pytest.mark.parametrize(
+    ("metric", "is_graded"),
+    [
+        *(
+            (name, False)
+            for name in ("answer_correctness", "faithfulness", "relevance")
+        ),
+        ("mine", True),
+    ],
+)
+def test_a_rating_of_mlflow_is_not_graded_where_it_is_only_1(
+    metric: str, is_graded: bool, tmp_path: Path
+) -> None:
+    columns = ["inputs", "outputs", f"{metric}/v1/score"]
+    rows = [["Nile", "sea", 1], ["Rhine", "sea", 1]]
+    file = tmp_path / "eval_results_table.json"
+    file.write_text(json.dumps({"columns": columns, "data": rows}))
+    dimensions = table(reading_of(file), "dimension_configs")
+    assert dimensions.select("is_graded", "direction").rows() == [
+        (is_graded, "higher_better")
+    ]
+
+
 def test_a_header_in_the_middle_of_a_csv_is_no_trace(tmp_path: Path) -> None:
     csv = (DATA / "mlflow" / "late_genai_result_df.csv").read_text("utf-8")
     file = tmp_path / "a.csv"
