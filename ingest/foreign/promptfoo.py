@@ -175,6 +175,8 @@ class Order(Struct):
     """The place of a row among the tests."""
 
     testIdx: int | None = None
+    promptIdx: int | None = None
+    id: str | None = None
 
 
 class TableHead(Struct):
@@ -494,11 +496,19 @@ class Columns:
     Args:
         source: The file.
         export: The file without its rows; a JSONL file has nothing else.
+        first_id: Id of the row that names the run, in a file without its own id.
     """
 
-    def __init__(self, source: Source, export: Export | None = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        export: Export | None = None,
+        first_id: str | None = None,
+    ) -> None:
         self._source = source
         self._eval_id = self._run_id = export.evalId if export else None
+        if first_id is not None:
+            self._run_id = f"promptfoo-{first_id}"
         self._repeat = _repeat(export) if export else None
         self._heads: list[HeadPrompt] = []
         self._settings: dict[str, dict[str, Any]] = {}
@@ -969,7 +979,9 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             severity="warning",
         )
     elif source.form == "jsonl":
-        columns = Columns(source)
+        # rows are written as they end: the first test names the run, wherever it is
+        places = (place for _, line in lines(source) if (place := _place_of(line)))
+        columns = Columns(source, first_id=min(places, default=(0, 0, None))[-1])
         for number, line in lines(source):
             yield from _row(columns, line, line=number)
         yield from columns.closing()
@@ -1032,3 +1044,12 @@ def _test_of(row: tuple[int, msgspec.Raw]) -> int:
         return decode(row[1], Order).testIdx or 0
     except (msgspec.DecodeError, RecursionError):
         return 0  # `_row` reports the error
+
+
+def _place_of(written: bytes) -> tuple[int, int, str] | None:
+    """Return the test, the column and the id of a row; ``None`` without an id."""
+    try:
+        row = decode(written, Order)
+    except UNREADABLE:
+        return None
+    return (row.testIdx or 0, row.promptIdx or 0, row.id) if row.id else None
