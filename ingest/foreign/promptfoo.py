@@ -253,18 +253,26 @@ def error_of(row: Row) -> str | None:
     return said.strip() or "the provider gave no answer"
 
 
-def status_of(row: Row, checks: Sequence[Check] = ()) -> Status:
+def status_of(row: Row, checks: Sequence[Check], *, is_asserted: bool) -> Status:
     """Return promptfoo's own verdict; a pass without assertions is not a verdict.
 
     A row without a verdict is unevaluated, regardless of its assertions.
 
     If only assertions with judge errors failed, the verdict is unknown.
+
+    Args:
+        row: The row.
+        checks: Its assertions, with their results.
+        is_asserted: True if its test has assertions. Their results may be missing:
+            ``PROMPTFOO_STRIP_GRADING_RESULT`` leaves them out.
     """
     if error_of(row) is not None:
         return "error"
     if row.success is None:
         return "unevaluated"
     grading = row.gradingResult
+    if grading is None and is_asserted:
+        return "pass" if row.success else "fail"
     if grading is None or not grading.componentResults:
         return "unevaluated" if row.success else "fail"
     if row.success:
@@ -574,7 +582,8 @@ class Columns:
         task.n_rounds[case_id] = n = task.n_rounds[case_id] + 1
         place = (task.task_id, case_id, f"{case_id}-{n}")
         checks = list(checks_of(row, place))
-        status = status_of(row, checks)
+        is_asserted = test.expectation_hash is not None
+        status = status_of(row, checks, is_asserted=is_asserted)
         if row.success is None and status != "error":
             self._unjudged.append(case_id)
         yield round_of(row, place, n, status)

@@ -342,6 +342,38 @@ def test_columns_of_joined_files_stay_apart_whatever_their_index(
 
 
 @pytest.mark.parametrize(
+    ("asserts", "success", "status", "score"),
+    [
+        ([{"type": "contains", "value": "x"}], True, "pass", 1.0),
+        ([{"type": "contains", "value": "x"}], False, "fail", 0.0),
+        ([], True, "unevaluated", None),
+    ],
+)
+def test_a_row_without_its_grading_passed_where_its_test_asserts_something(
+    asserts: list[Any], success: bool, status: str, score: float | None, tmp_path: Path
+) -> None:
+    """So it is written with ``PROMPTFOO_STRIP_GRADING_RESULT``."""
+    row = {
+        "id": "r1",
+        "promptIdx": 0,
+        "testIdx": 0,
+        "provider": {"id": "p"},
+        "prompt": {"raw": "Say x", "label": "Say x"},
+        "response": {"output": "x"},
+        "success": success,
+        "score": float(success),
+        "failureReason": 0 if success else 1,
+        "testCase": {"vars": {"q": "x"}, "assert": asserts},
+        "gradingResult": None,
+    }
+    file = tmp_path / "row.jsonl"
+    file.write_text(json.dumps(row), "utf-8")
+    reading = reading_of(file)
+    assert table(reading, "rounds")["reported_status"].to_list() == [status]
+    assert table(reading, "reported_scores")["score"].to_list() == [score]
+
+
+@pytest.mark.parametrize(
     ("is_broken", "status"), [(True, "unevaluated"), (False, "fail")]
 )
 def test_a_set_that_fails_by_a_broken_judge_alone_is_no_verdict(
