@@ -60,7 +60,7 @@ from promptlab.ingest.foreign.writing import (
     Status,
     TaskWriter,
 )
-from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
 
 
@@ -111,7 +111,7 @@ class Component(Struct):
 
     passed: bool | None = msgspec.field(name="pass", default=None)
     score: float | None = None
-    reason: str | None = None
+    reason: Any = None
     assertion: Assertion | None = None
     componentResults: list[Component] | None = None
     metadata: dict[str, Raw] | None = None
@@ -121,7 +121,7 @@ class Component(Struct):
 class Grading(Struct):
     """The result of all assertions of a row."""
 
-    reason: str | None = None
+    reason: Any = None
     componentResults: list[Component | None] | None = None
     namedScoreWeights: dict[str, float | None] | None = None
 
@@ -377,6 +377,7 @@ def _check(each: Component, place: Place, position: int, parent: int | None) -> 
     kind, metric = assertion.type or "assertion", assertion.metric
     broke = bytes(about.get("graderError", ABSENT)) == b"true"
     expected = about.get("renderedAssertionValue", assertion.value)
+    reason = each.reason if isinstance(each.reason, str | None) else text(each.reason)
     return Check(
         task_id=task_id,
         case_id=case_id,
@@ -390,8 +391,8 @@ def _check(each: Component, place: Place, position: int, parent: int | None) -> 
         weight=assertion.weight,
         threshold=assertion.threshold,
         expected=raw_text(expected),
-        reason=each.reason,
-        error=(each.reason or "the grader broke") if broke else None,
+        reason=reason,
+        error=(reason or "the grader broke") if broke else None,
     )
 
 
@@ -532,6 +533,8 @@ class Columns:
         self._ids = OwnIds("id")
         self._same_run = SameRun("promptfoo")
         self._unjudged: list[str] = []
+        self._bare: dict[str, set[int]] = {}
+        """Task → what was asked by tests that say nothing of themselves."""
         self._judges: dict[Judged, None] = {}
         self._prompt_vars: dict[str, set[str]] = {}
         """Variable of the prompt → its texts."""
@@ -559,6 +562,9 @@ class Columns:
         if self._run_id is None:  # JSONL: rows have their own ids and not the run's
             self._run_id = f"promptfoo-{row.id or content_id(text(row))}"
         task, test = self._column(row).task, self._test(row)
+        if test.is_bare and row.prompt:
+            asked = hash(text(row.prompt.raw))
+            self._bare.setdefault(task.task_id, set()).add(asked)
         count = self._seen.next(task.task_id, test.id)
         repeat = test.repeat or self._repeat
         occurrence = 1 if repeat is None else (count - 1) // repeat + 1
@@ -622,6 +628,15 @@ class Columns:
             yield from task.written()
         yield from self._ids.problems()
         yield from unjudged_problems("success", self._unjudged)
+        n_bare = max(map(len, self._bare.values()), default=0)
+        if n_bare > 1:
+            yield warning(
+                "tests_alike",
+                f"{n_bare} tests ask different things and have no variables, no"
+                " description and no id: in JSON only their place tells them apart, in"
+                " JSONL they are rounds of one case. Give each an id in its metadata or"
+                " write the file without PROMPTFOO_STRIP_TEST_VARS",
+            )
 
     @property
     def in_order(self) -> list[PromptOnProvider]:
@@ -756,6 +771,12 @@ class _Test:
     repeat: int | None
     judges: Sequence[Judged]
     prompt_vars: Mapping[str, str]
+
+    @property
+    def is_bare(self) -> bool:
+        """Return true if nothing but its place tells it from others."""
+        says_nothing = bytes(self.context) == b'{"vars":{}}' and not self.prompt_vars
+        return says_nothing and self.id == self.content
 
     @classmethod
     def of(cls, row: Row, templates: str, prompt_vars: Sequence[str]) -> _Test:

@@ -351,3 +351,25 @@ def test_a_person_counts_only_where_no_scorer_does(tmp_path: Path) -> None:
     assert dict(scores.rows()) == {"correct": 0.0, "polite": 1.0, "approved": 1.0}
     weights = table(reading, "dimension_configs").select("dimension_id", "weight")
     assert dict(weights.rows()) == {"correct": 1.0, "polite": 0.0, "approved": 0.0}
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("key", ["create_time", "last_update_time"])
+def test_the_newest_verdict_of_a_scorer_counts_wherever_it_is_listed(
+    key: str, order: int, tmp_path: Path
+) -> None:
+    file = tmp_path / "traces.jsonl"
+    written = json.loads(TRACES.read_text("utf-8").splitlines()[0])
+    written["info"]["assessments"] = [
+        {
+            "assessment_name": "correct",
+            "feedback": {"value": value},
+            "create_time": "2026-11-22T17:14:57Z",
+            key: moment,
+        }
+        for value, moment in (
+            ("yes", "2026-11-22T17:14:57Z"), ("no", "2026-11-22T18:00:00+00:00"),
+        )
+    ][::order]  # fmt: skip
+    file.write_text(json.dumps(written), "utf-8")
+    assert table(reading_of(file), "reported_scores")["value"].to_list() == [0.0]
