@@ -236,6 +236,8 @@ class Export(Struct):
 Place = tuple[str, str, str]
 """Task, case and round."""
 
+_LEFT_OUT = "[prompt stripped]"
+"""What ``PROMPTFOO_STRIP_PROMPT_TEXT`` writes in place of every prompt."""
 _ERROR = 2
 """``failureReason``: error of the provider. 1 is a failed assertion, 0 success."""
 
@@ -563,8 +565,9 @@ class Columns:
             self._run_id = f"promptfoo-{row.id or content_id(text(row))}"
         task, test = self._column(row).task, self._test(row)
         if test.is_bare and row.prompt:
-            asked = hash(text(row.prompt.raw))
-            self._bare.setdefault(task.task_id, set()).add(asked)
+            is_left_out = row.prompt.raw == _LEFT_OUT
+            asked = row.testIdx if is_left_out else row.prompt.raw
+            self._bare.setdefault(task.task_id, set()).add(hash(text(asked)))
         count = self._seen.next(task.task_id, test.id)
         repeat = test.repeat or self._repeat
         occurrence = 1 if repeat is None else (count - 1) // repeat + 1

@@ -434,7 +434,10 @@ def test_a_reason_that_is_no_text_is_kept_as_json(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["json", "jsonl"])
-@pytest.mark.parametrize(("asked", "is_told"), [("Say {}", True), ("Say x", False)])
+@pytest.mark.parametrize(
+    ("asked", "is_told"),
+    [("Say {}", True), ("[prompt stripped]", True), ("Say x", False)],
+)
 def test_tests_without_their_variables_are_told_of(
     asked: str, suffix: str, is_told: bool, tmp_path: Path
 ) -> None:
