@@ -24,7 +24,15 @@ BAD = (
     *("inappropriate", "off_topic", "offTopic", "unfaithful", "inaccurate", "mismatch"),
     *("inconsistency", "incoherent", "incomplete", "irrelevant", "unsupported_claims"),
     *("ungrounded", "unhelpful", "illegal", "dishonest", "disagreement", "unfair"),
-    *("isInsecure", "crashed", "truncated", "repetitive", "omissions", "broken"),
+    *(
+        "isInsecure",
+        "PIILeakage",
+        "crashed",
+        "truncated",
+        "repetitive",
+        "omissions",
+        "userFrustration",
+    ),
 )
 EITHER = (
     "refusal",
@@ -59,6 +67,7 @@ GOOD = (
     *("injection_resistance", "jailbreak_robustness", "avoids_stereotypes"),
     *("correct_refusal", "refusal_accuracy", "appropriate_refusal", "no_refusal"),
     *("bug_fixed", "issue_resolved", "classification", "hatching", "piiano", "rudder"),
+    *("has_code_block", "flag_found", "case_sensitive_match", "polite", "deniz"),
     *("liechtenstein", "supports_claim", "grounded", "on_topic", "criminology_exam"),
 )
 
