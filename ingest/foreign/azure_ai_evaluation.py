@@ -34,7 +34,14 @@ from promptlab.ingest.foreign.documents import (
 from promptlab.ingest.foreign.identity import SameRun, content_id
 from promptlab.ingest.foreign.names import is_best_unclear
 from promptlab.ingest.foreign.registry import Files, Head, Run, led_by
-from promptlab.ingest.foreign.writing import Record, Rule, Status, TaskWriter
+from promptlab.ingest.foreign.writing import (
+    Direction,
+    Record,
+    Rule,
+    Status,
+    TaskWriter,
+    unclear_problem,
+)
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
 
@@ -56,6 +63,27 @@ _GRADED = frozenset(
     }
 )
 """Keys of built-in evaluators defined on the scale 0 to 1, 1 best."""
+_RATINGS = frozenset(
+    {
+        *("coherence", "fluency", "groundedness", "intent_resolution", "relevance"),
+        *("response_completeness", "retrieval", "similarity"),
+        # of the retrieved documents: their labels, 25 times their labels, counts
+        *(
+            "top1_relevance",
+            "top3_max_relevance",
+            "xdcg@3",
+            "total_retrieved_documents",
+        ),
+    }
+)
+"""Keys of built-in evaluators that rate from 1 to 5, or on another long scale."""
+_SEVERITIES = frozenset(
+    {
+        *("hate_unfairness", "hate_fairness", "self_harm", "sexual", "violence"),
+        *("holes", "holes_ratio"),
+    }
+)
+"""Keys of built-in evaluators of which 0 is the best, most of them up to 7."""
 _DEFECTS = frozenset(
     {
         *("protected_material_label", "fictional_characters_label", "artwork_label"),
@@ -147,8 +175,10 @@ def _folder(source: Source) -> Iterator[Record | Problem]:
     measured = {name for row in rows for name in row if number(row[name]) is not None}
     exported = [_as_export(row, measured) for row in rows]
     run = _RunOfRows(exported, source, beside.get("parameters", {}))
+    summary = beside.get("summary", {})
+    run.rated = {name for name in summary if "mean_rating" in members(summary[name])}
     yield from run.records()
-    for metric, claims in beside.get("summary", {}).items():
+    for metric, claims in summary.items():
         for name, value in members(claims).items():
             run.add_claim(metric, name, value)
     yield from run.task.written()
@@ -191,6 +221,8 @@ class _RunOfRows:
         task_id = f"azure-{own_id[:12]}"
         self.task = TaskWriter("azure_ai_evaluation", task_id, source, same_run)
         self._graded: dict[str, bool] = {}
+        self.rated: set[str] = set()
+        """Metrics that the summary says to be ratings."""
         self._numeric: dict[str, bool] = {}
 
     def records(self) -> Iterator[Record | Problem]:
@@ -209,7 +241,14 @@ class _RunOfRows:
             settings=overrides if isinstance(overrides, dict) else None,
             extras={"parameters": parameters} if parameters else None,
         )
-        self.task.grade([name for name, graded in self._graded.items() if graded])
+        graded = [name for name, is_graded in self._graded.items() if is_graded]
+        directions: dict[str, Direction | None] = {
+            name: "lower_better" for name in self._graded if _key(name) in _SEVERITIES
+        }
+        for name in self._graded.keys() - directions.keys() - {*graded}:
+            if self.task.dimensions.is_unclear(name):
+                self.task.write(unclear_problem(name))
+        self.task.grade(graded, directions)
 
     def _write(self, row: dict[str, Any]) -> None:
         of_inputs, of_outputs, judged, measured, labels = _columns_of(tuple(row))
@@ -314,11 +353,30 @@ class _RunOfRows:
         return self._numeric[name]
 
     def _is_graded(self, name: str) -> bool:
-        """True by definition, or if all its numbers in the run are 0 or 1."""
+        """True by definition, or if all its numbers in the run are 0 or 1.
+
+        Not so for an evaluator on another scale: a run may only have its lowest values.
+        """
+        key = _key(name)
         if name.rpartition(".")[2] in _GRADED:
             return True
+        if key in _RATINGS or name in self.rated:
+            self.task.dimensions.ratings.add(name)
+            return False
         values = {_value(row, f"outputs.{name}") for row in self._rows} - {None}
-        return bool(values) and values <= {0.0, 1.0} and not is_best_unclear(name)
+        if key in _SEVERITIES or not (values and values <= {0.0, 1.0}):
+            return False
+        judged = f"outputs.{name.removesuffix('_score')}"
+        limits = (number(row.get(f"{judged}_threshold")) for row in self._rows)
+        if any(limit is not None and limit > 1 for limit in limits):
+            return False
+        for row in self._rows:
+            passed = _PASSED.get(str(row.get(f"{judged}_result")).lower())
+            value = _value(row, f"outputs.{name}")
+            if None not in (passed, value) and passed != (value == 1):
+                self.task.dimensions.doubted.add(name)
+                return False
+        return not is_best_unclear(name)
 
     def rule_of(self, name: str) -> tuple[Rule, str | None]:
         """Return the rule of a metric of ``evaluate``, and its dimension."""
@@ -382,6 +440,12 @@ def _columns_of(
             and f"{name.removesuffix('_label')}_result" not in names
         ],
     )
+
+
+def _key(name: str) -> str:
+    """Return the key of an evaluator, by which all versions know it."""
+    key = name.rpartition(".")[2].partition("@")[0]
+    return key.removeprefix("gpt_").removesuffix("_score")
 
 
 def _value(held: dict[str, Any], name: str) -> float | None:

@@ -7,7 +7,8 @@ wrapped in ``testRunData``, and partial, as written during a run
 
 A metric is a check with DeepEval's verdict, and a score. Its direction is not in the
 file: a metric that succeeds below its threshold and fails above it is better the lower
-it is. A metric with an error is not a verdict, although DeepEval fails the test case.
+it is. Version 4.3 turned some metrics round, so another direction is another yardstick.
+A metric with an error is not a verdict, although DeepEval fails the test case.
 Expectations are a metric with a check for each. Equal test cases, judged by the same
 metrics, are rounds of a case.
 """
@@ -275,6 +276,8 @@ _SHARES = frozenset(
     }
 )
 """DeepEval's built-in metrics, with values from 0 to 1."""
+_FAULTS = frozenset({"Bias", "Hallucination", "Misuse", "Toxicity"})
+"""Those that count faults before 4.3: ``strict_mode`` has a threshold of 0."""
 _COUNTS = {"passes": "pass", "fails": "fail", "errors": "unevaluated"}
 """A count of a run → the status of the checks that it counts."""
 _SHARE_ENDING = re.compile(r"[\[(][^\[\]()]*(Eval|DAG|ragas)[\])]$")
@@ -320,7 +323,7 @@ def _records(
     )
     yield from task.written()
     yield from (each for each in read if isinstance(each, Problem))
-    directions = _directions(cases)
+    directions, task.dimensions.doubted = _directions(cases)
     # traces were taken out of the file, and with them what the totals are of
     is_cut = bool(run.metricsScores) and not any(each.decisive for each in cases)
     known: dict[str, str] = {}
@@ -330,7 +333,14 @@ def _records(
             lower = directions.get(metric.title) == "lower_better"
             _write(metric, answer, lower=lower)
         yield from task.written()
-    task.grade(directions=directions)
+    task.grade(
+        directions=directions,
+        parameters={
+            name: {"higher_is_better": False}
+            for name, direction in directions.items()
+            if direction == "lower_better"
+        },
+    )
     _write_totals(run, task)
     if run.testPassed is None and not run.metricsScores:
         task.warn(
@@ -355,11 +365,12 @@ def _prompt(run: TestRun) -> Any:
     return prompts.in_settings(run.hyperparameters)
 
 
-def _directions(cases: list[TestCase]) -> dict[str, Direction]:
-    """Metric → direction, if success and threshold determine it.
+def _directions(cases: list[TestCase]) -> tuple[dict[str, Direction], set[str]]:
+    """Metric → direction, if success and threshold determine it; metrics in doubt.
 
-    Where all scores equal their threshold, only a threshold of 0 says something: that
-    of a strict metric that counts faults. Nothing fails above it.
+    Where all scores equal their threshold, only a threshold of 0 says something, and
+    only of a metric that counts faults: nothing fails above it. Of any other it asks
+    nothing: DeepEval's own are then best at 1, those of users are in doubt.
     """
     may_be: dict[str, set[Direction]] = {}
     at_zero: set[str] = set()
@@ -375,12 +386,14 @@ def _directions(cases: list[TestCase]) -> dict[str, Direction]:
                 left.discard("higher_better")
             if metric.success != (score <= threshold):
                 left.discard("lower_better")
-            if score == threshold == 0 and metric.success and len(left) > 1:
+            if score == threshold == 0 and metric.success:
                 at_zero.add(metric.title)
+    at_zero = {name for name in at_zero if len(may_be[name]) > 1}
     for name in at_zero:
-        if len(may_be[name]) > 1:
+        if _NUMBER.sub("", name) in _FAULTS:
             may_be[name] = {"lower_better"}
-    return {name: left.pop() for name, left in may_be.items() if len(left) == 1}
+    known = {name: left.pop() for name, left in may_be.items() if len(left) == 1}
+    return known, at_zero - known.keys()
 
 
 def _case_id(case: TestCase) -> str:

@@ -10,7 +10,7 @@ no pass rule: scores stay scores. The letters are C 1, P 0.5, I 0, N 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
@@ -35,6 +35,7 @@ from promptlab.ingest.foreign.documents import (
     time,
 )
 from promptlab.ingest.foreign.identity import Occurrences, OwnIds
+from promptlab.ingest.foreign.names import is_best_unclear
 from promptlab.ingest.foreign.prompts import env_of
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.writing import (
@@ -240,8 +241,8 @@ class Value(NamedTuple):
 
     name: str
     value: float | None
-    is_letter: bool
-    """A letter or a boolean, which Inspect maps to the scale 0 to 1."""
+    kind: Literal["letter", "truth", "number"]
+    """Letters and truth values are mapped to the scale 0 to 1 by Inspect."""
     explanation: str | None
     payload: dict[str, Any]
 
@@ -292,16 +293,20 @@ def values_of(sample: Sample) -> Iterator[Value]:
 
 
 def _value(name: str, value: Any, score: Score) -> Value:
-    as_number, is_letter = number(value), isinstance(value, bool)
-    if isinstance(value, str):
-        word = _LETTERS.get(value, _WORDS.get(value.lower()))
-        as_number, is_letter = word, word is not None
-        if word is None:
+    as_number = number(value)
+    kind: Literal["letter", "truth", "number"] = "number"
+    if isinstance(value, bool):
+        kind = "truth"
+    elif isinstance(value, str):
+        as_number = _LETTERS.get(value, _WORDS.get(value.lower()))
+        if as_number is not None:
+            kind = "letter" if value in _LETTERS else "truth"
+        else:
             as_number = numeric(value)
     payload = {"given": value}
     if score.answer is not None:
         payload["answer"] = score.answer
-    return Value(name, as_number, is_letter, score.explanation, payload)
+    return Value(name, as_number, kind, score.explanation, payload)
 
 
 def _completion(sample: Sample) -> str | None:
@@ -436,7 +441,9 @@ class LogReading:
         self._seen = Occurrences()
         self._ids = OwnIds("uuid")
         self._numbers: set[str] = set()
-        """Dimensions with values other than letters and booleans."""
+        """Dimensions with values other than letters and truth values."""
+        self._truths: set[str] = set()
+        """Dimensions with truth values."""
 
     def add(self, sample: Sample) -> Iterable[Record | Problem]:
         """Return the records of one sample in one epoch."""
@@ -467,7 +474,9 @@ class LogReading:
         answer = write_round(sample, case, name, self._log.eval.model)
         task.same_run.add(case_id, sample.epoch, sample.uuid)
         for value in values_of(sample):
-            if value.value is not None and not value.is_letter:
+            if value.kind == "truth":
+                self._truths.add(value.name)
+            elif value.kind == "number" and value.value is not None:
                 self._numbers.add(value.name)
             answer.score(
                 value.name,
@@ -499,9 +508,11 @@ class LogReading:
         """Return true if values between 0 and 1 are on the scale 0 to 1.
 
         This is so for letters, for numbers with the metric accuracy, and for those of
-        built-in scorers.
+        built-in scorers. A letter says what is correct; a truth value only says that
+        its name holds.
         """
-        if name in _GRADED_SCORERS or name not in self._numbers:
+        is_said = name in self._truths and is_best_unclear(name)
+        if name in _GRADED_SCORERS or not (name in self._numbers or is_said):
             return True
         scorer, _, key = name.partition(".")
         for each in self._log.eval.scorers or []:

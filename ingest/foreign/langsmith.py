@@ -34,6 +34,8 @@ from promptlab.ingest.reading.source import Source
 FORMS = ("jsonl", "json", "csv")
 
 _FILES = ToolFiles("LangSmith", "0.15.0")
+_RATINGS = ("score_string:", "labeled_score_string:")
+"""Prefixes of LangChain's evaluators that rate from 1 to 10."""
 _WORDS = {"true": 1.0, "false": 0.0}
 
 Row = Mapping[str, Any]
@@ -52,9 +54,11 @@ def recognise(head: Head) -> str | None:
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
-    """Yield the experiment as records; its id is that of its first row."""
+    """Yield the experiment as records; its id is that of its earliest run."""
     task: TaskWriter | None = None
-    run = ""
+    # in a reading of its own, since an export may have its rows in any order
+    read = (row for row in _rows(source) if not isinstance(row, Problem))
+    earliest = min(map(_order, read), default=None)
     ids = OwnIds("run id")
     for row in _rows(source):
         if isinstance(row, Problem):
@@ -64,13 +68,16 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         if ids.again(str(own_id) if own_id else None, str(row.get("example_id"))):
             continue
         if task is None:
-            run = str(row.get("id") or content_id(row))
+            assert earliest is not None
             same_run = SameRun("langsmith")
-            task = TaskWriter("langsmith", f"langsmith-{run}", source, same_run)
+            task_id = f"langsmith-{earliest[-1]}"
+            task = TaskWriter("langsmith", task_id, source, same_run)
         _write(row, task)
         yield from task.written()
     if task is not None:
         task.describe()
+        names = task.dimensions
+        names.ratings = {name for name in names if name.startswith(_RATINGS)}
         task.grade()
         yield from (*task.written(), *ids.problems())
 
@@ -82,6 +89,12 @@ def _rows(source: Source) -> Iterator[Row | Problem]:
         yield from _FILES.document(source, list[dict[str, Any]])
     else:
         yield from _FILES.lines(source, dict[str, Any])
+
+
+def _order(row: Row) -> tuple[bool, str]:
+    """Return the place of a run: ids begin with their time. Those without are last."""
+    own_id = row.get("id")
+    return not own_id, str(own_id or content_id(row))
 
 
 def _write(row: Row, task: TaskWriter) -> None:

@@ -120,6 +120,12 @@ class HarnessTask:
         told = (each.rpartition(",") for each in self._results.results.get(name, {}))
         self._filters = list(dict.fromkeys(own for _, comma, own in told if comma))
         self._rounds: dict[str, RoundWriter] = {}  # of each case
+        # the results of some versions say it in the configuration only
+        listed = _metric_list(self._results.configs.get(name))
+        self._higher = {
+            str(each.get("metric")): each.get("higher_is_better") for each in listed
+        }
+        self._higher |= self._results.higher_is_better.get(name, {})
 
     def rows(self, source: Source, path: Path) -> Iterator[Record | Problem]:
         """Write the cases, rounds and scores of a samples file."""
@@ -156,7 +162,7 @@ class HarnessTask:
         metrics = row.metrics if row.metrics is not None else _metrics_of(members)
         for metric in metrics:
             value = number(members.get(metric))
-            score = on_scale(value) if metric in _GRADED else None
+            score = on_scale(value) if self._is_graded(metric) else None
             payload = {"filtered": row.filtered_resps}
             if value is None:
                 payload["given"] = members.get(metric)
@@ -197,7 +203,7 @@ class HarnessTask:
         metrics = {each: each.rpartition(",")[0] for each in self.task.dimensions}
         directions = {each: self._direction(metric) for each, metric in metrics.items()}
         self.task.grade(
-            [each for each, metric in metrics.items() if metric in _GRADED],
+            [each for each, metric in metrics.items() if self._is_graded(metric)],
             directions,
             parameters={
                 each: self._parameters(each, direction)
@@ -260,8 +266,12 @@ class HarnessTask:
             found["higher_is_better"] = False
         return found
 
+    def _is_graded(self, metric: str) -> bool:
+        """Return true for a share of which 1 is best: a task may want a low one."""
+        return metric in _GRADED and self._direction(metric) == "higher_better"
+
     def _direction(self, metric: str) -> Direction | None:
-        higher = self._results.higher_is_better.get(self._name, {}).get(metric)
+        higher = self._higher.get(metric)
         if higher is None:
             return "higher_better" if metric in _GRADED else None
         return "higher_better" if higher else "lower_better"
@@ -314,12 +324,20 @@ def claims(name: str, metrics: Mapping[str, Any]) -> Iterator[Claim]:
 
 
 def _aggregations(config: Any) -> dict[str, str]:
-    metrics = members(config).get("metric_list")
     return {
         str(each.get("metric")): str(each.get("aggregation", "mean"))
+        for each in _metric_list(config)
+    }
+
+
+def _metric_list(config: Any) -> list[dict[str, Any]]:
+    """Return what the configuration of a task says of its metrics."""
+    metrics = members(config).get("metric_list")
+    return [
+        each
         for each in (metrics if isinstance(metrics, list) else ())
         if isinstance(each, dict)
-    }
+    ]
 
 
 FORMS = ("results", "samples")

@@ -75,8 +75,15 @@ class Assessment(msgspec.Struct):
     metadata: dict[str, Any] | None = None
     span_id: str | None = None
     valid: bool | None = True
+    create_time: Any = None
+    """Milliseconds since 1970, or ISO 8601, like the next one."""
     last_update_time: Any = None
-    """Milliseconds since 1970, or ISO 8601."""
+
+    @property
+    def given_at(self) -> datetime:
+        """Return the time of its value; the earliest there is, if it has none."""
+        moment = _moment(self.last_update_time) or _moment(self.create_time)
+        return moment or datetime.min.replace(tzinfo=UTC)
 
     @property
     def is_human(self) -> bool:
@@ -117,9 +124,10 @@ class Trace(msgspec.Struct):
         return run if isinstance(run, str) and run.strip() else None
 
     def judged(self) -> Iterator[list[Assessment]]:
-        """Return the results of each scorer: the last valid one, or one per chunk.
+        """Return the results of each scorer: the newest valid one, or one per chunk.
 
-        A person counts only where no scorer of that name does.
+        A person counts only where no scorer of that name does. Of equal times the last
+        in the list counts.
         """
         said: dict[str, list[Assessment]] = {}
         for each in self.assessments:
@@ -127,6 +135,8 @@ class Trace(msgspec.Struct):
                 said.setdefault(each.assessment_name, []).append(each)
         for given in said.values():
             results = [each for each in given if not each.is_human] or given
+            if len(results) > 1:  # a server lists them in any order
+                results.sort(key=lambda each: each.given_at)
             if results[-1].chunk is None:
                 yield results[-1:]
             else:
@@ -398,6 +408,13 @@ def _write_score(assessments: Sequence[Assessment], answer: RoundWriter) -> None
 _OUTPUTS = "outputs"
 _MEASURES = frozenset({"latency", "token_count"})
 """Columns that MLflow's built-in metrics add without a prefix."""
+_RATINGS = frozenset(
+    {
+        *("answer_correctness", "answer_relevance", "answer_similarity"),
+        *("faithfulness", "relevance"),
+    }
+)
+"""The classic metrics with which a model judges from 1 to 5."""
 _TARGETS = frozenset(
     {
         *("answer", "expected", "expected_output", "ground_truth", "label", "labels"),
@@ -422,6 +439,8 @@ def classic_records(
         _write(dict(zip(table.columns, cells, strict=False)), task)
         yield from task.written()
     task.describe()
+    names = task.dimensions
+    names.ratings = {name for name in names if name.partition("/")[0] in _RATINGS}
     task.grade(directions={"latency": "lower_better"})
     write_totals(metrics, task)
     yield from task.written()

@@ -138,6 +138,12 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             "time_without_zone",
             f"created_at {spec.created_at} names no zone: it is read as UTC",
         )
+    if not report:
+        task.warn(
+            "run_incomplete",
+            f"{source.path.name} has no final_report: the run did not end, and may have"
+            " had more samples",
+        )
     yield from (*task.written(), *ids.problems())
     yield from unjudged_problems("correct", unjudged)
 

@@ -60,7 +60,7 @@ from promptlab.ingest.foreign.writing import (
     Status,
     TaskWriter,
 )
-from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
 
 
@@ -111,7 +111,7 @@ class Component(Struct):
 
     passed: bool | None = msgspec.field(name="pass", default=None)
     score: float | None = None
-    reason: str | None = None
+    reason: Any = None
     assertion: Assertion | None = None
     componentResults: list[Component] | None = None
     metadata: dict[str, Raw] | None = None
@@ -121,7 +121,7 @@ class Component(Struct):
 class Grading(Struct):
     """The result of all assertions of a row."""
 
-    reason: str | None = None
+    reason: Any = None
     componentResults: list[Component | None] | None = None
     namedScoreWeights: dict[str, float | None] | None = None
 
@@ -175,6 +175,8 @@ class Order(Struct):
     """The place of a row among the tests."""
 
     testIdx: int | None = None
+    promptIdx: int | None = None
+    id: str | None = None
 
 
 class TableHead(Struct):
@@ -234,6 +236,8 @@ class Export(Struct):
 Place = tuple[str, str, str]
 """Task, case and round."""
 
+_LEFT_OUT = "[prompt stripped]"
+"""What ``PROMPTFOO_STRIP_PROMPT_TEXT`` writes in place of every prompt."""
 _ERROR = 2
 """``failureReason``: error of the provider. 1 is a failed assertion, 0 success."""
 
@@ -251,18 +255,26 @@ def error_of(row: Row) -> str | None:
     return said.strip() or "the provider gave no answer"
 
 
-def status_of(row: Row, checks: Sequence[Check] = ()) -> Status:
+def status_of(row: Row, checks: Sequence[Check], *, is_asserted: bool) -> Status:
     """Return promptfoo's own verdict; a pass without assertions is not a verdict.
 
     A row without a verdict is unevaluated, regardless of its assertions.
 
     If only assertions with judge errors failed, the verdict is unknown.
+
+    Args:
+        row: The row.
+        checks: Its assertions, with their results.
+        is_asserted: True if its test has assertions. Their results may be missing:
+            ``PROMPTFOO_STRIP_GRADING_RESULT`` leaves them out.
     """
     if error_of(row) is not None:
         return "error"
     if row.success is None:
         return "unevaluated"
     grading = row.gradingResult
+    if grading is None and is_asserted:
+        return "pass" if row.success else "fail"
     if grading is None or not grading.componentResults:
         return "unevaluated" if row.success else "fail"
     if row.success:
@@ -367,6 +379,7 @@ def _check(each: Component, place: Place, position: int, parent: int | None) -> 
     kind, metric = assertion.type or "assertion", assertion.metric
     broke = bytes(about.get("graderError", ABSENT)) == b"true"
     expected = about.get("renderedAssertionValue", assertion.value)
+    reason = each.reason if isinstance(each.reason, str | None) else text(each.reason)
     return Check(
         task_id=task_id,
         case_id=case_id,
@@ -380,8 +393,8 @@ def _check(each: Component, place: Place, position: int, parent: int | None) -> 
         weight=assertion.weight,
         threshold=assertion.threshold,
         expected=raw_text(expected),
-        reason=each.reason,
-        error=(each.reason or "the grader broke") if broke else None,
+        reason=reason,
+        error=(reason or "the grader broke") if broke else None,
     )
 
 
@@ -494,11 +507,19 @@ class Columns:
     Args:
         source: The file.
         export: The file without its rows; a JSONL file has nothing else.
+        first_id: Id of the row that names the run, in a file without its own id.
     """
 
-    def __init__(self, source: Source, export: Export | None = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        export: Export | None = None,
+        first_id: str | None = None,
+    ) -> None:
         self._source = source
         self._eval_id = self._run_id = export.evalId if export else None
+        if first_id is not None:
+            self._run_id = f"promptfoo-{first_id}"
         self._repeat = _repeat(export) if export else None
         self._heads: list[HeadPrompt] = []
         self._settings: dict[str, dict[str, Any]] = {}
@@ -514,6 +535,8 @@ class Columns:
         self._ids = OwnIds("id")
         self._same_run = SameRun("promptfoo")
         self._unjudged: list[str] = []
+        self._bare: dict[str, set[int]] = {}
+        """Task → what was asked by tests that say nothing of themselves."""
         self._judges: dict[Judged, None] = {}
         self._prompt_vars: dict[str, set[str]] = {}
         """Variable of the prompt → its texts."""
@@ -541,6 +564,10 @@ class Columns:
         if self._run_id is None:  # JSONL: rows have their own ids and not the run's
             self._run_id = f"promptfoo-{row.id or content_id(text(row))}"
         task, test = self._column(row).task, self._test(row)
+        if test.is_bare and row.prompt:
+            is_left_out = row.prompt.raw == _LEFT_OUT
+            asked = row.testIdx if is_left_out else row.prompt.raw
+            self._bare.setdefault(task.task_id, set()).add(hash(text(asked)))
         count = self._seen.next(task.task_id, test.id)
         repeat = test.repeat or self._repeat
         occurrence = 1 if repeat is None else (count - 1) // repeat + 1
@@ -564,7 +591,8 @@ class Columns:
         task.n_rounds[case_id] = n = task.n_rounds[case_id] + 1
         place = (task.task_id, case_id, f"{case_id}-{n}")
         checks = list(checks_of(row, place))
-        status = status_of(row, checks)
+        is_asserted = test.expectation_hash is not None
+        status = status_of(row, checks, is_asserted=is_asserted)
         if row.success is None and status != "error":
             self._unjudged.append(case_id)
         yield round_of(row, place, n, status)
@@ -603,6 +631,15 @@ class Columns:
             yield from task.written()
         yield from self._ids.problems()
         yield from unjudged_problems("success", self._unjudged)
+        n_bare = max(map(len, self._bare.values()), default=0)
+        if n_bare > 1:
+            yield warning(
+                "tests_alike",
+                f"{n_bare} tests ask different things and have no variables, no"
+                " description and no id: in JSON only their place tells them apart, in"
+                " JSONL they are rounds of one case. Give each an id in its metadata or"
+                " write the file without PROMPTFOO_STRIP_TEST_VARS",
+            )
 
     @property
     def in_order(self) -> list[PromptOnProvider]:
@@ -737,6 +774,12 @@ class _Test:
     repeat: int | None
     judges: Sequence[Judged]
     prompt_vars: Mapping[str, str]
+
+    @property
+    def is_bare(self) -> bool:
+        """Return true if nothing but its place tells it from others."""
+        says_nothing = bytes(self.context) == b'{"vars":{}}' and not self.prompt_vars
+        return says_nothing and self.id == self.content
 
     @classmethod
     def of(cls, row: Row, templates: str, prompt_vars: Sequence[str]) -> _Test:
@@ -969,7 +1012,9 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             severity="warning",
         )
     elif source.form == "jsonl":
-        columns = Columns(source)
+        # rows are written as they end: the first test names the run, wherever it is
+        places = (place for _, line in lines(source) if (place := _place_of(line)))
+        columns = Columns(source, first_id=min(places, default=(0, 0, None))[-1])
         for number, line in lines(source):
             yield from _row(columns, line, line=number)
         yield from columns.closing()
@@ -1032,3 +1077,12 @@ def _test_of(row: tuple[int, msgspec.Raw]) -> int:
         return decode(row[1], Order).testIdx or 0
     except (msgspec.DecodeError, RecursionError):
         return 0  # `_row` reports the error
+
+
+def _place_of(written: bytes) -> tuple[int, int, str] | None:
+    """Return the test, the column and the id of a row; ``None`` without an id."""
+    try:
+        row = decode(written, Order)
+    except UNREADABLE:
+        return None
+    return (row.testIdx or 0, row.promptIdx or 0, row.id) if row.id else None

@@ -8,6 +8,7 @@ pass rule. A failed metric is NaN, which Ragas writes as an empty cell.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import PurePath
@@ -21,7 +22,7 @@ from promptlab.ingest.foreign.table.cells import is_few, is_nothing, number_of
 from promptlab.ingest.foreign.table.dialect import is_nameless
 from promptlab.ingest.foreign.table.opening import Rows
 from promptlab.ingest.foreign.table.tasks import Tasks
-from promptlab.ingest.foreign.writing import Record
+from promptlab.ingest.foreign.writing import Record, unclear_problem
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 
@@ -69,6 +70,10 @@ _LOWER = frozenset({"noise_sensitivity", "harmfulness", "maliciousness"})
 """Ragas's own metrics of which less is better."""
 
 
+_RUBRICS = re.compile(r"(^|_)rubrics(_|$)")
+"""In the names of Ragas's own metrics from 1 to 5; columns of users may have any."""
+
+
 def recognise(head: Head) -> str | None:
     """Recognise the columns of a Ragas sample; metrics may have any name."""
     # not any object in a file is a row
@@ -88,15 +93,19 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     """Return the rows as a table with known columns."""
     form = source.form or "csv"
     rows = Rows(source, form)
-    mapping = _mapping(rows)
-    if mapping is not None:
+    if (meaning := _meaning(rows)) is not None:
+        mapping, unclear = meaning
         folder = PurePath(source.name).parent.name  # below the ingested path
         tasks = Tasks(without_date(folder) or "ragas", mapping, source, kind="ragas")
         yield from tasks.read(rows)
+        yield from map(unclear_problem, unclear)
 
 
-def _mapping(rows: Rows) -> TableMapping | None:
-    """Return the meaning of the columns; ``None`` without rows."""
+def _meaning(rows: Rows) -> tuple[TableMapping, list[str]] | None:
+    """Return the meaning of the columns; ``None`` without rows.
+
+    Also return the truth values of which nothing says that 1 is good.
+    """
     from promptlab.contracts.sources import TableMapping
 
     columns: dict[str, bool] = {}  # whether each may be a metric
@@ -147,15 +156,22 @@ def _mapping(rows: Rows) -> TableMapping | None:
     }
     if not metrics and settings["output"] is None:
         raise refused("no_metrics", "its rows hold no metric and no answer: a data set")
-    return TableMapping.model_validate({k: v for k, v in settings.items() if v})
+    unclear = [name for name in others if _is_binary(name, values[name])]
+    mapping = TableMapping.model_validate({k: v for k, v in settings.items() if v})
+    return mapping, unclear
 
 
 def _is_graded(name: str, values: set[float]) -> bool:
-    if _base(name) in _LOWER:
-        return False
     if _base(name) in _GRADED:
         return True
-    return bool(values) and values <= {0.0, 1.0} and not is_best_unclear(name)
+    return _is_binary(name, values) and not is_best_unclear(name)
+
+
+def _is_binary(name: str, values: set[float]) -> bool:
+    """Return true for truth values; a run may only have the lowest of a rating."""
+    if _base(name) in _LOWER or _RUBRICS.search(name):
+        return False
+    return bool(values) and values <= {0.0, 1.0}
 
 
 def _base(name: str) -> str:

@@ -297,6 +297,11 @@ class Dimensions:
     """
 
     is_share: Callable[[str], bool] = lambda _name: False
+    doubted: set[str] = field(default_factory=set)
+    """Names of which a reader knows that their file does not say which end is good."""
+    ratings: set[str] = field(default_factory=set)
+    """Names that the tool defines on a longer scale, such as 1 to 5: higher is better,
+    and a run that only has 1 is not the best."""
     _kinds: dict[str, set[Literal["binary", "share", "other"]]] = field(
         default_factory=dict
     )
@@ -333,14 +338,17 @@ class Dimensions:
     def is_graded(self, name: str) -> bool:
         """Return true if its values are known to be from 0 to 1, 1 best."""
         kinds = self._kinds[name]
-        if "other" in kinds or self.is_unclear(name):
+        if "other" in kinds or name in self.ratings or self.is_unclear(name):
             return False
         return kinds == {"binary"} or self.is_share(name)
 
     def is_unclear(self, name: str) -> bool:
         """Return true for truth values of which nothing says that true is good."""
-        is_binary = self._kinds[name] == {"binary"}
-        return is_binary and not self.is_share(name) and is_best_unclear(name)
+        if self._kinds[name] != {"binary"} or name in self.ratings:
+            return False
+        if self.is_share(name):
+            return False
+        return name in self.doubted or is_best_unclear(name)
 
     def graded(self) -> list[str]:
         """Return all that are graded."""
@@ -527,7 +535,8 @@ class TaskWriter:
 
         Args:
             graded: Dimensions with values from 0 to 1, 1 best; else those known to be.
-            directions: Directions from the tool; else graded values are best at 1.
+            directions: Directions from the tool; else graded values are best at 1, and
+                ratings the higher they are.
             weights: Weights in the overall score; else the first graded dimension is
                 the score: the mean of different metrics has no meaning.
             order: Metrics in the order of the tool, each with the dimensions below its
@@ -540,7 +549,7 @@ class TaskWriter:
         if graded is None:
             graded = names.graded()
             for name in filter(names.is_unclear, names):
-                self.write(_unclear(name))
+                self.write(unclear_problem(name))
         if weights is None:
             listed = [name for name in names if name in graded]
             ordered = [
@@ -551,7 +560,8 @@ class TaskWriter:
             ]
             weights = dict.fromkeys(ordered[:1] or names.first(listed), 1.0)
         for position, name in enumerate(names):
-            usual: Direction | None = "higher_better" if name in graded else None
+            is_higher = name in graded or name in names.ratings
+            usual: Direction | None = "higher_better" if is_higher else None
             about = {"scorer": "reported", **(parameters or {}).get(name, {})}
             self.write(
                 Dimension(
@@ -694,7 +704,8 @@ class _OddScores(msgspec.Struct):
         )
 
 
-def _unclear(dimension: str) -> Problem:
+def unclear_problem(dimension: str) -> Problem:
+    """Return a warning: truth values that are not graded, since 1 may be the worst."""
     return warning(
         "unclear_direction",
         f"nothing says whether 1 is good or bad in `{dimension}`: it is shown, and"

@@ -236,3 +236,53 @@ def test_a_grader_with_a_long_name_says_only_whether_it_passed(tmp_path: Path) -
     assert checks.filter(name=long)["score"].to_list() == [1.0, 0.0, 1.0]
     dimensions = set(table(reading, "dimension_configs")["dimension_id"])
     assert dimensions == {"tone.score", f"{long}.score"}
+
+
+def _judged(
+    name: str, value: object, result: str, threshold: float
+) -> dict[str, object]:
+    return {name: value, f"{name}_result": result, f"{name}_threshold": threshold}
+
+
+SCALES = {
+    "a rating": ({"coherence.coherence": 1.0}, "higher_better"),
+    "a rating of old": ({"coherence.gpt_coherence": 1.0}, "higher_better"),
+    "a severity": (
+        {"violence.violence": "Very low", "violence.violence_score": 0},
+        "lower_better",
+    ),
+    "by its threshold": (_judged("mine.mine", 1, "fail", 3), None),
+    "by its results": (_judged("mine.mine", 0, "pass", 1), None),
+}
+
+
+@pytest.mark.parametrize("what", SCALES)
+def test_a_number_on_another_scale_is_not_graded_where_it_is_only_0_or_1(
+    what: str, tmp_path: Path
+) -> None:
+    row, direction = SCALES[what]
+    reading = _run(tmp_path / "scales.json", row, row)
+    dimensions = table(reading, "dimension_configs")
+    assert dimensions.select("is_graded", "direction").rows() == [(False, direction)]
+    assert table(reading, "reported_scores")["score"].null_count() == 2
+
+
+def test_a_truth_value_with_a_result_is_graded_where_1_passes(tmp_path: Path) -> None:
+    rows = [_judged("mine.mine", 1, "pass", 1), _judged("mine.mine", 0, "fail", 1)]
+    reading = _run(tmp_path / "mine.json", *rows)
+    assert table(reading, "reported_scores")["score"].to_list() == [1.0, 0.0]
+
+
+def test_a_truth_value_whose_name_is_bad_is_told_of(tmp_path: Path) -> None:
+    reading = _run(tmp_path / "mine.json", {"mine.toxicity": 1}, {"mine.toxicity": 0})
+    assert [each.code for each in reading.problems] == ["unclear_direction"]
+
+
+def test_what_a_summary_rates_is_a_rating(tmp_path: Path) -> None:
+    row = {**ROW, "mine": 1}
+    (tmp_path / "eval_results.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+    told = {"mine": {"pass_count": 0, "pass_rate": 0.0, "mean_rating": 1.0}}
+    (tmp_path / "summary.json").write_text(json.dumps(told), "utf-8")
+    dimensions = table(reading_of(tmp_path), "dimension_configs")
+    mine = dimensions.filter(dimension_id="mine")
+    assert mine.select("is_graded", "direction").rows() == [(False, "higher_better")]

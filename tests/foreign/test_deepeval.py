@@ -129,6 +129,52 @@ def test_a_share_that_is_better_the_lower_it_is_scores_what_is_missing_to_1(
     assert (score["value"], score["score"]) == (value, expected)
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        *((name, 1.0) for name in ("Toxicity", "Hallucination", "Misuse", "Bias~2")),
+        *((name, 0.0) for name in ("Answer Relevancy", "Role Violation", "A [GEval]")),
+    ],
+)
+def test_only_what_counts_faults_is_best_at_0_where_a_threshold_of_0_asks_nothing(
+    name: str, expected: float, tmp_path: Path
+) -> None:
+    metric = {"name": name, "score": 0.0, "threshold": 0.0, "success": True}
+    reading = _changed(tmp_path, metricsData=[metric])
+    score = table(reading, "reported_scores").filter(dimension_id=name)["score"]
+    assert score.to_list() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("threshold", "is_graded"), [(0.0, False), (0.5, True)], ids=["0", "0.5"]
+)
+def test_a_metric_of_ones_own_that_is_0_at_a_threshold_of_0_decides_nothing(
+    threshold: float, is_graded: bool, tmp_path: Path
+) -> None:
+    metric = {"name": "Mine", "score": 0.0, "threshold": threshold, "success": True}
+    reading = _changed(tmp_path, metricsData=[metric])
+    dimensions = table(reading, "dimension_configs").filter(dimension_id="Mine")
+    assert dimensions["is_graded"].to_list() == [is_graded]
+    codes = [problem.code for problem in reading.problems]
+    assert ("unclear_direction" in codes) is not is_graded
+
+
+def test_a_metric_that_is_read_the_other_way_round_is_another_yardstick(
+    tmp_path: Path,
+) -> None:
+    metric = {"name": "Hallucination", "threshold": 1.0, "success": True}
+    said = [
+        table(
+            _changed(tmp_path, metricsData=[metric | {"score": score}]),
+            "dimension_configs",
+        )
+        .filter(dimension_id="Hallucination")["parameters"]
+        .item()
+        for score in (0.0, 1.0)
+    ]
+    assert [json.loads(each).get("higher_is_better") for each in said] == [False, None]
+
+
 def test_a_judge_that_broke_judged_nothing(late: Reading) -> None:
     (check,) = (
         table(late, "reported_checks").filter(pl.col("error").is_not_null())

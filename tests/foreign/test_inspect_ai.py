@@ -108,6 +108,31 @@ def test_nan_is_missing_and_counted(late: Reading) -> None:
     assert 0 < said.len() < 6
 
 
+@pytest.mark.parametrize(
+    ("value", "metric", "is_graded"),
+    [
+        *((value, "mean", False) for value in (True, "yes", 1)),
+        ("C", "mean", True),
+        (True, "accuracy", True),
+    ],
+)
+def test_truth_values_whose_name_is_bad_decide_nothing_unless_the_log_says_more(
+    value: object, metric: str, is_graded: bool, tmp_path: Path
+) -> None:
+    log = json.loads(LATE.with_suffix(".json").read_text("utf-8"))
+    for sample in log["samples"]:
+        sample["scores"] = {"harmful": {"value": value}}
+    metrics = [{"name": f"inspect_ai/{metric}", "options": {}}]
+    log["eval"]["scorers"] = [{"name": "harmful", "metrics": metrics}]
+    del log["results"]
+    file = tmp_path / "harm.json"
+    file.write_text(json.dumps(log), "utf-8")
+    reading = reading_of(file)
+    assert table(reading, "dimension_configs")["is_graded"].to_list() == [is_graded]
+    codes = [problem.code for problem in reading.problems]
+    assert ("unclear_direction" in codes) is not is_graded
+
+
 VALUES = [
     ("C", 1.0),
     ("P", 0.5),

@@ -182,3 +182,14 @@ def test_truth_values_whose_name_says_the_opposite_of_good_decide_nothing(
     assert table(reading, "dimension_configs")["is_graded"].to_list() == [is_graded]
     codes = [problem.code for problem in reading.problems]
     assert ("unclear_direction" in codes) is not is_graded
+
+
+def test_a_rating_of_langchain_is_not_graded_where_it_is_only_1(tmp_path: Path) -> None:
+    row = json.loads(LATE.read_text("utf-8").splitlines()[0])
+    row = {key: row[key] for key in row if not key.startswith("feedback.")}
+    file = tmp_path / "late.jsonl"
+    file.write_text(json.dumps(row | {"feedback.score_string:depth": 1}), "utf-8")
+    dimensions = table(reading_of(file), "dimension_configs")
+    assert dimensions.select("is_graded", "direction").rows() == [
+        (False, "higher_better")
+    ]

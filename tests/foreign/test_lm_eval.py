@@ -208,3 +208,25 @@ def test_rows_that_name_neither_filter_nor_metrics_have_the_same_scores(
         for reading in (reading_of(folder), late)
     )
     assert found.rows() == expected.rows()
+
+
+@pytest.mark.parametrize("where", ["higher_is_better", "metric_list"])
+def test_a_share_of_which_less_is_better_is_not_graded(
+    where: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "late"
+    shutil.copytree(LATE, folder)
+    (file,) = folder.glob("results_*.json")
+    results = json.loads(file.read_text("utf-8"))
+    del results["higher_is_better"]
+    if where == "metric_list":
+        said = {"metric": "exact_match", "higher_is_better": False}
+        results["configs"]["rivers"]["metric_list"] = [said]
+    else:
+        results["higher_is_better"] = {"rivers": {"exact_match": False}}
+    file.write_text(json.dumps(results), "utf-8")
+    reading = reading_of(folder)
+    dimensions = table(reading, "dimension_configs")
+    assert set(dimensions["direction"]) == {"lower_better"}
+    assert not dimensions["is_graded"].any()
+    assert table(reading, "reported_scores")["score"].null_count() == 8

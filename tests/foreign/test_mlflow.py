@@ -197,6 +197,29 @@ def test_a_text_among_numbers_of_the_classic_table_is_told_of(tmp_path: Path) ->
     assert [each.code for each in reading.problems] == ["odd_score"]
 
 
+@pytest.mark.parametrize(
+    ("metric", "is_graded"),
+    [
+        *(
+            (name, False)
+            for name in ("answer_correctness", "faithfulness", "relevance")
+        ),
+        ("mine", True),
+    ],
+)
+def test_a_rating_of_mlflow_is_not_graded_where_it_is_only_1(
+    metric: str, is_graded: bool, tmp_path: Path
+) -> None:
+    columns = ["inputs", "outputs", f"{metric}/v1/score"]
+    rows = [["Nile", "sea", 1], ["Rhine", "sea", 1]]
+    file = tmp_path / "eval_results_table.json"
+    file.write_text(json.dumps({"columns": columns, "data": rows}))
+    dimensions = table(reading_of(file), "dimension_configs")
+    assert dimensions.select("is_graded", "direction").rows() == [
+        (is_graded, "higher_better")
+    ]
+
+
 def test_a_header_in_the_middle_of_a_csv_is_no_trace(tmp_path: Path) -> None:
     csv = (DATA / "mlflow" / "late_genai_result_df.csv").read_text("utf-8")
     file = tmp_path / "a.csv"
@@ -328,3 +351,25 @@ def test_a_person_counts_only_where_no_scorer_does(tmp_path: Path) -> None:
     assert dict(scores.rows()) == {"correct": 0.0, "polite": 1.0, "approved": 1.0}
     weights = table(reading, "dimension_configs").select("dimension_id", "weight")
     assert dict(weights.rows()) == {"correct": 1.0, "polite": 0.0, "approved": 0.0}
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("key", ["create_time", "last_update_time"])
+def test_the_newest_verdict_of_a_scorer_counts_wherever_it_is_listed(
+    key: str, order: int, tmp_path: Path
+) -> None:
+    file = tmp_path / "traces.jsonl"
+    written = json.loads(TRACES.read_text("utf-8").splitlines()[0])
+    written["info"]["assessments"] = [
+        {
+            "assessment_name": "correct",
+            "feedback": {"value": value},
+            "create_time": "2026-11-22T17:14:57Z",
+            key: moment,
+        }
+        for value, moment in (
+            ("yes", "2026-11-22T17:14:57Z"), ("no", "2026-11-22T18:00:00+00:00"),
+        )
+    ][::order]  # fmt: skip
+    file.write_text(json.dumps(written), "utf-8")
+    assert table(reading_of(file), "reported_scores")["value"].to_list() == [0.0]

@@ -114,3 +114,11 @@ def test_the_score_of_a_choice_is_graded_where_it_is_only_ever_0_or_1(
     reading = reading_of(file)
     dimensions = table(reading, "dimension_configs").filter(dimension_id="score")
     assert dimensions["is_graded"].to_list() == [is_graded]
+
+
+def test_a_file_without_its_report_may_lack_samples(tmp_path: Path) -> None:
+    written = (DATA / "openai_evals" / "rivers.jsonl").read_text("utf-8").splitlines()
+    file = tmp_path / "cut.jsonl"
+    lines = [line for line in written if "final_report" not in line]
+    file.write_text("\n".join(lines), "utf-8")
+    assert "run_incomplete" in [each.code for each in reading_of(file).problems]

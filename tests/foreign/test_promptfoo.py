@@ -342,6 +342,38 @@ def test_columns_of_joined_files_stay_apart_whatever_their_index(
 
 
 @pytest.mark.parametrize(
+    ("asserts", "success", "status", "score"),
+    [
+        ([{"type": "contains", "value": "x"}], True, "pass", 1.0),
+        ([{"type": "contains", "value": "x"}], False, "fail", 0.0),
+        ([], True, "unevaluated", None),
+    ],
+)
+def test_a_row_without_its_grading_passed_where_its_test_asserts_something(
+    asserts: list[Any], success: bool, status: str, score: float | None, tmp_path: Path
+) -> None:
+    """So it is written with ``PROMPTFOO_STRIP_GRADING_RESULT``."""
+    row = {
+        "id": "r1",
+        "promptIdx": 0,
+        "testIdx": 0,
+        "provider": {"id": "p"},
+        "prompt": {"raw": "Say x", "label": "Say x"},
+        "response": {"output": "x"},
+        "success": success,
+        "score": float(success),
+        "failureReason": 0 if success else 1,
+        "testCase": {"vars": {"q": "x"}, "assert": asserts},
+        "gradingResult": None,
+    }
+    file = tmp_path / "row.jsonl"
+    file.write_text(json.dumps(row), "utf-8")
+    reading = reading_of(file)
+    assert table(reading, "rounds")["reported_status"].to_list() == [status]
+    assert table(reading, "reported_scores")["score"].to_list() == [score]
+
+
+@pytest.mark.parametrize(
     ("is_broken", "status"), [(True, "unevaluated"), (False, "fail")]
 )
 def test_a_set_that_fails_by_a_broken_judge_alone_is_no_verdict(
@@ -388,3 +420,50 @@ def test_a_set_that_fails_by_a_broken_judge_alone_is_no_verdict(
     file.write_text(json.dumps(row), "utf-8")
     rounds = table(reading_of(file), "rounds")
     assert rounds["reported_status"].to_list() == [status]
+
+
+def test_a_reason_that_is_no_text_is_kept_as_json(tmp_path: Path) -> None:
+    export = json.loads(RIVERS.read_text("utf-8"))
+    grading = export["results"]["results"][0]["gradingResult"]
+    grading["reason"] = grading["componentResults"][0]["reason"] = {"why": "so"}
+    file = tmp_path / "reasons.json"
+    file.write_text(json.dumps(export), "utf-8")
+    reading = reading_of(file)
+    assert reading.records_rejected == 0
+    assert '{"why":"so"}' in table(reading, "reported_checks")["reason"].to_list()
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+@pytest.mark.parametrize(
+    ("asked", "is_told"),
+    [("Say {}", True), ("[prompt stripped]", True), ("Say x", False)],
+)
+def test_tests_without_their_variables_are_told_of(
+    asked: str, suffix: str, is_told: bool, tmp_path: Path
+) -> None:
+    """So they are written with ``PROMPTFOO_STRIP_TEST_VARS``."""
+    rows = [
+        {
+            "id": f"r{test}",
+            "promptIdx": 0,
+            "testIdx": test,
+            "provider": {"id": "p"},
+            "prompt": {"raw": asked.format(test), "label": "say"},
+            "response": {"output": "x"},
+            "success": True,
+            "score": 1,
+            "vars": {},
+            "testCase": {},
+        }
+        for test in range(3)
+    ]
+    document = {
+        "evalId": "eval-1",
+        "results": {"version": 3, "prompts": [{"raw": "Say"}], "results": rows},
+        "runtimeOptions": {"repeat": 3},
+    }
+    file = tmp_path / f"bare.{suffix}"
+    text = "\n".join(map(json.dumps, rows if suffix == "jsonl" else [document]))
+    file.write_text(text, "utf-8")
+    codes = [problem.code for problem in reading_of(file).problems]
+    assert ("tests_alike" in codes) is is_told

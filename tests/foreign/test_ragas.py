@@ -57,6 +57,8 @@ GRADED = {
     "with a mode": ("rouge_score(mode=fmeasure)", "0.3", True),
     "an aspect of somebody": ("harmless", "1", True),
     "a number of somebody": ("length", "0.3", False),
+    "from 1 to 5": ("domain_specific_rubrics", "1", False),
+    "of an older version": ("rubrics_score_with_reference", "1", False),
     "less is better": ("noise_sensitivity(mode=relevant)", "0.3", False),
 }
 
@@ -231,3 +233,9 @@ def test_a_critic_of_harm_is_better_the_lower_it_is(tmp_path: Path) -> None:
     dimensions = table(reading_of(file), "dimension_configs")
     rows = dimensions.select("dimension_id", "direction", "is_graded").rows()
     assert rows == [("harmfulness", "lower_better", False)]
+
+
+def test_an_aspect_whose_name_is_bad_is_told_of(tmp_path: Path) -> None:
+    file = tmp_path / "r.csv"
+    file.write_text("user_input,response,toxicity\na,b,1\nc,d,0\n", encoding="utf-8")
+    assert [each.code for each in reading_of(file).problems] == ["unclear_direction"]

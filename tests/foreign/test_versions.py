@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 from promptlab.contracts.sources import SourcePath, TableMapping
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
-from tests.foreign.reading_of import DATA
+from tests.foreign.reading_of import DATA, reading_of
 
 
 def _inspect(document: Any) -> None:
@@ -88,6 +90,48 @@ def scored_again(name: str) -> str:
     for row in rows:
         change(row)
     return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+ROWS: dict[str, tuple[str, ...]] = {
+    "azure_ai_evaluation/early.json": ("rows",),
+    "deepeval/late/.latest_run_full.json": ("testCases",),
+    "inspect_ai/late.json": ("samples",),
+    "langsmith/late.csv": (),
+    "langsmith/late.jsonl": (),
+    "mlflow/late_genai_traces.jsonl": (),
+    "promptfoo/rivers.json": ("results", "results"),
+    "promptfoo/rivers.jsonl": (),
+    "pydantic_evals/late_2.json": ("cases",),
+    "ragas/late.jsonl": (),
+}
+"""File → where its rows are; without a path its lines, or the rows of a CSV file."""
+
+
+def _turned(name: str) -> str:
+    """The file's text, with its rows from the last to the first."""
+    written = (DATA / name).read_text("utf-8")
+    if name.endswith(".csv"):
+        head, *rows = csv.reader(io.StringIO(written))
+        csv.writer(turned := io.StringIO()).writerows([head, *rows[::-1]])
+        return turned.getvalue()
+    if not ROWS[name]:
+        return "\n".join(written.splitlines()[::-1])
+    document = json.loads(written)
+    *path, last = ROWS[name]
+    holder = document
+    for key in path:
+        holder = holder[key]
+    holder[last].reverse()
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_id_of_a_run_does_not_depend_on_the_order_of_its_rows(
+    name: str, tmp_path: Path
+) -> None:
+    file = tmp_path / Path(name).name
+    file.write_text(_turned(name), "utf-8")
+    assert reading_of(file).runs.keys() == reading_of(DATA / name).runs.keys()
 
 
 def _said(warehouse: Warehouse) -> list[Any]:
