@@ -378,8 +378,12 @@ def _ids_left(column: str) -> str:
     )
 
 
+# A file that was skipped as a copy of purged runs still says that it is one of some runs.
 _RUNS_LEFT = f"""(
-    select to_json(map_from_entries(list((id, hash))))
+    select coalesce(
+        to_json(map_from_entries(list((id, hash)))),
+        case when t.status = 'skipped' and runs <> '{{}}' then '{{"": ""}}' end
+    )
     from (
         select unnest(map_keys(tasks)) as id, unnest(map_values(tasks)) as hash
         from (select cast(runs as map(varchar, varchar)) as tasks)

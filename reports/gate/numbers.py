@@ -288,7 +288,8 @@ having count(*) filter (where kept.title is null) > 0
 # the count always matches the cases named next to it; without those whose rounds all
 # ended in an error, which gave no answer. A case that was judged or scored in the
 # baseline is not compared if it is gone, has lost its verdict (whatever still scores
-# it) or its score, or was asked or expected something else.
+# it) or its score, or was asked or expected something else; and if it fails now and gave
+# no answer there: it may have broken since.
 _CHANGES = f"""
 with {ASKED},
 
@@ -312,6 +313,10 @@ inner join kinds
                     and (
                         changes.baseline_status in ('pass', 'fail', 'error')
                         or changes.is_baseline_scored and changes.delta is null
+                    )
+                    or (
+                        changes.baseline_status = 'error'
+                        and changes.candidate_status = 'fail'
                     )
             when 'only_errors'
                 then

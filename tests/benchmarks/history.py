@@ -29,6 +29,7 @@ COMPARING = (
 _COMPARE = """
 import json, sys, time, duckdb
 con = duckdb.connect(sys.argv[1])
+con.execute("set enable_progress_bar = false")
 con.execute("set preserve_insertion_order = false; set memory_limit = '800MB'")
 views = {
     f"{schema}.{name}" for schema, name in
@@ -46,6 +47,7 @@ print(time.perf_counter() - started)
 _JOIN = """
 import sys, time, duckdb
 con = duckdb.connect(sys.argv[1])
+con.execute("set enable_progress_bar = false")
 con.execute("set preserve_insertion_order = false; set memory_limit = '800MB'")
 started = time.perf_counter()
 con.execute('''

@@ -19,6 +19,7 @@ PROMPTLAB = [sys.executable, "-m", "promptlab"]
 _READ_JSON = """
 import sys, duckdb
 con = duckdb.connect(sys.argv[2])
+con.execute("set enable_progress_bar = false")
 con.execute('''
     create table rounds as
     select task.task_id, a_case.case_id, a_round.*

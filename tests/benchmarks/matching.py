@@ -20,6 +20,7 @@ ROUNDS, FILES, PER_CASE = 200_000, 20, 5
 _JUDGE = """
 import sys, duckdb
 con = duckdb.connect(sys.argv[1])
+con.execute("set enable_progress_bar = false")
 con.execute("set TimeZone = 'UTC'")
 con.execute("create or replace table judged as " + open(sys.argv[2]).read())
 print(con.execute("select count(*) from judged").fetchone()[0])
@@ -28,6 +29,7 @@ print(con.execute("select count(*) from judged").fetchone()[0])
 _EXTRACT = """
 import sys, duckdb
 con = duckdb.connect(sys.argv[1])
+con.execute("set enable_progress_bar = false")
 con.execute('''
     create or replace table extracted as
     select
@@ -43,6 +45,7 @@ import sys, duckdb, json
 from promptlab.json_text.reading import parse_as_duckdb as parse_json
 from promptlab.evaluator.matching import MatchOptions, judge
 con = duckdb.connect(sys.argv[1], read_only=True)
+con.execute("set enable_progress_bar = false")
 expected = {c: parse_json(e) for c, e in con.execute(
     "select case_id, expected_outputs from raw.test_cases").fetchall()}
 options = MatchOptions(tolerance=0.01)

@@ -28,6 +28,7 @@ _WORDS = _SENTENCES.split()
 _READ_JSON = """
 import sys, duckdb
 con = duckdb.connect(sys.argv[2])
+con.execute("set enable_progress_bar = false")
 con.execute('''
     create table answers as
     select experiment_info.*, a_round.test_index, unnest(a_round.questions, recursive := true)

@@ -31,6 +31,7 @@ from promptlab.reports.edition import Edition
 from promptlab.reports.write import write_task
 db, task, form, out = sys.argv[1:]
 con = duckdb.connect(db, read_only=True)
+con.execute("set enable_progress_bar = false")
 at = datetime(2026, 1, 2, tzinfo=UTC)
 started = time.perf_counter()
 (file,) = write_task(con, task, Path(out), Edition(at), formats=[form])
@@ -47,6 +48,7 @@ _QUERY = """
 import json, sys, time, duckdb
 statements = json.load(open(sys.argv[2]))
 con = duckdb.connect(sys.argv[1], read_only=True)
+con.execute("set enable_progress_bar = false")
 started = time.perf_counter()
 for sql, values in statements:
     con.execute(sql, values).fetchall()
