@@ -378,7 +378,7 @@ def _ids_left(column: str) -> str:
     )
 
 
-# A file that was skipped as a copy of purged runs still says that it is one of some runs.
+# A file that was skipped as a copy of runs that are purged still says that it is one.
 _RUNS_LEFT = f"""(
     select coalesce(
         to_json(map_from_entries(list((id, hash)))),

@@ -288,7 +288,7 @@ having count(*) filter (where kept.title is null) > 0
 # the count always matches the cases named next to it; without those whose rounds all
 # ended in an error, which gave no answer. A case that was judged or scored in the
 # baseline is not compared if it is gone, has lost its verdict (whatever still scores
-# it) or its score, or was asked or expected something else; and if it fails now and gave
+# it) or its score, or was asked or expected something else; and if it fails, and gave
 # no answer there: it may have broken since.
 _CHANGES = f"""
 with {ASKED},

@@ -559,3 +559,34 @@ def test_must_haves_that_most_rounds_lose_are_lost_although_the_rounds_pass(
     [result] = judge(warehouse, "night2", policy, lang="en")
     verdicts = {rule.rule: rule.verdict for rule in result.rules}
     assert verdicts["regression.allow_must_have_lost"] == expected
+
+
+def test_a_failing_case_that_gave_no_answer_in_the_baseline_is_not_compared(tmp_path):
+    """The first night was an outage: what fails in the next one may have broken."""
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    nights = [
+        dict.fromkeys("abcde", "error") | dict.fromkeys("fghij", "pass"),
+        dict.fromkeys("ab", "fail") | dict.fromkeys("cdefghij", "pass"),
+        dict.fromkeys("abcdefghij", "pass"),
+    ]
+    said = []
+    for day, statuses in enumerate(nights, 1):
+        lines = [
+            {
+                "run_id": f"night{day}", "sample_id": case, "round_id": f"{case}-1",
+                "entity_id": "p", "variant": "v", "status": status,
+                "final_output": None if status == "error" else f"answer {day}",
+                "error": "timeout" if status == "error" else None,
+                "created_at": f"2026-03-0{day}T00:00:00Z",
+            }
+            for case, status in statuses.items()
+        ]  # fmt: skip
+        (tmp_path / f"{day}.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+        warehouse.ingest(tmp_path / f"{day}.jsonl")
+        warehouse.build()
+        [result] = judge(warehouse, f"night{day}", built_in_policy(), lang="en")
+        with warehouse.writable() as con:
+            policy = built_in_policy().hash
+            record_decisions(con, [(result.task_id, result.decision)], policy)
+        said.append((result.decision, result.not_compared.n))
+    assert said == [("do_not_ship", 0), ("cannot_tell", 2), ("ship", 0)]
