@@ -316,6 +316,8 @@ class _Attempt:
             if is_last and self._kind == "testset" and self._redactor.counts:
                 reading.problems.append(_redacted_expectations(self._redactor))
             reading = _tell(reading, self._found.given)
+            if is_last and self._kind == "results":
+                reading = self._of_one_variant(reading, source)
             if is_last and given is not None and (is_left_out or reading.rejected):
                 # a copy, or refused at its end: none of it is loaded
                 yield replace(given, more=False, abandoned=True)
@@ -392,6 +394,27 @@ class _Attempt:
                 stale += known.stale_runs(uri, sha256, reading.runs)
         self._stale = [("task", task_id) for task_id in stale]
         reading.keys = [*reading.keys, *self._stale]
+        return reading
+
+    def _of_one_variant(self, reading: Reading, source: Source) -> Reading:
+        """Reject a file whose run has results of another variant in another file."""
+        tasks = reading.rows.get("tasks")
+        if tasks is None:
+            return reading
+        from promptlab.ingest.results import RUN_ID_SHARED, variants_mixed
+
+        known = self._reader.known.variants
+        for task_id, extras in zip(tasks["task_id"], tasks["extras"], strict=True):
+            whose = json.loads(extras)
+            own = [whose["entity_id"], whose["variant"]]
+            file, before = known.get(task_id, (source.uri, own))
+            if file != source.uri and before != own:
+                name, told = variants_mixed(task_id, f"in {file}", before, own)
+                problem = Problem(
+                    RUN_ID_SHARED, told, record_id=task_id, pointer=f"/{name}"
+                )
+                return Reading(rows={}, rejected=True, problems=[problem])
+            known[task_id] = source.uri, own
         return reading
 
     def _night(self, source: Source) -> str:

@@ -16,7 +16,12 @@ from promptlab.ingest.file_reader import FileReader, OnProgress
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.redaction import Mode
 from promptlab.ingest.ingested import References, same_ids, told_at_the_end
-from promptlab.ingest.raw.load_log import Known, known_files, known_pipelines
+from promptlab.ingest.raw.load_log import (
+    Known,
+    known_files,
+    known_pipelines,
+    known_variants,
+)
 from promptlab.ingest.raw.rows import FileLoad, Key, ReadBatch, Reading
 from promptlab.ingest.raw.write import Writer, assign_labels
 from promptlab.ingest.reading.source import DEFAULT, Limits
@@ -80,6 +85,7 @@ def ingest(
     from concurrent.futures import ThreadPoolExecutor
 
     known = known_files(con, purged_too=purged_too)
+    known.variants = known_variants(con)
     reader = FileReader(known, known_pipelines(con), testset, limits, redact)
     references = References(testset)
     writer = Writer(con, ingest_version)

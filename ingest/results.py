@@ -9,7 +9,7 @@ of each round id.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from difflib import get_close_matches
 from functools import lru_cache, partial
@@ -81,6 +81,8 @@ class ResultsSoFar:
         """Times without a zone, by their field."""
         self.costs = CountedProblems()
         """Negative costs, by their field."""
+        self.mixed: Problem | None = None
+        """First result of another variant than its run."""
 
     def cases(self) -> Iterator[tuple[str, str, int, str, list[str]]]:
         """Yield task, case, position of the case, its inputs and its tags."""
@@ -391,6 +393,9 @@ def _read_batch(records: StructRecords, stem: str, so_far: ResultsSoFar) -> Read
 
     _keep_unknown_keys(records)
     rows = build()
+    so_far.mixed = so_far.mixed or _mixed_variants(records, rows, so_far)
+    if so_far.mixed and records.is_last:
+        return Reading(rows={}, problems=[so_far.mixed], rejected=True)
     repeated = rows.twins()
     if repeated:
         _drop_twins(records, repeated)
@@ -448,6 +453,46 @@ def _keep_unknown_keys(records: StructRecords) -> None:
             known = msgspec.json.decode(one.metadata, type=Members)
             added = {str(way[0]): value for way, _, value in unknown}
             one.metadata = msgspec.Raw(msgspec.json.encode({**added, **known}))
+
+
+_OWN = ("entity_id", "variant")
+"""What a run evaluates: of each other one the answers are another run's."""
+
+
+def _mixed_variants(
+    records: StructRecords, rows: ResultRows, so_far: ResultsSoFar
+) -> Problem | None:
+    """Return the first result of a run_id that evaluates something else than before."""
+    first = {
+        task_id: [str(each.fields[name]) for name in _OWN]
+        for task_id, each in so_far.tasks.items()
+    }
+    for row, (task_id, *own) in enumerate(
+        zip(rows.ids["task_id"], *map(records.each, _OWN), strict=True)
+    ):
+        known = first.setdefault(task_id, own)
+        if own != known:
+            name, told = variants_mixed(task_id, "above", known, own)
+            problem = records.problem(row, Fault((name,), RUN_ID_SHARED, told))
+            return replace(problem, severity="reject")
+    return None
+
+
+RUN_ID_SHARED = "run_id_shared"
+
+
+def variants_mixed(
+    task_id: str, where: str, known: Sequence[str], own: Sequence[str]
+) -> tuple[str, str]:
+    """Return the field in which two results of a run_id differ, and what to do."""
+    place = int(known[0] == own[0])
+    message = (
+        f"run_id {shown(task_id)} has results of the {_OWN[place]}"
+        f" {shown(known[place])} {where}, and others of {shown(own[place])}: this file"
+        " is left out. Give each of them a run_id of its own, and name the run that they"
+        " belong to with --run-name"
+    )
+    return _OWN[place], message
 
 
 def _drop_twins(records: StructRecords, rows: list[int]) -> None:

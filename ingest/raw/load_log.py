@@ -89,6 +89,8 @@ class Known:
     """SHA-256 → the paths that had this content, in the order of their loads."""
     last_start: datetime | None = None
     """Start of the last load."""
+    variants: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
+    """Task of evaluation results → its file, and the pipeline and variant it is of."""
     _tasks: dict[str, list[str]] = field(default_factory=dict)
     """Hash of a run → tasks loaded from it; some may have been replaced."""
 
@@ -332,6 +334,18 @@ def _first_problems(con: duckdb.DuckDBPyConnection) -> dict[int, list[Problem]]:
             if len(of_load) < MOST_PROBLEMS:
                 of_load.append(Problem(*fields))
     return problems
+
+
+def known_variants(
+    con: duckdb.DuckDBPyConnection,
+) -> dict[str, tuple[str, list[str]]]:
+    """Return what the tasks of evaluation results are of, and their newest files."""
+    rows = con.execute(
+        "select task_id, file_uri, extras ->> 'entity_id', extras ->> 'variant'"
+        " from raw.tasks inner join raw.loads using (load_id)"
+        " where source_kind = 'results'"
+    ).fetchall()
+    return {task_id: (uri, own) for task_id, uri, *own in rows}
 
 
 def known_pipelines(con: duckdb.DuckDBPyConnection) -> list[Pipeline]:

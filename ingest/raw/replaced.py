@@ -102,9 +102,9 @@ def scores_outdated(replacement: Replacement, n: int) -> Problem:
     scores = "1 score" if n == 1 else f"{n} scores"
     return warning(
         "scores_outdated",
-        f"task {task} is a later run than the one that was loaded: {scores} from"
+        f"task {task} has other answers than those that were loaded: {scores} from"
         " outside judged the answers of that run, and no longer count. Load the scores"
-        " of this run, or give it a `task_id` of its own",
+        " of these answers, or give another run a `task_id` of its own",
         record_id=replacement.task_id,
     )
 

@@ -97,6 +97,8 @@ class Merging:
     sha256: str
     merges: list[Merge] = field(default_factory=list)
     """The outcome of the whole file, after its last batch."""
+    later: set[str] = field(default_factory=set)
+    """Tasks that keep rounds of other files, and of which this file has later ones."""
     _merges: dict[str, Merge] = field(default_factory=dict)
     _settled: list[str] = field(default_factory=list)
     """All tasks of the file, after its last batch."""
@@ -126,11 +128,17 @@ class Merging:
             self._sum_up()
         for each in self.merges:
             if each.n_kept or each.n_restored:  # a run starts with its first file
+                began = [each.task_id, self._began.get(each.task_id)]
+                if self.con.execute(
+                    "select 1 from raw.tasks where task_id = ? and created_at > ?",
+                    began,
+                ).fetchone():
+                    self.later.add(each.task_id)
                 self.con.execute(
                     "update raw.tasks set"
                     " created_at = least(created_at, cast(? as timestamptz))"
                     " where task_id = ?",
-                    [self._began.get(each.task_id), each.task_id],
+                    began[::-1],
                 )
 
     def _drop_own(self, tasks: Sequence[str]) -> set[str]:
@@ -335,7 +343,9 @@ class Writer:
         testsets = [key[1] for key in keys if key[0] == "testset"]
         self._expected |= _content_hashes(self._con, testsets)
         tasks = [key[1] for key in keys if key[0] == "task"]
-        self._tasks = stored_tasks(self._con, tasks) | self._tasks
+        stored = stored_tasks(self._con, tasks)
+        _keep_answers(self._con, list(stored), is_first=not self._tasks)
+        self._tasks = stored | self._tasks
         self._replaced |= _replace(self._con, numbered)
         self._replaced |= self._make_room(numbered)
         _write_rows(self._con, numbered)
@@ -371,11 +381,13 @@ class Writer:
             load_id: (one.source.uri, one.load.sha256 or "")
             for load_id, one in numbered
         }
+        answered_anew = _change_answers(self._con) if self._tasks else set()
+        later = {task_id for _, each in self._mergings for task_id in each.later}
         for each in replacements(self._con, self._tasks, files):
-            if each.is_another_run:
+            if each.is_another_run or each.task_id in later & answered_anew:
                 self._replaced.add(each.key)
-            if each.has_other_answers:
-                n = _delete_scores(self._con, each.task_id, self._ingest_id)
+            if each.now.sha256 != each.before.sha256:
+                n = _delete_scores(self._con, each, self._ingest_id)
                 if n:
                     problem = scores_outdated(each, n)
                     self.found.append((paths[each.now.uri], problem))
@@ -572,16 +584,62 @@ def _scores_lost(tasks: Sequence[tuple[str, int, int]]) -> Problem:
     )
 
 
-def _delete_scores(
-    con: duckdb.DuckDBPyConnection, task_id: str, before: int | None
-) -> int:
-    """Delete the outside scores of a task from calls before this load; count them.
+_ANSWER = "hash(raw_output, parsed_output, final_output, step_outputs)"
 
-    The file of these scores does not count for the later run, unless it changes.
+
+def _keep_answers(
+    con: duckdb.DuckDBPyConnection, task_ids: Sequence[str], *, is_first: bool
+) -> None:
+    """Note the answers of these tasks before a file replaces any."""
+    if not task_ids:
+        return
+    answers = (
+        f"select task_id, case_id, round_id, {_ANSWER} as answer,"
+        " error is null as is_answered"
+        " from raw.rounds where list_contains($1, task_id)"
+    )
+    into = "create or replace temp table answers_before as"
+    if not is_first:
+        into = "insert into answers_before"
+    con.execute(f"{into} {answers}", [task_ids])
+
+
+def _change_answers(con: duckdb.DuckDBPyConnection) -> set[str]:
+    """Note which answers are other ones now; return the tasks that had answered."""
+    con.execute(
+        "create or replace temp table answers_changed as"
+        " select task_id, case_id, round_id, is_answered"
+        " from answers_before inner join raw.rounds using (task_id, case_id, round_id)"
+        f" where answer <> {_ANSWER}"
+        " and task_id in (select task_id from answers_before)"
+    )
+    rows = con.execute(
+        "select distinct task_id from answers_changed where is_answered"
+    ).fetchall()
+    return {task_id for (task_id,) in rows}
+
+
+def _delete_scores(
+    con: duckdb.DuckDBPyConnection, each: Replacement, before: int | None
+) -> int:
+    """Delete the outside scores of answers that are gone, from calls before this load.
+
+    These are all of an earlier run, unless the files of a run were merged. The file of
+    these scores does not count for the later run, unless it changes.
+
+    Returns:
+        Their number.
     """
+    gone = "true"
+    if not each.has_other_answers:
+        gone = (
+            "(case_id, round_id) in (select (case_id, round_id) from answers_changed"
+            " where task_id = $1)"
+        )
     deleted = con.execute(
-        "delete from raw.scores where task_id = ? and load_id < ? returning load_id",
-        [task_id, before],
+        f"delete from raw.scores where task_id = $1 and load_id < $2 and {gone}"
+        " returning load_id",
+        [each.task_id, before],
     ).fetchall()
     con.execute(
         "update raw.loads set status = 'replaced' where list_contains(?, load_id)",

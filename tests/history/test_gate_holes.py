@@ -581,7 +581,9 @@ def test_a_failing_case_that_gave_no_answer_in_the_baseline_is_not_compared(tmp_
             }
             for case, status in statuses.items()
         ]  # fmt: skip
-        (tmp_path / f"{day}.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+        (tmp_path / f"{day}.jsonl").write_text(
+            "\n".join(map(json.dumps, lines)), "utf-8"
+        )
         warehouse.ingest(tmp_path / f"{day}.jsonl")
         warehouse.build()
         [result] = judge(warehouse, f"night{day}", built_in_policy(), lang="en")

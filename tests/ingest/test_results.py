@@ -241,15 +241,22 @@ def test_times_without_a_zone_are_utc_with_one_warning_for_each_field():
 def test_results_of_one_run_that_differ_in_what_is_the_runs_are_named():
     reading = read(
         record(run_id="r", model="a"),
-        record(run_id="r", variant="v3", model="a"),
+        record(run_id="r", model="a"),
         record(run_id="r", model="b"),
     )
-    assert found(reading) == [
-        (2, "/variant", "task_field_differs"),
-        (3, "/model", "task_field_differs"),
-    ]
+    assert found(reading) == [(3, "/model", "task_field_differs")]
     assert column(reading, "tasks", "model") == ["a"]
     assert column(reading, "tasks", "prompt_version") == ["v2"]
+
+
+@pytest.mark.parametrize("field", ["entity_id", "variant"])
+def test_a_run_id_of_two_variants_rejects_its_file(field):
+    reading = read(
+        record(run_id="r"), record(run_id="s"), record(run_id="r", **{field: "other"})
+    )
+    assert reading.rejected
+    assert found(reading) == [(3, f"/{field}", "run_id_shared")]
+    assert not reading.rows
 
 
 @pytest.mark.parametrize(

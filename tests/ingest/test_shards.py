@@ -81,6 +81,63 @@ def test_one_call_with_two_files_of_a_run_gives_what_two_calls_give(
         assert "a.jsonl" in problem.message
 
 
+@pytest.mark.parametrize("field", ["entity_id", "variant"])
+def test_a_file_of_another_variant_does_not_take_the_run_id_of_one(
+    tmp_path: Path, field: str
+) -> None:
+    """Each job of a matrix wrote the run_id of the whole."""
+    a = _write(tmp_path / "a.jsonl", [_line("s", "a")])
+    b = _write(tmp_path / "b.jsonl", [_line("s", "b", **{field: "other"})])
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    for _ in range(2):
+        told = {load.path.name: load for load in warehouse.ingest(a, b).files}
+        (problem,) = told["b.jsonl"].problems
+        assert (told["b.jsonl"].status, problem.code) == ("rejected", "run_id_shared")
+        assert str(a) in problem.message
+        assert _outputs(warehouse) == {"s": "a"}
+    # the file that has it may say something else of itself
+    _write(a, [_line("s", "c", **{field: "other"})])
+    assert warehouse.ingest(a).files[0].status == "loaded"
+
+
+@pytest.mark.parametrize("n", [5, 4])
+def test_a_later_run_with_the_same_id_is_told_from_parts_of_one(
+    tmp_path: Path, n: int
+) -> None:
+    """The folder of each night has a file; the second night lost a case."""
+    later = {"created_at": "2026-01-03T00:00:00Z"}
+    a = _write(tmp_path / "a.jsonl", [_line(f"s{m}", "a") for m in range(5)])
+    b = _write(tmp_path / "b.jsonl", [_line(f"s{m}", "b", **later) for m in range(n)])
+    part = _write(tmp_path / "part.jsonl", [_line("s9", "b", **later)])
+    found = []
+    for name, file in (("later", b), ("part", part)):
+        warehouse = Warehouse(tmp_path / f"{name}.duckdb")
+        warehouse.ingest(a)
+        warehouse.ingest(file)
+        replaced = "select replaced from raw.loads order by load_id desc limit 1"
+        found.append("R|2026-01-02" in str(warehouse.sql(replaced).rows()))
+    assert found == [True, False]
+
+
+@pytest.mark.parametrize("is_same_file", [True, False])
+def test_scores_go_with_the_answers_that_they_judged(
+    tmp_path: Path, is_same_file: bool
+) -> None:
+    a = _write(tmp_path / "a.jsonl", [_line("s", "a"), _line("t", "a")])
+    scores = [
+        {"task_id": "R", "case_id": case, "round_id": f"{case}-1", "dimension_id": "d"}
+        | {"score": 1, "scorer": "j"}
+        for case in "st"
+    ]
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(a, _write(tmp_path / "scores.jsonl", scores))
+    again = [_line("s", "other"), *([_line("t", "a")] if is_same_file else [])]
+    name = "a.jsonl" if is_same_file else "b.jsonl"
+    (load,) = warehouse.ingest(_write(tmp_path / name, again)).files
+    assert "scores_outdated" in [each.code for each in load.problems]
+    assert warehouse.sql("select case_id from raw.scores").rows() == [("t",)]
+
+
 def test_files_of_a_run_that_did_not_change_change_nothing(tmp_path: Path) -> None:
     a, b = _shards(tmp_path)
     warehouse = Warehouse(tmp_path / "w.duckdb")

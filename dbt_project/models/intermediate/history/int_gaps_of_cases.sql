@@ -4,6 +4,9 @@ with
 
 cases as (select * from {{ ref('int_yardstick_cases') }}),
 judge_changes as (select * from {{ ref('int_judge_changes') }}),
+pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
+replaced_runs as (select * from {{ ref('int_replaced_runs') }}),
+rounds as (select * from {{ ref('stg_tasks__rounds') }}),
 
 gaps as (
 
@@ -65,6 +68,24 @@ gaps as (
 
     from cases
     group by baseline_task_id, candidate_task_id
+    having n_now < n_before
+
+    union all
+
+    -- a later run with the id of this one had new answers to some of its questions
+    select
+        pairs.baseline_task_id,
+        pairs.candidate_task_id,
+        'runs_mixed' as gap,
+        'rounds' as subject,
+        cast(null as string) as name,
+        count(*) as n_before,
+        count(*) filter (where rounds.load_id >= replaced_runs.load_id) as n_now
+
+    from pairs
+    inner join replaced_runs on pairs.candidate_task_id = replaced_runs.task_id
+    inner join rounds on pairs.candidate_task_id = rounds.task_id
+    group by pairs.baseline_task_id, pairs.candidate_task_id
     having n_now < n_before
 
 )

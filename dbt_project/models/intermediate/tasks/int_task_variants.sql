@@ -1,7 +1,5 @@
 {{ config(materialized='table', unique_key='task_id') }}
 
-{%- set run_time = '[|][0-9]{4}-[0-9]{2}-[0-9]{2}T[^|]*$' %}
-
 with
 
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),
@@ -11,23 +9,7 @@ partial as (select * from {{ ref('int_partial_tasks') }}),
 renames as (select * from {{ ref('stg_builds__settings') }} where setting = 'variant'),
 decisions as (select * from {{ ref('int_task_decisions') }}),
 loads as (select * from {{ ref('stg_loads__loads') }}),
-
--- an earlier run had the id of the task: its time is in the log of the load that replaced it
-replaced_objects as (
-
-    select {{ unnested(json_text_elements('replaced')) }} as replaced
-    from loads
-    where status <> 'purged' and kind <> 'testset'
-
-),
-
-replaced_tasks as (
-
-    select distinct {{ without_pattern('replaced', run_time) }} as task_id
-    from replaced_objects
-    where replaced <> {{ without_pattern('replaced', run_time) }}
-
-),
+replaced_runs as (select * from {{ ref('int_replaced_runs') }}),
 
 described as (
 
@@ -54,7 +36,7 @@ described as (
             as is_settled,
         coalesce(decisions.is_first, true) as is_first,
         coalesce(decisions.is_founded, true) as is_founded,
-        replaced_tasks.task_id is not null as has_replaced_run,
+        replaced_runs.task_id is not null as has_replaced_run,
         tasks.load_id,
         loads.ingest_id,
         tasks.created_at
@@ -65,7 +47,7 @@ described as (
     left join prompts using (task_id)
     left join partial using (task_id)
     left join decisions using (task_id)
-    left join replaced_tasks using (task_id)
+    left join replaced_runs using (task_id)
 
 ),
 
