@@ -489,8 +489,8 @@ def variants_mixed(
     message = (
         f"run_id {shown(task_id)} has results of the {_OWN[place]}"
         f" {shown(known[place])} {where}, and others of {shown(own[place])}: this file"
-        " is left out. Give each of them a run_id of its own, and name the run that they"
-        " belong to with --run-name"
+        " is left out. Give each of them a run_id of its own, and name their run with"
+        " --run-name"
     )
     return _OWN[place], message
 

@@ -102,8 +102,8 @@ class Merging:
     _merges: dict[str, Merge] = field(default_factory=dict)
     _settled: list[str] = field(default_factory=list)
     """All tasks of the file, after its last batch."""
-    _began: dict[str, str] = field(default_factory=dict)
-    """Task → its start before this file."""
+    _before: dict[str, tuple[str, str | None]] = field(default_factory=dict)
+    """Task → its start and its testset before this file."""
 
     def make_room(self, one: ReadBatch) -> set[str]:
         """Delete what a batch replaces; return which of its tasks had live rows."""
@@ -128,17 +128,18 @@ class Merging:
             self._sum_up()
         for each in self.merges:
             if each.n_kept or each.n_restored:  # a run starts with its first file
-                began = [each.task_id, self._began.get(each.task_id)]
+                began, testset = self._before.get(each.task_id, (None, None))
                 if self.con.execute(
                     "select 1 from raw.tasks where task_id = ? and created_at > ?",
-                    began,
+                    [each.task_id, began],
                 ).fetchone():
                     self.later.add(each.task_id)
                 self.con.execute(
                     "update raw.tasks set"
-                    " created_at = least(created_at, cast(? as timestamptz))"
+                    " created_at = least(created_at, cast(? as timestamptz)),"
+                    " testset_ref = coalesce(testset_ref, ?)"
                     " where task_id = ?",
-                    began[::-1],
+                    [began, testset, each.task_id],
                 )
 
     def _drop_own(self, tasks: Sequence[str]) -> set[str]:
@@ -233,14 +234,15 @@ class Merging:
         )
 
     def _drop_tasks(self) -> None:
-        """Delete the tasks, which then belong to this file; keep when they began."""
+        """Delete the tasks, which then belong to this file; keep what they were."""
         with self._given({"task_id": self._settled}, "task_id"):
-            self._began = dict(
-                self.con.execute(
-                    "select task_id, created_at::varchar from raw.tasks"
+            self._before = {
+                task_id: (began, testset)
+                for task_id, began, testset in self.con.execute(
+                    "select task_id, created_at::varchar, testset_ref from raw.tasks"
                     " where task_id in (from given)"
                 ).fetchall()
-            )
+            }
             self.con.execute("delete from raw.tasks where task_id in (from given)")
 
     def _sum_up(self) -> None:

@@ -119,6 +119,15 @@ def test_a_later_run_with_the_same_id_is_told_from_parts_of_one(
     assert found == [True, False]
 
 
+def test_a_part_that_names_no_testset_leaves_that_of_the_run(tmp_path: Path) -> None:
+    a = _write(tmp_path / "a.jsonl", [_line("s", "a", testset="set")])
+    b = _write(tmp_path / "b.jsonl", [_line("t", "b")])
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(a)
+    warehouse.ingest(b)
+    assert warehouse.sql("select testset_ref from raw.tasks").rows() == [("set",)]
+
+
 @pytest.mark.parametrize("is_same_file", [True, False])
 def test_scores_go_with_the_answers_that_they_judged(
     tmp_path: Path, is_same_file: bool
