@@ -5,12 +5,12 @@ with
 dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
 scores as (select * from {{ ref('int_scores_chosen') }}),
 
-judged_cases as (
+judged_rounds as (
 
     select distinct
         scores.task_id,
         scores.dimension_id,
-        scores.case_id,
+        scores.case_id || ' ' || scores.round_id as round_id,
         scores.given_by || coalesce(' ' || scores.given_by_version, '') as judge
 
     from scores
@@ -25,14 +25,14 @@ judges as (
         task_id,
         dimension_id,
         judge,
-        md5({{ joined('case_id', "', '", 'case_id') }}) as cases_hash
+        md5({{ joined('round_id', "', '", 'round_id') }}) as rounds_hash
 
-    from judged_cases
+    from judged_rounds
     group by task_id, dimension_id, judge
 
 ),
 
--- of several judges it matters which of them judged which case
+-- of several judges it matters which of them judged which round
 judges_joined as (
 
     select
@@ -40,7 +40,7 @@ judges_joined as (
         dimension_id,
         case
             when count(*) = 1 then min(judge)
-            else {{ joined("judge || ' ' || cases_hash", "', '", 'judge') }}
+            else {{ joined("judge || ' ' || rounds_hash", "', '", 'judge') }}
         end as judges
 
     from judges

@@ -2,6 +2,7 @@ with
 
 cases as (select * from {{ ref('int_verdict_cases') }}),
 rechecked as (select * from {{ ref('int_recheck_cases') }} where reference <> 'none'),
+suspected as (select * from {{ ref('int_cases_suspected') }}),
 drift_cases as (select * from {{ ref('int_drift_cases') }} where measure = 'pass_rate'),
 run_tests as (select * from {{ ref('int_run_tests') }}),
 policy as (select * from {{ ref('verdict_policy') }}),
@@ -74,16 +75,18 @@ treated as (
 
     union all
 
-    -- new rounds of both sides, and nothing that selected the cases
+    -- new rounds of both sides, and nothing that selected the cases; others may have been asked
+    -- with them
     select
-        task_id,
+        rechecked.task_id,
         'recheck' as treatment,
-        k + k_before as n,
-        x + x_before as s,
-        k,
-        x
+        rechecked.k + rechecked.k_before as n,
+        rechecked.x + rechecked.x_before as s,
+        rechecked.k,
+        rechecked.x
 
     from rechecked
+    inner join suspected using (task_id, case_id)
 
     union all
 

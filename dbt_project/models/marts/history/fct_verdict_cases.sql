@@ -5,54 +5,42 @@ with
 cases as (select * from {{ ref('int_verdict_cases') }} where measure = 'verdict'),
 tested as (select * from {{ ref('int_verdict_cases_tested') }}),
 rechecked as (select * from {{ ref('int_recheck_cases') }}),
-compared as (select * from {{ ref('int_cases_compared') }}),
-baselines as (select * from {{ ref('int_task_baselines') }}),
+suspected as (select * from {{ ref('int_cases_suspected') }}),
 policy as (select * from {{ ref('recheck_policy') }}),
 
--- what passed in the baseline and may be broken
-suspected as (
+placed as (
 
     select
-        cases.task_id,
-        cases.case_id,
-        count(*) over (partition by cases.task_id) as n_suspected,
+        suspected.task_id,
+        suspected.case_id,
+        count(*) over (partition by suspected.task_id) as n_suspected,
         row_number() over (
-            partition by cases.task_id
+            partition by suspected.task_id
             order by
-                case when compared.must_have_lost then 0 else 1 end,
+                case when suspected.must_have_lost then 0 else 1 end,
                 tested.p nulls last,
-                cases.case_id
+                suspected.case_id
         ) as place
 
-    from cases
+    from suspected
     inner join tested using (task_id, case_id)
-    inner join baselines using (task_id)
-    left join compared
-        on
-            cases.task_id = compared.candidate_task_id
-            and cases.case_id = compared.case_id
-            and baselines.baseline_task_id = compared.baseline_task_id
-    where
-        tested.is_newly_failing
-        or compared.status_change = 'newly_failing'
-        or compared.must_have_lost
 
 ),
 
 to_recheck as (
 
     select
-        suspected.task_id,
-        suspected.case_id,
-        suspected.place,
+        placed.task_id,
+        placed.case_id,
+        placed.place,
         case
-            when suspected.n_suspected <= policy.few_cases then policy.n_rounds_of_few
+            when placed.n_suspected <= policy.few_cases then policy.n_rounds_of_few
             else policy.n_rounds
         end as n_rounds
 
-    from suspected
+    from placed
     cross join policy
-    where suspected.place <= policy.max_cases
+    where placed.place <= policy.max_cases
 
 ),
 
@@ -105,7 +93,9 @@ final as (
         end as is_rechecked,
         -- without a round of the old side: hardly any new round passes
         case
-            when rechecked.reference = 'none' and rechecked.k >= policy.n_rounds
+            when
+                to_recheck.place is not null
+                and rechecked.reference = 'none' and rechecked.k >= policy.n_rounds
                 then rechecked.x <= policy.max_pass_share * rechecked.k
         end as is_broken_alone
 

@@ -32,8 +32,9 @@ rechecked as (
         count(recheck_place) as n_to_recheck,
         count(*) filter (where is_rechecked) as n_rechecked,
         count(*) filter (where is_broken_alone) as n_broken_alone,
-        count(*) filter (where n_rounds_rechecked > 0 and recheck_reference <> 'none')
-            as n_tested_again
+        count(recheck_place) filter (
+            where n_rounds_rechecked > 0 and recheck_reference <> 'none'
+        ) as n_tested_again
 
     from case_verdicts
     group by task_id
