@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 UPGRADES: dict[int, tuple[str, ...]] = {
     2: (
@@ -116,6 +116,7 @@ RAW_TABLES = (
     RawTable("reported_scores", _TASK),
     RawTable("reported_totals", _TASK),
     RawTable("scores", _SCORES, records=EVERY_ROW),
+    RawTable("replaced_scores", _SCORES),
     RawTable("labels", _LABELS, records=EVERY_ROW),
     # a purged baseline is cleared; an earlier one must not be restored
     RawTable(

@@ -392,6 +392,10 @@ create table if not exists raw.scores (
     scorer_version varchar
 );
 
+-- Scores of answers that others replaced. They do not come back with another version of
+-- their file.
+create table if not exists raw.replaced_scores as from raw.scores limit 0;
+
 -- What a person said of one answer: pass or fail, or a grade.
 create table if not exists raw.labels (
     load_id bigint not null,

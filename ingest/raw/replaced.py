@@ -96,16 +96,16 @@ class Replacement:
         )
 
 
-def scores_outdated(replacement: Replacement, n: int) -> Problem:
-    """Return a warning that outside scores of the earlier run do not count."""
-    task = shown(replacement.task_id)
+def scores_outdated(task_id: str, n: int) -> Problem:
+    """Return a warning that outside scores of answers that are gone do not count."""
+    task = shown(task_id)
     scores = "1 score" if n == 1 else f"{n} scores"
     return warning(
         "scores_outdated",
         f"task {task} has other answers than those that were loaded: {scores} from"
         " outside judged the answers of that run, and no longer count. Load the scores"
         " of these answers, or give another run a `task_id` of its own",
-        record_id=replacement.task_id,
+        record_id=task_id,
     )
 
 

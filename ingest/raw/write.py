@@ -11,6 +11,7 @@ the newer file no longer has them.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -360,7 +361,7 @@ class Writer:
         now = _content_hashes(self._con, list({key[1] for key in self._expected}))
         changed = {k for k, each in self._expected.items() if now.get(k) != each}
         self._replaced |= changed
-        replaced, lost = _settle_scores(self._con, numbered)
+        replaced, lost = _settle_scores(self._con, numbered, self._ingest_id)
         self._replaced |= replaced
         self.found += lost
         self._see_replacements(numbered)
@@ -391,7 +392,7 @@ class Writer:
             if each.now.sha256 != each.before.sha256:
                 n = _delete_scores(self._con, each, self._ingest_id)
                 if n:
-                    problem = scores_outdated(each, n)
+                    problem = scores_outdated(each.task_id, n)
                     self.found.append((paths[each.now.uri], problem))
             if each.is_reported:
                 self.replacements.append((paths[each.now.uri], each))
@@ -509,12 +510,14 @@ def _replace_labels(con: duckdb.DuckDBPyConnection, one: ReadBatch) -> set[Key]:
 
 
 def _settle_scores(
-    con: duckdb.DuckDBPyConnection, numbered: Sequence[tuple[int, ReadBatch]]
+    con: duckdb.DuckDBPyConnection,
+    numbered: Sequence[tuple[int, ReadBatch]],
+    ingest_id: int,
 ) -> tuple[set[Key], list[tuple[Path, Problem]]]:
     """Let the new scores of a file replace its earlier ones of the same tasks.
 
     Those of a task that are the same stay as they were loaded: a file that grows by a
-    run changes no other.
+    run changes no other. Nor do those of answers that were replaced come back.
 
     Returns:
         What was replaced, and warnings of files with fewer scores of a task than
@@ -534,6 +537,8 @@ def _settle_scores(
     ).fetchall()
     for (uri,) in known:
         load_id, one = of_scores[uri]
+        stale = _drop_stale_scores(con, load_id, uri, ingest_id)
+        found += [(one.source.path, scores_outdated(*each)) for each in stale]
         both = con.execute(
             """
             select
@@ -573,6 +578,48 @@ def _settle_scores(
         if lost := [row[:3] for row in both if row[2] < row[1]]:
             found.append((one.source.path, _scores_lost(lost)))
     return replaced, found
+
+
+def _drop_stale_scores(
+    con: duckdb.DuckDBPyConnection, load_id: int, uri: str, ingest_id: int
+) -> list[tuple[str, int]]:
+    """Delete scores that the file had of answers that an earlier call replaced.
+
+    They are the same as before: where any was changed, the answers were scored again.
+
+    Returns:
+        Task and number of scores.
+    """
+    key = "task_id, case_id, round_id, dimension_id, scorer"
+    values = "hash({0}.score, {0}.scale, {0}.summary, {0}.payload, {0}.scorer_version)"
+    con.execute(
+        f"""
+        create or replace temp table scored_again as
+        select
+            {key},
+            bool_and({values.format("scores")} = {values.format("stale")})
+                over (partition by task_id) as is_stale
+        from raw.scores
+        inner join raw.replaced_scores as stale using ({key})
+        where
+            scores.load_id = $1
+            and task_id in (select task_id from raw.tasks where load_id < $3)
+            and stale.load_id in (
+                select load_id from raw.loads where kind = 'scores' and file_uri = $2
+            )
+        """,
+        [load_id, uri, ingest_id],
+    )
+    dropped = con.execute(
+        f"delete from raw.scores where load_id = $1 and ({key}) in"
+        f" (select ({key}) from scored_again where is_stale) returning task_id",
+        [load_id],
+    ).fetchall()
+    con.execute(
+        f"delete from raw.replaced_scores where ({key}) in"
+        f" (select ({key}) from scored_again where not is_stale)"
+    )
+    return sorted(Counter(task_id for (task_id,) in dropped).items())
 
 
 def _scores_lost(tasks: Sequence[tuple[str, int, int]]) -> Problem:
@@ -638,10 +685,10 @@ def _delete_scores(
             "(case_id, round_id) in (select (case_id, round_id) from answers_changed"
             " where task_id = $1)"
         )
+    outdated = f"from raw.scores where task_id = $1 and load_id < $2 and {gone}"
+    con.execute(f"insert into raw.replaced_scores {outdated}", [each.task_id, before])
     deleted = con.execute(
-        f"delete from raw.scores where task_id = $1 and load_id < $2 and {gone}"
-        " returning load_id",
-        [each.task_id, before],
+        f"delete {outdated} returning load_id", [each.task_id, before]
     ).fetchall()
     con.execute(
         "update raw.loads set status = 'replaced' where list_contains(?, load_id)",

@@ -128,6 +128,31 @@ def test_a_part_that_names_no_testset_leaves_that_of_the_run(tmp_path: Path) -> 
     assert warehouse.sql("select testset_ref from raw.tasks").rows() == [("set",)]
 
 
+@pytest.mark.parametrize(("is_judged_again", "left"), [(False, []), (True, ["s", "t"])])
+def test_scores_of_replaced_answers_do_not_come_back_with_a_file_that_grows(
+    tmp_path: Path, is_judged_again: bool, left: list[str]
+) -> None:
+    def score(case: str, value: float, task: str = "R") -> dict[str, Any]:
+        one = {"task_id": task, "case_id": case, "round_id": f"{case}-1"}
+        return {**one, "dimension_id": "d", "score": value, "scorer": "j"}
+
+    a = _write(tmp_path / "a.jsonl", [_line("s", "a"), _line("t", "a")])
+    scores = _write(tmp_path / "scores.jsonl", [score("s", 1), score("t", 1)])
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(a, scores)
+    warehouse.ingest(_write(a, [_line("s", "b"), _line("t", "b")]))
+    assert warehouse.sql("from raw.scores").rows() == []
+    now = [score("s", 0.5 if is_judged_again else 1), score("t", 1), score("s", 1, "Q")]
+    (load,) = warehouse.ingest(_write(scores, now)).files
+    found = [each.code for each in load.problems if each.code == "scores_outdated"]
+    assert found == ([] if is_judged_again else ["scores_outdated"])
+    rows = warehouse.sql(
+        "select case_id from raw.scores where task_id = 'R' order by 1"
+    )
+    assert [case for (case,) in rows.rows()] == left
+    assert {each.status for each in warehouse.ingest(scores).files} == {"unchanged"}
+
+
 @pytest.mark.parametrize("is_same_file", [True, False])
 def test_scores_go_with_the_answers_that_they_judged(
     tmp_path: Path, is_same_file: bool
