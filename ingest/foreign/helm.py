@@ -207,13 +207,11 @@ class HelmRun:
         stats = _FILES.document(self._source, list[InstanceStats], path) if path else []
         for change in filter(None, (each.perturbation for each in stats)):
             self._settings[change.name].add(change.settings)
-        rows = {
-            (
-                self._case_id(each.instance_id, each.perturbation),
-                each.train_trial_index,
-            ): each
-            for each in stats
-        }
+        rows: dict[tuple[str, int], InstanceStats] = {}
+        for each in stats:
+            case_id = self._case_id(each.instance_id, each.perturbation)
+            key = case_id, each.train_trial_index
+            rows[key] = _merged(rows[key], each) if key in rows else each
         for state in _FILES.items(
             self._scenario(), RequestState, "/request_states", self._source.redact
         ):
@@ -406,6 +404,18 @@ def _part(
     """Return the part of a run that a case or a number belongs to, as a tag."""
     perturbed = perturbation.name if perturbation else None
     return "/".join(filter(None, (split, sub_split, perturbed)))
+
+
+def _merged(first: InstanceStats, second: InstanceStats) -> InstanceStats:
+    """Return the stats of both: HELM writes an entry for each class of metrics.
+
+    Of two stats of one name the later counts, as for HELM, unless it has no value.
+    """
+    stats = {stat.name.name: stat for stat in first.stats}
+    for stat in second.stats:
+        if stat.count or stat.name.name not in stats:
+            stats[stat.name.name] = stat
+    return msgspec.structs.replace(first, stats=list(stats.values()))
 
 
 def _is_graded(name: str) -> bool:

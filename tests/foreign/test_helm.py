@@ -56,6 +56,36 @@ def test_what_came_to_nothing_is_no_score(rivers: Reading) -> None:
     assert names.len() == 3 * 2 * 3
 
 
+def test_the_stats_of_all_metrics_of_an_instance_count(tmp_path: Path) -> None:
+    folder = tmp_path / RIVERS.name
+    shutil.copytree(RIVERS, folder)
+    file = folder / "per_instance_stats.json"
+    held = json.loads(file.read_text("utf-8"))
+    others = [
+        each
+        | {
+            "stats": [
+                {"name": {"name": name}, "count": count, "mean": 0.25}
+                for name, count in (("toxic_frac", 1), ("exact_match", 0))
+            ]
+        }
+        for each in held
+    ]
+    file.write_text(json.dumps(held + others), "utf-8")
+    reading = reading_of(folder)
+    scores = table(reading, "reported_scores").group_by("dimension_id").len()
+    counts = dict(scores.rows())
+    assert counts == {
+        "exact_match": 6,
+        "inference_runtime": 6,
+        "logprob": 6,
+        "toxic_frac": 6,
+    }
+    matches = table(reading, "reported_scores").filter(dimension_id="exact_match")
+    assert set(matches["value"]) == {0.0, 1.0}
+    assert table(reading, "rounds")["input_tokens"].to_list() == [12] * 6
+
+
 def test_a_mean_is_over_the_cases_of_its_split_and_perturbation(
     rivers: Reading,
 ) -> None:
