@@ -96,6 +96,12 @@ class Assessment(msgspec.Struct):
         return members(self.metadata).get("mlflow.assessment.sourceRunId")
 
     @property
+    def digest(self) -> str | None:
+        """Return MLflow's hash of the definition of its scorer."""
+        digest = members(self.metadata).get("mlflow.assessment.scorerDigest")
+        return digest if isinstance(digest, str) and digest else None
+
+    @property
     def chunk(self) -> tuple[str | None, str] | None:
         """Return the step and the chunk that it judges; ``None``: the whole answer."""
         chunk = members(self.metadata).get("chunk_index")
@@ -270,7 +276,7 @@ def run_records(
     frequent.sort(
         key=lambda name: (name in people, name in shares, name.casefold(), name)
     )
-    task.grade(order=frequent)
+    task.grade(order=frequent, parameters=_definitions(traces))
     write_totals(metrics, task, _uneven(traces))
     yield from task.written()
 
@@ -280,6 +286,16 @@ def _of_people(traces: Sequence[Trace]) -> set[str]:
     results = [each for trace in traces for found in trace.judged() for each in found]
     scorers = {each.assessment_name for each in results if not each.is_human}
     return {each.assessment_name for each in results} - scorers
+
+
+def _definitions(traces: Sequence[Trace]) -> dict[str, dict[str, Any]]:
+    """Return the hash of each scorer as a parameter; of several all of them."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for given in (each for trace in traces for each in trace.judged()):
+        for assessment in given:
+            if assessment.digest is not None:
+                found[assessment.assessment_name].add(assessment.digest)
+    return {name: {"scorerDigest": sorted(each)} for name, each in found.items()}
 
 
 def _of_chunks(traces: Sequence[Trace]) -> set[str]:

@@ -295,6 +295,24 @@ def test_all_that_a_scorer_said_of_a_trace_in_one_run_counts(tmp_path: Path) -> 
     assert table(uneven, "reported_totals")["rule"].to_list() == ["own_formula"]
 
 
+def test_another_definition_of_a_scorer_is_another_yardstick(
+    late: Reading, tmp_path: Path
+) -> None:
+    def parameters(reading: Reading) -> dict[str, str]:
+        columns = table(reading, "dimension_configs")
+        return dict(columns.select("dimension_id", "parameters").rows())
+
+    before = parameters(late)
+    written = TRACES.read_text("utf-8")
+    digest = json.loads(before["right"])["scorerDigest"][0]
+    file = tmp_path / "traces.jsonl"
+    file.write_text(written.replace(digest, "sha256:0"), "utf-8")
+    after = parameters(reading_of(file))
+    assert [name for name in before if before[name] != after[name]] == ["right"]
+    file.write_text(written.replace("scorerDigest", "other"), "utf-8")
+    assert set(parameters(reading_of(file)).values()) == {'{"scorer":"reported"}'}
+
+
 def test_logs_without_a_run_are_one_run_as_long_as_they_grow(tmp_path: Path) -> None:
     lines = TRACES.read_text("utf-8").splitlines()
     traces = [json.loads(line) for line in lines]
