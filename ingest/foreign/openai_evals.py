@@ -49,6 +49,8 @@ _GRADED = frozenset({_MATCH, "accuracy", "f1_score", "exact_match"})
 """Metrics on the scale 0 to 1 by definition."""
 _CHOSEN = "score"
 """The number of a model-graded choice: any, by the eval's definition."""
+_OF_JUDGE = ("modelgraded_spec", "modelgraded_spec_args", "eval_type")
+"""Arguments of an eval about how it judges; others are about samples and prompts."""
 _TOKENS: dict[str, Rule] = {
     "usage_prompt_tokens": "sum_input_tokens",
     "usage_completion_tokens": "sum_output_tokens",
@@ -129,7 +131,11 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         if name in _GRADED or (name == _CHOSEN and task.dimensions.is_graded(name))
     ]
     # accuracy repeats the match of a sample
-    task.grade(graded, weights=dict.fromkeys(graded[:1], 1.0))
+    task.grade(
+        graded,
+        weights=dict.fromkeys(graded[:1], 1.0),
+        parameters=dict.fromkeys(task.dimensions, _judged_by(spec)),
+    )
     for name, value in report.items():
         rule, dimension = _rule_of(name, task.dimensions)
         task.total(f"final_report.{name}", rule, value, dimension=dimension)
@@ -254,6 +260,14 @@ def _rule_of(name: str, dimensions: Dimensions) -> tuple[Rule, str | None]:
     if name == _BOOTSTRAP:
         return "random_draws", None
     return _TOKENS.get(name, "own_formula"), None
+
+
+def _judged_by(spec: Spec) -> dict[str, Any]:
+    """Return the class that judges and what it was told, if the file says so."""
+    about = members(members(spec.run_config).get("eval_spec"))
+    told = members(about.get("args"))
+    found = {"cls": about.get("cls"), **{key: told.get(key) for key in _OF_JUDGE}}
+    return {key: each for key, each in found.items() if each is not None}
 
 
 def _describe(spec: Spec, opening: list[Any], task: TaskWriter) -> None:
