@@ -93,7 +93,8 @@ _GRADED = frozenset(
     {
         *("acc", "acc_norm", "acc_bytes", "acc_mutual_info", "exact_match", "em"),
         *("f1", "contains", "pass@1", "prompt_level_strict_acc"),
-        *("prompt_level_loose_acc",),
+        *("prompt_level_loose_acc", "pass_at_1", "math_verify"),
+        *("bleu_acc", "rouge1_acc", "rouge2_acc", "rougeL_acc"),
     }
 )
 """Metrics of a document defined on the scale 0 to 1."""

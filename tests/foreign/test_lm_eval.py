@@ -245,6 +245,18 @@ def test_rows_that_name_neither_filter_nor_metrics_have_the_same_scores(
     assert found.rows() == expected.rows()
 
 
+@pytest.mark.parametrize("metric", ["pass_at_1", "math_verify", "rouge1_acc"])
+def test_shares_of_other_names_are_graded_too(metric: str, tmp_path: Path) -> None:
+    folder = tmp_path / "late"
+    shutil.copytree(LATE, folder)
+    for file in folder.iterdir():
+        written = file.read_text("utf-8").replace('"exact_match', f'"{metric}')
+        file.write_text(written, "utf-8")
+    dimensions = table(reading_of(folder), "dimension_configs")
+    assert set(dimensions["name"]) == {f"{metric},first", f"{metric},word"}
+    assert dimensions["is_graded"].all()
+
+
 @pytest.mark.parametrize("where", ["higher_is_better", "metric_list"])
 def test_a_share_of_which_less_is_better_is_not_graded(
     where: str, tmp_path: Path
