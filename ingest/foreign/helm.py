@@ -456,13 +456,19 @@ _KEYS = {
     "scenario_state": {"adapter_spec", "request_states"},
     "per_instance_stats": {"instance_id", "train_trial_index", "stats"},
     "stats": {"name", "count", "sum", "sum_squared"},
+    "instances": {"id", "input", "references", "split"},
 }
+_LISTS = frozenset({"per_instance_stats", "stats", "instances"})
+"""Files that are a list. ``helm-summarize`` adds the last one, which repeats the
+states, and above the folders of runs a list of all run specs."""
 FORMS = tuple(_KEYS)
 
 
 def recognise(head: Head) -> str | None:
     """Recognise each file by the keys of its first object."""
-    return next((form for form, keys in _KEYS.items() if keys <= head.keys), None)
+    is_list = head.data.lstrip().startswith(b"[")
+    forms = (form for form in FORMS if (form in _LISTS) is is_list)
+    return next((form for form in forms if _KEYS[form] <= head.keys), None)
 
 
 def gather(files: Files) -> Iterator[Run]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from promptlab.ingest.plan import plan
 from promptlab.ingest.raw.rows import Reading
 from tests.foreign.reading_of import DATA, reading_of, table
 
@@ -126,6 +127,19 @@ def test_a_part_without_its_run_is_refused_in_words(tmp_path: Path) -> None:
     reading = reading_of(alone)
     assert reading.rejected
     assert "run_spec.json" in reading.problems[0].message
+
+
+def test_what_helm_summarize_adds_is_no_run(tmp_path: Path) -> None:
+    folder = tmp_path / RIVERS.name
+    shutil.copytree(RIVERS, folder)
+    spec = json.loads((folder / "run_spec.json").read_text("utf-8"))
+    state = json.loads((folder / "scenario_state.json").read_text("utf-8"))
+    instance = state["request_states"][0]["instance"]
+    (folder / "instances.json").write_text(json.dumps([instance]), "utf-8")
+    (tmp_path / "run_specs.json").write_text(json.dumps([spec]), "utf-8")
+    (run,) = (file for file, kind in plan([tmp_path]) if kind is not None)
+    assert run.path.name == "run_spec.json"
+    assert table(reading_of(folder), "rounds").height == 6
 
 
 def test_a_run_without_scores_is_read_and_said(tmp_path: Path) -> None:
