@@ -11,7 +11,7 @@ Verdicts are its ``match`` events; a sample with several scores the share that i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -163,7 +163,7 @@ class _Sample:
     outputs: list[Any] = field(default_factory=list)
     tokens: list[tuple[int | None, int | None]] = field(default_factory=list)
     matches: list[dict[str, Any]] = field(default_factory=list)
-    metrics: dict[str, Any] = field(default_factory=dict)
+    metrics: dict[str, list[Any]] = field(default_factory=dict)
     error: str | None = None
     executed_at: str | None = None
 
@@ -182,7 +182,8 @@ class _Sample:
         elif event.type == _MATCH:
             self.matches.append(data)
         elif event.type == "metrics":
-            self.metrics |= data
+            for name, given in data.items():
+                self.metrics.setdefault(name, []).append(given)
         elif event.type == "error":
             self.error = str(data.get("message") or data.get("type") or "error")
 
@@ -201,9 +202,7 @@ class _Sample:
     @property
     def correct(self) -> Any:
         """Return the share of its matches that are right; of one the given value."""
-        given = [each.get("correct") for each in self.matches]
-        known = [value for each in given if (value := number(each)) is not None]
-        return sum(known) / len(known) if len(given) > 1 and known else given[0]
+        return _mean([each.get("correct") for each in self.matches])
 
     @property
     def is_unjudged(self) -> bool:
@@ -241,7 +240,8 @@ def _write(sample: _Sample, task: TaskWriter) -> None:
             reason=f"picked {text(match['picked'])}" if "picked" in match else None,
         )
     values = {_MATCH: sample.correct} if sample.matches else {}
-    for name, given in {**values, **sample.metrics}.items():
+    values |= {name: _mean(given) for name, given in sample.metrics.items()}
+    for name, given in values.items():
         value = number(given)
         answer.score(
             name,
@@ -249,6 +249,12 @@ def _write(sample: _Sample, task: TaskWriter) -> None:
             on_scale(value) if name in {*_GRADED, _CHOSEN} else None,
             payload={"given": given} if value is None else None,
         )
+
+
+def _mean(given: Sequence[Any]) -> Any:
+    """Return the mean of the numbers among several values; a single value as given."""
+    known = [value for each in given if (value := number(each)) is not None]
+    return sum(known) / len(known) if len(given) > 1 and known else given[-1]
 
 
 def _rule_of(name: str, dimensions: Dimensions) -> tuple[Rule, str | None]:

@@ -142,3 +142,18 @@ def test_another_class_or_model_graded_spec_is_another_yardstick(
     assert parameters(args={"samples_jsonl": "new.jsonl"}) == {before}
     assert parameters(cls="evals:Match") != {before}
     assert parameters(args={"modelgraded_spec": "fact"}) != {before}
+
+
+def test_of_several_events_with_a_metric_the_mean_counts(tmp_path: Path) -> None:
+    lines = (DATA / "openai_evals" / "rivers.jsonl").read_text("utf-8").splitlines()
+    events = [json.loads(line) for line in lines]
+    (first, *_) = (each for each in events if each.get("type") == "metrics")
+    again = {**first, "event_id": 99, "data": {"f1_score": 1.0, "tone": "calm"}}
+    file = tmp_path / "run.jsonl"
+    file.write_text("\n".join(map(json.dumps, [*events, again])), "utf-8")
+    scores = table(reading_of(file), "reported_scores")
+    (round_id,) = scores.filter(dimension_id="tone")["round_id"]
+    of_sample = scores.filter(round_id=round_id)
+    values = dict(of_sample.select("dimension_id", "value").rows())
+    assert first["data"] == {"accuracy": 0.0, "f1_score": 0.5}
+    assert values == {"match": 0.0, "accuracy": 0.0, "f1_score": 0.75, "tone": None}
