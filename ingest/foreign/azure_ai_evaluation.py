@@ -268,12 +268,16 @@ class _RunOfRows:
             golden=_first(inputs, _TRUTH),
             golden_id="ground_truth",
         )
-        passed = {
-            key: _PASSED.get(str(outputs[column]).lower())
-            for key, column in judged.items()
-        }
+        # older releases say so in place of the score, and that the row passed
         skipped = {
-            key for key, column in judged.items() if outputs[column] == _NOT_APPLICABLE
+            key
+            for key, column in judged.items()
+            for name in (column, key, f"{key}_score")
+            if _is_not_applicable(outputs.get(name))
+        }
+        passed = {
+            key: None if key in skipped else _PASSED.get(str(outputs[column]).lower())
+            for key, column in judged.items()
         }
         found = {
             name.removesuffix("_label"): not outputs[name]
@@ -452,6 +456,10 @@ def _value(held: dict[str, Any], name: str) -> float | None:
     """Return the number of an output; of a text, the one with the ending ``_score``."""
     value = number(held.get(name))
     return number(held.get(f"{name}_score")) if value is None else value
+
+
+def _is_not_applicable(given: Any) -> bool:
+    return isinstance(given, str) and given.lower().replace(" ", "_") == _NOT_APPLICABLE
 
 
 def _present(held: dict[str, Any]) -> dict[str, Any]:

@@ -72,6 +72,27 @@ class Metric(msgspec.Struct):
         return ", ".join(filter(None, models)), str(said.get("input_prompt") or "")
 
     @property
+    def judging(self) -> dict[str, Any]:
+        """What else is said of the judges: their settings, and how they are counted."""
+        said = members(self.llm_scoring)
+        judges = said.get("judges")
+        found = {
+            name: [
+                members(each).get(name)
+                for each in (judges if isinstance(judges, list) else ())
+            ]
+            for name in ("temperature", "weight")
+        }
+        about = {
+            name: each
+            for name, each in found.items()
+            if any(value is not None for value in each)
+        }
+        if method := said.get("aggregation_method"):
+            about["aggregation_method"] = method
+        return {"judging": about} if about else {}
+
+    @property
     def is_graded(self) -> bool:
         """Its values are from 0 to 1, 1 best."""
         ends = (self.min_score, self.max_score)
@@ -423,7 +444,12 @@ class SampledRun:
             each: "lower_better" if metric.lower_is_better else "higher_better"
             for each, metric in metrics.items()
         }
-        task.grade(graded, directions, _weights(metrics, graded))
+        task.grade(
+            graded,
+            directions,
+            _weights(metrics, graded),
+            parameters={each: metric.judging for each, metric in metrics.items()},
+        )
         for dimension, metric in metrics.items():
             models, template = metric.judges
             task.judge(dimension, models, template=template)

@@ -207,13 +207,11 @@ class HelmRun:
         stats = _FILES.document(self._source, list[InstanceStats], path) if path else []
         for change in filter(None, (each.perturbation for each in stats)):
             self._settings[change.name].add(change.settings)
-        rows = {
-            (
-                self._case_id(each.instance_id, each.perturbation),
-                each.train_trial_index,
-            ): each
-            for each in stats
-        }
+        rows: dict[tuple[str, int], InstanceStats] = {}
+        for each in stats:
+            case_id = self._case_id(each.instance_id, each.perturbation)
+            key = case_id, each.train_trial_index
+            rows[key] = _merged(rows[key], each) if key in rows else each
         for state in _FILES.items(
             self._scenario(), RequestState, "/request_states", self._source.redact
         ):
@@ -408,6 +406,18 @@ def _part(
     return "/".join(filter(None, (split, sub_split, perturbed)))
 
 
+def _merged(first: InstanceStats, second: InstanceStats) -> InstanceStats:
+    """Return the stats of both: HELM writes an entry for each class of metrics.
+
+    Of two stats of one name the later counts, as for HELM, unless it has no value.
+    """
+    stats = {stat.name.name: stat for stat in first.stats}
+    for stat in second.stats:
+        if stat.count or stat.name.name not in stats:
+            stats[stat.name.name] = stat
+    return msgspec.structs.replace(first, stats=list(stats.values()))
+
+
 def _is_graded(name: str) -> bool:
     return name.partition("@")[0] in _GRADED
 
@@ -446,13 +456,19 @@ _KEYS = {
     "scenario_state": {"adapter_spec", "request_states"},
     "per_instance_stats": {"instance_id", "train_trial_index", "stats"},
     "stats": {"name", "count", "sum", "sum_squared"},
+    "instances": {"id", "input", "references", "split"},
 }
+_LISTS = frozenset({"per_instance_stats", "stats", "instances"})
+"""Files that are a list. ``helm-summarize`` adds the last one, which repeats the
+states, and above the folders of runs a list of all run specs."""
 FORMS = tuple(_KEYS)
 
 
 def recognise(head: Head) -> str | None:
     """Recognise each file by the keys of its first object."""
-    return next((form for form, keys in _KEYS.items() if keys <= head.keys), None)
+    is_list = head.data.lstrip().startswith(b"[")
+    forms = (form for form in FORMS if (form in _LISTS) is is_list)
+    return next((form for form in forms if _KEYS[form] <= head.keys), None)
 
 
 def gather(files: Files) -> Iterator[Run]:

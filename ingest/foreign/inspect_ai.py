@@ -430,6 +430,7 @@ class LogReading:
     def __init__(self, log: Log, source: Source) -> None:
         about = log.eval
         self._log = log
+        _name_as_in_scores(about.scorers or [])
         # a retry has a new eval_id and run_id, and the task_id of the log it continues
         name = source.path.name.split(".", 1)[0]
         task_id = about.task_id or about.eval_id or about.run_id or name
@@ -569,7 +570,10 @@ class LogReading:
         return [category_tag((k, about[k])) for k in self._group_keys if k in about]
 
     def _options(self) -> dict[str, dict[str, Any]]:
-        """Return the options of the scorer of each dimension; models are judges."""
+        """Return the options of the scorer of each dimension.
+
+        Who judges, and by which prompt, is said of the judge.
+        """
         dimensions = self._task.dimensions
         said: dict[str, Any] = {}
         for each in self._log.eval.scorers or []:
@@ -579,27 +583,23 @@ class LogReading:
         for claim in (self._log.results and self._log.results.scores) or []:
             if members(claim.params):
                 said[_dimension(claim, dimensions)] = claim.params
-        options = {name: members(each) for name, each in said.items()}
-        return {
-            name: {"options": each}
-            for name, each in options.items()
-            if each and not name.startswith("model_graded") and not each.get("model")
-        }
+        options = {name: _rest(name, members(each)) for name, each in said.items()}
+        return {name: {"options": each} for name, each in options.items() if each}
 
     def _write_judges(self) -> None:
         """Write the models that graded; by default the grader role."""
         about = self._log.eval
         roles = members(about.model_roles)
-        grader = roles.get("grader")
         for scorer in about.scorers or []:
             options = members(scorer.options)
-            model = options.get("model") or grader
+            role = options.get("model_role") or "grader"
+            model = options.get("model") or roles.get(str(role))
             if isinstance(model, dict):
                 model = model.get("model")
             name = scorer.name or ""
-            if not name.startswith("model_graded") and not options.get("model"):
+            if not _is_judge(name, options):
                 continue
-            asked = (options.get(key) for key in ("template", "instructions"))
+            asked = (options.get(key) for key in _ASKED)
             template = "\n".join(each for each in asked if isinstance(each, str))
             self._task.judge(name, str(model or about.model), template=template)
 
@@ -609,6 +609,40 @@ class LogReading:
         if known is not None and type(known) is not type(sample.id):
             return f"{case_id}~{type(sample.id).__name__}"  # 5 is not "5"
         return case_id
+
+
+_ASKED = ("template", "instructions")
+"""Options that make the prompt of a judge."""
+
+
+def _is_judge(name: str, options: dict[str, Any]) -> bool:
+    return name.startswith("model_graded") or bool(options.get("model"))
+
+
+def _rest(name: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that the judge of a dimension does not have."""
+    if not _is_judge(name, options):
+        return options
+    of_judge = {key for key in _ASKED if isinstance(options.get(key), str)}
+    rest = {key: options[key] for key in options.keys() - of_judge - {"model"}}
+    for key in ("config", "model_args"):  # a model with settings of its own
+        said = members(members(options.get("model")).get(key))
+        if given := {k: each for k, each in said.items() if each is not None}:
+            rest[f"model.{key}"] = given
+    return dict(sorted(rest.items()))
+
+
+def _name_as_in_scores(scorers: Sequence[Scorer]) -> None:
+    """Name scorers as the scores do: without a package, and the second one numbered."""
+    taken: set[str] = set()
+    for scorer in scorers:
+        name = base = (scorer.name or "").rpartition("/")[2]
+        n = 0
+        while name in taken:
+            n += 1
+            name = f"{base}{n}"
+        taken.add(name)
+        scorer.name = name
 
 
 def _provider(about: Eval, arguments: Any) -> str:

@@ -93,7 +93,8 @@ _GRADED = frozenset(
     {
         *("acc", "acc_norm", "acc_bytes", "acc_mutual_info", "exact_match", "em"),
         *("f1", "contains", "pass@1", "prompt_level_strict_acc"),
-        *("prompt_level_loose_acc",),
+        *("prompt_level_loose_acc", "pass_at_1", "math_verify"),
+        *("bleu_acc", "rouge1_acc", "rouge2_acc", "rougeL_acc"),
     }
 )
 """Metrics of a document defined on the scale 0 to 1."""
@@ -105,6 +106,10 @@ _NOT_METRICS = frozenset(
 )
 _STDERR = "_stderr"
 _NO_METRICS = frozenset({"name", "alias", "sample_len", "sample_count", " "})
+
+_NO_OPTIONS = frozenset({"metric", "aggregation", "higher_is_better"})
+"""Of an entry of ``metric_list``: what does not change the result of a document, or is
+said elsewhere."""
 
 
 class HarnessTask:
@@ -252,9 +257,10 @@ class HarnessTask:
     def _parameters(
         self, dimension: str, direction: Direction | None
     ) -> dict[str, Any]:
-        """Return what decides about an answer: the filter, and what is better."""
+        """Return what decides about an answer: filter, metric, and what is better."""
         found: dict[str, Any] = {}
-        filters = members(self._results.configs.get(self._name)).get("filter_list")
+        config = members(self._results.configs.get(self._name))
+        filters = config.get("filter_list")
         for each in filters if isinstance(filters, list) else ():
             steps = members(each)
             if (
@@ -262,6 +268,15 @@ class HarnessTask:
                 and steps.get("name") == dimension.rpartition(",")[2]
             ):
                 found["filter"] = steps["filter"]
+        metric = dimension.rpartition(",")[0]
+        for said in _metric_list(config):
+            options = {k: each for k, each in said.items() if k not in _NO_OPTIONS}
+            if said.get("metric") == metric and options:
+                found["metric"] = options
+        scored_by = config.get("process_results")
+        # a function without its source is written with its address in memory
+        if isinstance(scored_by, str) and " at 0x" not in scored_by:
+            found["process_results"] = scored_by
         if direction == "lower_better":
             found["higher_is_better"] = False
         return found

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -91,6 +91,17 @@ class Assessment(msgspec.Struct):
         return (self.source or {}).get("source_type") == "HUMAN"
 
     @property
+    def run(self) -> Any:
+        """Return the run that it was given in; ``None``: outside of one."""
+        return members(self.metadata).get("mlflow.assessment.sourceRunId")
+
+    @property
+    def digest(self) -> str | None:
+        """Return MLflow's hash of the definition of its scorer."""
+        digest = members(self.metadata).get("mlflow.assessment.scorerDigest")
+        return digest if isinstance(digest, str) and digest else None
+
+    @property
     def chunk(self) -> tuple[str | None, str] | None:
         """Return the step and the chunk that it judges; ``None``: the whole answer."""
         chunk = members(self.metadata).get("chunk_index")
@@ -126,8 +137,10 @@ class Trace(msgspec.Struct):
     def judged(self) -> Iterator[list[Assessment]]:
         """Return the results of each scorer: the newest valid one, or one per chunk.
 
-        A person counts only where no scorer of that name does. Of equal times the last
-        in the list counts.
+        A run asks each scorer once, so what it said in the newest run is one result:
+        MLflow writes the root span for all of it, and not every version the chunk. A
+        person counts only where no scorer of that name does. Of equal times the last in
+        the list counts.
         """
         said: dict[str, list[Assessment]] = {}
         for each in self.assessments:
@@ -137,8 +150,11 @@ class Trace(msgspec.Struct):
             results = [each for each in given if not each.is_human] or given
             if len(results) > 1:  # a server lists them in any order
                 results.sort(key=lambda each: each.given_at)
-            if results[-1].chunk is None:
-                yield results[-1:]
+            newest = results[-1]
+            if newest.run is not None:
+                yield [each for each in results if each.run == newest.run]
+            elif newest.chunk is None:
+                yield [newest]
             else:
                 by_chunk = {each.chunk: each for each in results if each.chunk}
                 yield list(by_chunk.values())
@@ -260,8 +276,8 @@ def run_records(
     frequent.sort(
         key=lambda name: (name in people, name in shares, name.casefold(), name)
     )
-    task.grade(order=frequent)
-    write_totals(metrics, task)
+    task.grade(order=frequent, parameters=_definitions(traces))
+    write_totals(metrics, task, _uneven(traces))
     yield from task.written()
 
 
@@ -272,6 +288,16 @@ def _of_people(traces: Sequence[Trace]) -> set[str]:
     return {each.assessment_name for each in results} - scorers
 
 
+def _definitions(traces: Sequence[Trace]) -> dict[str, dict[str, Any]]:
+    """Return the hash of each scorer as a parameter; of several all of them."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for given in (each for trace in traces for each in trace.judged()):
+        for assessment in given:
+            if assessment.digest is not None:
+                found[assessment.assessment_name].add(assessment.digest)
+    return {name: {"scorerDigest": sorted(each)} for name, each in found.items()}
+
+
 def _of_chunks(traces: Sequence[Trace]) -> set[str]:
     """Return the scorers that say of each retrieved chunk whether it is good."""
     results = [
@@ -279,10 +305,23 @@ def _of_chunks(traces: Sequence[Trace]) -> set[str]:
         for trace in traces
         for assessments in trace.judged()
         for each in assessments
-        if each.chunk is not None
+        if each.chunk is not None or len(assessments) > 1
     ]
     others = {each.assessment_name for each in results if _value(each) not in _SAID}
     return {each.assessment_name for each in results} - others
+
+
+def _uneven(traces: Sequence[Trace]) -> set[str]:
+    """Return the scorers with more results on some traces than on others.
+
+    MLflow takes the mean of all of them, in which a trace with more weighs more.
+    """
+    counts: dict[str, set[int]] = defaultdict(set)
+    for assessments in (found for trace in traces for found in trace.judged()):
+        n = sum(_value(each) is not None for each in assessments)
+        if n:
+            counts[assessments[0].assessment_name].add(n)
+    return {name for name, found in counts.items() if len(found) > 1}
 
 
 def _order(trace: Trace) -> tuple[datetime, str]:
@@ -306,18 +345,22 @@ _RULES: dict[str, Rule] = {
 """Aggregation → rule."""
 
 
-def write_totals(metrics: Mapping[str, Any], task: TaskWriter) -> None:
+def write_totals(
+    metrics: Mapping[str, Any], task: TaskWriter, uneven: Collection[str] = ()
+) -> None:
     """Write the totals of a run; means skip rows without a result.
 
     Args:
         metrics: ``<scorer>/<aggregation>`` → value.
         task: The task; its dimensions have rows to recompute a mean from.
+        uneven: Dimensions of which a row may stand for several results.
     """
     for name, value in metrics.items():
         of, _, aggregation = name.rpartition("/")
         names = (of, f"{of}/score")
         known = next((each for each in names if each in task.dimensions), None)
-        rule = _RULES.get(aggregation, "own_formula")
+        is_even = known not in uneven
+        rule = _RULES.get(aggregation, "own_formula") if is_even else "own_formula"
         rule = rule if known is not None else "not_in_rows"
         task.total(name, rule, value, dimension=known)
 

@@ -11,7 +11,7 @@ Verdicts are its ``match`` events; a sample with several scores the share that i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,6 +49,8 @@ _GRADED = frozenset({_MATCH, "accuracy", "f1_score", "exact_match"})
 """Metrics on the scale 0 to 1 by definition."""
 _CHOSEN = "score"
 """The number of a model-graded choice: any, by the eval's definition."""
+_OF_JUDGE = ("modelgraded_spec", "modelgraded_spec_args", "eval_type")
+"""Arguments of an eval about how it judges; others are about samples and prompts."""
 _TOKENS: dict[str, Rule] = {
     "usage_prompt_tokens": "sum_input_tokens",
     "usage_completion_tokens": "sum_output_tokens",
@@ -129,7 +131,11 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         if name in _GRADED or (name == _CHOSEN and task.dimensions.is_graded(name))
     ]
     # accuracy repeats the match of a sample
-    task.grade(graded, weights=dict.fromkeys(graded[:1], 1.0))
+    task.grade(
+        graded,
+        weights=dict.fromkeys(graded[:1], 1.0),
+        parameters=dict.fromkeys(task.dimensions, _judged_by(spec)),
+    )
     for name, value in report.items():
         rule, dimension = _rule_of(name, task.dimensions)
         task.total(f"final_report.{name}", rule, value, dimension=dimension)
@@ -157,7 +163,7 @@ class _Sample:
     outputs: list[Any] = field(default_factory=list)
     tokens: list[tuple[int | None, int | None]] = field(default_factory=list)
     matches: list[dict[str, Any]] = field(default_factory=list)
-    metrics: dict[str, Any] = field(default_factory=dict)
+    metrics: dict[str, list[Any]] = field(default_factory=dict)
     error: str | None = None
     executed_at: str | None = None
 
@@ -176,7 +182,8 @@ class _Sample:
         elif event.type == _MATCH:
             self.matches.append(data)
         elif event.type == "metrics":
-            self.metrics |= data
+            for name, given in data.items():
+                self.metrics.setdefault(name, []).append(given)
         elif event.type == "error":
             self.error = str(data.get("message") or data.get("type") or "error")
 
@@ -195,9 +202,7 @@ class _Sample:
     @property
     def correct(self) -> Any:
         """Return the share of its matches that are right; of one the given value."""
-        given = [each.get("correct") for each in self.matches]
-        known = [value for each in given if (value := number(each)) is not None]
-        return sum(known) / len(known) if len(given) > 1 and known else given[0]
+        return _mean([each.get("correct") for each in self.matches])
 
     @property
     def is_unjudged(self) -> bool:
@@ -235,7 +240,8 @@ def _write(sample: _Sample, task: TaskWriter) -> None:
             reason=f"picked {text(match['picked'])}" if "picked" in match else None,
         )
     values = {_MATCH: sample.correct} if sample.matches else {}
-    for name, given in {**values, **sample.metrics}.items():
+    values |= {name: _mean(given) for name, given in sample.metrics.items()}
+    for name, given in values.items():
         value = number(given)
         answer.score(
             name,
@@ -243,6 +249,12 @@ def _write(sample: _Sample, task: TaskWriter) -> None:
             on_scale(value) if name in {*_GRADED, _CHOSEN} else None,
             payload={"given": given} if value is None else None,
         )
+
+
+def _mean(given: Sequence[Any]) -> Any:
+    """Return the mean of the numbers among several values; a single value as given."""
+    known = [value for each in given if (value := number(each)) is not None]
+    return sum(known) / len(known) if len(given) > 1 and known else given[-1]
 
 
 def _rule_of(name: str, dimensions: Dimensions) -> tuple[Rule, str | None]:
@@ -254,6 +266,14 @@ def _rule_of(name: str, dimensions: Dimensions) -> tuple[Rule, str | None]:
     if name == _BOOTSTRAP:
         return "random_draws", None
     return _TOKENS.get(name, "own_formula"), None
+
+
+def _judged_by(spec: Spec) -> dict[str, Any]:
+    """Return the class that judges and what it was told, if the file says so."""
+    about = members(members(spec.run_config).get("eval_spec"))
+    told = members(about.get("args"))
+    found = {"cls": about.get("cls"), **{key: told.get(key) for key in _OF_JUDGE}}
+    return {key: each for key, each in found.items() if each is not None}
 
 
 def _describe(spec: Spec, opening: list[Any], task: TaskWriter) -> None:

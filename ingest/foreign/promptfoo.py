@@ -4,9 +4,10 @@ Tried on 0.120.8, 0.121.20 and 0.123.1 (results version 3); version 2 is read by
 published shape. Its CSV, YAML, XML and JUnit files contain less of the same run: they
 are skipped with a message that names the right format.
 
-One file, a task per column (prompt and provider). A case is a test: vars,
-description, assertions, threshold. ``--repeat`` writes no number, so equal tests are
-its rounds, up to the number of repeats in the file. ``componentResults`` contains a set
+One file, a task per column (prompt and provider). A case is a test: vars, description,
+conversation; of tests that differ in assertions or threshold alone each is a case.
+``--repeat`` writes no number, so equal tests are rounds of one case, up to the number
+of repeats in the file. ``componentResults`` contains a set
 of assertions with its members, followed by the same members again: each is returned
 once.
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -177,6 +178,14 @@ class Order(Struct):
     testIdx: int | None = None
     promptIdx: int | None = None
     id: str | None = None
+
+
+class Asked(Order):
+    """What tells the test of a row from others."""
+
+    testCase: Raw = ABSENT
+    vars: Raw = ABSENT
+    description: Any = None
 
 
 class TableHead(Struct):
@@ -532,6 +541,8 @@ class Columns:
         self._tests: dict[bytes, _Test] = {}
         self._of_id: dict[str, str] = {}
         self._seen = Occurrences()
+        self._case_ids: dict[tuple[str, str | None, int], str] = {}
+        """Id of a test, what it asserts, and which of its equals it is → its case."""
         self._ids = OwnIds("id")
         self._same_run = SameRun("promptfoo")
         self._unjudged: list[str] = []
@@ -557,6 +568,18 @@ class Columns:
             self._about["title"] = short_name(described, 120)
             self._settings = _settings(config.providers, self._source)
 
+    def expect(self, rows: Iterable[Row]) -> None:
+        """Number the cases of tests that are coming, in this order.
+
+        Args:
+            rows: A row of each test.
+        """
+        for row in rows:
+            try:
+                self._case_id(self._test(row), 1)
+            except UNREADABLE:  # `add` reports it
+                continue
+
     def add(self, row: Row) -> Iterator[Record | Problem]:
         """Return the records of one row; no records for a repeated row."""
         if self._ids.again(row.id, row.promptIdx, row.testIdx):
@@ -568,10 +591,10 @@ class Columns:
             is_left_out = row.prompt.raw == _LEFT_OUT
             asked = row.testIdx if is_left_out else row.prompt.raw
             self._bare.setdefault(task.task_id, set()).add(hash(text(asked)))
-        count = self._seen.next(task.task_id, test.id)
+        count = self._seen.next(task.task_id, test.id, test.expectation_hash or "")
         repeat = test.repeat or self._repeat
         occurrence = 1 if repeat is None else (count - 1) // repeat + 1
-        case_id = self._seen.named(test.id, occurrence)
+        case_id = self._case_id(test, occurrence)
         if case_id not in task.n_rounds:
             task.case(
                 case_id,
@@ -681,9 +704,16 @@ class Columns:
             self._columns[key] = column
         return column
 
+    def _case_id(self, test: _Test, occurrence: int) -> str:
+        """Return the case of a test: of its id, several may assert different things."""
+        key = (test.id, test.expectation_hash, occurrence)
+        if key not in self._case_ids:
+            number_of_id = self._seen.next(test.id)
+            self._case_ids[key] = self._seen.named(test.id, number_of_id)
+        return self._case_ids[key]
+
     def _test(self, row: Row) -> _Test:
-        written = b"\n".join((bytes(row.testCase), bytes(row.vars)))
-        key = hashlib.blake2b(written, digest_size=16).digest()
+        key = _key(row)
         if key not in self._tests:
             test = _Test.of(row, self._templates, self._source.given.prompt_vars)
             self._judges |= dict.fromkeys(test.judges)
@@ -806,7 +836,11 @@ class _Test:
         asked = {key: value for key, value in asked.items() if key not in expected}
         described = test.description or row.description
         texts = [value for value in asked.values() if isinstance(value, str)]
-        content = content_id([asked, described], described or next(iter(texts), None))
+        conversation = metadata.get("conversationId")
+        told = [asked, described]
+        if isinstance(conversation, str | int):  # the same words in another context
+            told.append(str(conversation))
+        content = content_id(told, described or next(iter(texts), None))
         context: dict[str, Any] = {"description": described, "vars": asked}
         tags = metadata.get("tags", test.tags)
         options = test.options if isinstance(test.options, dict) else {}
@@ -1012,9 +1046,9 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             severity="warning",
         )
     elif source.form == "jsonl":
-        # rows are written as they end: the first test names the run, wherever it is
-        places = (place for _, line in lines(source) if (place := _place_of(line)))
-        columns = Columns(source, first_id=min(places, default=(0, 0, None))[-1])
+        first_id, tests = _in_order(source)
+        columns = Columns(source, first_id=first_id)
+        columns.expect(tests)
         for number, line in lines(source):
             yield from _row(columns, line, line=number)
         yield from columns.closing()
@@ -1079,10 +1113,42 @@ def _test_of(row: tuple[int, msgspec.Raw]) -> int:
         return 0  # `_row` reports the error
 
 
-def _place_of(written: bytes) -> tuple[int, int, str] | None:
-    """Return the test, the column and the id of a row; ``None`` without an id."""
-    try:
-        row = decode(written, Order)
-    except UNREADABLE:
-        return None
-    return (row.testIdx or 0, row.promptIdx or 0, row.id) if row.id else None
+def _in_order(source: Source) -> tuple[str | None, list[Row]]:
+    """Return the id of the first row, and a row of each test, in the order of tests.
+
+    A JSONL file has its rows as they end, which is another order in every run.
+    """
+    first: tuple[int, int, str] | None = None
+    tests: dict[bytes, tuple[int, Row]] = {}
+    for _, line in lines(source):
+        try:
+            row = decode(line, Asked)
+        except UNREADABLE:
+            continue
+        place = row.testIdx or 0
+        if row.id:
+            named = place, row.promptIdx or 0, row.id
+            first = min(first or named, named)
+        key = _key(row)
+        if key in tests:
+            earliest, test = tests[key]
+            tests[key] = min(earliest, place), test
+        else:
+            described = row.description if isinstance(row.description, str) else None
+            # copies: a slice would keep the whole line
+            tests[key] = (
+                place,
+                Row(
+                    testCase=Raw(bytes(row.testCase)),
+                    vars=Raw(bytes(row.vars)),
+                    description=described,
+                ),
+            )
+    in_order = sorted(tests.values(), key=lambda each: each[0])
+    return first and first[-1], [row for _, row in in_order]
+
+
+def _key(row: Row | Asked) -> bytes:
+    """Return a hash of the test of a row."""
+    written = b"\n".join((bytes(row.testCase), bytes(row.vars)))
+    return hashlib.blake2b(written, digest_size=16).digest()

@@ -13,6 +13,7 @@ was not judged. Rows have no pass rule.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -74,6 +75,12 @@ class Result(msgspec.Struct):
             text(dict(sorted(other.items()))) if other else None,
             _words(about.get("rubric")),
         )
+
+    @property
+    def arguments(self) -> str | None:
+        """Return what another evaluator than a judge was given, as JSON."""
+        given = members(self.source).get("arguments")
+        return text(given) if given and self.judge is None else None
 
 
 _NOT_SHOWN = frozenset({"model", "rubric", "score", "assertion", "evaluation_name"})
@@ -146,6 +153,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     task_id = content_id(same_run.hash(), report.name)
     task = TaskWriter("pydantic_evals", task_id, source, same_run)
     models: set[str | None] = set()
+    arguments: dict[str, set[str | None]] = defaultdict(set)
     ids = OwnIds("span")
     for key, rows in (("/cases", report.cases), ("/failures", report.failures)):
         for row in _FILES.items(rows, Row, key):
@@ -154,12 +162,21 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             elif not ids.again(row.span_id, row.trace_id):
                 _write(row, task)
                 for name, result in row.results.items():
+                    arguments[name].add(result.arguments)
                     if result.judge is not None:
                         task.judged_by(name, *result.judge)
                 models.add(setting(row.attributes, "model", "model name"))
                 yield from task.written()
     _describe(report, models - {None}, task)
-    task.grade()
+    # arguments that differ between the cases say what is expected of each
+    alike = {name: next(iter(of)) for name, of in arguments.items() if len(of) == 1}
+    task.grade(
+        parameters={
+            name: {"arguments": decode(given.encode(), Any)}
+            for name, given in alike.items()
+            if given is not None
+        }
+    )
     _write_totals(report, task)
     yield from (*task.written(), *ids.problems())
 

@@ -213,6 +213,24 @@ def test_an_evaluator_that_does_not_apply_says_nothing_of_the_row(
     assert checks["passed"].to_list() == [None, None, False, None, None]
 
 
+def test_an_older_release_says_in_place_of_the_score_that_it_does_not_apply(
+    tmp_path: Path,
+) -> None:
+    tool = "tool_call_accuracy.tool_call_accuracy"
+    skipped = {tool: "not applicable", f"{tool}_result": "pass"}
+    relevance = "relevance.relevance_result"
+    reading = _run(
+        tmp_path / "agent.json",
+        {relevance: "pass", tool: 5.0, f"{tool}_result": "pass"},
+        {relevance: "fail", **skipped},
+        skipped,
+    )
+    statuses = table(reading, "rounds")["reported_status"].to_list()
+    assert statuses == ["pass", "fail", None]
+    checks = table(reading, "reported_checks").filter(name=tool)
+    assert checks["passed"].to_list() == [True, None, None]
+
+
 def test_a_grader_with_a_long_name_says_only_whether_it_passed(tmp_path: Path) -> None:
     """Azure leaves out the result where the name of its column is too long."""
     long = "refund_policy_string_check"

@@ -124,3 +124,34 @@ def test_samples_of_two_evaluations_in_one_file_are_refused(tmp_path: Path) -> N
     reading = reading_of(joined)
     assert reading.rejected
     assert [problem.code for problem in reading.problems] == ["two_runs"]
+
+
+@pytest.mark.parametrize(
+    ("of_judge", "of_all", "expected"),
+    [
+        ({"temperature": 0.0}, {}, {"temperature": [0.0]}),
+        (
+            {"weight": 0.5},
+            {"aggregation_method": "average"},
+            {"weight": [0.5], "aggregation_method": "average"},
+        ),
+        ({"temperature": None}, {"expert_baseline": 0.9}, None),
+    ],
+)
+def test_settings_of_a_judge_are_parameters_of_its_dimension(
+    of_judge: dict[str, object],
+    of_all: dict[str, object],
+    expected: dict[str, object] | None,
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(RIVERS, folder)
+    file = folder / "rivers.json"
+    aggregate = json.loads(file.read_text("utf-8"))
+    judge = {"model_info": {"id": "acme/judge"}, **of_judge}
+    for result in aggregate["evaluation_results"]:
+        scoring = {"judges": [judge], "input_prompt": "Good?", **of_all}
+        result["metric_config"]["llm_scoring"] = scoring
+    file.write_text(json.dumps(aggregate), "utf-8")
+    parameters = table(reading_of(folder), "dimension_configs")["parameters"]
+    assert [json.loads(each).get("judging") for each in parameters] == [expected] * 2

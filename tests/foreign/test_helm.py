@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from promptlab.ingest.plan import plan
 from promptlab.ingest.raw.rows import Reading
 from tests.foreign.reading_of import DATA, reading_of, table
 
@@ -56,6 +57,36 @@ def test_what_came_to_nothing_is_no_score(rivers: Reading) -> None:
     assert names.len() == 3 * 2 * 3
 
 
+def test_the_stats_of_all_metrics_of_an_instance_count(tmp_path: Path) -> None:
+    folder = tmp_path / RIVERS.name
+    shutil.copytree(RIVERS, folder)
+    file = folder / "per_instance_stats.json"
+    held = json.loads(file.read_text("utf-8"))
+    others = [
+        each
+        | {
+            "stats": [
+                {"name": {"name": name}, "count": count, "mean": 0.25}
+                for name, count in (("toxic_frac", 1), ("exact_match", 0))
+            ]
+        }
+        for each in held
+    ]
+    file.write_text(json.dumps(held + others), "utf-8")
+    reading = reading_of(folder)
+    scores = table(reading, "reported_scores").group_by("dimension_id").len()
+    counts = dict(scores.rows())
+    assert counts == {
+        "exact_match": 6,
+        "inference_runtime": 6,
+        "logprob": 6,
+        "toxic_frac": 6,
+    }
+    matches = table(reading, "reported_scores").filter(dimension_id="exact_match")
+    assert set(matches["value"]) == {0.0, 1.0}
+    assert table(reading, "rounds")["input_tokens"].to_list() == [12] * 6
+
+
 def test_a_mean_is_over_the_cases_of_its_split_and_perturbation(
     rivers: Reading,
 ) -> None:
@@ -96,6 +127,19 @@ def test_a_part_without_its_run_is_refused_in_words(tmp_path: Path) -> None:
     reading = reading_of(alone)
     assert reading.rejected
     assert "run_spec.json" in reading.problems[0].message
+
+
+def test_what_helm_summarize_adds_is_no_run(tmp_path: Path) -> None:
+    folder = tmp_path / RIVERS.name
+    shutil.copytree(RIVERS, folder)
+    spec = json.loads((folder / "run_spec.json").read_text("utf-8"))
+    state = json.loads((folder / "scenario_state.json").read_text("utf-8"))
+    instance = state["request_states"][0]["instance"]
+    (folder / "instances.json").write_text(json.dumps([instance]), "utf-8")
+    (tmp_path / "run_specs.json").write_text(json.dumps([spec]), "utf-8")
+    (run,) = (file for file, kind in plan([tmp_path]) if kind is not None)
+    assert run.path.name == "run_spec.json"
+    assert table(reading_of(folder), "rounds").height == 6
 
 
 def test_a_run_without_scores_is_read_and_said(tmp_path: Path) -> None:

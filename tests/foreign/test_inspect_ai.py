@@ -311,6 +311,53 @@ def test_another_option_of_a_scorer_is_another_yardstick(
     assert [name for name in before if before[name] != after[name]] == ["includes"]
 
 
+@pytest.mark.parametrize("name", ["model_graded_qa", "acme/faithful"])
+@pytest.mark.parametrize("is_in_results", [True, False])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"include_history": True},
+        {"grade_pattern": "GRADE: ([CI])"},
+        {"threshold": 0.3},
+        {"model": {"model": "acme/judge", "config": {"temperature": 1}}},
+    ],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_options_of_a_scorer_that_is_a_judge_are_parameters_too(
+    changed: dict[str, object], is_in_results: bool, name: str, tmp_path: Path
+) -> None:
+    own = name.rpartition("/")[2]
+    parameters, judges = [], []
+    for given in ({}, changed, {"template": "Is it so?"}, {"model": "acme/other"}):
+        log = json.loads(LATE.with_suffix(".json").read_text("utf-8"))
+        options = {"model": "acme/judge", "threshold": 0.9, **given}
+        for sample in log["samples"]:
+            sample["scores"] = {own: {"value": "C"}, f"{own}1": {"value": "I"}}
+        log["eval"]["scorers"] = [
+            {"name": name, "options": options},
+            {"name": name, "options": {"model": "acme/second"}},
+        ]
+        scores = [{"name": own, "scorer": own, "params": options, "metrics": {}}]
+        log["results"]["scores"] = scores if is_in_results else []
+        file = tmp_path / "log.json"
+        file.write_text(json.dumps(log), "utf-8")
+        reading = reading_of(file)
+        columns = table(reading, "dimension_configs")
+        parameters.append(dict(columns.select("dimension_id", "parameters").rows()))
+        told = table(reading, "judges").select("name", "model", "template")
+        judges.append(told.rows())
+    before, after, *asked = parameters
+    assert [each for each in before if before[each] != after[each]] == [own]
+    assert asked == [before, before]  # these are the judge's
+    second = (f"{own}1", "acme/second", None)
+    assert judges == [
+        [(own, "acme/judge", None), second],
+        [(own, "acme/judge", None), second],
+        [(own, "acme/judge", "Is it so?"), second],
+        [(own, "acme/other", None), second],
+    ]
+
+
 LONG = "You are a careful agent of ACME. " * 5
 
 

@@ -180,6 +180,41 @@ def test_another_filter_is_another_yardstick_of_its_dimension(
     assert before["exact_match,word"] != after["exact_match,word"]
 
 
+@pytest.mark.parametrize(
+    ("option", "is_other"),
+    [
+        ({"ignore_case": True}, True),
+        ({"regexes_to_ignore": [","]}, True),
+        ({"aggregation": "median"}, False),
+    ],
+)
+def test_other_options_of_a_metric_are_another_yardstick(
+    option: dict[str, Any], is_other: bool, tmp_path: Path, late: Reading
+) -> None:
+    def change(results: dict[str, Any]) -> None:
+        (metric,) = results["configs"]["rivers"]["metric_list"]
+        metric |= option
+
+    before = _parameters(late)
+    after = _parameters(reading_of(_changed_copy(tmp_path / "run", change)))
+    assert all((before[each] != after[each]) is is_other for each in before)
+
+
+@pytest.mark.parametrize(
+    ("scored_by", "is_other"),
+    [("def score(doc, results): ...", True), ("<function score at 0x7f00>", False)],
+)
+def test_another_function_that_scores_is_another_yardstick(
+    scored_by: str, is_other: bool, tmp_path: Path, late: Reading
+) -> None:
+    def change(results: dict[str, Any]) -> None:
+        results["configs"]["rivers"]["process_results"] = scored_by
+
+    before = _parameters(late)
+    after = _parameters(reading_of(_changed_copy(tmp_path / "run", change)))
+    assert all((before[each] != after[each]) is is_other for each in before)
+
+
 def test_another_direction_is_another_yardstick(tmp_path: Path, late: Reading) -> None:
     def turn(results: dict[str, Any]) -> None:
         results["higher_is_better"]["rivers"]["exact_match"] = False
@@ -208,6 +243,18 @@ def test_rows_that_name_neither_filter_nor_metrics_have_the_same_scores(
         for reading in (reading_of(folder), late)
     )
     assert found.rows() == expected.rows()
+
+
+@pytest.mark.parametrize("metric", ["pass_at_1", "math_verify", "rouge1_acc"])
+def test_shares_of_other_names_are_graded_too(metric: str, tmp_path: Path) -> None:
+    folder = tmp_path / "late"
+    shutil.copytree(LATE, folder)
+    for file in folder.iterdir():
+        written = file.read_text("utf-8").replace('"exact_match', f'"{metric}')
+        file.write_text(written, "utf-8")
+    dimensions = table(reading_of(folder), "dimension_configs")
+    assert set(dimensions["name"]) == {f"{metric},first", f"{metric},word"}
+    assert dimensions["is_graded"].all()
 
 
 @pytest.mark.parametrize("where", ["higher_is_better", "metric_list"])

@@ -254,6 +254,65 @@ def test_a_judge_of_each_retrieved_chunk_gives_the_mean_of_them(tmp_path: Path) 
     assert value_of(*chunks, said("no")) == 0.0  # a later word on the whole answer
 
 
+def test_all_that_a_scorer_said_of_a_trace_in_one_run_counts(tmp_path: Path) -> None:
+    written = json.loads(TRACES.read_text("utf-8").splitlines()[0])
+    said = [
+        ("1", "yes", 0), ("1", "yes", 1),  # judged again in another run
+        ("2", "no", 2), ("2", "no", 3), ("2", "no", 4), ("2", "yes", 5),
+    ]  # fmt: skip
+
+    def read(chunk: dict[str, int], traces: list[int]) -> Reading:
+        file = tmp_path / "a_traces.jsonl"
+        lines = []
+        for place, n in enumerate(traces):
+            written["info"] |= {
+                "trace_id": f"tr-{place}",
+                "assessments": [
+                    {
+                        "assessment_name": "retrieval_relevance",
+                        "feedback": {"value": value},
+                        "span_id": "root",
+                        "create_time": f"2026-11-22T17:14:0{second}Z",
+                        "metadata": {"mlflow.assessment.sourceRunId": run, **chunk},
+                    }
+                    for run, value, second in said[:n]
+                ],
+            }
+            lines.append(json.dumps(written))
+        file.write_text("\n".join(lines), "utf-8")
+        metrics = tmp_path / "a_metrics.json"
+        metrics.write_text('{"retrieval_relevance/mean": 0.25}', "utf-8")
+        return reading_of(tmp_path)
+
+    for chunk in ({}, {"chunk_index": 0}):  # of two steps, the first chunk of each
+        reading = read(chunk, [6, 6])
+        assert table(reading, "reported_scores")["value"].to_list() == [0.25, 0.25]
+        assert table(reading, "dimension_configs")["is_graded"].to_list() == [True]
+        rules = table(reading, "reported_totals")["rule"].to_list()
+        assert rules == ["mean_over_rounds"]
+    uneven = read({}, [6, 5])  # MLflow's mean is over chunks, not over traces
+    assert table(uneven, "reported_scores")["value"].to_list() == [0.25, 0.0]
+    assert table(uneven, "reported_totals")["rule"].to_list() == ["own_formula"]
+
+
+def test_another_definition_of_a_scorer_is_another_yardstick(
+    late: Reading, tmp_path: Path
+) -> None:
+    def parameters(reading: Reading) -> dict[str, str]:
+        columns = table(reading, "dimension_configs")
+        return dict(columns.select("dimension_id", "parameters").rows())
+
+    before = parameters(late)
+    written = TRACES.read_text("utf-8")
+    digest = json.loads(before["right"])["scorerDigest"][0]
+    file = tmp_path / "traces.jsonl"
+    file.write_text(written.replace(digest, "sha256:0"), "utf-8")
+    after = parameters(reading_of(file))
+    assert [name for name in before if before[name] != after[name]] == ["right"]
+    file.write_text(written.replace("scorerDigest", "other"), "utf-8")
+    assert set(parameters(reading_of(file)).values()) == {'{"scorer":"reported"}'}
+
+
 def test_logs_without_a_run_are_one_run_as_long_as_they_grow(tmp_path: Path) -> None:
     lines = TRACES.read_text("utf-8").splitlines()
     traces = [json.loads(line) for line in lines]

@@ -122,3 +122,38 @@ def test_a_file_without_its_report_may_lack_samples(tmp_path: Path) -> None:
     lines = [line for line in written if "final_report" not in line]
     file.write_text("\n".join(lines), "utf-8")
     assert "run_incomplete" in [each.code for each in reading_of(file).problems]
+
+
+def test_another_class_or_model_graded_spec_is_another_yardstick(
+    rivers: Reading, tmp_path: Path
+) -> None:
+    def parameters(**changes: object) -> set[str]:
+        first, rest = (
+            (DATA / "openai_evals" / "rivers.jsonl").read_text("utf-8").split("\n", 1)
+        )
+        line = json.loads(first)
+        line["spec"]["run_config"]["eval_spec"] |= changes
+        file = tmp_path / "run.jsonl"
+        file.write_text(f"{json.dumps(line)}\n{rest}", "utf-8")
+        return set(table(reading_of(file), "dimension_configs")["parameters"])
+
+    (before,) = set(table(rivers, "dimension_configs")["parameters"])
+    assert json.loads(before)["cls"].endswith(":FuzzyMatch")
+    assert parameters(args={"samples_jsonl": "new.jsonl"}) == {before}
+    assert parameters(cls="evals:Match") != {before}
+    assert parameters(args={"modelgraded_spec": "fact"}) != {before}
+
+
+def test_of_several_events_with_a_metric_the_mean_counts(tmp_path: Path) -> None:
+    lines = (DATA / "openai_evals" / "rivers.jsonl").read_text("utf-8").splitlines()
+    events = [json.loads(line) for line in lines]
+    (first, *_) = (each for each in events if each.get("type") == "metrics")
+    again = {**first, "event_id": 99, "data": {"f1_score": 1.0, "tone": "calm"}}
+    file = tmp_path / "run.jsonl"
+    file.write_text("\n".join(map(json.dumps, [*events, again])), "utf-8")
+    scores = table(reading_of(file), "reported_scores")
+    (round_id,) = scores.filter(dimension_id="tone")["round_id"]
+    of_sample = scores.filter(round_id=round_id)
+    values = dict(of_sample.select("dimension_id", "value").rows())
+    assert first["data"] == {"accuracy": 0.0, "f1_score": 0.5}
+    assert values == {"match": 0.0, "accuracy": 0.0, "f1_score": 0.75, "tone": None}

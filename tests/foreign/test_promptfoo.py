@@ -71,6 +71,70 @@ def test_without_a_header_equal_tests_are_rounds_of_one_case() -> None:
     assert counts.height == 2
 
 
+@pytest.mark.parametrize("kind", ["json", "jsonl"])
+def test_tests_that_assert_different_things_are_cases_of_their_own(
+    kind: str, tmp_path: Path
+) -> None:
+    export = json.loads(RIVERS.read_text("utf-8"))
+    first = export["results"]["results"][0]
+    asserted = [{"type": "is-json"}, {"type": "llm-rubric", "value": "polite?"}]
+    rows = []
+    for place, each in enumerate(asserted * 2):  # each twice: rounds
+        test = {"vars": {"q": "Nile?"}, "assert": [each]}
+        place_of_row = {"testIdx": place, "promptIdx": 0, "id": f"row-{place}"}
+        told = {"testCase": test, "success": bool(place % 2)}
+        rows.append({**first, **place_of_row, **told})
+    file = tmp_path / f"file.{kind}"
+
+    def statuses(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+        results = {**export["results"], "results": rows}
+        lines = map(json.dumps, rows)
+        whole = {**export, "config": {}, "results": results}
+        del whole["runtimeOptions"]  # as before 0.121
+        written = json.dumps(whole) if kind == "json" else "\n".join(lines)
+        file.write_text(written, "utf-8")
+        reading = reading_of(file)
+        assert not reading.problems
+        rounds = table(reading, "rounds").select("case_id", "reported_status")
+        return sorted(rounds.rows())
+
+    found = statuses(rows)
+    assert [status for _, status in found] == ["fail", "fail", "pass", "pass"]
+    assert found[2][0] == f"{found[0][0]}~2"
+    assert statuses(rows[::-1]) == found
+
+
+def test_the_same_words_in_two_conversations_are_two_cases_wherever_they_are(
+    tmp_path: Path,
+) -> None:
+    export = json.loads(RIVERS.read_text("utf-8"))
+    first = export["results"]["results"][0]
+    file = tmp_path / "file.json"
+
+    def outputs(conversations: list[str]) -> list[tuple[Any, ...]]:
+        export["results"]["results"] = [
+            {
+                **first,
+                "testIdx": place,
+                "id": name,
+                "testCase": {
+                    "vars": {"message": "Yes"},
+                    "metadata": {"conversationId": name},
+                },
+                "response": {"output": name},
+            }
+            for place, name in enumerate(conversations)
+        ]
+        file.write_text(json.dumps(export), "utf-8")
+        rounds = table(reading_of(file), "rounds").select("case_id", "raw_output")
+        return sorted(rounds.rows())
+
+    found = outputs(["trip 1", "trip 2"])
+    assert len({case for case, _ in found}) == 2
+    assert not any("~" in case for case, _ in found)
+    assert outputs(["trip 2", "trip 1"]) == found
+
+
 def test_json_and_jsonl_of_one_run_have_one_hash(once: Reading) -> None:
     lines = reading_of(DATA / "promptfoo" / "rivers.jsonl")
     assert sorted(lines.runs.values()) == sorted(once.runs.values())

@@ -54,6 +54,26 @@ def test_a_case_that_was_only_numbered_is_known_by_its_question(
     assert table(_report(tmp_path, cases=cases), "cases")["case_id"].to_list() == ids
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([{"threshold": 0.9}], {"scorer": "reported", "arguments": {"threshold": 0.9}}),
+        ([{"value": "a"}, {"value": "b"}], {"scorer": "reported"}),  # of each case
+        ([None], {"scorer": "reported"}),
+    ],
+)
+def test_what_an_evaluator_was_given_is_a_parameter_where_it_is_one_for_all_cases(
+    given: list[Any], expected: dict[str, Any], tmp_path: Path
+) -> None:
+    cases = json.loads(ONCE.read_text("utf-8"))["cases"]
+    for place, case in enumerate(cases):
+        source = {"name": "Similar", "arguments": given[place % len(given)]}
+        case["assertions"] = {"similar": {"value": True, "source": source}}
+    columns = table(_report(tmp_path, cases=cases), "dimension_configs")
+    (parameters,) = columns.filter(dimension_id="similar")["parameters"]
+    assert json.loads(parameters) == expected
+
+
 def test_a_task_that_failed_is_a_round_with_an_error(twice: Reading) -> None:
     broken = table(twice, "rounds").filter(reported_status="error")
     assert set(broken["case_id"]) == {"Styx"}
