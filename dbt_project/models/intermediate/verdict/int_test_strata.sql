@@ -2,7 +2,6 @@ with
 
 cases as (select * from {{ ref('int_verdict_cases') }}),
 rechecked as (select * from {{ ref('int_recheck_cases') }} where reference <> 'none'),
-suspected as (select * from {{ ref('int_cases_suspected') }}),
 drift_cases as (select * from {{ ref('int_drift_cases') }} where measure = 'pass_rate'),
 run_tests as (select * from {{ ref('int_run_tests') }}),
 policy as (select * from {{ ref('verdict_policy') }}),
@@ -75,8 +74,8 @@ treated as (
 
     union all
 
-    -- new rounds of both sides, and nothing that selected the cases; others may have been asked
-    -- with them
+    -- new rounds of both sides, and nothing that selected the cases; not those of cases that were
+    -- asked with them, and did not pass in the baseline alone
     select
         rechecked.task_id,
         'recheck' as treatment,
@@ -86,7 +85,11 @@ treated as (
         rechecked.x
 
     from rechecked
-    inner join suspected using (task_id, case_id)
+    inner join cases using (task_id, case_id)
+    where
+        cases.measure = 'verdict'
+        and cases.x_baseline = cases.k_baseline
+        and cases.n_passed_now < cases.n_rounds_now
 
     union all
 

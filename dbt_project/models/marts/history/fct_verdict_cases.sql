@@ -5,42 +5,54 @@ with
 cases as (select * from {{ ref('int_verdict_cases') }} where measure = 'verdict'),
 tested as (select * from {{ ref('int_verdict_cases_tested') }}),
 rechecked as (select * from {{ ref('int_recheck_cases') }}),
-suspected as (select * from {{ ref('int_cases_suspected') }}),
+compared as (select * from {{ ref('int_cases_compared') }}),
+baselines as (select * from {{ ref('int_task_baselines') }}),
 policy as (select * from {{ ref('recheck_policy') }}),
 
-placed as (
+-- what passed in the baseline and may be broken
+suspected as (
 
     select
-        suspected.task_id,
-        suspected.case_id,
-        count(*) over (partition by suspected.task_id) as n_suspected,
+        cases.task_id,
+        cases.case_id,
+        count(*) over (partition by cases.task_id) as n_suspected,
         row_number() over (
-            partition by suspected.task_id
+            partition by cases.task_id
             order by
-                case when suspected.must_have_lost then 0 else 1 end,
+                case when compared.must_have_lost then 0 else 1 end,
                 tested.p nulls last,
-                suspected.case_id
+                cases.case_id
         ) as place
 
-    from suspected
+    from cases
     inner join tested using (task_id, case_id)
+    inner join baselines using (task_id)
+    left join compared
+        on
+            cases.task_id = compared.candidate_task_id
+            and cases.case_id = compared.case_id
+            and baselines.baseline_task_id = compared.baseline_task_id
+    where
+        tested.is_newly_failing
+        or compared.status_change = 'newly_failing'
+        or compared.must_have_lost
 
 ),
 
 to_recheck as (
 
     select
-        placed.task_id,
-        placed.case_id,
-        placed.place,
+        suspected.task_id,
+        suspected.case_id,
+        suspected.place,
         case
-            when placed.n_suspected <= policy.few_cases then policy.n_rounds_of_few
+            when suspected.n_suspected <= policy.few_cases then policy.n_rounds_of_few
             else policy.n_rounds
         end as n_rounds
 
-    from placed
+    from suspected
     cross join policy
-    where placed.place <= policy.max_cases
+    where suspected.place <= policy.max_cases
 
 ),
 
