@@ -633,7 +633,10 @@ def _scores_lost(tasks: Sequence[tuple[str, int, int]]) -> Problem:
     )
 
 
-_ANSWER = "hash(raw_output, parsed_output, final_output, step_outputs)"
+# JSON without its blanks: an answer that is only written in another way is the same
+_ANSWER = (
+    "hash(raw_output, json(parsed_output), json(final_output), json(step_outputs))"
+)
 
 
 def _keep_answers(

@@ -71,7 +71,7 @@ def test_nothing_is_loaded_and_nothing_runs(text):
 
 
 def test_the_page_is_small(text):
-    assert len(text.encode()) < 320_000
+    assert len(text.encode()) < 330_000
 
 
 def test_the_page_is_sound_html(text):
