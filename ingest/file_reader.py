@@ -401,19 +401,20 @@ class _Attempt:
         tasks = reading.rows.get("tasks")
         if tasks is None:
             return reading
-        from promptlab.ingest.results import RUN_ID_SHARED, variants_mixed
+        from promptlab.ingest.results import OWN_FIELDS, RUN_ID_SHARED, mixed_run
 
         known = self._reader.known.variants
         for task_id, extras in zip(tasks["task_id"], tasks["extras"], strict=True):
             whose = json.loads(extras)
-            own = [whose["entity_id"], whose["variant"]]
+            own = [whose[name] for name in OWN_FIELDS]
             file, before = known.get(task_id, (source.uri, own))
-            if file != source.uri and before != own:
-                name, told = variants_mixed(task_id, f"in {file}", before, own)
-                problem = Problem(
-                    RUN_ID_SHARED, told, record_id=task_id, pointer=f"/{name}"
-                )
-                return Reading(rows={}, rejected=True, problems=[problem])
+            for name, there, here in zip(OWN_FIELDS, before, own, strict=True):
+                if file != source.uri and there != here:
+                    told = mixed_run(task_id, name, there, f"in {file}", here)
+                    problem = Problem(
+                        RUN_ID_SHARED, told, record_id=task_id, pointer=f"/{name}"
+                    )
+                    return Reading(rows={}, rejected=True, problems=[problem])
             known[task_id] = source.uri, own
         return reading
 

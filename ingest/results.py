@@ -393,9 +393,6 @@ def _read_batch(records: StructRecords, stem: str, so_far: ResultsSoFar) -> Read
 
     _keep_unknown_keys(records)
     rows = build()
-    so_far.mixed = so_far.mixed or _mixed_variants(records, rows, so_far)
-    if so_far.mixed and records.is_last:
-        return Reading(rows={}, problems=[so_far.mixed], rejected=True)
     repeated = rows.twins()
     if repeated:
         _drop_twins(records, repeated)
@@ -406,6 +403,8 @@ def _read_batch(records: StructRecords, stem: str, so_far: ResultsSoFar) -> Read
     _note_odd_values(records, rows, so_far)
     for task in tasks.iter_rows(named=True):
         _add_task(records, task, so_far)
+    if so_far.mixed and records.is_last:
+        return Reading(rows={}, problems=[so_far.mixed], rejected=True)
     rows.remember(rounds["round_id"])
     tables = {"rounds": rounds}
     if records.is_last:
@@ -455,44 +454,18 @@ def _keep_unknown_keys(records: StructRecords) -> None:
             one.metadata = msgspec.Raw(msgspec.json.encode({**added, **known}))
 
 
-_OWN = ("entity_id", "variant")
-"""What a run evaluates: of each other one the answers are another run's."""
-
-
-def _mixed_variants(
-    records: StructRecords, rows: ResultRows, so_far: ResultsSoFar
-) -> Problem | None:
-    """Return the first result of a run_id that evaluates something else than before."""
-    first = {
-        task_id: [str(each.fields[name]) for name in _OWN]
-        for task_id, each in so_far.tasks.items()
-    }
-    for row, (task_id, *own) in enumerate(
-        zip(rows.ids["task_id"], *map(records.each, _OWN), strict=True)
-    ):
-        known = first.setdefault(task_id, own)
-        if own != known:
-            name, told = variants_mixed(task_id, "above", known, own)
-            problem = records.problem(row, Fault((name,), RUN_ID_SHARED, told))
-            return replace(problem, severity="reject")
-    return None
-
-
 RUN_ID_SHARED = "run_id_shared"
+OWN_FIELDS = ("entity_id", "variant")
+"""Fields of which a ``run_id`` has one value; the answers of others are another run."""
 
 
-def variants_mixed(
-    task_id: str, where: str, known: Sequence[str], own: Sequence[str]
-) -> tuple[str, str]:
-    """Return the field in which two results of a run_id differ, and what to do."""
-    place = int(known[0] == own[0])
-    message = (
-        f"run_id {shown(task_id)} has results of the {_OWN[place]}"
-        f" {shown(known[place])} {where}, and others of {shown(own[place])}: this file"
-        " is left out. Give each of them a run_id of its own, and name their run with"
-        " --run-name"
+def mixed_run(task_id: str, field: str, known: str, where: str, other: str) -> str:
+    """Return why a file is left out whose run_id is that of two variants."""
+    return (
+        f"run_id {shown(task_id)} has results of the {field} {shown(known)} {where},"
+        f" and others of {shown(other)}: this file is left out. Give each of them a"
+        " run_id of its own, and name their run with --run-name"
     )
-    return _OWN[place], message
 
 
 def _drop_twins(records: StructRecords, rows: list[int]) -> None:
@@ -546,11 +519,18 @@ def _add_task(
             known.fields[name] = task[name]
         elif task[name] not in (None, first):
             row = task[f"{name}_row"]
-        if row is not None and name not in known.warned:
-            known.warned.add(name)
+        if row is None or name in known.warned:
+            continue
+        known.warned.add(name)
+        task_id, first = task["task_id"], str(known.fields[name])
+        if name in OWN_FIELDS:
+            other = getattr(records.structs[row], name)
+            told = mixed_run(task_id, name, first, "above", other)
+            problem = records.problem(row, Fault((name,), RUN_ID_SHARED, told))
+            so_far.mixed = so_far.mixed or replace(problem, severity="reject")
+        else:
             message = (
-                f"task {shown(task['task_id'])} has more than one {name}: the"
-                f" first, {shown(known.fields[name])}, counts. Give each run its own"
-                " run_id"
+                f"task {shown(task_id)} has more than one {name}: the first,"
+                f" {shown(first)}, counts. Give each run its own run_id"
             )
             records.note(row, Fault((name,), "task_field_differs", message))

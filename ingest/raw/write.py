@@ -566,15 +566,19 @@ def _settle_scores(
             """,
             [load_id, uri],
         ).fetchall()
-        for condition, are_same in (("=", True), ("<>", False)):
-            con.execute(
-                f"delete from raw.scores where load_id {condition} $1"
-                " and list_contains($2, task_id) and load_id in ("
-                " select $1 union all select load_id from raw.loads"
-                " where kind = 'scores' and file_uri = $3)",
-                [load_id, [row[0] for row in both if row[3] is are_same], uri],
-            )
-        replaced |= {("scores", row[0], uri) for row in both if not row[3]}
+        same = [row[0] for row in both if row[3]]
+        others = [row[0] for row in both if not row[3]]
+        con.execute(
+            "delete from raw.scores where load_id = ? and list_contains(?, task_id)",
+            [load_id, same],
+        )
+        con.execute(
+            "delete from raw.scores where load_id <> ? and list_contains(?, task_id)"
+            " and load_id in (select load_id from raw.loads"
+            " where kind = 'scores' and file_uri = ?)",
+            [load_id, others, uri],
+        )
+        replaced |= {("scores", task_id, uri) for task_id in others}
         if lost := [row[:3] for row in both if row[2] < row[1]]:
             found.append((one.source.path, _scores_lost(lost)))
     return replaced, found

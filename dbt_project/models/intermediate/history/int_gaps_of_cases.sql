@@ -7,6 +7,7 @@ judge_changes as (select * from {{ ref('int_judge_changes') }}),
 pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
 replaced_runs as (select * from {{ ref('int_replaced_runs') }}),
 rounds as (select * from {{ ref('stg_tasks__rounds') }}),
+loads as (select * from {{ ref('stg_loads__loads') }}),
 
 gaps as (
 
@@ -72,7 +73,8 @@ gaps as (
 
     union all
 
-    -- a later run with the id of this one had new answers to some of its questions
+    -- a later run with the id of this one had new answers to some of its questions; all files
+    -- of a call are of one run
     select
         pairs.baseline_task_id,
         pairs.candidate_task_id,
@@ -80,11 +82,12 @@ gaps as (
         'rounds' as subject,
         cast(null as string) as name,
         count(*) as n_before,
-        count(*) filter (where rounds.load_id >= replaced_runs.load_id) as n_now
+        count(*) filter (where loads.ingest_id >= replaced_runs.ingest_id) as n_now
 
     from pairs
     inner join replaced_runs on pairs.candidate_task_id = replaced_runs.task_id
     inner join rounds on pairs.candidate_task_id = rounds.task_id
+    inner join loads on rounds.load_id = loads.load_id
     group by pairs.baseline_task_id, pairs.candidate_task_id
     having n_now < n_before
 

@@ -9,7 +9,7 @@ loads as (select * from {{ ref('stg_loads__loads') }}),
 objects as (
 
     select
-        load_id,
+        ingest_id,
         {{ unnested(json_text_elements('replaced')) }} as replaced
 
     from loads
@@ -22,7 +22,7 @@ runs as (
 
     select
         {{ without_pattern('replaced', run_time) }} as task_id,
-        max(load_id) as load_id
+        max(ingest_id) as ingest_id
 
     from objects
     where replaced <> {{ without_pattern('replaced', run_time) }}

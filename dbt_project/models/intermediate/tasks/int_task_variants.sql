@@ -1,5 +1,10 @@
 {{ config(materialized='table', unique_key='task_id') }}
 
+{%- set of_text -%}
+    partition by title, known_name, prompt_hash, copy_number
+    order by shares_run_id, recheck_of is not null, run_number, place
+{%- endset %}
+
 with
 
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),
@@ -164,10 +169,7 @@ slotted as (
         *,
         case
             when shares_run_id or given_variant is not null then occurrence
-            else first_value(place) over (
-                partition by title, known_name, prompt_hash, copy_number
-                order by shares_run_id, recheck_of is not null, run_number, place
-            )
+            else first_value(place) over ({{ of_text }})
         end as slot
 
     from numbered
@@ -194,10 +196,7 @@ twinned as (
         *,
         case
             when shares_run_id or given_variant is not null then 1
-            else first_value(run_twin) over (
-                partition by title, known_name, prompt_hash, copy_number
-                order by shares_run_id, recheck_of is not null, run_number, place
-            )
+            else first_value(run_twin) over ({{ of_text }})
         end as twin
 
     from in_run
