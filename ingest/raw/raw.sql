@@ -403,7 +403,7 @@ create table if not exists raw.labels (
     task_id varchar,                    -- null: any task with this output
     case_id varchar,                    -- null: any case with this output
     round_id varchar,                   -- null: every round with this output
-    output_hash varchar,                -- MD5 of the answer; null: the round is named
+    output_hash varchar,                -- MD5 of the answer; null: the round is named; 'replaced': it named a round whose answer is gone
     dimension_id varchar,               -- what was judged; null: the verdict of the round
     labeler varchar not null,           -- Who labelled
     label varchar,                      -- pass, fail; null: only a grade

@@ -109,6 +109,19 @@ def scores_outdated(task_id: str, n: int) -> Problem:
     )
 
 
+def labels_outdated(task_id: str, n: int) -> Problem:
+    """Return a warning that labels of answers that are gone do not count."""
+    task = shown(task_id)
+    labels = "1 label names a round" if n == 1 else f"{n} labels name rounds"
+    return warning(
+        "labels_outdated",
+        f"task {task} has other answers than those that were loaded: {labels} of that"
+        " run, and no longer count. Label the new answers, or give another run a"
+        " `task_id` of its own",
+        record_id=task_id,
+    )
+
+
 def _cases(n: int) -> str:
     return "1 case" if n == 1 else f"{n} cases"
 

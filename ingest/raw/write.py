@@ -22,6 +22,7 @@ from promptlab.ingest.raw.catalogue import owning_tables
 from promptlab.ingest.raw.replaced import (
     Replacement,
     StoredTask,
+    labels_outdated,
     replacements,
     scores_outdated,
     stored_tasks,
@@ -364,6 +365,7 @@ class Writer:
         replaced, lost = _settle_scores(self._con, numbered, self._ingest_id)
         self._replaced |= replaced
         self.found += lost
+        _settle_labels(self._con, numbered)
         self._see_replacements(numbered)
         loads = load_columns(
             numbered, self._replaced, self._ingest_version, self._ingest_id
@@ -390,10 +392,11 @@ class Writer:
             if each.is_another_run or each.task_id in later & answered_anew:
                 self._replaced.add(each.key)
             if each.now.sha256 != each.before.sha256:
-                n = _delete_scores(self._con, each, self._ingest_id)
-                if n:
-                    problem = scores_outdated(each.task_id, n)
-                    self.found.append((paths[each.now.uri], problem))
+                path = paths[each.now.uri]
+                if n := _delete_scores(self._con, each, self._ingest_id):
+                    self.found.append((path, scores_outdated(each.task_id, n)))
+                if n := _outdate_labels(self._con, each, self._ingest_id):
+                    self.found.append((path, labels_outdated(each.task_id, n)))
             if each.is_reported:
                 self.replacements.append((paths[each.now.uri], each))
 
@@ -492,21 +495,65 @@ def _of_other_kinds(con: duckdb.DuckDBPyConnection, tasks: Sequence[Key]) -> lis
     return [(task_id,) for (task_id,) in found]
 
 
+REPLACED = "replaced"
+"""Instead of the hash of an answer: the label named a round whose answer is gone."""
+
 _LIVE_BY_FILE = ("scores", "labels")
 """Kinds whose rows belong to a file: other files add to them."""
 
 
 def _replace_labels(con: duckdb.DuckDBPyConnection, one: ReadBatch) -> set[Key]:
-    """Delete the live labels of earlier versions of a file; return what had some."""
+    """Delete the live labels of earlier versions of a file; return what had some.
+
+    Those of answers that were replaced stay until the new ones are written.
+    """
     keys = {key for key in one.reading.keys if key[0] == "labels"}
     if not keys:
         return set()
     deleted = con.execute(
         "delete from raw.labels where load_id in"
-        " (select load_id from raw.loads where kind = 'labels' and file_uri = ?)",
+        " (select load_id from raw.loads where kind = 'labels' and file_uri = ?)"
+        f" and output_hash is distinct from '{REPLACED}' returning load_id",
         [one.source.uri],
     ).fetchall()
-    return keys if deleted[0][0] else set()
+    return keys if deleted else set()
+
+
+def _settle_labels(
+    con: duckdb.DuckDBPyConnection, numbered: Sequence[tuple[int, ReadBatch]]
+) -> None:
+    """Keep the labels of replaced answers outdated in the new version of their file.
+
+    A label that was changed, or has another time, is of the new answer.
+    """
+    key = "round_id, case_id, dimension_id, labeler, label, grade, labeled_at"
+    for load_id, one in numbered:
+        if one.load.kind != "labels":
+            continue
+        outdated = (
+            f"from raw.labels where output_hash = '{REPLACED}' and load_id < $1"
+            " and load_id in (select load_id from raw.loads"
+            " where kind = 'labels' and file_uri = $2)"
+        )
+        con.execute(
+            f"""
+            update raw.labels as labels
+            set output_hash = '{REPLACED}', task_id = outdated.task_id
+            from (select {key}, task_id {outdated}) as outdated
+            where
+                labels.load_id = $1
+                and labels.output_hash is null
+                and coalesce(labels.task_id = outdated.task_id, true)
+                and ({_columns("labels", key)}) is not distinct from
+                    ({_columns("outdated", key)})
+            """,
+            [load_id, one.source.uri],
+        )
+        con.execute(f"delete {outdated}", [load_id, one.source.uri])
+
+
+def _columns(table: str, names: str) -> str:
+    return ", ".join(f"{table}.{name}" for name in names.split(", "))
 
 
 def _settle_scores(
@@ -702,6 +749,28 @@ def _delete_scores(
         [list({load_id for (load_id,) in deleted})],
     )
     return len(deleted)
+
+
+def _outdate_labels(
+    con: duckdb.DuckDBPyConnection, each: Replacement, before: int | None
+) -> int:
+    """Mark labels that name a round whose answer is gone; return their number.
+
+    As for scores, but a label stays: a person made it.
+    """
+    gone = "true"
+    if not each.has_other_answers:
+        gone = (
+            "exists (from answers_changed as changed where changed.task_id = $1"
+            " and changed.round_id = labels.round_id"
+            " and coalesce(changed.case_id = labels.case_id, true))"
+        )
+    marked = con.execute(
+        f"update raw.labels set output_hash = '{REPLACED}' where task_id = $1"
+        f" and load_id < $2 and output_hash is null and {gone} returning load_id",
+        [each.task_id, before],
+    ).fetchall()
+    return len(marked)
 
 
 def _replaced_scores(

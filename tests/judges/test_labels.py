@@ -407,6 +407,33 @@ def test_a_label_of_a_round_alone_belongs_to_the_run_that_was_there(tmp_path, da
     assert rows(warehouse, COUNTED) == [(4, 1, 3, 0.0)]
 
 
+@pytest.mark.parametrize("column", ["", "task_id,"])
+def test_labels_of_a_round_go_with_the_answer_that_it_had(tmp_path, column):
+    """A later run with the task id answered anew; so says the file that grows, too."""
+    warehouse = night(tmp_path, "seen", 4, "yes ")
+    head, *lines = BY_ROUND.splitlines()
+    task = "seen," if column else ""
+    text = "\n".join([column + head, *[task + line for line in lines], ""])
+    load(warehouse, tmp_path / "labels.csv", text)
+    warehouse = night(tmp_path, "seen", 5, "no ")
+    assert rows(warehouse, LABELLED) == []
+    assert rows(
+        warehouse, "select message from raw.rejects where code = 'labels_outdated'"
+    ) == [
+        (
+            'task "seen" has other answers than those that were loaded: 4 labels name'
+            " rounds of that run, and no longer count. Label the new answers, or give"
+            " another run a `task_id` of its own",
+        )
+    ]
+    changed = text.replace("c3-1,ann,fail", "c3-1,ann,pass")
+    load(warehouse, tmp_path / "labels.csv", changed)
+    warehouse.build()
+    assert rows(warehouse, "select case_id, label from marts.fct_labels") == [
+        ("c3", "pass")
+    ]
+
+
 def test_labels_may_come_before_the_run_that_they_are_of(tmp_path):
     load(Warehouse(tmp_path / "w.duckdb"), tmp_path / "labels.csv", BY_ROUND)
     night(tmp_path, "first", 4, "yes ")
