@@ -11,7 +11,7 @@ is a total. HELM has no pass rule.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -50,7 +50,34 @@ class RunSpec(msgspec.Struct):
     name: str
     adapter_spec: dict[str, Any] = {}
     scenario_spec: dict[str, Any] = {}
+    metric_specs: Any = None
+    annotators: Any = None
     groups: list[str] = []
+
+    def parameters(self, dimension: str) -> dict[str, Any]:
+        """Return what a metric was computed with: arguments, models that annotated.
+
+        A metric that no specification names may be of any of those without names.
+        """
+        listed = self.metric_specs if isinstance(self.metric_specs, list) else []
+        specs = [(members(each), members(members(each).get("args"))) for each in listed]
+        naming = [args for _, args in specs if dimension in _names(args)]
+        if naming:
+            rest = [{k: v for k, v in each.items() if k != "names"} for each in naming]
+            said: dict[str, Any] = {"arguments": list(filter(None, rest))}
+        else:
+            others = [
+                {"class": each.get("class_name"), **args}
+                for each, args in specs
+                if args and "names" not in args
+            ]
+            said = {"arguments": others, "annotators": self.annotators}
+        return {key: each for key, each in said.items() if each}
+
+
+def _names(arguments: Mapping[str, Any]) -> list[Any]:
+    names = arguments.get("names")
+    return names if isinstance(names, list) else []
 
 
 class Perturbation(msgspec.Struct):
@@ -239,6 +266,7 @@ class HelmRun:
             graded,
             dict.fromkeys(_LOWER, "lower_better"),
             weights=dict.fromkeys(graded[:1], 1.0),
+            parameters={name: self._spec.parameters(name) for name in task.dimensions},
         )
         self._write_totals(is_perturbed=any(each.perturbation for each in stats))
         missing = {"scenario_state", "per_instance_stats"} - self._files.keys()

@@ -49,8 +49,13 @@ _GRADED = frozenset({_MATCH, "accuracy", "f1_score", "exact_match"})
 """Metrics on the scale 0 to 1 by definition."""
 _CHOSEN = "score"
 """The number of a model-graded choice: any, by the eval's definition."""
-_OF_JUDGE = ("modelgraded_spec", "modelgraded_spec_args", "eval_type")
-"""Arguments of an eval about how it judges; others are about samples and prompts."""
+_OF_PROMPTS = frozenset(
+    {
+        *("samples_jsonl", "few_shot_jsonl", "num_few_shot", "max_tokens"),
+        *("sample_kwargs", "completion_fns", "seed"),
+    }
+)
+"""Arguments of an eval about samples and prompts; others are about how it judges."""
 _TOKENS: dict[str, Rule] = {
     "usage_prompt_tokens": "sum_input_tokens",
     "usage_completion_tokens": "sum_output_tokens",
@@ -272,7 +277,8 @@ def _judged_by(spec: Spec) -> dict[str, Any]:
     """Return the class that judges and what it was told, if the file says so."""
     about = members(members(spec.run_config).get("eval_spec"))
     told = members(about.get("args"))
-    found = {"cls": about.get("cls"), **{key: told.get(key) for key in _OF_JUDGE}}
+    judging = {key: each for key, each in told.items() if key not in _OF_PROMPTS}
+    found = {"cls": about.get("cls"), **dict(sorted(judging.items()))}
     return {key: each for key, each in found.items() if each is not None}
 
 

@@ -50,6 +50,7 @@ class Result(msgspec.Struct):
     value: Any = None
     reason: str | None = None
     source: Any = None
+    evaluator_version: Any = None
 
     @property
     def evaluator(self) -> str:
@@ -154,6 +155,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     task = TaskWriter("pydantic_evals", task_id, source, same_run)
     models: set[str | None] = set()
     arguments: dict[str, set[str | None]] = defaultdict(set)
+    evaluators: dict[str, set[tuple[str, str]]] = defaultdict(set)
     ids = OwnIds("span")
     for key, rows in (("/cases", report.cases), ("/failures", report.failures)):
         for row in _FILES.items(rows, Row, key):
@@ -163,20 +165,24 @@ def translate(source: Source) -> Iterator[Record | Problem]:
                 _write(row, task)
                 for name, result in row.results.items():
                     arguments[name].add(result.arguments)
+                    version = _words(result.evaluator_version) or ""
+                    evaluators[name].add((result.evaluator, version))
                     if result.judge is not None:
                         task.judged_by(name, *result.judge)
                 models.add(setting(row.attributes, "model", "model name"))
                 yield from task.written()
     _describe(report, models - {None}, task)
+    parameters: dict[str, dict[str, Any]] = {
+        name: {"evaluators": [" ".join(each).strip() for each in sorted(of)]}
+        for name, of in evaluators.items()
+        if of != {(name, "")}
+    }
     # arguments that differ between the cases say what is expected of each
-    alike = {name: next(iter(of)) for name, of in arguments.items() if len(of) == 1}
-    task.grade(
-        parameters={
-            name: {"arguments": decode(given.encode(), Any)}
-            for name, given in alike.items()
-            if given is not None
-        }
-    )
+    for name, of in arguments.items():
+        if len(of) == 1 and (given := next(iter(of))) is not None:
+            about = parameters.setdefault(name, {})
+            about["arguments"] = decode(given.encode(), Any)
+    task.grade(parameters=parameters)
     _write_totals(report, task)
     yield from (*task.written(), *ids.problems())
 

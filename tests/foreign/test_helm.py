@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,6 +50,34 @@ def test_what_is_about_the_request_is_no_dimension(rivers: Reading) -> None:
         ("exact_match", True),
         ("logprob", False),
     ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "changed"),
+    [
+        ({"metric_specs": [{"class_name": "m.Basic", "args": {"names": ["exact_match"],
+            "strip": True}}]}, {"exact_match"}),
+        ({"metric_specs": [{"class_name": "m.Basic", "args": {"names": ["f1"]}},
+            {"class_name": "m.Judge", "args": {"model": "b"}}]}, None),
+        ({"annotators": [{"class_name": "a.Judge", "args": {"model": "b"}}]}, None),
+        ({"metric_specs": [{"class_name": "m.Other", "args": {}}]}, set()),
+    ],
+)  # fmt: skip
+def test_a_metric_with_other_arguments_is_another_yardstick(
+    rivers: Reading, tmp_path: Path, changes: dict[str, Any], changed: set[str] | None
+) -> None:
+    """None: every metric, as none of them is named."""
+    folder = Path(shutil.copytree(RIVERS, tmp_path / RIVERS.name))
+    spec = json.loads((folder / "run_spec.json").read_text("utf-8"))
+    (folder / "run_spec.json").write_text(json.dumps(spec | changes), "utf-8")
+    before, after = (
+        dict(
+            table(each, "dimension_configs").select("dimension_id", "parameters").rows()
+        )
+        for each in (rivers, reading_of(folder))
+    )
+    found = {name for name, each in after.items() if each != before[name]}
+    assert found == (set(after) if changed is None else changed)
 
 
 def test_what_came_to_nothing_is_no_score(rivers: Reading) -> None:

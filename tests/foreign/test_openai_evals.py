@@ -142,6 +142,7 @@ def test_another_class_or_model_graded_spec_is_another_yardstick(
     assert parameters(args={"samples_jsonl": "new.jsonl"}) == {before}
     assert parameters(cls="evals:Match") != {before}
     assert parameters(args={"modelgraded_spec": "fact"}) != {before}
+    assert parameters(args={"ignore_case": True}) != {before}
 
 
 def test_of_several_events_with_a_metric_the_mean_counts(tmp_path: Path) -> None:

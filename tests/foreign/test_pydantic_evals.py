@@ -71,7 +71,24 @@ def test_what_an_evaluator_was_given_is_a_parameter_where_it_is_one_for_all_case
         case["assertions"] = {"similar": {"value": True, "source": source}}
     columns = table(_report(tmp_path, cases=cases), "dimension_configs")
     (parameters,) = columns.filter(dimension_id="similar")["parameters"]
-    assert json.loads(parameters) == expected
+    assert json.loads(parameters) == expected | {"evaluators": ["Similar"]}
+
+
+def test_another_evaluator_or_version_of_it_is_another_yardstick(
+    tmp_path: Path,
+) -> None:
+    def parameters(name: str, version: str | None) -> str:
+        cases = json.loads(ONCE.read_text("utf-8"))["cases"]
+        for case in cases:
+            result = {"value": True, "source": {"name": name, "arguments": None}}
+            case["assertions"] = {"Near": result | {"evaluator_version": version}}
+        columns = table(_report(tmp_path, cases=cases), "dimension_configs")
+        (found,) = columns.filter(dimension_id="Near")["parameters"]
+        return str(found)
+
+    assert json.loads(parameters("Near", None)) == {"scorer": "reported"}
+    found = {parameters(*each) for each in (("Near", "1"), ("Near", "2"), ("Far", "1"))}
+    assert len(found) == 3
 
 
 def test_a_task_that_failed_is_a_round_with_an_error(twice: Reading) -> None:
