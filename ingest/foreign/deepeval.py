@@ -63,7 +63,8 @@ class Metric(msgspec.Struct):
     reason: str | None = None
     error: str | None = None
     flaky: bool = False
-    evaluationModel: str | None = None  # DeepEval's names
+    strictMode: bool | None = None  # DeepEval's names
+    evaluationModel: str | None = None
     evaluationCost: float | None = None
 
     @property
@@ -135,6 +136,14 @@ class Trace(msgspec.Struct):
         return [
             each for spans in kinds for span in spans for each in span.metricsData or []
         ]
+
+    @property
+    def by_metric(self) -> dict[str, list[Metric]]:
+        """Return these results by the name of their metric."""
+        found: dict[str, list[Metric]] = {}
+        for each in self.metrics:
+            found.setdefault(each.title, []).append(each)
+        return dict(sorted(found.items()))
 
 
 class TestCase(msgspec.Struct):
@@ -332,6 +341,7 @@ def _records(
         for metric in each.metrics:
             lower = directions.get(metric.title) == "lower_better"
             _write(metric, answer, lower=lower)
+        _write_spans(each, answer)
         yield from task.written()
     task.grade(
         directions=directions,
@@ -431,6 +441,23 @@ def _case(case: TestCase, task: TaskWriter, known: dict[str, str]) -> CaseWriter
     )
 
 
+def _write_spans(case: TestCase, answer: RoundWriter) -> None:
+    """Write a check for each metric of spans: all of them have to succeed."""
+    for name, metrics in (case.trace.by_metric if case.trace else {}).items():
+        failed = [m for m in metrics if m.success is False and not m.is_broken]
+        broken = [m for m in metrics if m.is_broken or m.success is None]
+        told = next(iter([*failed, *broken]), metrics[0])
+        answer.check(
+            f"{name} (spans)",
+            "metric of spans",
+            False if failed else None if broken else True,
+            score=number(told.score),
+            threshold=number(told.threshold),
+            reason=told.reason,
+            error=told.error,
+        )
+
+
 def _round(case: TestCase, writer: CaseWriter, *, is_cut: bool) -> RoundWriter:
     counted: Literal["pass", "fail"] | None = None
     if case.success is not None:
@@ -498,7 +525,7 @@ def _write(metric: Metric, answer: RoundWriter, *, lower: bool) -> None:
     if not verdicts:
         answer.check(
             metric.title,
-            "metric",
+            "strict metric" if metric.strictMode else "metric",
             None if metric.is_broken else metric.success,
             score=value,
             threshold=metric.threshold,

@@ -349,7 +349,22 @@ def test_metrics_of_spans_alone_make_deepevals_verdict_count(
 ) -> None:
     reading = _changed(tmp_path, metricsData=[], trace=trace, success=success)
     assert table(reading, "rounds")["reported_status"][0] == status
-    assert table(reading, "reported_checks")["round_id"].n_unique() == 4
+    checks = table(reading, "reported_checks")
+    of_spans = checks.filter(type="metric of spans")
+    passed = {"pass": [True], "fail": [False], "unevaluated": [None]}[status]
+    assert of_spans["passed"].to_list() == (passed if "agentSpans" not in trace else [])
+    assert checks["round_id"].n_unique() == 4 + of_spans.height
+
+
+def test_a_metric_that_became_strict_is_another_check(tmp_path: Path) -> None:
+    metric = {"name": "a", "score": 1.0, "threshold": 1.0, "success": True}
+    kinds = [
+        table(_changed(tmp_path, metricsData=[metric | more]), "reported_checks")[
+            "type"
+        ]
+        for more in ({}, {"strictMode": False}, {"strictMode": True})
+    ]
+    assert [each[0] for each in kinds] == ["metric", "metric", "strict metric"]
 
 
 def test_a_run_without_its_traces_is_judged_where_it_has_totals(tmp_path: Path) -> None:
