@@ -223,6 +223,8 @@ class Sample(Struct, omit_defaults=True):
     score: Score | None = None  # version 1 knew one scorer
     metadata: Raw = ABSENT
     error: Failure | None = None
+    invalidation: Any = None
+    """Who said that the sample is not valid, and why; ``None``: it is."""
     model_usage: dict[str, Usage] | None = None
     total_time: float | None = None
     working_time: float | None = None
@@ -262,6 +264,7 @@ def write_round(
         "uuid": sample.uuid,
         "working_time": sample.working_time,
         "cost": number(usage.total_cost) if usage else None,
+        "invalidation": sample.invalidation,
     }
     return case.round(
         _completion(sample),
@@ -273,6 +276,7 @@ def write_round(
         metadata={key: each for key, each in about.items() if each is not None},
         executed_at=time(sample.started_at),
         error=(error.message or "the sample broke") if error else None,
+        status="unevaluated" if sample.invalidation and not error else None,
     )
 
 
@@ -445,6 +449,7 @@ class LogReading:
         """Dimensions with values other than letters and truth values."""
         self._truths: set[str] = set()
         """Dimensions with truth values."""
+        self._n_invalid = 0
 
     def add(self, sample: Sample) -> Iterable[Record | Problem]:
         """Return the records of one sample in one epoch."""
@@ -473,12 +478,15 @@ class LogReading:
         again = self._seen.next(case_id, str(sample.epoch))
         name = sample.epoch if again == 1 else f"{sample.epoch}~{again}"
         answer = write_round(sample, case, name, self._log.eval.model)
+        self._n_invalid += bool(sample.invalidation)
         task.same_run.add(case_id, sample.epoch, sample.uuid)
         for value in values_of(sample):
             if value.kind == "truth":
                 self._truths.add(value.name)
             elif value.kind == "number" and value.value is not None:
                 self._numbers.add(value.name)
+            if sample.invalidation:
+                value = value._replace(value=None, payload={"invalidated": value.value})
             answer.score(
                 value.name,
                 value.value,
@@ -502,6 +510,13 @@ class LogReading:
                 "run_incomplete",
                 f"the run has the status {log.status}"
                 f"{f' ({why})' if why else ''}: what it holds is loaded",
+            )
+        if n := self._n_invalid:
+            samples = "1 sample was" if n == 1 else f"{n} samples were"
+            task.warn(
+                "samples_invalidated",
+                f"{samples} invalidated: the answers are kept, and their scores do not"
+                " count. `inspect eval-retry` runs them again",
             )
         return (*task.written(), *self._ids.problems())
 

@@ -80,6 +80,30 @@ def test_inspect_has_no_pass_rule_only_errors_have_a_status(late: Reading) -> No
     }
 
 
+def test_a_sample_that_was_invalidated_keeps_its_answer_and_has_no_score(
+    late: Reading, tmp_path: Path
+) -> None:
+    log = json.loads((DATA / "inspect_ai" / "late.json").read_text("utf-8"))
+    first = log["samples"][0]
+    first["invalidation"] = {"author": "ann", "reason": "the sandbox leaked"}
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps(log), "utf-8")
+    reading = reading_of(file)
+    of_first = pl.col("round_id") == f"{first['id']}-{first['epoch']}"
+    scores, before = (
+        table(each, "reported_scores").filter(of_first) for each in (reading, late)
+    )
+    assert before["score"].drop_nulls().len() > 0
+    assert scores["dimension_id"].to_list() == before["dimension_id"].to_list()
+    assert scores["value"].null_count() == scores["score"].null_count() == scores.height
+    (answer,) = table(reading, "rounds").filter(of_first).rows(named=True)
+    assert answer["reported_status"] == "unevaluated"
+    assert answer["raw_output"] == first["output"]["completion"]
+    assert "leaked" in answer["metadata"]
+    codes = [each.code for each in reading.problems]
+    assert codes.count("samples_invalidated") == 1
+
+
 def test_a_dict_of_values_is_a_dimension_per_key(late: Reading) -> None:
     dimensions = table(late, "dimension_configs")["dimension_id"].to_list()
     assert dimensions == ["includes", "looks.characters", "looks.kindness", "grade"]
