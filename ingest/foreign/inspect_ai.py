@@ -276,7 +276,6 @@ def write_round(
         metadata={key: each for key, each in about.items() if each is not None},
         executed_at=time(sample.started_at),
         error=(error.message or "the sample broke") if error else None,
-        status="unevaluated" if sample.invalidation and not error else None,
     )
 
 
