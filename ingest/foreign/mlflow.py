@@ -228,6 +228,8 @@ def _json(written: Any) -> Any:
 
 
 _WORDS = {"yes": 1.0, "no": 0.0}
+_JUDGES = ("LLM_JUDGE", "AI_JUDGE")
+"""Sources that are models; the second is the older name."""
 """Words that MLflow counts as numbers in means."""
 _SAID = (0, 1, None)
 _ANSWER = "expected_response"
@@ -428,7 +430,7 @@ def _write_score(assessments: Sequence[Assessment], answer: RoundWriter) -> None
     value = sum(values) / len(values) if values else None
     source = assessment.source or {}
     model = source.get("source_id")
-    if source.get("source_type") == "LLM_JUDGE" and isinstance(model, str):
+    if source.get("source_type") in _JUDGES and isinstance(model, str):
         answer.task.judged_by(assessment.assessment_name, model)
     about: dict[str, Any] = {}
     if len(assessments) > 1:

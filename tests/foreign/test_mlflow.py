@@ -389,7 +389,7 @@ def test_a_person_counts_only_where_no_scorer_does(tmp_path: Path) -> None:
     file = tmp_path / "traces.jsonl"
     written = json.loads(TRACES.read_text("utf-8").splitlines()[0])
     given = [
-        ("correct", "no", "LLM_JUDGE", True),
+        ("correct", "no", "AI_JUDGE", True),  # the older name of LLM_JUDGE
         ("correct", "yes", "HUMAN", True),
         ("polite", "no", "LLM_JUDGE", False),  # a person overrode it
         ("polite", "yes", "HUMAN", True),
@@ -410,6 +410,8 @@ def test_a_person_counts_only_where_no_scorer_does(tmp_path: Path) -> None:
     assert dict(scores.rows()) == {"correct": 0.0, "polite": 1.0, "approved": 1.0}
     weights = table(reading, "dimension_configs").select("dimension_id", "weight")
     assert dict(weights.rows()) == {"correct": 1.0, "polite": 0.0, "approved": 0.0}
+    judges = table(reading, "judges").select("name", "model").rows()
+    assert judges == [("correct", "x")]
 
 
 @pytest.mark.parametrize("order", [1, -1])
