@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 SPARK := $(VENV)/.spark
 ICEBERG := .venv-iceberg
 
-.PHONY: setup demo test parity parity-quick parity-cluster faults check check-python check-sql format golden schemas docs bench simulate lock dist clean
+.PHONY: setup demo test parity parity-quick parity-cluster faults check check-python check-dbt check-sql format golden schemas docs bench simulate lock dist clean
 
 ## Make .venv from the locked, hashed requirements; quick when nothing has changed.
 setup: $(STAMP)
@@ -61,7 +61,7 @@ faults: setup
 	PROMPTLAB_FAULTS=1 $(BIN)/pytest tests/faults
 
 ## Everything that reads the code without running it; `make -j2 check` does both at once.
-check: check-python check-sql
+check: check-python check-dbt check-sql
 
 check-python: setup
 	$(BIN)/ruff check .
@@ -69,9 +69,11 @@ check-python: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
+check-dbt: setup
+	PROMPTLAB_DB=:memory: $(BIN)/dbt --warn-error --quiet parse --no-partial-parse --project-dir dbt_project --profiles-dir dbt_project --target-path $(VENV)/dbt --log-path $(VENV)/dbt
+
 check-sql: setup
 	$(BIN)/sqlfluff lint --disable-progress-bar dbt_project/models
-	PROMPTLAB_DB=:memory: $(BIN)/dbt --warn-error --quiet parse --no-partial-parse --project-dir dbt_project --profiles-dir dbt_project --target-path $(VENV)/dbt --log-path $(VENV)/dbt
 
 format: setup
 	$(BIN)/ruff check --fix .
