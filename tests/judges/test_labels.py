@@ -352,7 +352,6 @@ def night(
     made.write(folder / task_id)
     warehouse = Warehouse(folder / "w.duckdb")
     warehouse.ingest(folder / task_id)
-    warehouse.build()
     return warehouse
 
 
@@ -368,6 +367,7 @@ def test_people_see_the_whole_answer_and_their_label_is_found(
 ):
     monkeypatch.chdir(tmp_path)
     warehouse = night(tmp_path, "long", 1, "x" * 2_400)
+    warehouse.build()
     call = ["--dimension", "quality", "--db", "w.duckdb"]
     assert run_cli(["labels", "out", "sheet.csv", *call]) == 0
     with Path("sheet.csv").open(encoding="utf-8-sig") as file:
@@ -402,7 +402,7 @@ def test_a_label_of_a_round_alone_belongs_to_the_run_that_was_there(tmp_path, da
     night(tmp_path, "first", 4, "no ")
     warehouse = night(tmp_path, "seen", 5, "yes ")
     load(warehouse, tmp_path / "labels.csv", BY_ROUND)
-    night(tmp_path, "later", day, "other ")
+    night(tmp_path, "later", day, "other ").build()
     assert rows(warehouse, LABELLED) == [("seen",)]
     assert rows(warehouse, COUNTED) == [(4, 1, 3, 0.0)]
 
@@ -416,6 +416,7 @@ def test_labels_of_a_round_go_with_the_answer_that_it_had(tmp_path, column):
     text = "\n".join([column + head, *[task + line for line in lines], ""])
     load(warehouse, tmp_path / "labels.csv", text)
     warehouse = night(tmp_path, "seen", 5, "no ")
+    warehouse.build()
     assert rows(warehouse, LABELLED) == []
     assert rows(
         warehouse, "select message from raw.rejects where code = 'labels_outdated'"
@@ -438,6 +439,7 @@ def test_labels_may_come_before_the_run_that_they_are_of(tmp_path):
     load(Warehouse(tmp_path / "w.duckdb"), tmp_path / "labels.csv", BY_ROUND)
     night(tmp_path, "first", 4, "yes ")
     warehouse = night(tmp_path, "second", 5, "other ")
+    warehouse.build()
     assert rows(warehouse, LABELLED) == [("first",)]
 
 
@@ -465,7 +467,7 @@ def test_a_repeated_answer_gives_no_more_labels(tmp_path):
     warehouse.build()
     once = rows(warehouse, COUNTED)
     assert once == [(4, 1, 3, 0.0)]
-    night(tmp_path, "second", 5, "yes ")
+    night(tmp_path, "second", 5, "yes ").build()
     assert rows(warehouse, LABELLED) == [("first",), ("second",)]
     assert rows(warehouse, COUNTED) == once
 
