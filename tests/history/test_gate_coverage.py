@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -107,6 +106,82 @@ CHANGES: dict[str, Callable[[dict[str, Any]], None]] = {
 }
 
 
+RAISED: dict[str, float | None] = {
+    "unchanged": 0.0,
+    "higher": 0.07,
+    "lower": -0.07,
+    "not scored": None,
+}
+"""Title → by what the scores of its second run are higher."""
+
+
+def _write_judged(folder: Path, n_judged: int) -> None:
+    """A run called ``<n> judged``: so many of its ten tagged cases have a verdict."""
+    title = f"{n_judged} judged"
+    scores = {f"c{n}": 1.0 if n < n_judged else None for n in range(10)}
+    Run(
+        title, title, 1, {"judge": scores, "other": even(1.0, 10)},
+        parameters={"judge": {"pass_score": 0.5}},
+        tags={case_id: ["safety"] for case_id in scores},
+    ).write(folder)  # fmt: skip
+
+
+def _write_scored(folder: Path, title: str) -> None:
+    """Two runs with scores and without verdicts."""
+    for day, by in ((1, 0.0), (2, RAISED[title])):
+        document = task(f"{title}-{day}", "yes", cases=6)
+        document["task"] |= {"title": title, "created_at": f"2026-01-0{day}T00:00:00Z"}
+        document["dimensions"] = [
+            {
+                "dimension_id": "judge",
+                "name": "judge",
+                "weight": 1.0,
+                "target": {},
+                "parameters": {},
+                "scoring_mode": "higher_better",
+            }
+        ]
+        write(folder / f"{title}-{day}.json", document)
+        if by is None:
+            continue
+        scores = [
+            {
+                "task_id": f"{title}-{day}",
+                "case_id": case["case_id"],
+                "round_id": case["rounds"][0]["round_id"],
+                "dimension_id": "judge",
+                "score": 0.3 + 0.1 * number + by * (1 + 0.1 * (number % 3)),
+                "scale": 1,
+                "scorer": "j",
+            }
+            for number, case in enumerate(document["cases"])
+        ]
+        write(folder / f"{title}-{day}.jsonl", *scores)
+
+
+def _write_errors(folder: Path) -> None:
+    """Runs of 8 cases, 3 rounds each; the second has an error in c3, the fourth three."""
+    for day, n_errors in ((1, 0), (2, 1), (3, 0), (4, 3)):
+        lines = [
+            {
+                "sample_id": f"c{case}",
+                "entity_type": "prompt",
+                "entity_id": "greeting",
+                "variant": "v1",
+                "run_id": f"run-{day}",
+                "created_at": f"2026-11-0{day}T10:00:00Z",
+                "raw_output": f"hello {day} {number}",
+                "status": "pass",
+            }
+            for case in range(8)
+            for number in range(3)
+        ]
+        for line in lines[9 : 9 + n_errors]:
+            line |= {"status": "error", "error": "429 too many requests"}
+            del line["raw_output"]
+        write(folder / f"run-{day}.jsonl", *lines)
+
+
 @pytest.fixture(scope="module")
 def db(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("coverage")
@@ -118,8 +193,13 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Path:
         after = _task(name, f"{name}-2", 2)
         change(after)
         write(folder / "in" / f"{name}-2.json", after)
+    for title in RAISED:
+        _write_scored(folder / "in", title)
+    for n_judged in (0, 1):
+        _write_judged(folder / "in", n_judged)
+    _write_errors(folder / "in")
     warehouse = Warehouse(folder / "w.duckdb")
-    warehouse.ingest(folder / "in")
+    assert warehouse.ingest(folder / "in").n_rejected == 0
     warehouse.build()
     return folder / "w.duckdb"
 
@@ -187,21 +267,11 @@ def test_a_tag_of_which_a_case_is_gone_is_not_known_to_pass(judge: Judge) -> Non
     [(1, 0.9, "inconclusive"), (1, 0.1, "pass"), (0, 0.1, "inconclusive")],
 )
 def test_cases_without_a_verdict_do_not_raise_the_pass_rate_of_their_tag(
-    tmp_path: Path, n_judged: int, least: float, verdict: str
+    db: Path, n_judged: int, least: float, verdict: str
 ) -> None:
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    scores = {f"c{n}": 1.0 if n < n_judged else None for n in range(10)}
-    run = Run(
-        "a", "suite", 1, {"judge": scores, "other": even(1.0, 10)},
-        parameters={"judge": {"pass_score": 0.5}},
-        tags={case_id: ["safety"] for case_id in scores},
-    )  # fmt: skip
-    run.write(tmp_path / "a")
-    warehouse.ingest(tmp_path / "a")
-    warehouse.build()
     text = f"[tags.safety]\nmin_pass_rate = {least}\n"
     policy = Policy("p.toml", parse_policy(text, "p.toml"))
-    [result] = judge_task(warehouse, "a", policy, lang="en")
+    [result] = judge_task(Warehouse(db), f"{n_judged} judged", policy, lang="en")
     rule = _rule(result, "tags.safety.min_pass_rate")
     assert rule.verdict == verdict
     if verdict == "inconclusive":
@@ -272,46 +342,14 @@ def test_a_ceiling_that_a_part_exceeds_is_exceeded(judge: Judge, rule: str) -> N
 # ---------- errors
 
 
-@pytest.fixture(scope="module")
-def with_errors(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
-    """Runs of 8 cases, 3 rounds each; the second has an error in c3, the fourth three."""
-    folder = tmp_path_factory.mktemp("errors")
-    for day, n_errors in ((1, 0), (2, 1), (3, 0), (4, 3)):
-        lines = [
-            {
-                "sample_id": f"c{case}",
-                "entity_type": "prompt",
-                "entity_id": "greeting",
-                "variant": "v1",
-                "run_id": f"run-{day}",
-                "created_at": f"2026-11-0{day}T10:00:00Z",
-                "raw_output": f"hello {day} {number}",
-                "status": "pass",
-            }
-            for case in range(8)
-            for number in range(3)
-        ]
-        for line in lines[9 : 9 + n_errors]:
-            line |= {"status": "error", "error": "429 too many requests"}
-            del line["raw_output"]
-        text = "\n".join(map(json.dumps, lines))
-        (folder / f"run-{day}.jsonl").write_text(text, "utf-8")
-    warehouse = Warehouse(folder / "errors.duckdb")
-    warehouse.ingest(folder)
-    warehouse.build()
-    return warehouse
-
-
-def test_a_case_whose_other_rounds_pass_does_not_fail_by_an_error(
-    with_errors: Warehouse,
-) -> None:
-    (result,) = with_errors.gate("run-2")
+def test_a_case_whose_other_rounds_pass_does_not_fail_by_an_error(db: Path) -> None:
+    (result,) = Warehouse(db).gate("run-2")
     assert result.baseline_task_id == "run-1"
     assert (result.decision, result.broke.n) == ("ship", 0)
 
 
-def test_a_case_of_errors_alone_is_listed_as_such(with_errors: Warehouse) -> None:
-    (result,) = with_errors.gate("run-4")
+def test_a_case_of_errors_alone_is_listed_as_such(db: Path) -> None:
+    (result,) = Warehouse(db).gate("run-4")
     assert result.baseline_task_id == "run-3"
     assert result.only_errors.case_ids == ["c3"]
     assert result.broke.case_ids == []
@@ -319,62 +357,18 @@ def test_a_case_of_errors_alone_is_listed_as_such(with_errors: Warehouse) -> Non
 
 
 @pytest.mark.parametrize(
-    ("change", "code", "start"),
+    ("title", "code", "start"),
     [
-        (0.0, 0, "Ship"),
-        (0.07, 0, "Ship"),
-        (-0.07, 1, "Do not ship"),
-        (None, 4, "Cannot tell"),
+        ("unchanged", 0, "Ship"),
+        ("higher", 0, "Ship"),
+        ("lower", 1, "Do not ship"),
+        ("not scored", 4, "Cannot tell"),
     ],
 )
 def test_scores_without_verdicts_decide_with_one_round(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    change: float | None,
-    code: int,
-    start: str,
+    judge: Judge, title: str, code: int, start: str
 ) -> None:
-    """``None``: the candidate was not scored."""
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    files: list[Path] = []
-    for day, by in ((1, 0.0), (2, change)):
-        document = task(f"n{day}", "yes", cases=6)
-        document["task"] |= {"title": "j", "created_at": f"2026-01-0{day}T00:00:00Z"}
-        document["dimensions"] = [
-            {
-                "dimension_id": "judge",
-                "name": "judge",
-                "weight": 1.0,
-                "target": {},
-                "parameters": {},
-                "scoring_mode": "higher_better",
-            }
-        ]
-        files.append(write(tmp_path / f"n{day}.json", document))
-        if by is None:
-            continue
-        scores = [
-            {
-                "task_id": f"n{day}",
-                "case_id": case["case_id"],
-                "round_id": case["rounds"][0]["round_id"],
-                "dimension_id": "judge",
-                "score": 0.3 + 0.1 * number + by * (1 + 0.1 * (number % 3)),
-                "scale": 1,
-                "scorer": "j",
-            }
-            for number, case in enumerate(document["cases"])
-        ]
-        lines = tmp_path / f"n{day}.jsonl"
-        lines.write_text("\n".join(map(json.dumps, scores)), "utf-8")
-        files.append(lines)
-    for file in files:
-        warehouse.ingest(file)
-    warehouse.build()
-    found = run_cli(
-        ["gate", "n2", "--db", str(tmp_path / "w.duckdb"), "--format", "json"]
-    )
-    result = GateResult.model_validate_json(capsys.readouterr().out)
+    found, result = judge(title)
     assert found == code
     assert result.headline.startswith(start)
     if start == "Ship":  # the decision is not that of verdicts, which comes last

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -26,21 +27,79 @@ from promptlab.reports.views import worst_first
 from promptlab.warehouse import Warehouse
 from tests.history.test_reference_runs import GOOD, write
 from tests.history.test_variants import Night
+from tests.history.titled import write_titled
 
 EDITION = Edition(datetime(2026, 3, 1, tzinfo=UTC), "en")
 
 
-def built(folder: Path, *runs: dict[str, str]) -> Warehouse:
-    """Runs of one prompt, a day apart, called ``r1`` and so on; ``e`` is an error."""
-    files = folder / "in"
-    files.mkdir()
+TWENTY = {f"c{n}": "yyy" for n in range(20)}
+BAD = GOOD | dict.fromkeys(("c0", "c1", "c2"), "nnn")
+FAILED_BEFORE = GOOD | dict.fromkeys((f"c{n}" for n in range(6)), "nnn")
+
+
+def fallen(n_broken: int) -> dict[str, str]:
+    return TWENTY | dict.fromkeys((f"c{n}" for n in range(n_broken)), "nnn")
+
+
+TITLES: dict[str, list[dict[str, str]]] = {
+    "only errors": [GOOD, GOOD, GOOD | {"c0": "eee"}],
+    "newly failing": [GOOD, GOOD, GOOD | {"c0": "yyn"}],
+    # whole runs flip the cases, so the rounds of a run are alike
+    "alike": [
+        *(
+            {f"c{n}": ("yyy" if (n + run) % 2 else "nnn") for n in range(10)}
+            for run in range(5)
+        ),
+        GOOD | {"c0": "yyn"},
+    ],
+    "one between": [GOOD, GOOD | {"c0": "nnn"}, GOOD],
+    "errors and failures": [GOOD, GOOD | {"c0": "eee", "c1": "nnn", "c2": "nnn"}],
+    "one error": [GOOD | {"c0": "eee"}],
+    "second in error": [GOOD, GOOD | {"c0": "eee"}],
+    "failed before": [FAILED_BEFORE, FAILED_BEFORE | {"c8": "eee"}],
+    "1 fell": [TWENTY] * 5 + [fallen(1)] * 3,
+    "2 fell": [TWENTY] * 5 + [fallen(2)] * 3,
+    "3 fell": [TWENTY] * 5 + [fallen(3)] * 3,
+    "exact": [GOOD] * 5 + [BAD] * 3,
+    "contains": [GOOD] * 5 + [BAD] * 3,
+    "outage": [GOOD, GOOD, dict.fromkeys(GOOD, "eee"), *[GOOD] * 3, *[BAD] * 3],
+}
+"""Title → runs of one prompt, a day apart, called ``<title>-r1`` and so on; ``e`` is an
+error. From the sixth, those of ``contains`` are judged in another way."""
+
+
+def write_runs(files: Path, title: str, *runs: dict[str, str]) -> None:
     for number, answers in enumerate(runs, 1):
-        write(files, f"r{number}", number, answers)
-        file = files / f"r{number}.json"
+        rule = "contains" if title == "contains" and number > 5 else "exact"
+        parameters = {"match_rule": rule}
+        file = write_titled(
+            files, title, f"r{number}", number, answers, parameters=parameters
+        )
         text = file.read_text("utf-8").replace(
             '"raw_output": "e"', '"raw_output": "[ERROR]"'
         )
         file.write_text(text, "utf-8")
+
+
+@pytest.fixture(scope="module")
+def titles(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    """The runs of every title; tests only read them."""
+    folder = tmp_path_factory.mktemp("titles")
+    files = folder / "in"
+    files.mkdir()
+    for title, runs in TITLES.items():
+        write_runs(files, title, *runs)
+    warehouse = Warehouse(folder / "w.duckdb")
+    assert warehouse.ingest(files).n_rejected == 0
+    warehouse.build()
+    return warehouse
+
+
+def built(folder: Path, *runs: dict[str, str]) -> Warehouse:
+    """A warehouse of one title, ``suite``, for what is told of all titles."""
+    files = folder / "in"
+    files.mkdir()
+    write_runs(files, "suite", *runs)
     warehouse = Warehouse(folder / "w.duckdb")
     warehouse.ingest(files)
     warehouse.build()
@@ -59,9 +118,8 @@ def gate_of(warehouse: Warehouse, task: str, lang: str = "en") -> GateResult:
         ("zh", "1 个用例只有出错（c0）", "变坏"),
     ],
 )
-def test_a_case_that_only_ended_in_errors_did_not_break(tmp_path, lang, said, broke):
-    warehouse = built(tmp_path, GOOD, GOOD, GOOD | {"c0": "eee"})
-    result = gate_of(warehouse, "r3", lang)
+def test_a_case_that_only_ended_in_errors_did_not_break(titles, lang, said, broke):
+    result = gate_of(titles, "only errors-r3", lang)
     assert said in result.headline
     assert broke not in result.headline
     assert (result.broke.n, result.only_errors.case_ids) == (0, ["c0"])
@@ -71,8 +129,8 @@ def test_a_case_that_only_ended_in_errors_did_not_break(tmp_path, lang, said, br
         ]
 
 
-def test_where_no_test_decided_a_case_newly_fails_whatever_the_decision(tmp_path):
-    result = gate_of(built(tmp_path, GOOD, GOOD, GOOD | {"c0": "yyn"}), "r3")
+def test_where_no_test_decided_a_case_newly_fails_whatever_the_decision(titles):
+    result = gate_of(titles, "newly failing-r3")
     filters = Filters(catalogue("en"))
     assert result.decision == "run_again"
     for decision in ("run_again", "cannot_tell", "do_not_ship"):
@@ -81,14 +139,8 @@ def test_where_no_test_decided_a_case_newly_fails_whatever_the_decision(tmp_path
         assert "broke" not in said
 
 
-def test_rounds_that_count_once_are_said_to_be_alike(tmp_path):
-    """Whole runs flip the cases, so the rounds of a run are alike."""
-    runs = [
-        {f"c{n}": ("yyy" if (n + run) % 2 else "nnn") for n in range(10)}
-        for run in range(5)
-    ]
-    warehouse = built(tmp_path, *runs, GOOD | {"c0": "yyn"})
-    result = gate_of(warehouse, "r6")
+def test_rounds_that_count_once_are_said_to_be_alike(titles):
+    result = gate_of(titles, "alike-r6")
     said = "3 rounds of a case count as 1: the rounds of a run are alike"
     assert "rounds_alike" in result.assumptions
     assert (result.rounds_per_case, result.rounds_run_per_case) == (1, 3)
@@ -122,29 +174,28 @@ def test_a_page_and_its_digest_count_runs_and_not_their_variants(tmp_path):
 
 
 def test_the_reason_of_a_baseline_says_that_it_is_not_the_previous_run(
-    tmp_path, capsys
+    titles, tmp_path, capsys
 ):
-    warehouse = built(tmp_path, GOOD, GOOD | {"c0": "nnn"}, GOOD)
-    db = str(warehouse.settings.db)
-    assert run_cli(["compare", "r3", "--db", db]) == 0
+    warehouse = Warehouse(shutil.copy(titles.settings.db, tmp_path / "w.duckdb"))
+    task, db = "one between-r3", str(warehouse.settings.db)
+    assert run_cli(["compare", task, "--db", db]) == 0
     assert "the previous task of this title" in capsys.readouterr().out
     with warehouse.writable() as con:
-        record_decisions(con, [("r2", "do_not_ship")], "policy")
+        record_decisions(con, [("one between-r2", "do_not_ship")], "policy")
     warehouse.build()
-    run_cli(["compare", "r3", "--db", db])
+    run_cli(["compare", task, "--db", db])
     out = " ".join(capsys.readouterr().out.split())
     assert "the previous task" not in out
     assert "not the previous run: 1 in between" in out
-    run_cli(["compare", "r3", "--db", db, "--format", "json"])
+    run_cli(["compare", task, "--db", db, "--format", "json"])
     assert json.loads(capsys.readouterr().out)["n_runs_between"] == 1
-    run_cli(["compare", "r3", "--db", db, "--format", "md"])
+    run_cli(["compare", task, "--db", db, "--format", "md"])
     assert "an older run: 1 run in between is no baseline" in capsys.readouterr().out
 
 
-def test_the_page_of_a_title_counts_errors_beside_failures(tmp_path):
-    warehouse = built(tmp_path, GOOD, GOOD | {"c0": "eee", "c1": "nnn", "c2": "nnn"})
-    with warehouse.built() as con:
-        view = read_title(con, "suite", lambda _: None, EDITION)
+def test_the_page_of_a_title_counts_errors_beside_failures(titles):
+    with titles.built() as con:
+        view = read_title(con, "errors and failures", lambda _: None, EDITION)
         html = to_title_html(view, EDITION, index=None)
     run = view["runs"][0]
     assert (run["n_broke"], run["n_only_errors"], run["n_fixed"]) == (2, 1, 0)
@@ -153,22 +204,21 @@ def test_the_page_of_a_title_counts_errors_beside_failures(tmp_path):
     assert "newly passing</div>" not in html
 
 
-def test_a_case_in_error_is_not_said_to_be_evaluated(tmp_path):
-    warehouse = built(tmp_path, GOOD | {"c0": "eee"})
-    with warehouse.built() as con:
-        said = analysis_result(con, "r1", EDITION).summary.conclusion
+def test_a_case_in_error_is_not_said_to_be_evaluated(titles):
+    with titles.built() as con:
+        said = analysis_result(con, "one error-r1", EDITION).summary.conclusion
     assert "9 of 10 cases passed, 1 ended in an error" in said
     assert "evaluated" not in said
 
 
-def test_the_list_of_runs_marks_a_run_with_errors(tmp_path, capsys):
-    warehouse = built(tmp_path, GOOD, GOOD | {"c0": "eee"})
-    assert run_cli(["runs", "--db", str(warehouse.settings.db)]) == 0
+def test_the_list_of_runs_marks_a_run_with_errors(titles, capsys):
+    args = ["second in error", "--db", str(titles.settings.db)]
+    assert run_cli(["runs", *args]) == 0
     out = capsys.readouterr().out
     assert out.count("9/10 !") == 1
     assert "10/10 " in out
     assert out.count("!: rounds ended in an error") == 1
-    assert run_cli(["runs", "--wide", "--db", str(warehouse.settings.db)]) == 0
+    assert run_cli(["runs", "--wide", *args]) == 0
     assert "error share" in capsys.readouterr().out
 
 
@@ -215,16 +265,14 @@ def test_the_digest_names_a_flaky_case_once_for_each_variant(tmp_path):
     assert f"suite · {case['variant']} · c0: 4 flips, 12 of 18" in said
 
 
-def test_a_list_of_failed_cases_begins_with_those_that_broke(tmp_path, capsys):
+def test_a_list_of_failed_cases_begins_with_those_that_broke(titles, capsys):
     """A mail has room for a few cases; those that failed before say nothing new."""
-    failed_before = GOOD | dict.fromkeys((f"c{n}" for n in range(6)), "nnn")
-    warehouse = built(tmp_path, failed_before, failed_before | {"c8": "eee"})
-    with warehouse.built() as con:
-        result = analysis_result(con, "r2", EDITION, limits=ListLimits(cases=2))
+    task = "failed before-r2"
+    with titles.built() as con:
+        result = analysis_result(con, task, EDITION, limits=ListLimits(cases=2))
     assert {case.case_id for case in result.case_results} == {"c0", "c8"}
     assert [case.case_id for case in worst_first(result)] == ["c8", "c0"]
-    db = str(warehouse.settings.db)
-    assert run_cli(["show", "r2", "--db", db]) == 0
+    assert run_cli(["show", task, "--db", str(titles.settings.db)]) == 0
     lines = capsys.readouterr().out.splitlines()
     listed = [line.split()[0] for line in lines if re.match(r"\s*c\d ", line)]
     assert listed[0] == "c8"
@@ -232,7 +280,7 @@ def test_a_list_of_failed_cases_begins_with_those_that_broke(tmp_path, capsys):
 
 def test_a_digest_tells_of_a_run_without_a_decision(tmp_path, capsys):
     warehouse = built(tmp_path, GOOD, {"c0": "yyy", "c1": "yyy"})
-    assert gate_of(warehouse, "r2").decision == "cannot_tell"
+    assert gate_of(warehouse, "suite-r2").decision == "cannot_tell"
     with warehouse.built() as con:
         digest = read_digest(con, datetime(2026, 2, 2, tzinfo=UTC), EDITION)
     assert list(digest.groups) == ["cannot_tell"]
@@ -251,45 +299,31 @@ def test_a_digest_calls_new_what_had_no_run_before(tmp_path):
 
 
 @pytest.mark.parametrize("n_broken", [1, 2, 3])
-def test_a_sudden_fall_is_dated_by_its_first_run_whatever_its_digits(
-    n_broken, tmp_path
-):
+def test_a_sudden_fall_is_dated_by_its_first_run_whatever_its_digits(n_broken, titles):
     """0.95 - 1 is -0.05 but for its last digit."""
-    good = {f"c{n}": "yyy" for n in range(20)}
-    bad = good | dict.fromkeys((f"c{n}" for n in range(n_broken)), "nnn")
-    warehouse = built(tmp_path, *[good] * 5, *[bad] * 3)
-    with warehouse.built() as con:
-        drift = drifts(con, ["r8"])["r8"]
+    last = f"{n_broken} fell-r8"
+    with titles.built() as con:
+        drift = drifts(con, [last])[last]
     assert drift["course"] == "falling"
     assert drift["since_at"] == datetime(2026, 2, 6, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("rule", ["exact", "contains"])
-def test_runs_that_were_judged_in_another_way_are_no_history(rule, tmp_path):
+def test_runs_that_were_judged_in_another_way_are_no_history(rule, titles):
     """What fails under another rule is neither a fall nor flaky."""
-    files = tmp_path / "in"
-    files.mkdir()
-    bad = GOOD | dict.fromkeys(("c0", "c1", "c2"), "nnn")
-    for number in range(1, 9):
-        answers, own = (GOOD, "exact") if number < 6 else (bad, rule)
-        dimension = {"parameters": {"match_rule": own}}
-        write(files, f"r{number}", number, answers, **dimension)
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(files)
-    warehouse.build()
-    with warehouse.built() as con:
-        drift = drifts(con, ["r8"])
-        flaky = con.execute("select case_id from marts.fct_flaky_cases").fetchall()
+    with titles.built() as con:
+        drift = drifts(con, [f"{rule}-r8"])
+        flaky = con.execute(
+            "select case_id from marts.fct_flaky_cases where title = ?", [rule]
+        ).fetchall()
     assert bool(drift) == (rule == "exact")
     assert len(flaky) == (3 if rule == "exact" else 0)
 
 
-def test_a_night_of_errors_takes_no_history_from_the_nights_after_it(tmp_path):
-    outage = dict.fromkeys(GOOD, "eee")
-    bad = GOOD | dict.fromkeys(("c0", "c1", "c2"), "nnn")
-    warehouse = built(tmp_path, GOOD, GOOD, outage, *[GOOD] * 3, *[bad] * 3)
-    with warehouse.built() as con:
-        found = drifts(con, ["r3", "r9"], measure="pass_rate")
-    assert list(found) == ["r9"]
-    assert (found["r9"]["n_runs"], found["r9"]["n_cases"]) == (8, 10)
-    assert found["r9"]["since_at"] == datetime(2026, 2, 7, tzinfo=UTC)
+def test_a_night_of_errors_takes_no_history_from_the_nights_after_it(titles):
+    with titles.built() as con:
+        found = drifts(con, ["outage-r3", "outage-r9"], measure="pass_rate")
+    assert list(found) == ["outage-r9"]
+    last = found["outage-r9"]
+    assert (last["n_runs"], last["n_cases"]) == (8, 10)
+    assert last["since_at"] == datetime(2026, 2, 7, tzinfo=UTC)

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 from math import comb
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -661,13 +662,14 @@ def test_a_step_is_dated_by_the_likeliest_split_and_pays_for_all_of_them(con):
 
 
 def run_of(
-    day: int, n_passing: int, *, variant: str = "m", prompt: str = "v1"
+    title: str, day: int, n_passing: int, *, variant: str = "m", prompt: str = "v1"
 ) -> dict[str, Any]:
     """Return a run of 24 cases; the first ``n_passing`` of them pass."""
-    document = task(f"{variant}-{day}", cases=24)
+    document = task(f"{title}-{variant}-{day}", cases=24)
     document["task"] |= {
+        "title": title,
         "variant": variant,
-        "run_id": f"run {day}",
+        "run_id": f"{title}-{day}",
         "prompt_version": prompt,
         "created_at": f"2026-01-{day:02}T00:00:00Z",
     }
@@ -689,24 +691,69 @@ def run_of(
     return document
 
 
+def slow_run(title: str, day: int, slow: int, rng: random.Random) -> dict[str, Any]:
+    """Return a run whose rounds only have a latency; some cases are slow on day 6."""
+    document = run_of(title, day, 24)
+    document["dimensions"] = [
+        {
+            "dimension_id": "latency", "name": "Latency", "weight": 1,
+            "target": {"max_ms": 1000}, "parameters": {}, "scoring_mode": "lower_better",
+        }
+    ]  # fmt: skip
+    for n, case in enumerate(document["cases"]):
+        case["baselines"] = []
+        once = case["rounds"][0]
+        case["rounds"] = [
+            once
+            | {
+                "round_id": f"{once['round_id']}-{r}",
+                "run_index": r + 1,
+                "latency_ms": rng.randint(1100, 1500)
+                + (9_000 if day == 6 and n < slow else 0),
+            }
+            for r in range(3)
+        ]
+    return document
+
+
+@pytest.fixture(scope="module")
+def titles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse with the runs of a title for each test; these only read it."""
+    folder = tmp_path_factory.mktemp("titles")
+    runs = []
+    for size in (12, 3):
+        runs += [run_of(f"{size} a cluster", day, n) for day, n in ((1, 24), (2, 0))]
+    for slow in (0, 3):
+        rng = random.Random(1)
+        runs += [slow_run(f"{slow} slow", day, slow, rng) for day in range(1, 7)]
+    for name, day, n, prompt in (
+        ("a", 1, 24, "v1"), ("b", 1, 24, "v1"), ("a", 2, 0, "v2"), ("b", 2, 0, "v1"),
+    ):  # fmt: skip
+        runs.append(run_of("all fail", day, n, variant=name, prompt=prompt))
+    for day in range(1, 9):
+        runs.append(run_of("falling", day, 24 if day < 6 else 18))
+    for run in runs:
+        write(folder / "in" / f"{run['task']['task_id']}.json", run)
+    warehouse = Warehouse(folder / "w.duckdb")
+    assert warehouse.ingest(folder / "in").n_rejected == 0
+    with warehouse.writable() as con:
+        for size in (12, 3):
+            con.execute(
+                "update raw.cases set cluster = substr(case_id, 2)::int // $size"
+                " where task_id like $size || ' a cluster%'",
+                {"size": size},
+            )
+    warehouse.build()
+    return warehouse.settings.db
+
+
 @pytest.mark.parametrize(
     ("size", "decision"), [(12, "cannot_tell"), (3, "do_not_ship")]
 )
 def test_cases_of_two_conversations_are_too_few_to_refuse_a_run(
-    tmp_path, capsys, size, decision
+    titles, capsys, size, decision
 ):
-    files = [
-        write(tmp_path / f"{day}.json", run_of(day, n)) for day, n in ((1, 24), (2, 0))
-    ]
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    for file in files:
-        warehouse.ingest(file)
-    with warehouse.writable() as con:
-        con.execute(
-            "update raw.cases set cluster = substr(case_id, 2)::int // ?", [size]
-        )
-    warehouse.build()
-    run_cli(["gate", "m-2", "--db", str(tmp_path / "w.duckdb"), "--format", "json"])
+    run_cli(["gate", f"{size} a cluster-m-2", "--db", str(titles), "--format", "json"])
     found = json.loads(capsys.readouterr().out)
     [rule] = [r for r in found["rules"] if r["rule"] == "regression.false_alarm"]
     assert (found["decision"], "conversations" in (rule["note"] or "")) == (
@@ -717,36 +764,10 @@ def test_cases_of_two_conversations_are_too_few_to_refuse_a_run(
 
 @pytest.mark.parametrize(("slow", "verdict"), [(0, "pass"), (3, "fail")])
 def test_three_slow_cases_of_24_stop_a_run_without_verdicts(
-    tmp_path, capsys, slow, verdict
+    titles, capsys, slow, verdict
 ):
     """The mean over all cases hides them: the paired t-test does not see a change."""
-    rng = random.Random(1)
-    for day in range(1, 7):
-        document = run_of(day, 24)
-        document["dimensions"] = [
-            {
-                "dimension_id": "latency", "name": "Latency", "weight": 1,
-                "target": {"max_ms": 1000}, "parameters": {}, "scoring_mode": "lower_better",
-            }
-        ]  # fmt: skip
-        for n, case in enumerate(document["cases"]):
-            case["baselines"] = []
-            once = case["rounds"][0]
-            case["rounds"] = [
-                once
-                | {
-                    "round_id": f"{once['round_id']}-{r}",
-                    "run_index": r + 1,
-                    "latency_ms": rng.randint(1100, 1500)
-                    + (9_000 if day == 6 and n < slow else 0),
-                }
-                for r in range(3)
-            ]
-        write(tmp_path / f"{day}.json", document)
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(tmp_path)
-    warehouse.build()
-    run_cli(["gate", "m-6", "--db", str(tmp_path / "w.duckdb"), "--format", "json"])
+    run_cli(["gate", f"{slow} slow-m-6", "--db", str(titles), "--format", "json"])
     found = json.loads(capsys.readouterr().out)
     [rule] = [r for r in found["rules"] if r["rule"] == "regression.false_alarm"]
     assert rule["verdict"] == verdict
@@ -754,30 +775,16 @@ def test_three_slow_cases_of_24_stop_a_run_without_verdicts(
 
 
 def test_unchanged_variants_that_fail_too_point_at_the_model_or_the_judge(
-    tmp_path, capsys
+    titles, capsys
 ):
-    for name, day, n, prompt in (
-        ("a", 1, 24, "v1"), ("b", 1, 24, "v1"), ("a", 2, 0, "v2"), ("b", 2, 0, "v1"),
-    ):  # fmt: skip
-        write(
-            tmp_path / f"{name}{day}.json", run_of(day, n, variant=name, prompt=prompt)
-        )
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(tmp_path)
-    warehouse.build()
-    run_cli(["gate", "a-2", "--db", str(tmp_path / "w.duckdb")])
+    run_cli(["gate", "all fail-a-2", "--db", str(titles)])
     assert "the model or the judge changed, not your prompt" in " ".join(
         capsys.readouterr().out.split()
     )
 
 
-def test_trends_say_how_far_a_variant_fell_and_since_when(tmp_path, capsys):
-    for day in range(1, 9):
-        write(tmp_path / f"{day}.json", run_of(day, 24 if day < 6 else 18))
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(tmp_path)
-    warehouse.build()
-    run_cli(["trends", "--db", str(tmp_path / "w.duckdb"), "--measure", "pass_rate"])
+def test_trends_say_how_far_a_variant_fell_and_since_when(titles, capsys):
+    run_cli(["trends", "falling", "--db", str(titles), "--measure", "pass_rate"])
     said = " ".join(capsys.readouterr().out.split())
     fell = "m: 75.0 of the rounds of a case pass on average, -25.0 since 2026-01-06 in the last 8 runs"
     assert f"{fell}, more than chance explains (cases in all of them: 24)" in said
@@ -786,7 +793,7 @@ def test_trends_say_how_far_a_variant_fell_and_since_when(tmp_path, capsys):
 def test_runs_of_one_time_are_in_the_order_of_loading(tmp_path, capsys):
     warehouse = Warehouse(tmp_path / "w.duckdb")
     for night, day, n in ((8, 1, 18), (9, 2, 24), (10, 2, 19)):
-        document = run_of(day, n)
+        document = run_of("T", day, n)
         document["task"] |= {"task_id": f"nightly-{night}", "run_id": f"run {night}"}
         warehouse.ingest(write(tmp_path / f"{night}.json", document))
         warehouse.build()
