@@ -21,6 +21,7 @@ import polars as pl
 from pydantic import BaseModel
 
 from promptlab.contracts.analysis_input import EvaluationRecord
+from promptlab.ingest.files.dates import base_of
 from promptlab.ingest.raw.rows import Reading, Reference, Rows
 from promptlab.ingest.reading.checked_columns import (
     NEGATIVE_COST,
@@ -367,7 +368,7 @@ def _lists(lists: Sequence[list[Any]]) -> pl.Series:
 def read(source: Source) -> Iterator[Reading]:
     """Read a file of evaluation results: JSONL, one JSON object, or a JSON list.
 
-    The last part of its name, up to the first dot, is in the id of tasks without
+    The last part of its name, without endings, is in the id of tasks without
     ``run_id``.
 
     Yields:
@@ -375,7 +376,7 @@ def read(source: Source) -> Iterator[Reading]:
         ``cases``; a result that violates its contract, or whose round id is repeated in
         its case, is rejected.
     """
-    stem = source.name.rsplit("/", 1)[-1].split(".", 1)[0]
+    stem = base_of(source.name.rsplit("/", 1)[-1])
     so_far = ResultsSoFar()
     unknown = UnknownKeys(_advice)
     for records in record_batches(EvaluationRecord, "sample_id", source):

@@ -10,6 +10,7 @@ import re
 from pathlib import PurePosixPath
 
 _NUMBER = re.compile(r"\d+")
+_ENDING = re.compile(r"(?<!\d)\.|\.(?!\d)")
 _SEPARATORS = r"[\W_]*"
 _DATE = r"(?:19|20)\d\d([-_.]?)(?:0[1-9]|1[0-2])\2(?:0[1-9]|[12]\d|3[01])"
 _TIME = (
@@ -30,6 +31,14 @@ def without_date(name: str) -> str:
     """
     rest = _DATED.sub(r"\1", name)
     return name if rest == name else re.sub(r"^[\W_]+|[\W_]+$", "", rest)
+
+
+def base_of(name: str) -> str:
+    """Return a file's name without its endings; empty for one that is hidden.
+
+    A dot between two digits is no end: ``gpt-4.1.jsonl`` is ``gpt-4.1``.
+    """
+    return _ENDING.split(name, maxsplit=1)[0]
 
 
 def pattern_of(name: str) -> str | None:

@@ -57,6 +57,7 @@ class Metric(msgspec.Struct):
     min_score: Any = None
     max_score: Any = None
     additional_details: dict[str, Any] = {}
+    metric_parameters: Any = None
     llm_scoring: Any = None
 
     @property
@@ -73,24 +74,26 @@ class Metric(msgspec.Struct):
 
     @property
     def judging(self) -> dict[str, Any]:
-        """What else is said of the judges: their settings, and how they are counted."""
+        """The parameters of the metric; settings of the judges, and how they count."""
         said = members(self.llm_scoring)
         judges = said.get("judges")
-        found = {
+        of_judges = {
             name: [
                 members(each).get(name)
                 for each in (judges if isinstance(judges, list) else ())
             ]
             for name in ("temperature", "weight")
         }
-        about = {
+        about: dict[str, Any] = {
             name: each
-            for name, each in found.items()
+            for name, each in of_judges.items()
             if any(value is not None for value in each)
         }
-        if method := said.get("aggregation_method"):
-            about["aggregation_method"] = method
-        return {"judging": about} if about else {}
+        for name in ("aggregation_method", "additional_details"):
+            if each := said.get(name):
+                about[name] = each
+        found = {"metric_parameters": self.metric_parameters, "judging": about}
+        return {name: each for name, each in found.items() if each}
 
     @property
     def is_graded(self) -> bool:
@@ -221,8 +224,9 @@ def _answer(line: Line) -> str | None:
     raw = (line.output or {}).get("raw")
     if isinstance(raw, list):
         return str(raw[0]) if raw else None
-    said = (m.get("content") for m in reversed(line.messages or []) if m.get("content"))
-    return next((str(each) for each in said), None)
+    said = [each for each in reversed(line.messages or []) if each.get("content")]
+    of_model = [each for each in said if each.get("role") == "assistant"]
+    return next((str(each["content"]) for each in of_model or said), None)
 
 
 def write_totals(

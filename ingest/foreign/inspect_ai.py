@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from promptlab.contracts.base import plain_name
+from promptlab.ingest.files.dates import base_of
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import (
     ABSENT,
@@ -435,7 +436,7 @@ class LogReading:
         self._log = log
         _name_as_in_scores(about.scorers or [])
         # a retry has a new eval_id and run_id, and the task_id of the log it continues
-        name = source.path.name.split(".", 1)[0]
+        name = base_of(source.path.name)
         task_id = about.task_id or about.eval_id or about.run_id or name
         self._task = TaskWriter("inspect_ai", task_id, source, is_share=self._is_share)
         ids = (about.dataset and about.dataset.sample_ids) or []

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from promptlab.ingest.files.dates import without_date
+from promptlab.ingest.files.dates import base_of, without_date
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
@@ -105,6 +105,8 @@ class Layout:
     category: str = "category"
     verdict: Sequence[str] = ()
     """The judgement; a dotted name is inside an object."""
+    share: Sequence[str] = ()
+    """The number that the accuracy is the mean of, where it is finer than a verdict."""
     judge: Sequence[str] = ("judge_model",)
     reason: Sequence[str] = ("judge_reason",)
     scores: Mapping[str, str] = field(default_factory=dict)
@@ -168,6 +170,7 @@ LAYOUTS: dict[str, Layout] = {
         output=("generated_answer",),
         golden=("golden_answer",),
         verdict=("llm_judgments", "is_correct"),
+        judge=("judge_model", "metadata.model"),
         claims=_ACCURACY,
     ),
     "a_mem": Layout(
@@ -207,6 +210,7 @@ LAYOUTS: dict[str, Layout] = {
         output=("answer",),
         golden=("gold_answers",),
         verdict=("correct",),
+        share=("score",),
         judge=("judge_llm",),
         title_of=("dataset", "split"),
         system=("memory_provider", "mode"),
@@ -217,8 +221,10 @@ LAYOUTS: dict[str, Layout] = {
         title="LoCoMo",
         rows="per_question",
         id=("question_id", "id"),
-        output=("prediction", "predicted", "response", "generated"),
-        golden=("gold", "golden_answer", "answer", "expected"),
+        output=(
+            *("prediction", "predicted", "response", "generated", "generated_answer"),
+        ),
+        golden=("gold", "golden_answer", "answer", "expected", "ground_truth"),
         verdict=("score",),
         claims={f"results.{name}": each for name, each in _ACCURACY.items()},
     ),
@@ -465,7 +471,7 @@ class _Run:
                     for n in layout.system
                 ]
             )
-            or without_date(of_folder or source.path.name.split(".", 1)[0])
+            or without_date(of_folder or base_of(source.path.name))
             or "unknown"
         )
         same_run = SameRun(_KIND, self._system, *self._judges, source=source)
@@ -542,7 +548,8 @@ class _Run:
         tags = self._tags_of(case_id, row)
         tags += [
             f"{axis}:{name}"
-            for axis, value in members(row.get("category_axes")).items()
+            for axis, values in members(row.get("category_axes")).items()
+            for value in (values if isinstance(values, list) else [values])
             if (name := _word(value)) is not None
         ]
         self._tags.update(tags)
@@ -559,7 +566,7 @@ class _Run:
         known = [each for each in judged if each is not None]
         value = sum(known) / len(known) if known else None
         said = str(row.get("judge_reason") or "").strip().lower()
-        if said == "empty context":  # written without asking the judge
+        if said.startswith("empty context"):  # written without asking the judge
             value = None
         if isinstance(verdict, str) and value is None:
             self._odd_verdicts.append(verdict)
@@ -595,6 +602,8 @@ class _Run:
         )
         if layout.verdict and (known or status == "unevaluated"):
             reason = _word(_at(row, layout.reason))
+            share = on_scale(number(_at(row, layout.share)))
+            value = share if value is not None and share is not None else value
             answer.score(_JUDGE, value, value, summary=reason)
         for name, each in repeats:
             judgement = _judgement(each)

@@ -22,6 +22,7 @@ from typing import Any
 
 import msgspec
 
+from promptlab.ingest.files.dates import base_of
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import (
@@ -476,7 +477,7 @@ def classic_records(
     same_run = SameRun("mlflow", source=source)
     for cells in table.data:
         same_run.add(text(cells))
-    name = source.path.name.split(".", 1)[0]
+    name = base_of(source.path.name)
     # the table has no id: a run is identified by its content
     task_id = content_id(same_run.hash_of_night(), name)
     task = TaskWriter("mlflow", task_id, source, same_run)
@@ -521,7 +522,7 @@ def totals_alone(
     metrics: Mapping[str, Any], source: Source
 ) -> Iterable[Record | Problem]:
     """Write a run of which only the metrics exist."""
-    name = source.path.name.split(".", 1)[0]
+    name = base_of(source.path.name)
     task = TaskWriter("mlflow", content_id(metrics, name), source)
     task.describe()
     write_totals(metrics, task)

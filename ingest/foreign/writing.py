@@ -32,7 +32,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from promptlab.contracts.base import plain_name
-from promptlab.ingest.files.dates import without_date
+from promptlab.ingest.files.dates import base_of, without_date
 from promptlab.ingest.foreign.documents import (
     answer,
     first_line,
@@ -515,7 +515,7 @@ class TaskWriter:
         )
 
     def _file_title(self) -> str:
-        name = without_date(self._source.path.name.split(".", 1)[0])
+        name = without_date(base_of(self._source.path.name))
         return name or PurePath(self._source.name).parent.name or self._kind
 
     def grade(

@@ -155,3 +155,34 @@ def test_settings_of_a_judge_are_parameters_of_its_dimension(
     file.write_text(json.dumps(aggregate), "utf-8")
     parameters = table(reading_of(folder), "dimension_configs")["parameters"]
     assert [json.loads(each).get("judging") for each in parameters] == [expected] * 2
+
+
+def test_parameters_of_a_metric_are_parameters_of_its_dimension(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(RIVERS, folder)
+    file = folder / "rivers.json"
+    aggregate = json.loads(file.read_text("utf-8"))
+    aggregate["evaluation_results"][0]["metric_config"]["metric_parameters"] = {"k": 9}
+    file.write_text(json.dumps(aggregate), "utf-8")
+    parameters = table(reading_of(folder), "dimension_configs")["parameters"]
+    found = [json.loads(each).get("metric_parameters") for each in parameters]
+    assert found == [{"k": 9}, None]
+
+
+def test_the_answer_of_a_conversation_is_the_last_message_of_the_model(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(RIVERS, folder)
+    file = folder / "rivers_samples.jsonl"
+    lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    for line in lines:
+        del line["output"]
+        line["messages"] = [
+            {"role": "user", "content": "Where?"},
+            {"role": "assistant", "content": "the sea"},
+            {"role": "tool", "content": "submitted"},
+        ]
+    file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    answers = set(table(reading_of(folder), "rounds")["raw_output"])
+    assert answers == {"the sea"}

@@ -372,3 +372,60 @@ def test_the_false_answer_to_an_adversarial_question_scores_nothing(
     file.write_text(json.dumps(document), "utf-8")
     scores = table(reading_of(file), "reported_scores").select("value", "score")
     assert scores.rows() == [(0, 0), (1, 1), (0, 1), (1, 0)]
+
+
+def _amb(into: Path, **changes: Any) -> Reading:
+    """The file of AMB, with its rows changed."""
+    document = json.loads((OURS / "amb.json").read_text("utf-8"))
+    for row in document["results"]:
+        row |= changes
+    file = into / "amb.json"
+    file.write_text(json.dumps(document), "utf-8")
+    return reading_of(file)
+
+
+def test_every_value_of_an_axis_of_amb_is_a_tag(tmp_path: Path) -> None:
+    axes = {"Question Type": ["temporal", "multi-hop"], "Conversation": "conv-0"}
+    tags = set(table(_amb(tmp_path, category_axes=axes), "cases")["tags"])
+    (found,) = (set(json.loads(each)) for each in tags)
+    assert {f"Question Type:{each}" for each in axes["Question Type"]} < found
+    assert "Conversation:conv-0" in found
+
+
+def test_a_question_for_which_amb_found_nothing_is_not_judged(tmp_path: Path) -> None:
+    reason = "empty context \u2014 no memories retrieved"
+    rounds = table(_amb(tmp_path, judge_reason=reason), "rounds")
+    assert set(rounds["reported_status"]) == {"unevaluated"}
+
+
+def test_where_amb_gives_a_share_it_is_the_score_and_the_verdict_stays(
+    tmp_path: Path,
+) -> None:
+    reading = _amb(tmp_path, score=0.75, correct=True, judge_reason="")
+    assert _figures(reading) == {"llm_judge": [0.75] * 3}
+    assert set(table(reading, "rounds")["reported_status"]) == {"pass"}
+
+
+def test_the_judge_of_evermemos_is_in_its_metadata(tmp_path: Path) -> None:
+    document = json.loads((OURS / "evermemos.json").read_text("utf-8"))
+    document["metadata"] = {"model": "judge-b", "num_runs": 3}
+    file = tmp_path / "evermemos.json"
+    file.write_text(json.dumps(document), "utf-8")
+    assert table(reading_of(file), "judges")["model"].to_list() == ["judge-b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "variant"),
+    [
+        ("gpt-4.1.jsonl", "gpt-4.1"),
+        ("rag-v1.0_2026-10-12.jsonl", "rag-v1.0"),
+        ("rag.2026.10.12.jsonl", "rag"),
+        ("rag.2.jsonl", "rag"),
+    ],
+)
+def test_a_dot_between_digits_belongs_to_the_name_of_a_system(
+    name: str, variant: str, tmp_path: Path
+) -> None:
+    file = tmp_path / name
+    file.write_bytes((OURS / EARLY).read_bytes())
+    assert table(reading_of(file), "tasks")["variant"].to_list() == [variant]

@@ -234,3 +234,13 @@ def test_the_score_is_no_assertion_of_a_single_case(tmp_path: Path) -> None:
     dimensions = table(_report(tmp_path, cases=cases), "dimension_configs")
     weighted = dimensions.filter(pl.col("weight") > 0)
     assert weighted["dimension_id"].to_list() == ["Right"]
+
+
+def test_spans_of_no_tracing_have_no_id(tmp_path: Path) -> None:
+    """OpenTelemetry without a configuration gives each span an id of zeros."""
+    cases = json.loads(ONCE.read_text("utf-8"))["cases"]
+    for case in cases:
+        case |= {"trace_id": "0" * 32, "span_id": "0" * 16}
+    reading = _report(tmp_path, cases=cases)
+    assert table(reading, "rounds").height == table(reading_of(ONCE), "rounds").height
+    assert "repeated_row" not in {each.code for each in reading.problems}

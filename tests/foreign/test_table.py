@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -246,6 +247,9 @@ def test_cells_are_numbers_where_they_say_one(cell: Any, value: float | None) ->
 def test_cells_that_say_the_same_in_two_formats_are_the_same() -> None:
     assert same("['a', 'b\\nc']") == same(["a", "b\nc"]) == same('["a", "b\\nc"]')
     assert same("0.1923076923076923") == same(0.1923076923)
+    assert same("0.12345678949999") == same(0.1234567895)  # as pandas writes JSON
+    at = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    assert same("2026-01-02 03:04:05") == same("2026-01-02T03:04:05Z") == same(at)
     assert same("") == same(None) == same(float("nan"))
     assert same("True") == same(True)
 

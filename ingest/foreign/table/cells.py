@@ -87,7 +87,8 @@ _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*%?\s*")
 _SECONDS = re.compile(r"(\d{10}|\d{13}|\d{16})(\.\d+)?")
 """Seconds, milliseconds or microseconds since 1970, from 2001 on."""
 _DAY_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
-_DIGITS = 9
+_DIGITS = 10
+"""Digits after the point that pandas writes into JSON."""
 _FEW = 4
 """One unusual cell in this many is accepted as a mistake."""
 
@@ -277,7 +278,13 @@ def text_alike(cell: Any) -> str:
 
 
 def same(cell: Any) -> str:
-    """Return a key that is equal for the same number or list in two formats."""
+    """Return a key that is equal for the same number, time or list in two formats."""
+    if isinstance(cell, datetime) or (
+        isinstance(cell, str) and _DAY_AND_TIME.match(cell)
+    ):
+        at = moment(cell)
+        if at is not None:
+            return at.isoformat()
     if not isinstance(cell, str) or len(cell) <= _LONGEST_NUMBER:
         if is_nothing(cell):
             return ""
