@@ -158,7 +158,7 @@ def live_through(
     Returns:
         Command → its answer of each time.
     """
-    answers = defaultdict(list)
+    answers: dict[str, list[Answer]] = defaultdict(list)
     left = {title: list(steps) for title, steps in histories.items()}
     with contextlib.chdir(folder):
         while any(left.values()):
@@ -171,7 +171,7 @@ def live_through(
                 while steps and isinstance(steps[0], str):
                     command = steps.pop(0)
                     answers[command].append(_answer(command, warehouse))
-    return answers
+    return dict(answers)
 
 
 def _answer(command: str, warehouse: Warehouse) -> Answer:

@@ -441,24 +441,24 @@ def test_a_case_that_is_asked_otherwise_is_another_case(warehouse, tmp_path):
     assert (row["n_cases"], row["p"], row["calibration"]) == (0, None, None)
 
 
-REPLACED = {
+JUDGED = {
     False: "gate not-gated --no-record --format json",
     True: "gate is-gated --format json",
 }
 """Whether the gate records its decisions → the command."""
 
-for title, command in zip(("not-gated", "is-gated"), REPLACED.values(), strict=True):
+for title, command in zip(("not-gated", "is-gated"), JUDGED.values(), strict=True):
     nights = ((1, GOOD), (1, GOOD | {"c1": "nnn"}), (2, BROKEN), (2, GOOD))
     HISTORIES[title] = []
     for day, answers in nights:
         HISTORIES[title] += [Night(day, answers, about={"task_id": title}), command]
 
 
-@pytest.mark.parametrize("is_gated", REPLACED)
+@pytest.mark.parametrize("is_gated", JUDGED)
 def test_a_run_that_replaced_an_earlier_one_with_its_id_is_no_first_run(
     is_gated, histories
 ):
-    decisions = histories.decisions(REPLACED[is_gated])
+    decisions = histories.decisions(JUDGED[is_gated])
     # a correction of the same run is not another run
     assert decisions == ["first_run", "first_run", "cannot_tell", "cannot_tell"]
 
