@@ -1,12 +1,19 @@
-"""Tasks whose case scores are given: analysis inputs with the scores of a judge."""
+"""Runs to write, and histories of many titles that are lived through together."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import shlex
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from promptlab.cli import run_cli
+from promptlab.warehouse import Warehouse
 
 Scores = Mapping[str, float | None]
 """Case → score of its round; ``None``: the judge could not say."""
@@ -117,3 +124,57 @@ class Run:
 def even(score: float, cases: int, prefix: str = "c") -> dict[str, float]:
     """The same score for so many cases."""
     return {f"{prefix}{n}": score for n in range(cases)}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command printed, and its exit code."""
+
+    code: int
+    out: str
+
+    @property
+    def said(self) -> str:
+        """The same in one line."""
+        return " ".join(self.out.split())
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        """The results of `gate --format json`."""
+        found = json.loads(self.out)
+        return found if isinstance(found, list) else [found]
+
+
+def live_through(
+    warehouse: Warehouse, histories: Mapping[str, Sequence[Any]], folder: Path
+) -> dict[str, list[Answer]]:
+    """Live through the histories of many titles, with one build for a night of all.
+
+    A history is what happens to a title, in order: a night is written and ingested, a
+    text is a command. A night is a dataclass with a `title`, which is set here, with
+    `write(folder)`, and with `given`, the arguments of `ingest`; ``None`` stands for a
+    build without a new file.
+
+    Returns:
+        Command → its answer of each time.
+    """
+    answers: dict[str, list[Answer]] = defaultdict(list)
+    left = {title: list(steps) for title, steps in histories.items()}
+    with contextlib.chdir(folder):
+        while any(left.values()):
+            for title, steps in left.items():
+                if steps and (night := steps.pop(0)) is not None:
+                    file = replace(night, title=title).write(folder)
+                    warehouse.ingest(file, **night.given)
+            warehouse.build()
+            for steps in left.values():
+                while steps and isinstance(steps[0], str):
+                    command = steps.pop(0)
+                    answers[command].append(_answer(command, warehouse))
+    return dict(answers)
+
+
+def _answer(command: str, warehouse: Warehouse) -> Answer:
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        code = run_cli([*shlex.split(command), "--db", str(warehouse.settings.db)])
+    return Answer(code, out.getvalue())

@@ -6,6 +6,8 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from promptlab.ingest.raw.requests import record_decisions
 from promptlab.operations.purge import purge
 from promptlab.reports.gate.policy import built_in_policy
 from promptlab.warehouse import Warehouse
+from tests.history.runs import Answer, live_through
 
 
 def write(
@@ -70,6 +73,87 @@ def write(
 
 GOOD = {f"c{n}": "yyy" for n in range(10)}
 BROKEN = GOOD | {"c0": "nnn"}
+
+
+@dataclass(frozen=True)
+class Night:
+    """A run in a history; it has an id of its own, unless another has its day."""
+
+    day: int
+    answers: Mapping[str, str]
+    prompt: str = "v1"
+    about: Mapping[str, str] = field(default_factory=dict)
+    """Fields of its task."""
+    year: int = 2026
+    file: str = ""
+    given: Mapping[str, str] = field(default_factory=dict)
+    """What `ingest` is told about it."""
+    title: str = ""
+
+    def write(self, folder: Path) -> Path:
+        task_id = f"{self.title}-{self.day}"
+        write(folder, task_id, self.day, dict(self.answers), self.prompt)
+        file = folder / f"{task_id}.json"
+        text = file.read_text("utf-8").replace("2026-02-", f"{self.year}-02-")
+        document = json.loads(text)
+        document["task"] |= {"title": self.title, **self.about}
+        file.write_text(json.dumps(document), "utf-8")
+        return file.rename(folder / self.file) if self.file else file
+
+
+HISTORIES: dict[str, list[Night | str | None]] = {}
+"""Title → its nights and the commands after each, as `live_through` takes them."""
+
+
+@dataclass(frozen=True)
+class Histories:
+    """The histories of ``HISTORIES`` afterwards; tests only read them."""
+
+    warehouse: Warehouse
+    answers: Mapping[str, Sequence[Answer]]
+    """Command → its answers."""
+
+    def codes(self, *commands: str) -> list[int]:
+        return [each.code for command in commands for each in self.answers[command]]
+
+    def results(self, *commands: str) -> list[dict[str, Any]]:
+        """Results of `gate --format json`, each of one task."""
+        answers = [each for command in commands for each in self.answers[command]]
+        return [result for each in answers for result in each.results]
+
+    def decisions(self, *commands: str) -> list[str]:
+        return [each["decision"] for each in self.results(*commands)]
+
+
+@pytest.fixture(scope="module")
+def histories(tmp_path_factory: pytest.TempPathFactory) -> Histories:
+    folder = tmp_path_factory.mktemp("histories")
+    (folder / "strict.toml").write_text("min_score = 0.9\n", "utf-8")
+    warehouse = Warehouse(folder / "histories.duckdb")
+    return Histories(warehouse, live_through(warehouse, HISTORIES, folder))
+
+
+@pytest.fixture(scope="module")
+def rebuilt(
+    histories: Histories, tmp_path_factory: pytest.TempPathFactory
+) -> Warehouse:
+    """Their warehouse, built anew as a whole."""
+    copy = tmp_path_factory.mktemp("rebuilt") / "w.duckdb"
+    warehouse = Warehouse(shutil.copy(histories.warehouse.settings.db, copy))
+    warehouse.build(full_refresh=True)
+    return warehouse
+
+
+def gate(task_id: str) -> str:
+    return f"gate {task_id} --format json"
+
+
+def gated(title: str, *nights: Mapping[str, str]) -> list[Night | str | None]:
+    """Each night and the gate."""
+    steps: list[Night | str | None] = []
+    for day, answers in enumerate(nights, 1):
+        steps += [Night(day, answers), gate(f"{title}-{day}")]
+    return steps
 
 
 @pytest.fixture(scope="module")
@@ -126,17 +210,19 @@ def test_a_file_that_was_loaded_and_not_built_is_never_shipped_over(
         assert "loaded after the last build: next.json; `promptlab build`" in said
 
 
-def test_an_earlier_run_that_comes_late_is_counted(warehouse, tmp_path):
-    late = tmp_path / "late"
-    late.mkdir()
-    write(late, "night1b", 2, GOOD)
-    warehouse.ingest(late)
-    warehouse.build()
-    assert verdict(warehouse, "new")["n_reference_runs"] == 3
-    assert verdict(warehouse, "night2")["n_reference_runs"] == 2
-    built = verdict(warehouse, "new")
-    warehouse.build(full_refresh=True)
-    assert verdict(warehouse, "new") == built
+HISTORIES["late"] = [
+    Night(1, GOOD),
+    Night(3, GOOD),
+    Night(4, BROKEN, "v2"),
+    Night(2, GOOD),
+]
+
+
+def test_an_earlier_run_that_comes_late_is_counted(histories, rebuilt):
+    built = verdict(histories.warehouse, "late-4")
+    assert built["n_reference_runs"] == 3
+    assert verdict(histories.warehouse, "late-3")["n_reference_runs"] == 2
+    assert verdict(rebuilt, "late-4") == built
 
 
 def test_a_run_dated_before_all_that_were_loaded_is_no_first_run(tmp_path, warehouse):
@@ -160,47 +246,40 @@ def decide(warehouse: Warehouse, task_id: str) -> str:
     return results[0].decision
 
 
-@pytest.mark.parametrize(
-    ("lasting", "decision"),
-    [
-        (dict.fromkeys(list(GOOD)[:4], "yyy"), "cannot_tell"),
-        (GOOD | {"c0": "yyn"}, "run_again"),
-    ],
-)
-def test_what_the_gate_did_not_ship_is_no_baseline_of_the_night_after(
-    tmp_path, lasting, decision
-):
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    decisions = []
-    for night in range(1, 4):
-        files = tmp_path / f"night{night}"
-        files.mkdir()
-        write(files, f"night{night}", night, GOOD if night == 1 else lasting)
-        warehouse.ingest(files)
-        warehouse.build()
-        decisions.append(decide(warehouse, f"night{night}"))
+NOT_SHIPPED = {
+    "few-cases": (dict.fromkeys(list(GOOD)[:4], "yyy"), "cannot_tell"),
+    "a-round": (GOOD | {"c0": "yyn"}, "run_again"),
+}
+"""Title → what it has from the second night on, and what the gate says of that."""
+
+for title, (lasting, _) in NOT_SHIPPED.items():
+    HISTORIES[title] = gated(title, GOOD, lasting, lasting)
+
+
+@pytest.mark.parametrize("title", NOT_SHIPPED)
+def test_what_the_gate_did_not_ship_is_no_baseline_of_the_night_after(title, histories):
+    _, decision = NOT_SHIPPED[title]
+    decisions = histories.decisions(*(gate(f"{title}-{day}") for day in (1, 2, 3)))
     assert decisions == ["first_run", decision, decision]
 
 
-def test_a_run_with_the_id_of_the_run_before_is_no_first_run(tmp_path):
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-
-    def load(answers: dict[str, str], year: str = "2026") -> str:
-        write(tmp_path, "nightly", 1, answers)
-        file = tmp_path / "nightly.json"
-        text = file.read_text("utf-8").replace("2026-02-01", f"{year}-02-01")
-        file.write_text(text, "utf-8")
-        warehouse.ingest(file)
-        warehouse.build()
-        return decide(warehouse, "nightly")
-
-    assert load(GOOD) == "first_run"
-    corrected = GOOD | {"c0": "n"}
-    assert load(corrected) == "first_run"
+HISTORIES["nightly"] = [
+    Night(1, GOOD),
+    gate("nightly-1"),
+    Night(1, GOOD | {"c0": "n"}),  # a correction
+    gate("nightly-1"),
     # a night after the decision; it has to be after the time of this test
-    assert load(BROKEN, "2199") == "cannot_tell"
-    [result] = judge(warehouse, "nightly", built_in_policy(), lang="en")
-    assert "give every run a `task_id` of its own" in result.headline
+    Night(1, BROKEN, year=2199),
+    gate("nightly-1"),
+    gate("nightly-1"),
+]
+
+
+def test_a_run_with_the_id_of_the_run_before_is_no_first_run(histories):
+    first, corrected, replaced, again = histories.results(gate("nightly-1"))
+    assert first["decision"] == corrected["decision"] == "first_run"
+    assert replaced["decision"] == "cannot_tell"
+    assert "give every run a `task_id` of its own" in again["headline"]
 
 
 def references(warehouse: Warehouse, task_id: str) -> list[str]:
@@ -213,21 +292,15 @@ def references(warehouse: Warehouse, task_id: str) -> list[str]:
     return [row[0] for row in rows]
 
 
-def test_a_break_that_stays_is_red_on_every_night(tmp_path):
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    decisions = []
-    for night in range(1, 7):
-        files = tmp_path / f"night{night}"
-        files.mkdir()
-        write(files, f"night{night:02}", night, GOOD if night < 3 else BROKEN)
-        warehouse.ingest(files)
-        warehouse.build()
-        decisions.append(decide(warehouse, f"night{night:02}"))
+HISTORIES["stays"] = gated("stays", GOOD, GOOD, *[BROKEN] * 4)
+
+
+def test_a_break_that_stays_is_red_on_every_night(histories, rebuilt):
+    decisions = histories.decisions(*(gate(f"stays-{day}") for day in range(1, 7)))
     assert decisions == ["first_run", "ship", *["do_not_ship"] * 4]
-    assert references(warehouse, "night06") == ["night02", "night01"]
-    built = verdict(warehouse, "night06")
-    warehouse.build(full_refresh=True)
-    assert verdict(warehouse, "night06") == built
+    assert references(histories.warehouse, "stays-6") == ["stays-2", "stays-1"]
+    built = verdict(histories.warehouse, "stays-6")
+    assert verdict(rebuilt, "stays-6") == built
 
 
 def test_a_run_is_a_reference_again_once_it_is_accepted(warehouse):
@@ -252,49 +325,44 @@ def test_a_task_is_compared_with_a_refused_run_only_where_it_was_the_first(wareh
     assert references(warehouse, "new") == ["night1"]
 
 
-def test_where_only_refused_runs_are_left_the_gate_cannot_tell(tmp_path, capsys):
+HISTORIES["left"] = [
+    *gated("left", GOOD, BROKEN, BROKEN),
+    "purge --task left-1 --yes",
+    None,
+    "gate left-2 --no-record",
+    "gate left-3",
+    Night(4, BROKEN),
+    "gate left-4",
+    "baseline set left-4",
+    Night(5, BROKEN),
+    "gate left-5",
+]
+
+
+def test_where_only_refused_runs_are_left_the_gate_cannot_tell(histories):
     """The last run that was shipped is deleted after a while, and nights go on."""
-    db = tmp_path / "w.duckdb"
-    warehouse = Warehouse(db)
-
-    def gate(task_id: str, *options: str) -> int:
-        return run_cli(["gate", task_id, "--db", str(db), *options])
-
-    codes = []
-    for day, answers in enumerate((GOOD, *[GOOD | {"c0": "nnn"}] * 2), 1):
-        write(tmp_path, f"night{day}", day, answers)
-        warehouse.ingest(tmp_path / f"night{day}.json")
-        warehouse.build()
-        codes.append(gate(f"night{day}"))
-    purge(warehouse, tasks=["night1"])
-    warehouse.build()
-    codes += [gate("night2", "--no-record"), gate("night3")]
-    assert codes == [0, 1, 1, 4, 4]
-    assert "`promptlab baseline set RUN`" in capsys.readouterr().out
-    write(tmp_path, "night4", 4, GOOD | {"c0": "nnn"})
-    warehouse.ingest(tmp_path / "night4.json")
-    warehouse.build()
-    assert gate("night4") == 4
-    assert run_cli(["baseline", "set", "night4", "--db", str(db)]) == 0
-    write(tmp_path, "night5", 5, GOOD | {"c0": "nnn"})
-    warehouse.ingest(tmp_path / "night5.json")
-    warehouse.build()
-    assert gate("night5") == 0
+    codes = histories.codes(*(gate(f"left-{day}") for day in (1, 2, 3)))
+    assert codes == [0, 1, 1]
+    assert histories.codes("purge --task left-1 --yes") == [0]
+    for command in ("gate left-2 --no-record", "gate left-3"):
+        [found] = histories.answers[command]
+        assert found.code == 4
+        assert "`promptlab baseline set RUN`" in found.said
+    assert histories.codes("gate left-4", "baseline set left-4") == [4, 0]
+    assert histories.codes("gate left-5") == [0]
 
 
-def test_a_first_run_that_a_threshold_refused_is_the_baseline_of_the_next(tmp_path):
-    db = tmp_path / "w.duckdb"
-    warehouse = Warehouse(db)
-    policy = tmp_path / "policy.toml"
-    policy.write_text("min_score = 0.9\n", encoding="utf-8")
-    codes = []
-    for day, answers in enumerate((GOOD | {"c0": "nnn", "c1": "nnn"}, GOOD), 1):
-        write(tmp_path, f"night{day}", day, answers)
-        warehouse.ingest(tmp_path / f"night{day}.json")
-        warehouse.build()
-        gate = ["gate", f"night{day}", "--db", str(db), "--policy", str(policy)]
-        codes.append(run_cli(gate))
-    assert codes == [1, 0]
+HISTORIES["threshold"] = [
+    Night(1, GOOD | {"c0": "nnn", "c1": "nnn"}),
+    "gate threshold-1 --policy strict.toml",
+    Night(2, GOOD),
+    "gate threshold-2 --policy strict.toml",
+]
+
+
+def test_a_first_run_that_a_threshold_refused_is_the_baseline_of_the_next(histories):
+    gates = [f"gate threshold-{day} --policy strict.toml" for day in (1, 2)]
+    assert histories.codes(*gates) == [1, 0]
 
 
 def test_a_decision_is_added_only_where_it_is_new(warehouse):
@@ -345,10 +413,18 @@ def test_the_first_run_has_no_verdict(warehouse):
         assert not dictionaries(con, "from marts.fct_verdicts where task_id = 'night1'")
 
 
-def test_a_run_that_is_purged_is_a_reference_no_more(warehouse):
-    purge(warehouse, tasks=["night1"])
-    warehouse.build()
-    assert verdict(warehouse, "new")["n_reference_runs"] == 1
+HISTORIES["purged"] = [
+    Night(1, GOOD),
+    Night(3, GOOD),
+    Night(4, BROKEN, "v2"),
+    "purge --task purged-1 --yes",
+    None,
+]
+
+
+def test_a_run_that_is_purged_is_a_reference_no_more(histories):
+    assert histories.codes("purge --task purged-1 --yes") == [0]
+    assert verdict(histories.warehouse, "purged-4")["n_reference_runs"] == 1
 
 
 def test_a_case_that_is_asked_otherwise_is_another_case(warehouse, tmp_path):
@@ -365,83 +441,93 @@ def test_a_case_that_is_asked_otherwise_is_another_case(warehouse, tmp_path):
     assert (row["n_cases"], row["p"], row["calibration"]) == (0, None, None)
 
 
-@pytest.mark.parametrize("is_gated", [False, True])
+JUDGED = {
+    False: "gate not-gated --no-record --format json",
+    True: "gate is-gated --format json",
+}
+"""Whether the gate records its decisions → the command."""
+
+for title, command in zip(("not-gated", "is-gated"), JUDGED.values(), strict=True):
+    nights = ((1, GOOD), (1, GOOD | {"c1": "nnn"}), (2, BROKEN), (2, GOOD))
+    HISTORIES[title] = []
+    for day, answers in nights:
+        HISTORIES[title] += [Night(day, answers, about={"task_id": title}), command]
+
+
+@pytest.mark.parametrize("is_gated", JUDGED)
 def test_a_run_that_replaced_an_earlier_one_with_its_id_is_no_first_run(
-    tmp_path, is_gated
+    is_gated, histories
 ):
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    decisions = []
-    for day, answers in ((1, GOOD), (1, GOOD | {"c1": "nnn"}), (2, BROKEN), (2, GOOD)):
-        write(tmp_path, "nightly", day, answers)
-        warehouse.ingest(tmp_path / "nightly.json")
-        warehouse.build()
-        [result] = judge(warehouse, "latest", built_in_policy(), lang="en")
-        decisions.append(result.decision)
-        if is_gated:
-            record(warehouse, [result], built_in_policy())
+    decisions = histories.decisions(JUDGED[is_gated])
     # a correction of the same run is not another run
     assert decisions == ["first_run", "first_run", "cannot_tell", "cannot_tell"]
 
 
-def test_the_same_file_with_another_time_is_the_same_run(tmp_path):
+HISTORIES["timed"] = []
+for time in ("2026-03-01", "2026-03-02"):
+    HISTORIES["timed"] += [Night(1, GOOD, given={"time": time}), "gate timed-1"]
+
+
+def test_the_same_file_with_another_time_is_the_same_run(histories):
     """The config may say when the runs were."""
-    db = tmp_path / "w.duckdb"
-    write(tmp_path, "night1", 1, GOOD)
-    for time in ("2026-03-01", "2026-03-02"):
-        Warehouse(db).ingest(tmp_path / "night1.json", time=time)
-        Warehouse(db).build()
-        assert run_cli(["gate", "night1", "--db", str(db)]) == 0
+    assert histories.codes("gate timed-1") == [0, 0]
 
 
-def test_a_file_that_leaves_fewer_cases_of_another_file_is_no_first_run(tmp_path):
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-
-    def load(name: str, answers: dict[str, str]) -> str:
-        write(tmp_path, "nightly", 1, answers)
-        file = (tmp_path / "nightly.json").rename(tmp_path / name)
-        warehouse.ingest(file)
-        warehouse.build()
-        return decide(warehouse, "nightly")
-
-    assert load("one.json", GOOD) == "first_run"
-    assert load("two.json", BROKEN) == "first_run"  # as many cases: a correction
-    assert load("part.json", dict(list(GOOD.items())[:3])) == "cannot_tell"
-    [result] = judge(warehouse, "nightly", built_in_policy(), lang="en")
-    assert "give every run a `task_id` of its own" in result.headline
+HISTORIES["fewer"] = [
+    Night(1, GOOD, file="one.json"),
+    gate("fewer-1"),
+    Night(1, BROKEN, file="two.json"),  # as many cases: a correction
+    gate("fewer-1"),
+    Night(1, dict(list(GOOD.items())[:3]), file="part.json"),
+    gate("fewer-1"),
+    gate("fewer-1"),
+]
 
 
-def test_a_run_id_that_an_earlier_run_has_is_named(tmp_path):
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    for day, answers in ((1, GOOD), (2, BROKEN)):
-        write(tmp_path, f"night-{day}", day, answers)
-        file = tmp_path / f"night-{day}.json"
-        document = json.loads(file.read_text("utf-8"))
-        document["task"]["run_id"] = "ci"
-        file.write_text(json.dumps(document), "utf-8")
-        warehouse.ingest(file)
-        warehouse.build()
-    [result] = judge(warehouse, "latest", built_in_policy(), lang="en")
-    assert result.decision == "cannot_tell"
-    assert "an earlier run has the same run_id" in result.headline
+def test_a_file_that_leaves_fewer_cases_of_another_file_is_no_first_run(histories):
+    first, corrected, part, again = histories.results(gate("fewer-1"))
+    assert first["decision"] == corrected["decision"] == "first_run"
+    assert part["decision"] == "cannot_tell"
+    assert "give every run a `task_id` of its own" in again["headline"]
 
 
-@pytest.mark.parametrize("is_named", [False, True])
-def test_a_title_of_the_run_before_that_did_not_run_is_missing(tmp_path, is_named):
-    """A run of several titles: they have one run_id."""
-    warehouse = Warehouse(tmp_path / "w.duckdb")
+HISTORIES["same-run"] = [
+    Night(1, GOOD, about={"run_id": "ci"}),
+    Night(2, BROKEN, about={"run_id": "ci"}),
+    gate("same-run-2"),
+]
+
+
+def test_a_run_id_that_an_earlier_run_has_is_named(histories):
+    [result] = histories.results(gate("same-run-2"))
+    assert result["decision"] == "cannot_tell"
+    assert "an earlier run has the same run_id" in result["headline"]
+
+
+@pytest.fixture(scope="module")
+def runs_of_titles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three runs of several titles: those of a run have one run_id."""
+    folder = tmp_path_factory.mktemp("titles")
     for day, titles in (
         (1, ("caps", "safety")),
         (2, ("caps", "safety")),
         (3, ("caps",)),
     ):
         for title in titles:
-            write(tmp_path, f"{title}-{day}", day, GOOD)
-            file = tmp_path / f"{title}-{day}.json"
-            document = json.loads(file.read_text("utf-8"))
-            document["task"] |= {"run_id": f"night-{day}", "title": title}
-            file.write_text(json.dumps(document), "utf-8")
-    warehouse.ingest(tmp_path)
+            Night(day, GOOD, about={"run_id": f"night-{day}"}, title=title).write(
+                folder
+            )
+    warehouse = Warehouse(folder / "w.duckdb")
+    warehouse.ingest(folder)
     warehouse.build()
+    return warehouse.settings.db
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_title_of_the_run_before_that_did_not_run_is_missing(
+    tmp_path, runs_of_titles, is_named
+):
+    warehouse = Warehouse(shutil.copy(runs_of_titles, tmp_path / "w.duckdb"))
     if is_named:
         warehouse.set_baseline("night-1")
     decisions = {
@@ -453,36 +539,29 @@ def test_a_title_of_the_run_before_that_did_not_run_is_missing(tmp_path, is_name
     assert "1 of the 2 titles of the run before is not" in decisions[3].headline
 
 
-def test_a_decision_is_about_the_content_that_was_there(tmp_path, capsys):
+HISTORIES["content"] = [
+    *gated("content", GOOD, GOOD),
+    Night(2, BROKEN),
+    Night(3, BROKEN),
+    "gate content-3 --no-record --format json",
+    Night(2, GOOD),
+    gate("content-2"),
+    None,
+]
+
+
+def test_a_decision_is_about_the_content_that_was_there(histories):
     """A shipped run is changed, and is no baseline until the gate judges it again."""
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    call = ["--db", str(tmp_path / "w.duckdb")]
-    broken = GOOD | {"c0": "nnn"}
-
-    def load(task_id: str, day: int, answers: dict[str, str]) -> None:
-        write(tmp_path, task_id, day, answers)
-        warehouse.ingest(tmp_path / f"{task_id}.json")
-        warehouse.build()
-
-    def baseline() -> tuple[str]:
-        with warehouse.built() as con:
-            [found] = con.execute(
-                "select baseline_task_id from marts.dim_task_baselines"
-                " where task_id = 'third'"
-            ).fetchall()
-        return found
-
-    for day, task_id in enumerate(("first", "second"), 1):
-        load(task_id, day, GOOD)
-        assert run_cli(["gate", task_id, *call]) == 0
-    load("second", 2, broken)
-    load("third", 3, broken)
-    assert baseline() == ("first",)
-    assert run_cli(["gate", "third", "--no-record", *call]) != 0
-    load("second", 2, GOOD)
-    assert run_cli(["gate", "second", *call]) == 0
-    warehouse.build()
-    assert baseline() == ("second",)
+    assert histories.codes(gate("content-1"), gate("content-2")) == [0, 0, 0]
+    [changed] = histories.answers["gate content-3 --no-record --format json"]
+    assert changed.code != 0
+    assert changed.results[0]["baseline_task_id"] == "content-1"
+    with histories.warehouse.built() as con:
+        found = con.execute(
+            "select baseline_task_id from marts.dim_task_baselines"
+            " where task_id = 'content-3'"
+        ).fetchall()
+    assert found == [("content-2",)]
 
 
 def test_files_that_are_run_at_once_are_judged_like_files_that_are_run_one_by_one(
@@ -520,67 +599,68 @@ def test_files_that_are_run_at_once_are_judged_like_files_that_are_run_one_by_on
     }  # fmt: skip
 
 
-def test_a_refused_run_that_is_named_the_baseline_is_accepted(tmp_path):
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    good = {f"c{n}": "yyy" for n in range(8)}
-    broken = good | {"c0": "nnn", "c1": "nnn", "c2": "nnn"}
-    for day, answers in enumerate([good, broken, broken], 1):
-        write(tmp_path, f"night{day}", day, answers)
-    warehouse.ingest(tmp_path)
-    warehouse.build()
-    [refused] = judge(warehouse, "night2", built_in_policy(), lang="en")
-    assert refused.decision == "do_not_ship"
-    record(warehouse, [refused], built_in_policy())
-    warehouse.set_baseline("night2")
-    [result] = judge(warehouse, "night3", built_in_policy(), lang="en")
-    assert (result.baseline_task_id, result.decision) == ("night2", "ship")
+EIGHT = {f"c{n}": "yyy" for n in range(8)}
+THREE_BROKE = EIGHT | dict.fromkeys(("c0", "c1", "c2"), "nnn")
+
+HISTORIES["accepted"] = [
+    Night(1, EIGHT),
+    Night(2, THREE_BROKE),
+    Night(3, THREE_BROKE),
+    gate("accepted-2"),
+    "baseline set accepted-2",
+    gate("accepted-3"),
+]
 
 
-def test_a_refused_model_is_refused_again_after_the_old_one_came_back(tmp_path):
-    """Compared with its own refused run, it would ship with what broke in it."""
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    bad = GOOD | dict.fromkeys(("c0", "c1", "c2", "c3"), "nnn")
-    nights = [("old", GOOD), ("old", GOOD), ("new", bad), ("old", GOOD), ("new", bad)]
-    decisions = []
-    for day, (model, answers) in enumerate(nights, 1):
-        write(tmp_path, f"night{day}", day, answers)
-        file = tmp_path / f"night{day}.json"
-        text = file.read_text("utf-8").replace('"model": "m"', f'"model": "{model}"')
-        file.write_text(text, "utf-8")
-        warehouse.ingest(file)
-        warehouse.build()
-        [result] = judge(warehouse, f"night{day}", built_in_policy(), lang="en")
-        record(warehouse, [result], built_in_policy())
-        decisions.append((result.baseline_task_id, result.decision))
-    assert decisions[2:] == [
-        ("night2", "do_not_ship"),
-        ("night2", "ship"),
-        ("night4", "do_not_ship"),
+def test_a_refused_run_that_is_named_the_baseline_is_accepted(histories):
+    assert histories.decisions(gate("accepted-2")) == ["do_not_ship"]
+    assert histories.codes("baseline set accepted-2") == [0]
+    [result] = histories.results(gate("accepted-3"))
+    assert (result["baseline_task_id"], result["decision"]) == ("accepted-2", "ship")
+
+
+BAD = GOOD | dict.fromkeys(("c0", "c1", "c2", "c3"), "nnn")
+
+HISTORIES["back"] = []
+for day, model in enumerate(("old", "old", "new", "old", "new"), 1):
+    answers = GOOD if model == "old" else BAD
+    HISTORIES["back"] += [
+        Night(day, answers, about={"model": model}),
+        gate(f"back-{day}"),
     ]
-    assert result.advice == ["other_variant"]
-    [earlier] = judge(warehouse, "night3", built_in_policy(), lang="en")
-    assert (earlier.baseline_task_id, earlier.decision) == ("night2", "do_not_ship")
+HISTORIES["back"] += ["gate back-3 --no-record --format json"]
 
 
-def test_a_named_baseline_that_is_loaded_again_is_not_what_was_accepted(
-    tmp_path, capsys
-):
-    db = tmp_path / "w.duckdb"
-    warehouse = Warehouse(db)
+def test_a_refused_model_is_refused_again_after_the_old_one_came_back(histories):
+    """Compared with its own refused run, it would ship with what broke in it."""
+    results = histories.results(*(gate(f"back-{day}") for day in (3, 4, 5)))
+    assert [(each["baseline_task_id"], each["decision"]) for each in results] == [
+        ("back-2", "do_not_ship"),
+        ("back-2", "ship"),
+        ("back-4", "do_not_ship"),
+    ]
+    assert results[-1]["advice"] == ["other_variant"]
+    [earlier] = histories.results("gate back-3 --no-record --format json")
+    assert (earlier["baseline_task_id"], earlier["decision"]) == (
+        "back-2", "do_not_ship"
+    )  # fmt: skip
 
-    def load(task_id: str, day: int, answers: dict[str, str]) -> None:
-        write(tmp_path, task_id, day, answers)
-        warehouse.ingest(tmp_path / f"{task_id}.json")
-        warehouse.build()
 
-    broken = GOOD | {"c0": "nnn"}
-    load("named", 1, GOOD)
-    assert run_cli(["baseline", "set", "named", "--db", str(db)]) == 0
-    load("named", 1, broken)
-    load("night", 2, broken)
-    capsys.readouterr()
-    assert run_cli(["gate", "night", "--db", str(db)]) == 4
-    out = " ".join(capsys.readouterr().out.split())
-    assert "the baseline was loaded or scored again after it was named" in out
-    assert run_cli(["baseline", "set", "named", "--db", str(db)]) == 0
-    assert run_cli(["gate", "night", "--db", str(db)]) == 0
+HISTORIES["named"] = [
+    Night(1, GOOD),
+    "baseline set named-1",
+    Night(1, BROKEN),
+    Night(2, BROKEN),
+    "gate named-2",
+    "baseline set named-1",
+    "gate named-2",
+]
+
+
+def test_a_named_baseline_that_is_loaded_again_is_not_what_was_accepted(histories):
+    assert histories.codes("baseline set named-1") == [0, 0]
+    changed, accepted = histories.answers["gate named-2"]
+    assert changed.code == 4
+    said = "the baseline was loaded or scored again after it was named"
+    assert said in changed.said
+    assert accepted.code == 0

@@ -16,9 +16,9 @@ import pytest
 
 from promptlab.cli import run_cli
 from promptlab.database import dictionaries
-from promptlab.operations.purge import purge
 from promptlab.settings import load_settings
 from promptlab.warehouse import Warehouse
+from tests.history.runs import Answer, live_through
 
 
 @dataclass
@@ -37,6 +37,8 @@ class Night:
     """Test → what is asked, where it is not its name."""
     rounds: int = 1
     title: str = "triage"
+    given: Mapping[str, str] = field(default_factory=dict)
+    """What `ingest` is told about it."""
 
     @property
     def run_id(self) -> str:
@@ -118,6 +120,29 @@ def titles(tmp_path_factory) -> Warehouse:
     return warehouse
 
 
+HISTORIES: dict[str, list[Night | str | None]] = {}
+"""Title → its nights and the commands after each, as `live_through` takes them."""
+
+
+@dataclass(frozen=True)
+class Histories:
+    """The histories of ``HISTORIES`` afterwards; tests only read them."""
+
+    warehouse: Warehouse
+    answers: Mapping[str, Sequence[Answer]]
+    """Command → its answers."""
+
+    def codes(self, *commands: str) -> list[int]:
+        return [each.code for command in commands for each in self.answers[command]]
+
+
+@pytest.fixture(scope="module")
+def histories(tmp_path_factory) -> Histories:
+    folder = tmp_path_factory.mktemp("histories")
+    warehouse = Warehouse(folder / "histories.duckdb")
+    return Histories(warehouse, live_through(warehouse, HISTORIES, folder))
+
+
 @pytest.fixture
 def warehouse(tmp_path, monkeypatch) -> Warehouse:
     monkeypatch.chdir(tmp_path)
@@ -151,6 +176,7 @@ def case_changes(warehouse: Warehouse, title: str) -> list[dict[str, Any]]:
 
 
 TWO = (("short", "Be brief: {{q}}"), ("steps", "Think first: {{q}}"))
+BOTH: dict[str, Any] = {"prompts": TWO, "providers": ("small", "large")}
 
 
 def test_each_variant_of_a_run_is_compared_with_itself(titles):
@@ -245,26 +271,36 @@ def test_a_case_with_an_id_that_asks_something_else_is_named_and_not_compared(ti
     assert notes(titles, "asked otherwise")["inputs_differ"] == 1
 
 
-def test_the_same_commit_again_is_compared_with_what_was_accepted(warehouse, capsys):
+BROKEN = {"fails": {"small": ["t1", "t2", "t3"]}, "rounds": 3}
+
+HISTORIES["again"] = [
+    Night(1, rounds=3, given={"commit": "aaa"}),
+    Night(2, **BROKEN, given={"commit": "bbb"}),
+    "gate again-2",
+    Night(3, **BROKEN, given={"commit": "bbb"}),
+    "gate again-3 --format json",
+    Night(4, rounds=3, given={"commit": "ccc"}),
+    "gate again-4",
+    Night(5, rounds=3, given={"commit": "ccc"}),
+]
+
+
+def test_the_same_commit_again_is_compared_with_what_was_accepted(histories):
     """A run that the gate refused does not become its own reference by a re-run."""
-    broken = {"fails": {"small": ["t1", "t2", "t3"]}, "rounds": 3}
-    load(warehouse, Night(1, rounds=3), commit="aaa")
-    load(warehouse, Night(2, **broken), commit="bbb")
-    assert gate(capsys, warehouse, "eval-2")[0] == 1
-    load(warehouse, Night(3, **broken), commit="bbb")
-    assert baselines(warehouse)["eval-3/0"] == "eval-1/0"
-    assert gate(capsys, warehouse, "eval-3")[0] == 1
+    found = baselines(histories.warehouse)
+    assert histories.codes("gate again-2") == [1]
+    [third] = histories.answers["gate again-3 --format json"]
+    assert third.code == 1
+    assert third.results[0]["baseline_task_id"] == "again-1/0" == found["again-3/0"]
     # a run that was accepted is one, and its rounds and those before it are pooled
-    load(warehouse, Night(4, rounds=3), commit="ccc")
-    assert gate(capsys, warehouse, "eval-4")[0] == 0
-    load(warehouse, Night(5, rounds=3), commit="ccc")
-    assert baselines(warehouse)["eval-5/0"] == "eval-4/0"
-    with warehouse.built() as con:
-        found = con.execute(
+    assert histories.codes("gate again-4") == [0]
+    assert found["again-5/0"] == "again-4/0"
+    with histories.warehouse.built() as con:
+        references = con.execute(
             "select reference_task_id from intermediate.int_reference_runs"
-            " where task_id = 'eval-5/0' order by place"
+            " where task_id = 'again-5/0' order by place"
         ).fetchall()
-    assert found == [("eval-4/0",), ("eval-1/0",)]
+    assert references == [("again-4/0",), ("again-1/0",)]
 
 
 def test_the_shards_of_a_run_are_one_result(warehouse, capsys):
@@ -293,13 +329,13 @@ def test_the_shards_of_a_run_are_one_result(warehouse, capsys):
 
 
 def test_a_pull_request_is_compared_with_the_base_branch(warehouse, monkeypatch):
-    load(warehouse, Night(1), branch="main")
+    warehouse.ingest(Night(1).write(Path.cwd()), branch="main")
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_HEAD_REF", "fix")
     monkeypatch.setenv("GITHUB_BASE_REF", "main")
     monkeypatch.setenv("GITHUB_SHA", "abc123")
-    load(warehouse, Night(2, fails={"small": ["t1"]}))
-    load(warehouse, Night(3, fails={"small": ["t1"]}))
+    broken = {"small": ["t1"]}
+    load(warehouse, Night(2, fails=broken), Night(3, fails=broken))
     found = baselines(warehouse)
     assert found["eval-2/0"] == "eval-1/0"
     assert found["eval-3/0"] == "eval-1/0"
@@ -427,29 +463,24 @@ def test_what_broke_in_one_variant_of_four_is_the_answer_for_the_run(warehouse, 
     capsys.readouterr()
 
 
-def test_every_form_of_the_gate_says_the_worst_first(warehouse, capsys):
-    broken = {"small": ["t1", "t2", "t3"]}
-    load(
-        warehouse,
-        Night(1, providers=("large", "small"), rounds=3),
-        Night(2, providers=("large", "small"), fails=broken, rounds=3),
-    )
+def test_every_form_of_the_gate_says_the_worst_first(titles, capsys):
+    command = ["gate", "worst first-2", "--db", str(titles.settings.db)]
     for form in ("table", "md", "junit", "json"):
-        assert run_cli(["gate", "eval-2", "--format", form, "--no-record"]) == 1
+        assert run_cli([*command, "--format", form, "--no-record"]) == 1
         out = capsys.readouterr().out
         assert out.index("Do not ship: 3 cases broke") < out.index("Ship: no"), form
 
 
 def test_a_run_name_joins_what_was_loaded_in_several_calls(warehouse, capsys):
-    load(warehouse, Night(1), run_name="nightly-1")
-    load(warehouse, Night(2, providers=("other",)), run_name="nightly-1")
+    nights = (Night(1), Night(2, providers=("other",)))
+    load(warehouse, *nights, run_name="nightly-1")  # each in a call of its own
     code, found = gate(capsys, warehouse, "nightly-1")
     assert [each["variant"] for each in found] == ["other × short", "small × short"]
     assert code == 0
 
 
+@pytest.mark.usefixtures("nights")
 def test_a_file_that_brought_nothing_is_told_from_a_task(warehouse, capsys):
-    load(warehouse, Night(1))
     Path("other.json").write_text("{}")
     code, (message,) = gate(capsys, warehouse, "other.json")
     assert code == 2
@@ -471,73 +502,94 @@ def test_a_policy_may_let_what_chance_explains_pass(titles, capsys, tmp_path):
     assert gate(capsys, titles, "one fails-2", "--policy", str(policy))[0] == 1
 
 
+HISTORIES["refused"] = [
+    Night(1, **BOTH, rounds=3),
+    "gate refused-1",
+    Night(2, **BOTH, rounds=3, fails={"large": ["t1", "t2"]}),
+    "gate refused-2",
+    Night(3, **BOTH, rounds=3),
+    "gate refused-3",
+    Night(4, prompts=TWO, rounds=3),
+    "gate refused-4",
+    "gate refused-3",
+    "gate refused-4",
+]
+
+
 def test_a_variant_whose_last_run_was_refused_is_not_missing_from_the_next_run(
-    warehouse, capsys
+    histories,
 ):
     """Variants then have baselines in different runs; one that is gone still counts."""
-    nights = [
-        Night(1, TWO, ("small", "large"), rounds=3),
-        Night(2, TWO, ("small", "large"), fails={"large": ["t1", "t2"]}, rounds=3),
-        Night(3, TWO, ("small", "large"), rounds=3),
-        Night(4, TWO, ("small",), rounds=3),
-    ]
-    for night in nights:
-        load(warehouse, night)
-        run_cli(["gate", f"eval-{night.number}"])
-    found = baselines(warehouse)
-    assert (found["eval-3/0"], found["eval-3/2"]) == ("eval-2/0", "eval-1/2")
-    capsys.readouterr()
-    assert run_cli(["gate", "eval-3"]) == 0
-    assert "variants" not in capsys.readouterr().out
-    assert run_cli(["gate", "eval-4"]) == 4
-    assert "2 of the 4 variants of the run before are not" in " ".join(
-        capsys.readouterr().out.split()
-    )
+    found = baselines(histories.warehouse)
+    assert found["refused-3/0"] == "refused-2/0"
+    assert found["refused-3/2"] == "refused-1/2"
+    _, third = histories.answers["gate refused-3"]
+    assert third.code == 0
+    assert "variants" not in third.said
+    _, fourth = histories.answers["gate refused-4"]
+    assert fourth.code == 4
+    assert "2 of the 4 variants of the run before are not" in fourth.said
 
 
-def test_a_variant_that_is_gone_is_missing_with_a_named_baseline_too(warehouse, capsys):
+HISTORIES["gone"] = [
+    Night(1, providers=("small", "large")),
+    "baseline set gone-1",
+    "gate gone-1",
+    Night(2, providers=("small", "large", "new")),
+    "gate gone-2",
+    Night(3, providers=("small", "new")),
+    "gate gone-3",
+    Night(4, providers=("small", "large")),
+    "gate gone-4",
+    "gate gone-2 --no-record",
+    "gate gone-3 --no-record",
+    "gate gone-4 --no-record",
+    "baseline set gone-4",
+    Night(5, providers=("small", "large")),
+    "gate gone-5",
+]
+
+
+def test_a_variant_that_is_gone_is_missing_with_a_named_baseline_too(histories):
     """It is what the named run had, or what came since; naming a run accepts its own."""
-    for night in (
-        Night(1, providers=("small", "large")),
-        Night(2, providers=("small", "large", "new")),
-        Night(3, providers=("small", "new")),
-        Night(4, providers=("small", "large")),
-    ):
-        load(warehouse, night)
-        if night.number == 1:
-            assert run_cli(["baseline", "set", "eval-1"]) == 0
-        run_cli(["gate", f"eval-{night.number}"])
-    capsys.readouterr()
-    assert run_cli(["gate", "eval-2", "--no-record"]) == 0
+    assert histories.codes("baseline set gone-1", "baseline set gone-4") == [0, 0]
+    assert histories.codes("gate gone-2 --no-record") == [0]
     for number in (3, 4):
-        assert run_cli(["gate", f"eval-{number}", "--no-record"]) == 4
-        said = " ".join(capsys.readouterr().out.split())
-        assert "1 of the 3 variants of the run before is not" in said
-        assert "eval-4/0: new × short" in said or number == 3
-        assert f"if that is intended, `promptlab baseline set eval-{number}" in said
-    assert run_cli(["baseline", "set", "eval-4"]) == 0
-    load(warehouse, Night(5, providers=("small", "large")))
-    assert run_cli(["gate", "eval-5"]) == 0
+        [found] = histories.answers[f"gate gone-{number} --no-record"]
+        assert found.code == 4
+        assert "1 of the 3 variants of the run before is not" in found.said
+        assert "gone-4/0: new × short" in found.said or number == 3
+        named = f"if that is intended, `promptlab baseline set gone-{number}"
+        assert named in found.said
+    assert histories.codes("gate gone-5") == [0]
 
 
-def test_a_variant_that_another_one_took_the_place_of_is_missed_every_night(
-    warehouse, capsys
-):
+NEW: dict[str, Any] = {
+    "providers": ("mini", "large-2"), "fails": {"large-2": ["t1", "t2"]}, "rounds": 3
+}  # fmt: skip
+
+HISTORIES["missed"] = [
+    Night(1, providers=("mini", "large-1"), rounds=3),
+    "gate missed-1",
+    Night(2, **NEW),
+    "gate missed-2",
+    Night(3, **NEW),
+    "gate missed-3",
+    Night(4, **NEW),
+    "gate missed-4",
+    "baseline set missed-4",
+    Night(5, **NEW),
+    "gate missed-5",
+]
+
+
+def test_a_variant_that_another_one_took_the_place_of_is_missed_every_night(histories):
     """Nothing compares the new one with it, so that it may fail whatever it fails."""
-    new, broken = ("mini", "large-2"), {"large-2": ["t1", "t2"]}
-    nights = [
-        Night(1, providers=("mini", "large-1"), rounds=3),
-        *(Night(n, providers=new, fails=broken, rounds=3) for n in (2, 3, 4)),
-    ]
-    for night in nights:
-        load(warehouse, night)
-        code = run_cli(["gate", f"eval-{night.number}"])
-        out = " ".join(capsys.readouterr().out.split())
-        assert code == (0 if night.number == 1 else 4), out
-    assert "1 of the 2 variants of the run before is not in the run" in out
-    assert run_cli(["baseline", "set", "eval-4"]) == 0
-    load(warehouse, Night(5, providers=new, fails=broken, rounds=3))
-    assert run_cli(["gate", "eval-5"]) == 0
+    nights = [f"gate missed-{number}" for number in range(1, 5)]
+    assert histories.codes(*nights) == [0, 4, 4, 4]
+    [fourth] = histories.answers["gate missed-4"]
+    assert "1 of the 2 variants of the run before is not in the run" in fourth.said
+    assert histories.codes("baseline set missed-4", "gate missed-5") == [0, 0]
 
 
 def test_variants_of_one_file_of_results_are_side_by_side(warehouse, capsys):
@@ -555,7 +607,7 @@ def test_variants_of_one_file_of_results_are_side_by_side(warehouse, capsys):
         text = "\n".join(map(json.dumps, records))
         Path(f"r{number}.jsonl").write_text(text, "utf-8")
         warehouse.ingest(f"r{number}.jsonl")
-        warehouse.build()
+    warehouse.build()
     assert baselines(warehouse)["bot/long/r3"] == "bot/long/r2"
     assert baselines(warehouse)["bot/short/r1"] is None
     code, found = gate(capsys, warehouse, "latest")
@@ -566,35 +618,23 @@ def test_variants_of_one_file_of_results_are_side_by_side(warehouse, capsys):
     }
 
 
-def test_the_last_runs_of_a_case_are_those_of_its_variant(warehouse):
-    for number in (1, 2):
-        load(
-            warehouse,
-            Night(number, providers=("small", "large"), fails={"large": ["t1"]}),
-        )
-    for task_id, status in (("eval-2/0", "pass"), ("eval-2/1", "fail")):
-        cases = {each.case_id: each for each in warehouse.result(task_id).case_results}
+def test_the_last_runs_of_a_case_are_those_of_its_variant(titles):
+    for task_id, status in (("large fails-2/0", "pass"), ("large fails-2/1", "fail")):
+        cases = {each.case_id: each for each in titles.result(task_id).case_results}
         assert [run.status for run in cases["t1"].history] == [status, status]
 
 
-def test_the_variants_of_a_run_share_its_false_alarms(warehouse, capsys):
+def test_the_variants_of_a_run_share_its_false_alarms(titles, capsys):
     """The variants are tested together and one by one, so p is twice the smaller.
 
     Cases that never fail say nothing, so both cases alone decide the joint test.
     """
 
-    def p(night: int, providers: Sequence[str]) -> float:
-        load(
-            warehouse,
-            Night(night, providers=providers, rounds=3),
-            Night(night + 1, providers=providers, rounds=3, fails={"m0": ["t1", "t2"]}),
-            title=f"suite {night}",
-        )
-        _, found = gate(capsys, warehouse, f"eval-{night + 1}")
+    def p(title: str) -> float:
+        _, found = gate(capsys, titles, f"{title}-2")
         return next(each["p"] for each in found if each["variant"] == "m0 × short")
 
-    alone = p(1, ("m0",))
-    assert p(11, ("m0", "m1", "m2", "m3")) == pytest.approx(2 * alone)
+    assert p("one of four breaks") == pytest.approx(2 * p("one of one breaks"))
 
 
 PATHS = (
@@ -640,13 +680,12 @@ def test_a_pattern_that_says_nothing_is_refused(
     assert message in capsys.readouterr().err
 
 
-def test_another_title_of_a_loaded_file_replaces_the_first(warehouse):
-    load(warehouse, Night(1))
-    load(warehouse, Night(1), title="renamed")
+def test_another_title_of_a_loaded_file_replaces_the_first(warehouse, nights):
+    warehouse.ingest(nights / "night1.json", title="renamed")
+    warehouse.build()
     with warehouse.built() as con:
-        assert con.execute("select title from marts.dim_tasks").fetchall() == [
-            ("renamed",)
-        ]
+        found = con.execute("select run_id, title from marts.dim_tasks").fetchall()
+    assert sorted(found) == [("eval-1", "renamed"), ("eval-2", "triage")]
 
 
 # the second is in the year 10000 in UTC, which no report could print
@@ -681,8 +720,8 @@ def test_the_page_of_a_run_shows_its_variants_case_by_case(warehouse, tmp_path):
     )
 
 
+@pytest.mark.usefixtures("nights")
 def test_a_run_of_one_variant_has_no_page_of_its_own(warehouse, tmp_path):
-    load(warehouse, Night(1))
     written = warehouse.report(["eval-1/0"], tmp_path / "out", lang="en")
     assert not [path for path in written if "runs" in path.parts]
 
@@ -831,6 +870,12 @@ def with_option(change: Callable[[Document], None], **options: Any):
     return changed
 
 
+def priced(document: Document) -> None:
+    prices = {"small": 0.001, "large": 0.002, "large2": 0.003}
+    for row in rows_of(document):
+        row["cost"] = prices[row["provider"]["id"]]
+
+
 def with_threshold(threshold: float) -> Callable[[Document], None]:
     def change(document: Document) -> None:
         for row in rows_of(document):
@@ -844,7 +889,7 @@ PLAIN_EDITED = ((None, "One, edited {{q}}"), PLAIN[1])
 
 TITLES: dict[str, list[tuple[dict[str, Any], Callable[[Document], None] | None]]] = {
     "four": [
-        ({"prompts": TWO, "providers": ("small", "large")}, None),
+        (BOTH, None),
         ({"prompts": TWO, "providers": ("large", "small")}, None),
     ],
     **{
@@ -887,6 +932,30 @@ TITLES: dict[str, list[tuple[dict[str, Any], Callable[[Document], None] | None]]
     ],
     "looser threshold": [({}, with_threshold(0.9)), ({}, with_threshold(0.1))],
     "same threshold": [({}, with_threshold(0.9)), ({}, with_threshold(0.9))],
+    "worst first": [
+        ({"providers": ("large", "small"), "rounds": 3}, None),
+        ({"providers": ("large", "small"), **BROKEN}, None),
+    ],
+    "large fails": [
+        ({"providers": ("small", "large"), "fails": {"large": ["t1"]}}, None),
+        ({"providers": ("small", "large"), "fails": {"large": ["t1"]}}, None),
+    ],
+    **{
+        f"one of {name} breaks": [
+            ({"providers": models, "rounds": 3}, None),
+            ({"providers": models, "rounds": 3, "fails": {"m0": ["t1", "t2"]}}, None),
+        ]
+        for name, models in (("one", ("m0",)), ("four", ("m0", "m1", "m2", "m3")))
+    },
+    "prices": [
+        (
+            {
+                "providers": ("small", "large", "large2"),
+                "fails": {"small": ["t1"], "large2": ["t2"]},
+            },
+            priced,
+        )
+    ],
 }
 """Title → its nights: what is unlike other nights, and how its document is changed."""
 
@@ -1119,23 +1188,31 @@ def test_metadata_with_few_texts_makes_tags(warehouse):
             assert {row[0] for row in compared} == tags, config
 
 
+@pytest.fixture(scope="module")
+def titles_to_rank(tmp_path_factory) -> Warehouse:
+    """Two titles with two variants each; the large one is better in both."""
+    folder = tmp_path_factory.mktemp("ranked")
+    warehouse = Warehouse(folder / "w.duckdb")
+    for number, title in enumerate(("triage", "50% & more_|x|"), 1):
+        night = Night(
+            number,
+            providers=("small", "large"),
+            title=title,
+            fails={"small": ["t1", "t2", "t3"]},
+        )
+        warehouse.ingest(night.write(folder))
+    warehouse.build()
+    return warehouse
+
+
 @pytest.fixture
-def two_titles(warehouse):
-    """Two titles with two variants each; the large one is better in the first."""
-
-    def rename(document: Document) -> None:
-        document["config"]["description"] = "50% & more_|x|"
-
-    load_changed(
-        warehouse,
-        None,
-        rename,
-        providers=("small", "large"),
-        fails={"small": ["t1", "t2", "t3"]},
-    )
+def ranked(titles_to_rank, monkeypatch) -> None:
+    """Commands read them."""
+    monkeypatch.setenv("PROMPTLAB_DB", str(titles_to_rank.settings.db))
 
 
-def test_a_table_over_titles_has_means_and_titles_won(two_titles, capsys):
+@pytest.mark.usefixtures("ranked")
+def test_a_table_over_titles_has_means_and_titles_won(capsys):
     assert run_cli(["leaderboard", "--matrix", "--format", "json"]) == 0
     first, second = json.loads(capsys.readouterr().out)
     assert (first["variant"], first["macro_average"], first["n_won"]) == (
@@ -1147,7 +1224,8 @@ def test_a_table_over_titles_has_means_and_titles_won(two_titles, capsys):
     assert "won" in capsys.readouterr().out
 
 
-def test_a_table_for_a_paper_escapes_what_its_language_means(two_titles, capsys):
+@pytest.mark.usefixtures("ranked")
+def test_a_table_for_a_paper_escapes_what_its_language_means(capsys):
     assert run_cli(["leaderboard", "--format", "latex"]) == 0
     out = capsys.readouterr().out
     assert r"\textbf{100.0}" in out
@@ -1161,24 +1239,16 @@ def test_a_table_for_a_paper_escapes_what_its_language_means(two_titles, capsys)
     assert "| triage | large × short | **100.0**" in capsys.readouterr().out
 
 
-def test_a_matrix_needs_titles_with_several_variants(warehouse, capsys):
-    load(warehouse, Night(1))
+@pytest.mark.usefixtures("nights")
+def test_a_matrix_needs_titles_with_several_variants(capsys):
     assert run_cli(["leaderboard", "--matrix"]) == 5
     assert "needs a title with several variants" in capsys.readouterr().err
 
 
-def test_the_page_of_a_run_draws_quality_against_cost(warehouse, tmp_path):
-    def priced(document: Document) -> None:
-        for row in rows_of(document):
-            prices = {"small": 0.001, "large": 0.002, "large2": 0.003}
-            row["cost"] = prices[row["provider"]["id"]]
-
-    load_changed(
-        warehouse, priced, providers=("small", "large", "large2"),
-        fails={"small": ["t1"], "large2": ["t2"]},
-    )  # fmt: skip
-    run_cli(["report", "latest", "--out", "out", "-q"])
-    page = (tmp_path / "out/runs/triage/report.html").read_text("utf-8")
+def test_the_page_of_a_run_draws_quality_against_cost(titles, tmp_path, monkeypatch):
+    monkeypatch.setenv("PROMPTLAB_DB", str(titles.settings.db))
+    run_cli(["report", "prices-1", "--out", str(tmp_path / "out"), "-q"])
+    page = (tmp_path / "out/runs/prices/report.html").read_text("utf-8")
     assert page.count('<g class="on">') == 2
     assert "The score is “score”." in page
 
@@ -1252,47 +1322,61 @@ def test_a_stopped_log_that_is_read_after_its_retry_is_older(warehouse):
     assert ("older_version",) in codes
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [(("m1", "l1"), ("m2", "l2")), (("m1", "l1"), ("m2",)), (("m1",), ("m2", "l2"))],
-    ids=["both replaced", "two by one", "one by two"],
-)
-def test_a_run_of_which_every_variant_is_new_is_no_first_run(
-    before, after, warehouse, capsys
-):
+REPLACED = {
+    "both-replaced": (("m1", "l1"), ("m2", "l2")),
+    "two-by-one": (("m1", "l1"), ("m2",)),
+    "one-by-two": (("m1",), ("m2", "l2")),
+}
+"""Title → its models before, and those that replaced all of them."""
+
+for title, (before, after) in REPLACED.items():
+    worse: dict[str, Any] = {
+        "providers": after, "fails": {model: ["t1", "t2"] for model in after}, "rounds": 3
+    }  # fmt: skip
+    HISTORIES[title] = [
+        Night(1, providers=before, rounds=3),
+        f"gate {title}-1",
+        Night(2, **worse),
+        f"gate {title}-2",
+        None,
+        f"gate {title}-2",  # that it was judged changes nothing
+        Night(3, **worse),
+        f"gate {title}-3",
+        f"baseline set {title}-2",
+        Night(4, **worse),
+        f"gate {title}-4",
+    ]
+
+
+@pytest.mark.parametrize("title", REPLACED)
+def test_a_run_of_which_every_variant_is_new_is_no_first_run(title, histories):
     """Nothing says what broke, so that somebody has to look."""
-    load(warehouse, Night(1, providers=before, rounds=3))
-    assert run_cli(["gate", "eval-1"]) == 0
-    broken = {model: ["t1", "t2"] for model in after}
-    load(warehouse, Night(2, providers=after, fails=broken, rounds=3))
-    capsys.readouterr()
-    for _ in range(2):  # that it was judged changes nothing
-        assert run_cli(["gate", "eval-2"]) == 4
-        said = " ".join(capsys.readouterr().out.split())
-        assert "no variant of this run ran before" in said
-        warehouse.build()
-    load(warehouse, Night(3, providers=after, fails=broken, rounds=3))
-    assert run_cli(["gate", "eval-3"]) == 4
-    assert run_cli(["baseline", "set", "eval-2"]) == 0
-    load(warehouse, Night(4, providers=after, fails=broken, rounds=3))
-    assert run_cli(["gate", "eval-4"]) == 0
+    nights = [f"gate {title}-{number}" for number in range(1, 5)]
+    assert histories.codes(*nights) == [0, 4, 4, 4, 0]
+    for found in histories.answers[f"gate {title}-2"]:
+        assert "no variant of this run ran before" in found.said
+    assert histories.codes(f"baseline set {title}-2") == [0]
+
+
+HISTORIES["own-calls"] = []
+for models in (("m1", "m2"), ("m1", "m2"), ("m1", "m2b"), ("m1", "m2b")):
+    for model in models:
+        number = len(HISTORIES["own-calls"]) // 2 + 1
+        HISTORIES["own-calls"] += [
+            Night(
+                number, providers=(model,), fails={"m2b": ["t1", "t2", "t3"]}, rounds=3
+            ),
+            f"gate own-calls-{number}",
+        ]
 
 
 def test_a_model_that_was_refused_beside_two_others_is_not_compared_with_itself(
-    warehouse, capsys
+    histories,
 ):
     """Each model runs in a call of its own."""
-    number = 0
-    codes = []
-    for models in (("m1", "m2"), ("m1", "m2"), ("m1", "m2b"), ("m1", "m2b")):
-        for model in models:
-            number += 1
-            fails = {"m2b": ["t1", "t2", "t3"]}
-            load(warehouse, Night(number, providers=(model,), fails=fails, rounds=3))
-            codes.append(run_cli(["gate", f"eval-{number}"]))
-    assert (codes[5], codes[7]) == (1, 4)
-    out = " ".join(capsys.readouterr().out.split())
-    assert "no earlier run of this variant was shipped" in out
+    assert histories.codes("gate own-calls-6", "gate own-calls-8") == [1, 4]
+    [last] = histories.answers["gate own-calls-8"]
+    assert "no earlier run of this variant was shipped" in last.said
 
 
 def test_run_judges_what_it_loaded_and_the_newest_run_not_what_was_compared_again(
@@ -1325,48 +1409,84 @@ def test_run_judges_what_it_loaded_and_the_newest_run_not_what_was_compared_agai
     assert after == [("eval-4/0", "ship"), ("eval-5/0", "ship")]
 
 
+HISTORIES["deleted"] = [
+    Night(1, providers=("m1",), rounds=3),
+    "gate deleted-1",
+    Night(2, providers=("m1",), fails={"m1": ["t1", "t2", "t3"]}, rounds=3),
+    "gate deleted-2",
+    "purge --task deleted-1/0 --yes",
+    Night(3, providers=("m2",), fails={"m2": ["t1", "t2", "t3"]}, rounds=3),
+    "gate deleted-3",
+    Night(
+        4,
+        providers=("m3", "m4"),
+        fails={"m3": ["t1", "t2", "t3"], "m4": ["t1", "t2", "t3"]},
+        rounds=3,
+    ),
+    "gate deleted-4",
+]
+
+
 def test_a_new_variant_after_runs_of_which_none_is_a_baseline_is_no_first_run(
-    warehouse, capsys
+    histories,
 ):
     """The last shipped night is deleted after a while, and the model is replaced."""
-    codes = []
-    for number, models in enumerate((("m1",), ("m1",), ("m2",), ("m3", "m4")), 1):
-        fails = {model: ["t1", "t2", "t3"] for model in models} if number > 1 else {}
-        load(warehouse, Night(number, providers=models, fails=fails, rounds=3))
-        codes.append(run_cli(["gate", f"eval-{number}"]))
-        if number == 2:
-            purge(warehouse, tasks=["eval-1/0"])
-            warehouse.build()
-    assert codes == [0, 1, 4, 4]
+    nights = [f"gate deleted-{number}" for number in range(1, 5)]
+    assert histories.codes(*nights) == [0, 1, 4, 4]
+    assert histories.codes("purge --task deleted-1/0 --yes") == [0]
 
 
-@pytest.mark.parametrize("models", [("m1", "m2"), ("m1 l1", "m2 l2")])
+NEW_MODELS = {"one": (("m1",), ("m2",)), "two": (("m1", "l1"), ("m2", "l2"))}
+"""Title → its models in two nights, and those of the two after, which are worse."""
+
+
+def run_nights(title: str, folder: Path) -> list[str]:
+    """Write a file for each of its nights."""
+    before, after = NEW_MODELS[title]
+    worse = {model: ["t1", "t2", "t3"] for model in after}
+    nights = [
+        *(Night(n, providers=before, rounds=3, title=title) for n in (1, 2)),
+        *(
+            Night(n, providers=after, fails=worse, rounds=3, title=title)
+            for n in (3, 4)
+        ),
+    ]
+    return [str(night.write(folder)) for night in nights]
+
+
+def run_decisions(folder: Path, *calls: Sequence[str]) -> dict[str, str]:
+    """Task → the decision on it, after a call of ``run`` for each list of files."""
+    db = folder / "run.duckdb"
+    for files in calls:
+        run_cli(["run", *files, "--db", str(db), "--out", str(folder / "out")])
+    with Warehouse(db).examining() as con:
+        found = con.execute(
+            "select task_id, max_by(decision, decided_at) from raw.decisions"
+            " group by task_id order by task_id"
+        ).fetchall()
+    return dict(found)
+
+
+@pytest.fixture(scope="module")
+def night_by_night(tmp_path_factory) -> dict[str, str]:
+    """The decisions where each night of both titles is a call of its own."""
+    folder = tmp_path_factory.mktemp("night_by_night")
+    files = [run_nights(title, folder) for title in NEW_MODELS]
+    return run_decisions(folder, *zip(*files, strict=True))
+
+
+@pytest.mark.parametrize("title", NEW_MODELS)
 def test_a_folder_in_which_models_replaced_others_is_judged_like_single_nights(
-    warehouse, models
+    tmp_path, night_by_night, title
 ):
     """Two nights of one model or of two, and then two of others, which are worse."""
-
-    def decisions(*calls: Sequence[int]) -> list[str]:
-        db = Path("-".join(str(len(call)) for call in calls) + ".duckdb")
-        for call in calls:
-            files = []
-            for number in call:
-                now = models[number > 2].split()
-                fails = {model: ["t1", "t2", "t3"] for model in now if number > 2}
-                folder = Path(str(number))
-                folder.mkdir(exist_ok=True)
-                night = Night(number, providers=now, fails=fails, rounds=3)
-                files.append(str(night.write(folder)))
-            run_cli(["run", *files, "--db", str(db), "--out", "out"])
-        with Warehouse(db).examining() as con:
-            return con.execute(
-                "select distinct task_id, max_by(decision, decided_at)"
-                " from raw.decisions group by task_id order by task_id"
-            ).fetchall()
-
-    found = decisions([1, 2, 3, 4])
-    assert found == decisions([1], [2], [3], [4])
-    assert found[-1][1] in ("do_not_ship", "cannot_tell")
+    found = run_decisions(tmp_path, run_nights(title, tmp_path))
+    assert found == {
+        task_id: decision
+        for task_id, decision in night_by_night.items()
+        if task_id.startswith(f"{title}-")
+    }
+    assert [*found.values()][-1] in ("do_not_ship", "cannot_tell")
 
 
 def test_files_that_are_read_again_for_a_setting_keep_their_decisions(warehouse):
