@@ -20,8 +20,7 @@ from promptlab.reports import Edition
 from promptlab.reports.gate.policy import built_in_policy, parse_policy
 from promptlab.reports.title import read_title
 from promptlab.warehouse import Warehouse
-from tests.history.test_reference_runs import GOOD, write
-from tests.history.titled import write_titled
+from tests.history.test_reference_runs import GOOD, write, write_titled
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 ONE = {f"c{n}": "y" for n in range(10)}

@@ -29,12 +29,13 @@ def write(
     day: int,
     answers: dict[str, str],
     prompt: str = "v1",
+    title: str = "suite",
     **dimension: Any,
-) -> None:
+) -> Path:
     """A run; the answers of a case are one letter per round, ``y`` is right."""
     document = {
         "task": {
-            "task_id": task_id, "title": "suite", "prompt_version": prompt,
+            "task_id": task_id, "title": title, "prompt_version": prompt,
             "model": "m", "triggered_by": "ci", "env": {},
             "created_at": f"2026-02-{day:02}T00:00:00Z",
         },
@@ -68,7 +69,22 @@ def write(
         ],
         "extras": {},
     }  # fmt: skip
-    (folder / f"{task_id}.json").write_text(json.dumps(document), "utf-8")
+    file = folder / f"{task_id}.json"
+    file.write_text(json.dumps(document), "utf-8")
+    return file
+
+
+def write_titled(
+    folder: Path,
+    title: str,
+    name: str,
+    day: int,
+    answers: dict[str, str],
+    prompt: str = "v1",
+    **dimension: Any,
+) -> Path:
+    """A run of a title in a warehouse of several, called ``<title>-<name>``."""
+    return write(folder, f"{title}-{name}", day, answers, prompt, title, **dimension)
 
 
 GOOD = {f"c{n}": "yyy" for n in range(10)}
@@ -91,12 +107,11 @@ class Night:
     title: str = ""
 
     def write(self, folder: Path) -> Path:
-        task_id = f"{self.title}-{self.day}"
-        write(folder, task_id, self.day, dict(self.answers), self.prompt)
-        file = folder / f"{task_id}.json"
+        name, answers = str(self.day), dict(self.answers)
+        file = write_titled(folder, self.title, name, self.day, answers, self.prompt)
         text = file.read_text("utf-8").replace("2026-02-", f"{self.year}-02-")
         document = json.loads(text)
-        document["task"] |= {"title": self.title, **self.about}
+        document["task"] |= self.about
         file.write_text(json.dumps(document), "utf-8")
         return file.rename(folder / self.file) if self.file else file
 

@@ -25,9 +25,8 @@ from promptlab.reports.texts import catalogue
 from promptlab.reports.title import read_title, to_title_html
 from promptlab.reports.views import worst_first
 from promptlab.warehouse import Warehouse
-from tests.history.test_reference_runs import GOOD, write
+from tests.history.test_reference_runs import GOOD, write, write_titled
 from tests.history.test_variants import Night
-from tests.history.titled import write_titled
 
 EDITION = Edition(datetime(2026, 3, 1, tzinfo=UTC), "en")
 
