@@ -582,10 +582,15 @@ def _settle_scores(
         " where kind = 'scores' and list_contains(cast($1 as varchar[]), file_uri)",
         [list(of_scores)],
     ).fetchall()
-    for (uri,) in known:
+    known_uris = {uri for (uri,) in known}
+    for uri, (load_id, one) in of_scores.items():
+        is_known = uri in known_uris
+        if is_known or _repeats_scores(con, load_id):
+            of_file = uri if is_known else None
+            stale = _drop_stale_scores(con, load_id, of_file, ingest_id)
+            found += [(one.source.path, scores_outdated(*each)) for each in stale]
+    for uri in known_uris:
         load_id, one = of_scores[uri]
-        stale = _drop_stale_scores(con, load_id, uri, ingest_id)
-        found += [(one.source.path, scores_outdated(*each)) for each in stale]
         both = con.execute(
             """
             select
@@ -631,32 +636,58 @@ def _settle_scores(
     return replaced, found
 
 
+_SCORE = "hash({0}.score, {0}.scale, {0}.summary, {0}.payload, {0}.scorer_version)"
+
+
+def _repeats_scores(con: duckdb.DuckDBPyConnection, load_id: int) -> bool:
+    """Return true if a new file has scores of others, too: all that there are."""
+    key = "task_id, case_id, round_id, dimension_id, scorer"
+    (repeats,) = con.execute(
+        f"""
+        select count(*) > 0
+        from raw.scores
+        inner join raw.scores as earlier using ({key})
+        where
+            scores.load_id = $1
+            and earlier.load_id < $1
+            and {_SCORE.format("scores")} = {_SCORE.format("earlier")}
+            and exists (from raw.replaced_scores)
+        """,
+        [load_id],
+    ).fetchall()[0]
+    return bool(repeats)
+
+
 def _drop_stale_scores(
-    con: duckdb.DuckDBPyConnection, load_id: int, uri: str, ingest_id: int
+    con: duckdb.DuckDBPyConnection, load_id: int, uri: str | None, ingest_id: int
 ) -> list[tuple[str, int]]:
-    """Delete scores that the file had of answers that an earlier call replaced.
+    """Delete scores that a file had of answers that an earlier call replaced.
 
     They are the same as before: where any was changed, the answers were scored again.
+    Without *uri* it is any file.
 
     Returns:
         Task and number of scores.
     """
     key = "task_id, case_id, round_id, dimension_id, scorer"
-    values = "hash({0}.score, {0}.scale, {0}.summary, {0}.payload, {0}.scorer_version)"
     con.execute(
         f"""
         create or replace temp table scored_again as
         select
             {key},
-            bool_and({values.format("scores")} = {values.format("stale")})
+            bool_and({_SCORE.format("scores")} = {_SCORE.format("stale")})
                 over (partition by task_id) as is_stale
         from raw.scores
         inner join raw.replaced_scores as stale using ({key})
         where
             scores.load_id = $1
             and task_id in (select task_id from raw.tasks where load_id < $3)
-            and stale.load_id in (
-                select load_id from raw.loads where kind = 'scores' and file_uri = $2
+            and (
+                cast($2 as varchar) is null
+                or stale.load_id in (
+                    select load_id from raw.loads
+                    where kind = 'scores' and file_uri = $2
+                )
             )
         """,
         [load_id, uri, ingest_id],

@@ -473,16 +473,16 @@ class Gate:
             note = self._cases("tag_failed", failing or unsettled, cases)
             verdict: RuleVerdict = "fail" if failing else self._asks
             return _rule(rule, share, 1.0, verdict, note)
-        for name, text in (
-            ("unevaluated", "tag_unevaluated"),
-            ("missing", "tag_missing"),
-        ):
-            if cases[name]:
-                note = self._cases(text, cases[name], cases)
-                return _rule(rule, share, 1.0, "inconclusive", note)
-        if removed := self._removed():
-            return _rule(rule, share, 1.0, "inconclusive", removed)
+        if unjudged := self._unjudged_of_tag(cases):
+            return _rule(rule, share, 1.0, "inconclusive", unjudged)
         return _rule(rule, share, 1.0, "pass")
+
+    def _unjudged_of_tag(self, cases: Row) -> str | None:
+        """Return a note on cases of a tag that are not judged, or lost the tag."""
+        for name in ("unevaluated", "missing"):
+            if cases[name]:
+                return self._cases(f"tag_{name}", cases[name], cases)
+        return self._removed()
 
     def _removed(self) -> str | None:
         """Return a note on cases that left the testset: they may have had any tag."""
@@ -550,7 +550,9 @@ class Gate:
                 yield self._unknown(rule, limit, "nothing_judged")
             else:
                 p = changes.tag_p[tag]
-                yield _rule(rule, p, limit, "fail" if p <= limit else "pass")
+                verdict: RuleVerdict = "fail" if p <= limit else "pass"
+                note = None if p <= limit else self._unjudged_of_tag(cases)
+                yield _rule(rule, p, limit, "inconclusive" if note else verdict, note)
         if rules.must_pass is not None:
             yield self._tag(f"{prefix}.must_pass", tag, rules.must_pass)
 

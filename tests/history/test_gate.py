@@ -125,6 +125,7 @@ def test_without_a_policy_the_built_in_one_counts(cli, task, code, verdicts):
         ("tagged-2", "[tags.solid]\nmust_pass = 'every_round'", "fail", "1 of 1 cases did not pass: c7"),
         ("tagged-2", "[tags.shaky]\nfalse_alarm = 0.05", "pass", None),
         ("tagged-2", "[tags.gone]\nfalse_alarm = 0.05", "inconclusive", "no case has the tag gone"),
+        ("tagged-2", "[tags.half]\nfalse_alarm = 0.05", "inconclusive", "1 of 2 cases is in the baseline only: c0"),
         ("tagged-2", "[latency]\nmax_p50_ms = 500", "inconclusive", "measured on 1 of 7 rounds"),
         ("tagged-2", "[latency]\nmax_p95_ms = 499", "fail", "measured on 1 of 7 rounds"),
         ("tagged-2", "[tokens]\nmax_total = 120", "inconclusive", "measured on 1 of 8 rounds"),

@@ -128,22 +128,27 @@ def test_a_part_that_names_no_testset_leaves_that_of_the_run(tmp_path: Path) -> 
     assert warehouse.sql("select testset_ref from raw.tasks").rows() == [("set",)]
 
 
+@pytest.mark.parametrize("name", ["scores.jsonl", "scores_2.jsonl"])
 @pytest.mark.parametrize(("is_judged_again", "left"), [(False, []), (True, ["s", "t"])])
 def test_scores_of_replaced_answers_do_not_come_back_with_a_file_that_grows(
-    tmp_path: Path, is_judged_again: bool, left: list[str]
+    tmp_path: Path, is_judged_again: bool, left: list[str], name: str
 ) -> None:
+    """At its path, or under another name with all scores that there are so far."""
+
     def score(case: str, value: float, task: str = "R") -> dict[str, Any]:
         one = {"task_id": task, "case_id": case, "round_id": f"{case}-1"}
         return {**one, "dimension_id": "d", "score": value, "scorer": "j"}
 
     a = _write(tmp_path / "a.jsonl", [_line("s", "a"), _line("t", "a")])
-    scores = _write(tmp_path / "scores.jsonl", [score("s", 1), score("t", 1)])
+    of_before = score("s", 1, "P")
+    lines = [of_before, score("s", 1), score("t", 1)]
     warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(a, scores)
+    warehouse.ingest(a, _write(tmp_path / "scores.jsonl", lines))
     warehouse.ingest(_write(a, [_line("s", "b"), _line("t", "b")]))
-    assert warehouse.sql("from raw.scores").rows() == []
+    assert warehouse.sql("from raw.scores where task_id = 'R'").rows() == []
     now = [score("s", 0.5 if is_judged_again else 1), score("t", 1), score("s", 1, "Q")]
-    (load,) = warehouse.ingest(_write(scores, now)).files
+    scores = _write(tmp_path / name, [of_before, *now])
+    (load,) = warehouse.ingest(scores).files
     found = [each.code for each in load.problems if each.code == "scores_outdated"]
     assert found == ([] if is_judged_again else ["scores_outdated"])
     rows = warehouse.sql(
