@@ -479,9 +479,12 @@ class Gate:
 
     def _unjudged_of_tag(self, cases: Row) -> str | None:
         """Return a note on cases of a tag that are not judged, or lost the tag."""
-        for name in ("unevaluated", "missing"):
+        for name, text in (
+            ("unevaluated", "tag_unevaluated"),
+            ("missing", "tag_missing"),
+        ):
             if cases[name]:
-                return self._cases(f"tag_{name}", cases[name], cases)
+                return self._cases(text, cases[name], cases)
         return self._removed()
 
     def _removed(self) -> str | None:
