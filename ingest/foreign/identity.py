@@ -143,7 +143,7 @@ def replaced_problems(uri: str, replaced: Mapping[str, str]) -> list[Problem]:
     ]
 
 
-def given(own_id: str | None) -> bool:
+def is_given(own_id: str | None) -> bool:
     """Return true for an id; OpenTelemetry's id of nothing is 16 zeros or more."""
     return bool(own_id) and not re.fullmatch(r"[0-]{16,}", own_id or "")
 
@@ -165,10 +165,10 @@ class OwnIds:
         """Return true if a row with this id was seen; false without an id.
 
         Args:
-            own_id: The id; `given` says which texts are none.
+            own_id: The id; `is_given` says which texts are none.
             within: A further part of the key, for tools whose ids are not unique.
         """
-        if not given(own_id):
+        if not is_given(own_id):
             return False
         key = hash((own_id, within))  # keep hashes: texts would take too much memory
         if key not in self._seen:

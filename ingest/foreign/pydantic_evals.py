@@ -30,7 +30,7 @@ from promptlab.ingest.foreign.documents import (
     on_scale,
     text,
 )
-from promptlab.ingest.foreign.identity import OwnIds, SameRun, content_id, given
+from promptlab.ingest.foreign.identity import OwnIds, SameRun, content_id, is_given
 from promptlab.ingest.foreign.prompts import env_of, model_settings, setting
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.writing import Record, RoundWriter, Status, TaskWriter
@@ -195,7 +195,9 @@ def _own_rows(report: Report) -> list[str]:
     """
     rows: list[Any] = [decode(each, Any) for each in (*report.cases, *report.failures)]
     rows = [row for row in rows if isinstance(row, dict)]
-    if not any(given(row.get("span_id")) or row.get("task_duration") for row in rows):
+    if not any(
+        is_given(row.get("span_id")) or row.get("task_duration") for row in rows
+    ):
         return list(map(text, rows))
     names = ("name", "inputs", "output", "error_message", "task_duration")
     return [

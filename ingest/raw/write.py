@@ -636,17 +636,17 @@ def _settle_scores(
     return replaced, found
 
 
+_SCORE_OF = "task_id, case_id, round_id, dimension_id, scorer"
 _SCORE = "hash({0}.score, {0}.scale, {0}.summary, {0}.payload, {0}.scorer_version)"
 
 
 def _repeats_scores(con: duckdb.DuckDBPyConnection, load_id: int) -> bool:
     """Return true if a new file has scores of others, too: all that there are."""
-    key = "task_id, case_id, round_id, dimension_id, scorer"
     (repeats,) = con.execute(
         f"""
         select count(*) > 0
         from raw.scores
-        inner join raw.scores as earlier using ({key})
+        inner join raw.scores as earlier using ({_SCORE_OF})
         where
             scores.load_id = $1
             and earlier.load_id < $1
@@ -669,16 +669,15 @@ def _drop_stale_scores(
     Returns:
         Task and number of scores.
     """
-    key = "task_id, case_id, round_id, dimension_id, scorer"
     con.execute(
         f"""
         create or replace temp table scored_again as
         select
-            {key},
+            {_SCORE_OF},
             bool_and({_SCORE.format("scores")} = {_SCORE.format("stale")})
                 over (partition by task_id) as is_stale
         from raw.scores
-        inner join raw.replaced_scores as stale using ({key})
+        inner join raw.replaced_scores as stale using ({_SCORE_OF})
         where
             scores.load_id = $1
             and task_id in (select task_id from raw.tasks where load_id < $3)
@@ -693,13 +692,13 @@ def _drop_stale_scores(
         [load_id, uri, ingest_id],
     )
     dropped = con.execute(
-        f"delete from raw.scores where load_id = $1 and ({key}) in"
-        f" (select ({key}) from scored_again where is_stale) returning task_id",
+        f"delete from raw.scores where load_id = $1 and ({_SCORE_OF}) in"
+        f" (select ({_SCORE_OF}) from scored_again where is_stale) returning task_id",
         [load_id],
     ).fetchall()
     con.execute(
-        f"delete from raw.replaced_scores where ({key}) in"
-        f" (select ({key}) from scored_again where not is_stale)"
+        f"delete from raw.replaced_scores where ({_SCORE_OF}) in"
+        f" (select ({_SCORE_OF}) from scored_again where not is_stale)"
     )
     return sorted(Counter(task_id for (task_id,) in dropped).items())
 
@@ -753,6 +752,17 @@ def _change_answers(con: duckdb.DuckDBPyConnection) -> set[str]:
     return {task_id for (task_id,) in rows}
 
 
+def _is_gone(each: Replacement, table: str) -> str:
+    """Return SQL that is true for a row of which the answer was replaced."""
+    if each.has_other_answers:
+        return "true"
+    return (
+        "exists (from answers_changed as changed where changed.task_id = $1"
+        f" and changed.round_id = {table}.round_id"
+        f" and coalesce(changed.case_id = {table}.case_id, true))"
+    )
+
+
 def _delete_scores(
     con: duckdb.DuckDBPyConnection, each: Replacement, before: int | None
 ) -> int:
@@ -764,13 +774,10 @@ def _delete_scores(
     Returns:
         Their number.
     """
-    gone = "true"
-    if not each.has_other_answers:
-        gone = (
-            "(case_id, round_id) in (select (case_id, round_id) from answers_changed"
-            " where task_id = $1)"
-        )
-    outdated = f"from raw.scores where task_id = $1 and load_id < $2 and {gone}"
+    outdated = (
+        "from raw.scores where task_id = $1 and load_id < $2"
+        f" and {_is_gone(each, 'scores')}"
+    )
     con.execute(f"insert into raw.replaced_scores {outdated}", [each.task_id, before])
     deleted = con.execute(
         f"delete {outdated} returning load_id", [each.task_id, before]
@@ -789,16 +796,10 @@ def _outdate_labels(
 
     As for scores, but a label stays: a person made it.
     """
-    gone = "true"
-    if not each.has_other_answers:
-        gone = (
-            "exists (from answers_changed as changed where changed.task_id = $1"
-            " and changed.round_id = labels.round_id"
-            " and coalesce(changed.case_id = labels.case_id, true))"
-        )
     marked = con.execute(
         f"update raw.labels set output_hash = '{REPLACED}' where task_id = $1"
-        f" and load_id < $2 and output_hash is null and {gone} returning load_id",
+        " and load_id < $2 and output_hash is null"
+        f" and {_is_gone(each, 'labels')} returning load_id",
         [each.task_id, before],
     ).fetchall()
     return len(marked)

@@ -145,19 +145,35 @@ class Answer:
         return found if isinstance(found, list) else [found]
 
 
-def live_through(
-    warehouse: Warehouse, histories: Mapping[str, Sequence[Any]], folder: Path
-) -> dict[str, list[Answer]]:
+@dataclass(frozen=True)
+class Histories:
+    """The histories of many titles afterwards; tests only read them."""
+
+    warehouse: Warehouse
+    answers: Mapping[str, Sequence[Answer]]
+    """Command → its answer of each time."""
+
+    def codes(self, *commands: str) -> list[int]:
+        return [each.code for command in commands for each in self.answers[command]]
+
+    def results(self, *commands: str) -> list[dict[str, Any]]:
+        """Results of `gate --format json`, each of one task."""
+        answers = [each for command in commands for each in self.answers[command]]
+        return [result for each in answers for result in each.results]
+
+    def decisions(self, *commands: str) -> list[str]:
+        return [each["decision"] for each in self.results(*commands)]
+
+
+def live_through(histories: Mapping[str, Sequence[Any]], folder: Path) -> Histories:
     """Live through the histories of many titles, with one build for a night of all.
 
     A history is what happens to a title, in order: a night is written and ingested, a
     text is a command. A night is a dataclass with a `title`, which is set here, with
     `write(folder)`, and with `given`, the arguments of `ingest`; ``None`` stands for a
     build without a new file.
-
-    Returns:
-        Command → its answer of each time.
     """
+    warehouse = Warehouse(folder / "histories.duckdb")
     answers: dict[str, list[Answer]] = defaultdict(list)
     left = {title: list(steps) for title, steps in histories.items()}
     with contextlib.chdir(folder):
@@ -171,7 +187,7 @@ def live_through(
                 while steps and isinstance(steps[0], str):
                     command = steps.pop(0)
                     answers[command].append(_answer(command, warehouse))
-    return dict(answers)
+    return Histories(warehouse, dict(answers))
 
 
 def _answer(command: str, warehouse: Warehouse) -> Answer:

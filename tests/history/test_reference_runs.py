@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from promptlab.ingest.raw.requests import record_decisions
 from promptlab.operations.purge import purge
 from promptlab.reports.gate.policy import built_in_policy
 from promptlab.warehouse import Warehouse
-from tests.history.runs import Answer, live_through
+from tests.history.runs import Histories, live_through
 
 
 def write(
@@ -120,32 +120,11 @@ HISTORIES: dict[str, list[Night | str | None]] = {}
 """Title → its nights and the commands after each, as `live_through` takes them."""
 
 
-@dataclass(frozen=True)
-class Histories:
-    """The histories of ``HISTORIES`` afterwards; tests only read them."""
-
-    warehouse: Warehouse
-    answers: Mapping[str, Sequence[Answer]]
-    """Command → its answers."""
-
-    def codes(self, *commands: str) -> list[int]:
-        return [each.code for command in commands for each in self.answers[command]]
-
-    def results(self, *commands: str) -> list[dict[str, Any]]:
-        """Results of `gate --format json`, each of one task."""
-        answers = [each for command in commands for each in self.answers[command]]
-        return [result for each in answers for result in each.results]
-
-    def decisions(self, *commands: str) -> list[str]:
-        return [each["decision"] for each in self.results(*commands)]
-
-
 @pytest.fixture(scope="module")
 def histories(tmp_path_factory: pytest.TempPathFactory) -> Histories:
     folder = tmp_path_factory.mktemp("histories")
     (folder / "strict.toml").write_text("min_score = 0.9\n", "utf-8")
-    warehouse = Warehouse(folder / "histories.duckdb")
-    return Histories(warehouse, live_through(warehouse, HISTORIES, folder))
+    return live_through(HISTORIES, folder)
 
 
 @pytest.fixture(scope="module")

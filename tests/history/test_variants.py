@@ -18,7 +18,7 @@ from promptlab.cli import run_cli
 from promptlab.database import dictionaries
 from promptlab.settings import load_settings
 from promptlab.warehouse import Warehouse
-from tests.history.runs import Answer, live_through
+from tests.history.runs import Histories, live_through
 
 
 @dataclass
@@ -124,23 +124,10 @@ HISTORIES: dict[str, list[Night | str | None]] = {}
 """Title → its nights and the commands after each, as `live_through` takes them."""
 
 
-@dataclass(frozen=True)
-class Histories:
-    """The histories of ``HISTORIES`` afterwards; tests only read them."""
-
-    warehouse: Warehouse
-    answers: Mapping[str, Sequence[Answer]]
-    """Command → its answers."""
-
-    def codes(self, *commands: str) -> list[int]:
-        return [each.code for command in commands for each in self.answers[command]]
-
-
 @pytest.fixture(scope="module")
 def histories(tmp_path_factory) -> Histories:
     folder = tmp_path_factory.mktemp("histories")
-    warehouse = Warehouse(folder / "histories.duckdb")
-    return Histories(warehouse, live_through(warehouse, HISTORIES, folder))
+    return live_through(HISTORIES, folder)
 
 
 @pytest.fixture
