@@ -178,11 +178,12 @@ def live_through(histories: Mapping[str, Sequence[Any]], folder: Path) -> Histor
     left = {title: list(steps) for title, steps in histories.items()}
     with contextlib.chdir(folder):
         while any(left.values()):
-            for title, steps in left.items():
-                if steps and (night := steps.pop(0)) is not None:
-                    file = replace(night, title=title).write(folder)
-                    warehouse.ingest(file, **night.given)
-            warehouse.build()
+            with warehouse.kept_open():
+                for title, steps in left.items():
+                    if steps and (night := steps.pop(0)) is not None:
+                        file = replace(night, title=title).write(folder)
+                        warehouse.ingest(file, **night.given)
+                warehouse.build()
             for steps in left.values():
                 while steps and isinstance(steps[0], str):
                     command = steps.pop(0)
