@@ -114,6 +114,7 @@ class Layout:
     metrics: str | None = None
     """Object of numbers in a row."""
     system: Sequence[str] = ()
+    """What tells systems apart; of a switch that is on, its name."""
     model: Sequence[str] = ()
     title_of: Sequence[str] = ()
     claims: Mapping[str, tuple[Rule, str | None]] = field(default_factory=dict)
@@ -213,7 +214,7 @@ LAYOUTS: dict[str, Layout] = {
         share=("score",),
         judge=("judge_llm",),
         title_of=("dataset", "split"),
-        system=("memory_provider", "mode"),
+        system=("memory_provider", "mode", "oracle"),
         model=("answer_llm",),
         claims=_ACCURACY,
     ),
@@ -467,7 +468,9 @@ class _Run:
         self._system = (
             joined_texts(
                 [
-                    _word(_at(document, [n])) or _word(rows[0][1].get(n))
+                    n
+                    if (said := _at(document, [n])) is True
+                    else _word(said) or _word(rows[0][1].get(n))
                     for n in layout.system
                 ]
             )

@@ -384,6 +384,18 @@ def _amb(into: Path, **changes: Any) -> Reading:
     return reading_of(file)
 
 
+@pytest.mark.parametrize(
+    ("oracle", "variant"), [(True, "notes / rag / oracle"), (False, "notes / rag")]
+)
+def test_amb_with_the_memories_given_is_another_system(
+    tmp_path: Path, oracle: bool, variant: str
+) -> None:
+    document = json.loads((OURS / "amb.json").read_text("utf-8"))
+    file = tmp_path / "amb.json"
+    file.write_text(json.dumps(document | {"oracle": oracle}), "utf-8")
+    assert table(reading_of(file), "tasks")["variant"].to_list() == [variant]
+
+
 def test_every_value_of_an_axis_of_amb_is_a_tag(tmp_path: Path) -> None:
     axes = {"Question Type": ["temporal", "multi-hop"], "Conversation": "conv-0"}
     tags = set(table(_amb(tmp_path, category_axes=axes), "cases")["tags"])
