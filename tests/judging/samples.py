@@ -81,9 +81,9 @@ OPERANDS: dict[str, st.SearchStrategy[Any]] = {
     "ends_with": NEEDLE_OR_LIST,
     "equals": st.one_of(NO_NULLS, TEXTS),
     "allowed_values": st.lists(st.one_of(NO_NULLS, TEXTS), min_size=1, max_size=3),
-    "max_chars": COUNTS,
+    "max_chars": st.one_of(COUNTS, st.just(1000)),
     "min_chars": COUNTS,
-    "max_tokens": COUNTS,
+    "max_tokens": st.one_of(COUNTS, st.just(1000)),
     "non_empty": st.just(True),
     "is_json": st.just(True),
     "required_keys": st.one_of(
@@ -104,8 +104,13 @@ def rules(draw: st.DrawFn, whole: list[Any], parts: Parts) -> dict[str, Any]:
     value = draw(OPERANDS[kind])
     field = draw(st.one_of(st.none(), STEPS))
     near = whole
-    if parts and draw(st.booleans()):
-        field, found = draw(st.sampled_from(parts))
+    fitting = [
+        (key, each)
+        for key, each in parts
+        if kind != "required_keys" or (isinstance(each, dict) and any(each))
+    ]
+    if fitting and draw(st.booleans()):
+        field, found = draw(st.sampled_from(fitting))
         near = [found]
     near = [each for each in near if each is not None]
     if near and kind in ("equals", "allowed_values") and draw(st.booleans()):

@@ -4,8 +4,7 @@ Both are held to the tables of cases, reasoned out by hand, and to each other on
 thousands of generated ones. *Pairs* of an expectation and an output test the comparison of
 values; *samples*, rounds with all kinds of expectations, test the rest: which
 output is compared in each scope, every kind of rule, golden answers. The same verdict,
-and the same failures in the same order. All of them go through one warehouse, in by
-ingest and out by dbt.
+and the same failures in the same order. All of them go through one warehouse.
 """
 
 from __future__ import annotations
@@ -17,9 +16,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from promptlab.build import plan
 from promptlab.contracts.scoring import RULE_VALUES, golden_alternatives
 from promptlab.evaluator.matching import MISSING, MatchOptions, judge, searchable_text
 from promptlab.json_text.reading import parse_as_duckdb
@@ -126,6 +127,15 @@ def in_python(pair: Pair) -> Verdict:
 HARD = [nested_pair(480), long_pair(1_000_000)]
 
 
+def with_steps() -> plan.Plan:
+    """The plan of a build that keeps the tables of its steps, as dbt does."""
+    nodes = [
+        msgspec.structs.replace(node, is_of_one_build=False)
+        for node in plan.load().nodes
+    ]
+    return msgspec.structs.replace(plan.load(), nodes=nodes)
+
+
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     """All pairs and all samples, built once."""
@@ -139,11 +149,10 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     warehouse = Warehouse(folder / "matching.duckdb")
     ingested = warehouse.ingest(folder / "in")
     assert ingested.n_rejected_records == 0
-    marts = ("+fct_match_results", "+fct_check_results", "+fct_round_scores")
-    steps = ("int_rules_judged", "int_golden_answers")
-    warehouse.build(
-        ["--select", *marts, *steps, "--exclude-resource-type", "unit_test", "test"]
-    )
+    compiled = with_steps()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "load", lambda: compiled)
+        warehouse.build()
     return warehouse
 
 
