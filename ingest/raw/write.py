@@ -365,7 +365,7 @@ class Writer:
         replaced, lost = _settle_scores(self._con, numbered, self._ingest_id)
         self._replaced |= replaced
         self.found += lost
-        _settle_labels(self._con, numbered)
+        self.found += _settle_labels(self._con, numbered)
         self._see_replacements(numbered)
         loads = load_columns(
             numbered, self._replaced, self._ingest_version, self._ingest_id
@@ -521,35 +521,67 @@ def _replace_labels(con: duckdb.DuckDBPyConnection, one: ReadBatch) -> set[Key]:
 
 def _settle_labels(
     con: duckdb.DuckDBPyConnection, numbered: Sequence[tuple[int, ReadBatch]]
-) -> None:
-    """Keep the labels of replaced answers outdated in the new version of their file.
+) -> list[tuple[Path, Problem]]:
+    """Keep labels of replaced answers outdated that a file has again.
 
-    A label that was changed, or has another time, is of the new answer.
+    In a version of their own file, a label that was changed, or has another time, is of
+    the new answer. In another file all of a task are, where any is.
+
+    Returns:
+        Warnings of files with such labels.
     """
-    key = "round_id, case_id, dimension_id, labeler, label, grade, labeled_at"
+    found = []
+    of_round = "case_id, dimension_id, labeler"
+    content = "label, grade, labeled_at"
     for load_id, one in numbered:
         if one.load.kind != "labels":
             continue
-        outdated = (
-            f"from raw.labels where output_hash = '{REPLACED}' and load_id < $1"
-            " and load_id in (select load_id from raw.loads"
-            " where kind = 'labels' and file_uri = $2)"
-        )
-        con.execute(
+        again = con.execute(
             f"""
             update raw.labels as labels
-            set output_hash = '{REPLACED}', task_id = outdated.task_id
-            from (select {key}, task_id {outdated}) as outdated
+            set output_hash = '{REPLACED}', task_id = again.task_id
+            from (
+                select
+                    labels.line,
+                    outdated.task_id,
+                    loads.file_uri = $2 as is_of_file,
+                    ({_columns("labels", content)}) is not distinct from
+                    ({_columns("outdated", content)}) as is_same,
+                    bool_and(is_same) over (partition by outdated.task_id) as are_all
+                from raw.labels as labels
+                inner join raw.labels as outdated
+                    on
+                        labels.round_id = outdated.round_id
+                        and ({_columns("labels", of_round)}) is not distinct from
+                        ({_columns("outdated", of_round)})
+                        and coalesce(labels.task_id = outdated.task_id, true)
+                inner join raw.loads as loads on outdated.load_id = loads.load_id
+                where
+                    labels.load_id = $1
+                    and labels.output_hash is null
+                    and outdated.load_id < $1
+                    and outdated.output_hash = '{REPLACED}'
+            ) as again
             where
                 labels.load_id = $1
-                and labels.output_hash is null
-                and coalesce(labels.task_id = outdated.task_id, true)
-                and ({_columns("labels", key)}) is not distinct from
-                    ({_columns("outdated", key)})
+                and labels.line = again.line
+                and again.is_same
+                and (again.is_of_file or again.are_all)
+            returning labels.task_id
             """,
             [load_id, one.source.uri],
+        ).fetchall()
+        found += [
+            (one.source.path, labels_outdated(task_id, n))
+            for task_id, n in sorted(Counter(task_id for (task_id,) in again).items())
+        ]
+        con.execute(
+            f"delete from raw.labels where output_hash = '{REPLACED}' and load_id < $1"
+            " and load_id in (select load_id from raw.loads"
+            " where kind = 'labels' and file_uri = $2)",
+            [load_id, one.source.uri],
         )
-        con.execute(f"delete {outdated}", [load_id, one.source.uri])
+    return found
 
 
 def _columns(table: str, names: str) -> str:

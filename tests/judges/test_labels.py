@@ -427,12 +427,18 @@ def test_labels_of_a_round_go_with_the_answer_that_it_had(tmp_path, column):
             " another run a `task_id` of its own",
         )
     ]
+    load(warehouse, tmp_path / "copy.csv", text)
+    warehouse.build()
+    assert rows(warehouse, LABELLED) == []
     changed = text.replace("c3-1,ann,fail", "c3-1,ann,pass")
     load(warehouse, tmp_path / "labels.csv", changed)
     warehouse.build()
     assert rows(warehouse, "select case_id, label from marts.fct_labels") == [
         ("c3", "pass")
     ]
+    load(warehouse, tmp_path / "other.csv", text.replace("c2-1,ann,fail", "c2-1,ann,1"))
+    warehouse.build()
+    assert rows(warehouse, "select count(*) from marts.fct_labels") == [(4,)]
 
 
 def test_labels_may_come_before_the_run_that_they_are_of(tmp_path):
