@@ -18,7 +18,13 @@ from promptlab.ingest.raw.rows import Reading
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import reading_of, table
-from tests.foreign.workbooks import Failed, Formula, write_workbook
+from tests.foreign.workbooks import (
+    Failed,
+    Formula,
+    OwnPercent,
+    Percent,
+    write_workbook,
+)
 
 MAPPING = TableMapping(
     case="id", inputs=("q",), output="a", verdict="v", scores=("s",), values=("n",)
@@ -156,6 +162,26 @@ def test_a_failed_formula_is_an_empty_cell_and_named(tmp_path: Path) -> None:
     assert "#DIV/0!" in reading.problems[0].message
     scores = table(reading, "reported_scores").filter(dimension_id="s")
     assert scores["value"].to_list() == [None, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [(Percent(0.57), "57%"), (OwnPercent(0.123), "12.3%"), (Percent(1), "100%")],
+)
+def test_a_percentage_of_a_workbook_is_read_as_that_of_a_csv(
+    cell: float, shown: str, tmp_path: Path
+) -> None:
+    """Neither is taken for a hundredth of what it is where the scale ends at 100."""
+    write_workbook(tmp_path / "t.xlsx", [["id", "a", "s"], ["1", shown, cell]])
+    (tmp_path / "t.csv").write_text(f"id,a,s\n1,{shown},{shown}\n", "utf-8")
+    for best, score in ((1, float(cell)), (100, None)):
+        mapping = TableMapping(
+            case="id", output="a", scores=("s",), scales={"s": (0, best)}
+        )
+        for name in ("t.csv", "t.xlsx"):
+            reading = reading_of(tmp_path / name, {"t": mapping})
+            assert table(reading, "reported_scores")["score"].to_list() == [score]
+            assert bool(reading.problems) == (score is None)
 
 
 def test_a_date_of_a_workbook_dates_the_run(tmp_path: Path) -> None:

@@ -19,13 +19,23 @@ _PARTS = {
     '<sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>',
     "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_PACKAGE}">'
     '<Relationship Id="r1" Target="worksheets/sheet1.xml"/></Relationships>',
-    "xl/styles.xml": f'<styleSheet xmlns="{_MAIN}"><cellXfs><xf numFmtId="0"/>'
-    '<xf numFmtId="22"/></cellXfs></styleSheet>',
+    "xl/styles.xml": f'<styleSheet xmlns="{_MAIN}"><numFmts>'
+    r'<numFmt numFmtId="164" formatCode="0.0\ %"/></numFmts>'
+    '<cellXfs><xf numFmtId="0"/><xf numFmtId="22"/><xf numFmtId="10"/>'
+    '<xf numFmtId="164"/></cellXfs></styleSheet>',
 }
 
 
 class Failed(str):
     """The code of a formula that failed."""
+
+
+class Percent(float):
+    """A share that is shown as a percentage."""
+
+
+class OwnPercent(float):
+    """A share that is shown as a percentage in a format of the workbook's own."""
 
 
 class Formula(str):
@@ -61,6 +71,9 @@ def _cell(row: int, column: int, value: Any) -> str:
         return f"<c {place}><f>{value}</f><v></v></c>"
     if isinstance(value, bool):
         return f'<c {place} t="b"><v>{int(value)}</v></c>'
+    if isinstance(value, Percent | OwnPercent):
+        style = 2 if isinstance(value, Percent) else 3
+        return f'<c {place} s="{style}"><v>{float(value)!r}</v></c>'
     if isinstance(value, int | float):
         return f"<c {place}><v>{value!r}</v></c>"
     if isinstance(value, datetime):

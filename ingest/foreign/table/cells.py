@@ -162,7 +162,9 @@ def number_of(cell: Any) -> float | None:
         if word[-1:] != "%" or word[-2:-1] == "%":
             return None
         share = number_of(word[:-1])
-        return None if share is None or word[:-1] in _TRUTH else share / 100
+        if share is None or word[:-1] in _TRUTH:
+            return None
+        return float(Decimal(repr(share)).scaleb(-2))  # 12.3 / 100 is not 0.123
     if "_" in cell:  # Python reads 1_0 as ten
         return None
     return value if math.isfinite(value) else None

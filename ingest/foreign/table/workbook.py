@@ -11,6 +11,7 @@ import re
 import zipfile
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from decimal import Decimal
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -31,9 +32,11 @@ _MERGED = re.compile(
 _LONGEST_TAG = 1 << 12
 _MOST_MERGED = 100_000
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
-_NO_DATE = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]|General|E[+-]', re.I)
-_DATES = frozenset((*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)))
+_LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]|General|E[+-]', re.I)
+_DATES = (*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59))
 """Built-in number formats that show a date or a time."""
+_PERCENT = (9, 10)
+"""Built-in number formats that show a percentage."""
 _LAST_DAY = 2_958_466
 """Days from 1900 to 10000."""
 
@@ -74,7 +77,7 @@ class Workbook:
         self._size = limits.max_file
         self._strings: list[str] = []
         self._more_strings = self._shared_strings()
-        self._is_date: list[bool] = []
+        self._formats: list[str | None] = []
         self._epoch = datetime(1899, 12, 30)
 
     def rows(self) -> Iterator[tuple[int, Cells]]:
@@ -135,20 +138,21 @@ class Workbook:
     def _read_styles(self) -> None:
         if "xl/styles.xml" not in self._names:
             return
-        dates = set(_DATES)
+        formats: dict[int, str | None] = dict.fromkeys(_DATES, "date")
+        formats |= dict.fromkeys(_PERCENT, "percent")
         is_cell = False
         for name, attributes, text in self._elements("xl/styles.xml"):
             if text is None and name == "numFmt":
                 number, code = int(attributes["numFmtId"]), attributes["formatCode"]
-                shown = _NO_DATE.sub("", code.partition(";")[0])
-                if re.search(r"[dmyhs]", shown, re.I):
-                    dates.add(number)
-                else:
-                    dates.discard(number)
+                shown = _LITERAL.sub("", code.partition(";")[0])
+                is_date = re.search(r"[dmyhs]", shown, re.I)
+                formats[number] = (
+                    "date" if is_date else "percent" if "%" in shown else None
+                )
             elif name == "cellXfs":
                 is_cell = text is None
             elif name == "xf" and text is None and is_cell:
-                self._is_date.append(int(attributes.get("numFmtId", "0")) in dates)
+                self._formats.append(formats.get(int(attributes.get("numFmtId", "0"))))
 
     def _rows(self, sheet: str) -> Iterator[tuple[int, Cells]]:
         parser = _SheetParser(self._cell)
@@ -194,9 +198,11 @@ class Workbook:
             return _unescaped(value) or None
         number = _number(value)
         place = int(style) if style.isdecimal() else 0
-        if place < len(self._is_date) and self._is_date[place]:
+        form = self._formats[place] if place < len(self._formats) else None
+        if form == "date":
             return _shown(number, self._epoch)
-        return number
+        # as in the CSV of the same sheet
+        return f"{Decimal(repr(number)).scaleb(2):f}%" if form == "percent" else number
 
     def _string(self, place: int) -> str:
         """Return a shared text, reading texts up to it."""
