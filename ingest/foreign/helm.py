@@ -80,29 +80,22 @@ def _names(arguments: Mapping[str, Any]) -> list[Any]:
     return names if isinstance(names, list) else []
 
 
-class Perturbation(msgspec.Struct):
-    """A change of an instance; in a stat, the changes that it covers."""
+Perturbation = dict[str, Any]
+"""A change of an instance; in a stat, the changes that it covers."""
+_NO_SETTING = frozenset({"name", "computed_on", "robustness", "fairness"})
 
-    name: str = ""
-    computed_on: str | None = None
-    prob: Any = None
-    suffix: Any = None
-    mode: Any = None
-    num_spaces: Any = None
-    language_code: Any = None
-    source_class: Any = None
-    target_class: Any = None
-    person_name_type: Any = None
 
-    @property
-    def settings(self) -> str:
-        """Return what tells it from others of its name: ``prob=0.1``."""
-        said = msgspec.structs.asdict(self)
-        return ", ".join(
-            f"{name}={value}"
-            for name, value in said.items()
-            if name not in ("name", "computed_on") and value is not None
-        )
+def _name(perturbation: Perturbation | None) -> str | None:
+    return str((perturbation or {}).get("name") or "") or None
+
+
+def _settings(perturbation: Perturbation) -> str:
+    """Return what tells it from others of its name: ``prob=0.1, seed=1``."""
+    return ", ".join(
+        f"{setting}={value}"
+        for setting, value in sorted(perturbation.items())
+        if setting not in _NO_SETTING and value is not None
+    )
 
 
 class Reference(msgspec.Struct):
@@ -204,7 +197,7 @@ class HelmRun:
         stamp = [self._spec.name, self._spec.adapter_spec, self._first_answer()]
         task_id = content_id(stamp, self._spec.name)
         self._task = TaskWriter("helm", task_id, source)
-        self._settings: dict[str, set[str]] = defaultdict(set)
+        self._settings: dict[str | None, set[str]] = defaultdict(set)
         """Name of a perturbation → those of its name."""
 
     def _scenario(self) -> list[msgspec.Raw]:
@@ -233,7 +226,7 @@ class HelmRun:
         path = self._files.get("per_instance_stats")
         stats = _FILES.document(self._source, list[InstanceStats], path) if path else []
         for change in filter(None, (each.perturbation for each in stats)):
-            self._settings[change.name].add(change.settings)
+            self._settings[_name(change)].add(_settings(change))
         rows: dict[tuple[str, int], InstanceStats] = {}
         for each in stats:
             case_id = self._case_id(each.instance_id, each.perturbation)
@@ -283,11 +276,11 @@ class HelmRun:
 
         Perturbations of one name are told apart by their settings.
         """
-        if perturbation is None or not perturbation.name:
+        name = _name(perturbation)
+        if perturbation is None or name is None:
             return instance_id
-        case_id = f"{instance_id}/{perturbation.name}"
-        is_one = len(self._settings[perturbation.name]) < 2
-        return case_id if is_one else f"{case_id} ({perturbation.settings})"
+        settings = _settings(perturbation) if len(self._settings[name]) > 1 else ""
+        return f"{instance_id}/{name}" + (f" ({settings})" if settings else "")
 
     def _write_state(
         self, state: RequestState, rows: dict[tuple[str, int], InstanceStats]
@@ -418,7 +411,7 @@ class HelmRun:
             about["figure"] = name.name
         changed = name.perturbation
         if name.sub_split or (
-            changed and is_perturbed and changed.computed_on != "perturbed"
+            changed and is_perturbed and changed.get("computed_on") != "perturbed"
         ):
             return "own_formula", {}  # the worst of an instance's perturbations
         if changed and not is_perturbed:
@@ -430,8 +423,7 @@ def _part(
     split: str | None, perturbation: Perturbation | None, sub_split: str | None = None
 ) -> str:
     """Return the part of a run that a case or a number belongs to, as a tag."""
-    perturbed = perturbation.name if perturbation else None
-    return "/".join(filter(None, (split, sub_split, perturbed)))
+    return "/".join(filter(None, (split, sub_split, _name(perturbation))))
 
 
 def _merged(first: InstanceStats, second: InstanceStats) -> InstanceStats:

@@ -190,27 +190,28 @@ def test_completions_of_another_shape_are_no_answer(tmp_path: Path) -> None:
     assert table(reading_of(folder), "rounds")["raw_output"].null_count() >= 2
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "names"),
+    [
+        ({"prob": 0.1}, {"prob": 0.5}, ["typos (prob=0.1)", "typos (prob=0.5)"]),
+        ({}, {"seed": 1}, ["typos", "typos (seed=1)"]),
+    ],
+)
 def test_perturbations_of_one_name_are_told_apart_by_their_settings(
-    tmp_path: Path,
+    tmp_path: Path, first: dict[str, Any], second: dict[str, Any], names: list[str]
 ) -> None:
-    """Six suffixes of one name are in a run of HELM's own."""
+    """Six suffixes of one name are in a run of HELM's own; seeds may be several."""
     folder = tmp_path / RIVERS.name
     shutil.copytree(RIVERS, folder)
 
-    def doubled(part: str, rows: list[dict[str, object]]) -> list[dict[str, object]]:
+    def doubled(part: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         found = []
         for row in rows:
-            found.append(row)
             text = json.dumps(row)
-            if '"typos"' in text:
-                row |= json.loads(
-                    text.replace('"name": "typos"', '"name": "typos", "prob": 0.1')
-                )
-                found.append(
-                    json.loads(
-                        text.replace('"name": "typos"', '"name": "typos", "prob": 0.5')
-                    )
-                )
+            versions = [first, second] if '"typos"' in text else [{}]
+            for each in versions:
+                typos = json.dumps({"name": "typos", **each})[1:-1]
+                found.append(json.loads(text.replace('"name": "typos"', typos)))
         assert len(found) > len(rows), part
         return found
 
@@ -224,6 +225,5 @@ def test_perturbations_of_one_name_are_told_apart_by_their_settings(
     assert table(reading_of(folder), "cases")["case_id"].to_list() == [
         "id0",
         "id1",
-        "id1/typos (prob=0.1)",
-        "id1/typos (prob=0.5)",
+        *(f"id1/{name}" for name in names),
     ]
