@@ -736,8 +736,7 @@ def _reason(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[st
     if rule.value is None or rule.limit is None:
         yield texts.text("headline.not_known", name=name)
         return
-    is_open = rule.verdict == "inconclusive" and rule.value == rule.limit
-    if rule.note and (rule.rule == _NOTHING_SCORED or is_open):
+    if rule.note and (rule.rule == _NOTHING_SCORED or rule.verdict == "inconclusive"):
         yield _clause(rule)
         return
     yield texts.text(

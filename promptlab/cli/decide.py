@@ -416,11 +416,12 @@ def _undecided(
     cell = judged(verdict)
     if held_back_by is None:
         return cell
-    why = (
-        spoken("{n} pairs are too few", n=n_pairs)
-        if held_back_by == "too_few_pairs"
-        else spoken("adjusted p {p}", p=p_value(p_adjusted).text)
-    )
+    if held_back_by == "too_few_pairs":
+        why = spoken("{n} pairs are too few", n=n_pairs)
+    elif held_back_by == "too_few_clusters":
+        why = spoken("too few clusters")
+    else:
+        why = spoken("adjusted p {p}", p=p_value(p_adjusted).text)
     text = spoken("{verdict}: {why}", verdict=cell.text, why=why)
     return Cell(text, cell.style)
 

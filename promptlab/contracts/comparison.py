@@ -30,7 +30,7 @@ MeasureVerdict = Literal[
     "improved", "regressed", "higher", "lower", "same", "inconclusive"
 ]
 PairSource = Literal["named", "previous", "requested"]
-HeldBack = Literal["too_few_pairs", "adjusted_p"]
+HeldBack = Literal["too_few_pairs", "too_few_clusters", "adjusted_p"]
 """What keeps a difference whose interval lies on one side of 0 from being a change."""
 
 
@@ -78,10 +78,11 @@ class ScoreComparison(Contract):
     delta: float | None
     """Mean of candidate minus baseline."""
     ci_low: float | None
-    """Lower end of the 95 % paired t interval of ``delta``."""
+    """Lower end of the 95 % paired t interval of ``delta``, over clusters if cases have
+    some."""
     ci_high: float | None
     p_value: float | None
-    """Two-sided, paired t-test."""
+    """Two-sided, paired t-test, over clusters if cases have some."""
     p_adjusted: float | None
     """After Benjamini–Hochberg over dimensions and tags; ``None`` for the overall."""
     smallest_detectable: float | None
@@ -102,7 +103,10 @@ class ScoreComparison(Contract):
         is_clear = low is not None and high is not None and (low > 0 or high < 0)
         if not is_clear or self.verdict in ("improved", "regressed"):
             return None
-        return "too_few_pairs" if self.reason == "too_few_pairs" else "adjusted_p"
+        match self.reason:
+            case "too_few_pairs" | "too_few_clusters" as reason:
+                return reason
+        return "adjusted_p"
 
 
 class MeasureComparison(Contract):
@@ -125,10 +129,11 @@ class MeasureComparison(Contract):
     delta: float
     """Mean of candidate minus baseline."""
     ci_low: float | None
-    """Lower end of the 95 % paired t interval of ``delta``."""
+    """Lower end of the 95 % paired t interval of ``delta``, over clusters if cases have
+    some."""
     ci_high: float | None
     p_value: float | None
-    """Two-sided, paired t-test."""
+    """Two-sided, paired t-test, over clusters if cases have some."""
     p_adjusted: float | None
     """After Benjamini–Hochberg over these numbers."""
 

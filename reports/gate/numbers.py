@@ -46,7 +46,12 @@ select
     tasks.task_id in (
         select named.task_id from marts.dim_named_baselines as named
     ) as is_named_baseline,
-    replaced.variant as replaced_variant
+    replaced.variant as replaced_variant,
+    (
+        select count(distinct siblings.variant)
+        from marts.dim_tasks as siblings
+        where siblings.run_id = tasks.run_id and siblings.title = tasks.title
+    ) as n_variants
 from marts.dim_tasks as tasks
 inner join marts.fct_task_summaries as summaries on tasks.task_id = summaries.task_id
 left join marts.fct_power as sizes on tasks.task_id = sizes.task_id
@@ -81,6 +86,8 @@ order by rates.dimension_id, rates.judge
 _DIMENSIONS = """
 select
     task_id, dimension_id, name, scorer, score, weight_used, is_judged, parameters,
+    weight_configured > 0 as is_weighed,
+    weight_used > 0 or json_exists(parameters, '$.pass_score') as decides,
     exists (
         select 1 from marts.fct_judge_verdicts as verdicts
         where
@@ -506,7 +513,8 @@ class GateNumbers:
     """The values of a task; shares and scores 0–1, ``None`` if unknown."""
 
     task: Row
-    """The names and the counts of the task, and the size of its results: ``n_sized``
+    """The names and the counts of the task, the number of variants of its run
+    (``n_variants``), and the size of its results: ``n_sized``
     cases that passed or failed, their ``n_rounds_sized`` on average, and
     ``within_variance``, that of the rounds of a case, known with repeats only."""
     measures: dict[str, float | None]

@@ -60,7 +60,7 @@ class Gate:
             yield self._partial(row)
         yield from self._yardstick()
         for name in ("min_score", "min_pass_rate"):
-            yield from self._at_least(name, getattr(policy, name), _MEASURES[name])
+            yield from self._of_all(name, getattr(policy, name))
         yield from self._coverage(policy.min_coverage)
         yield from self._at_most(
             "max_error_share", policy.max_error_share, "error_share"
@@ -182,7 +182,8 @@ class Gate:
         """More rounds fail than chance explains, or some fail and the cause is unclear.
 
         A tenth of the allowed false alarms is reserved for the overall score, which may
-        fall without a changed verdict; all of them if there are no verdicts.
+        fall without a changed verdict; all of them if there are no verdicts. The
+        variants of a run share it.
         """
         rule, changes = "regression.false_alarm", self.numbers.changes
         if changes is None:
@@ -201,6 +202,7 @@ class Gate:
             yield from self._check(changes, limit)
             return
         share = limit if chance is None else 2 * _SCORES_SHARE * limit
+        share /= max(1, self.numbers.task["n_variants"])
         has_dropped = (
             score.delta is not None
             and score.delta < 0
@@ -361,6 +363,33 @@ class Gate:
             return score.conclusion
         return self._note("nothing_judged")
 
+    def _of_all(self, rule: str, limit: float | None) -> Iterator[GateRule]:
+        """Judge a number of the task; what has no result may be below the limit."""
+        for held in self._at_least(rule, limit, _MEASURES[rule]):
+            note = self._unjudged(rule, held.limit)
+            if held.verdict == "pass" and note:
+                yield _rule(rule, held.value, held.limit, "inconclusive", note)
+            else:
+                yield held
+
+    def _unjudged(self, rule: str, limit: float | None) -> str | None:
+        """Return a note on what a number leaves out, if that may change the answer."""
+        task = self.numbers.task
+        if rule == "min_pass_rate":
+            total = task["n_cases"]
+            if task["n_pass"] / max(1, total) >= (limit or 0):
+                return None
+            n = total - task["n_judged"]
+            return self._note("cases_unevaluated", n=n, total=total)
+        names = [
+            row["name"]
+            for row in self.numbers.dimensions.values()
+            if row["is_weighed"] and row["score"] is None
+        ]
+        if not names:
+            return None
+        return self._note("dimensions_unscored", n=len(names), dimensions=_named(names))
+
     def _at_least(
         self, rule: str, limit: float | None, measure: str
     ) -> Iterator[GateRule]:
@@ -384,7 +413,7 @@ class Gate:
         unlabelled = [
             row["name"]
             for row in self.numbers.dimensions.values()
-            if row["is_judged"] and row["weight_used"] and row["has_unlabelled_judge"]
+            if row["is_judged"] and row["decides"] and row["has_unlabelled_judge"]
         ]
         if unlabelled and all(row["dimension_id"] != "verdict" for row in judges):
             return self._unknown(

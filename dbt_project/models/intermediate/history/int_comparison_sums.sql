@@ -6,6 +6,10 @@ tags as (
     select * from {{ ref('int_case_tags') }}
     where {{ in_this_build('comparisons', 'task_id') }}
 ),
+clusters as (
+    select * from {{ ref('stg_tasks__cases') }}
+    where cluster is not null and task_id in (select cases.candidate_task_id from cases)
+),
 
 units as (
 
@@ -14,6 +18,7 @@ units as (
         candidate_task_id,
         'overall' as level,
         'overall' as subject,
+        case_id,
         baseline_score,
         candidate_score,
         cast(null as double) as baseline_metric,
@@ -32,6 +37,7 @@ units as (
         cases.candidate_task_id,
         'tag' as level,
         tags.tag as subject,
+        cases.case_id,
         cases.baseline_score,
         cases.candidate_score,
         cast(null as double) as baseline_metric,
@@ -54,6 +60,7 @@ units as (
         candidate_task_id,
         'dimension' as level,
         dimension_id as subject,
+        case_id,
         baseline_score,
         candidate_score,
         baseline_metric,
@@ -113,41 +120,109 @@ counted as (
 
 ),
 
+-- Cases of one cluster rise and fall together. A case that belongs to none is one by itself.
+of_clusters as (
+
+    select
+        units.baseline_task_id,
+        units.candidate_task_id,
+        units.level,
+        units.subject,
+        count(*) as n_pairs,
+        {{ exact_sum('units.delta') }} as delta_total
+
+    from units
+    left join clusters
+        on units.candidate_task_id = clusters.task_id and units.case_id = clusters.case_id
+    where
+        units.delta is not null
+        and units.candidate_task_id in (select clusters.task_id from clusters)
+    group by
+        units.baseline_task_id,
+        units.candidate_task_id,
+        units.level,
+        units.subject,
+        coalesce('of ' || clusters.cluster, 'case ' || units.case_id)
+
+),
+
+-- how far their sums are from what the mean makes them; equal ones by exactly 0
+residuals as (
+
+    select
+        of_clusters.baseline_task_id,
+        of_clusters.candidate_task_id,
+        of_clusters.level,
+        of_clusters.subject,
+        counted.n_pairs,
+        round(
+            of_clusters.delta_total - counted.delta_total * of_clusters.n_pairs / counted.n_pairs,
+            9
+        ) as residual
+
+    from of_clusters
+    inner join counted using (baseline_task_id, candidate_task_id, level, subject)
+
+),
+
+-- the standard error of a ratio of two sums over clusters; those of one case each are the cases
+clustered as (
+
+    select
+        baseline_task_id,
+        candidate_task_id,
+        level,
+        subject,
+        count(*) as n_clusters,
+        sqrt(count(*) / nullif(count(*) - 1e0, 0) * {{ exact_sum('residual * residual') }})
+        / max(n_pairs) as cluster_error
+
+    from residuals
+    group by baseline_task_id, candidate_task_id, level, subject
+    having count(*) < max(n_pairs)
+
+),
+
 summed as (
 
     select
 
         ---------- ids
-        baseline_task_id,
-        candidate_task_id,
-        level,
-        subject,
+        counted.baseline_task_id,
+        counted.candidate_task_id,
+        counted.level,
+        counted.subject,
 
         ---------- numerics
-        n_shared,
-        n_comparable,
-        n_pairs,
-        n_better,
-        n_worse,
-        n_same,
-        baseline_total / nullif(n_pairs, 0) as baseline_mean,
-        candidate_total / nullif(n_pairs, 0) as candidate_mean,
-        baseline_metric,
-        candidate_metric,
-        delta_total / nullif(n_pairs, 0) as mean_delta,
+        counted.n_shared,
+        counted.n_comparable,
+        counted.n_pairs,
+        counted.n_better,
+        counted.n_worse,
+        counted.n_same,
+        counted.baseline_total / nullif(counted.n_pairs, 0) as baseline_mean,
+        counted.candidate_total / nullif(counted.n_pairs, 0) as candidate_mean,
+        counted.baseline_metric,
+        counted.candidate_metric,
+        counted.delta_total / nullif(counted.n_pairs, 0) as mean_delta,
         -- of whole millionths: equal scores spread by exactly 0, in any order of the rows
         sqrt(
-            cast(n_pairs * squares_total - millionths_total * millionths_total as double)
-            / nullif(n_pairs * (n_pairs - 1e0), 0)
+            cast(
+                counted.n_pairs * counted.squares_total
+                - counted.millionths_total * counted.millionths_total as double
+            ) / nullif(counted.n_pairs * (counted.n_pairs - 1e0), 0)
         ) / 1e6 as sd,
-        n_judged,
-        n_lost,
-        n_gained,
+        counted.n_judged,
+        counted.n_lost,
+        counted.n_gained,
+        clustered.n_clusters,
+        clustered.cluster_error,
 
         ---------- booleans
-        is_all_or_nothing
+        counted.is_all_or_nothing
 
     from counted
+    left join clustered using (baseline_task_id, candidate_task_id, level, subject)
 
 )
 

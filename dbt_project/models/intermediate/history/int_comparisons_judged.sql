@@ -75,6 +75,9 @@ described as (
         sums.n_judged,
         sums.n_lost,
         sums.n_gained,
+        sums.n_clusters,
+        sums.cluster_error,
+        coalesce(sums.n_clusters, sums.n_pairs, 0) as n_units,
         subjects.level <> 'dimension' or sums.is_all_or_nothing as has_passes,
         -- a dimension shares what the pair shares: its cases
         case when subjects.level = 'dimension' then overall.n_shared else sums.n_shared end
@@ -110,9 +113,15 @@ measured as (
         policy.max_p,
         policy.min_pairs,
         policy.margin,
-        described.n_pairs - 1 as df,
-        -- null if the differences of the pairs are all equal: t is undefined
-        nullif(described.sd, 0) / sqrt(cast(described.n_pairs as double)) as standard_error
+        described.n_units - 1 as df,
+        -- null if the differences are all equal: t is undefined
+        nullif(
+            case
+                when described.n_clusters is null
+                    then described.sd / sqrt(cast(described.n_pairs as double))
+                else described.cluster_error
+            end, 0
+        ) as standard_error
 
     from described
     cross join policy
@@ -174,9 +183,9 @@ decided as (
         coalesce(p_adjusted, p_value) as deciding_p,
         case
             when n_pairs = 0 then 'not_comparable'
-            when n_pairs >= min_pairs and deciding_p <= max_p
+            when n_units >= min_pairs and deciding_p <= max_p
                 then case when mean_delta > 0 then 'improved' else 'regressed' end
-            when n_pairs < min_pairs then 'inconclusive'
+            when n_units < min_pairs then 'inconclusive'
             when n_better + n_worse = 0 then 'no_reliable_change'
             when mean_delta - half_width >= -margin and mean_delta + half_width <= margin
                 then 'no_reliable_change'
@@ -212,6 +221,7 @@ judged as (
         case
             when verdict = 'not_comparable' then reason_without_pairs
             when verdict = 'inconclusive' and n_pairs < min_pairs then 'too_few_pairs'
+            when verdict = 'inconclusive' and n_units < min_pairs then 'too_few_clusters'
             when verdict = 'inconclusive' and half_width is null then 'no_spread'
             when verdict = 'inconclusive' and deciding_p > p_value and p_value <= max_p
                 then 'many_comparisons'
@@ -224,6 +234,7 @@ judged as (
         n_better,
         n_worse,
         n_same,
+        n_clusters,
         case when has_passes then n_judged end as n_judged,
         case when has_passes then n_lost end as n_lost,
         case when has_passes then n_gained end as n_gained,

@@ -22,6 +22,7 @@ final as (
         n_better,
         n_worse,
         n_same,
+        n_clusters,
         baseline_score,
         candidate_score,
         delta,

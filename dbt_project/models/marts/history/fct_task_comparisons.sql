@@ -25,6 +25,7 @@ final as (
         n_better,
         n_worse,
         n_same,
+        n_clusters,
         baseline_score,
         candidate_score,
         baseline_metric,

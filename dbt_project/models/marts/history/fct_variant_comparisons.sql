@@ -1,6 +1,7 @@
 {{ config(unique_key='title', meta={'batch': 'titles', 'mentions': ['leader_task_id']}) }}
 
--- The current variants of a title against the best of them, case by case.
+-- The current variants of a title against the best of them, case by case: the cases that ask and
+-- expect the same, of variants that were judged alike.
 with
 
 variants as (
@@ -14,6 +15,22 @@ summaries as (
 case_results as (
     select * from {{ ref('fct_case_results') }}
     where task_id in (select variants.newest_task_id from variants)
+),
+contents as (
+    select * from {{ ref('int_case_contents') }}
+    where task_id in (select variants.newest_task_id from variants)
+),
+clusters as (
+    select * from {{ ref('stg_tasks__cases') }}
+    where
+        cluster is not null
+        and task_id in (select variants.newest_task_id from variants)
+),
+dimensions as (
+    select * from {{ ref('int_dimension_contents') }}
+    where
+        weight_configured > 0
+        and task_id in (select variants.newest_task_id from variants)
 ),
 
 scored as (
@@ -47,11 +64,36 @@ others as (
 
 ),
 
+judged_otherwise as (
+
+    select others.task_id
+
+    from others
+    inner join dimensions as of_other using (task_id)
+    inner join dimensions as of_leader
+        on
+            others.leader_task_id = of_leader.task_id
+            and of_other.dimension_id = of_leader.dimension_id
+    where {{ dimension_difference('of_other', 'of_leader') }} is not null
+
+    union all
+
+    -- a dimension of one of them alone
+    select others.task_id
+
+    from others
+    inner join dimensions on dimensions.task_id in (others.task_id, others.leader_task_id)
+    group by others.task_id, dimensions.dimension_id
+    having count(*) = 1
+
+),
+
 paired as (
 
     select
         others.title,
         others.task_id,
+        coalesce('of ' || clusters.cluster, 'case ' || of_other.case_id) as cluster,
         of_other.status = 'pass' as is_pass,
         of_leader.status = 'pass' as is_pass_of_leader,
         of_other.status <> 'unevaluated' and of_leader.status <> 'unevaluated' as is_judged,
@@ -63,6 +105,34 @@ paired as (
         on
             others.leader_task_id = of_leader.task_id
             and of_other.case_id = of_leader.case_id
+    inner join contents as asked
+        on of_other.task_id = asked.task_id and of_other.case_id = asked.case_id
+    inner join contents as asked_leader
+        on of_leader.task_id = asked_leader.task_id and of_leader.case_id = asked_leader.case_id
+    left join clusters
+        on of_other.task_id = clusters.task_id and of_other.case_id = clusters.case_id
+    where
+        others.task_id not in (select judged_otherwise.task_id from judged_otherwise)
+        and asked.inputs_hash = asked_leader.inputs_hash
+        and asked.expectations_hash is not distinct from asked_leader.expectations_hash
+        and asked.references_hash is not distinct from asked_leader.references_hash
+
+),
+
+-- a case that belongs to no cluster is one by itself
+of_clusters as (
+
+    select
+        title,
+        task_id,
+        count(difference) as n_pairs,
+        count(*) filter (where difference <> 0) as n_changed,
+        count(*) filter (where is_judged and is_pass and not is_pass_of_leader) as n_only_here,
+        count(*) filter (where is_judged and is_pass_of_leader and not is_pass) as n_only_leader,
+        sum(difference) as total
+
+    from paired
+    group by title, task_id, cluster
 
 ),
 
@@ -71,16 +141,33 @@ summed as (
     select
         title,
         task_id,
-        count(difference) as n_pairs,
-        count(difference) - 1 as n_free,
-        count(*) filter (where difference <> 0) as n_changed,
-        count(*) filter (where is_judged and is_pass and not is_pass_of_leader) as n_only_here,
-        count(*) filter (where is_judged and is_pass_of_leader and not is_pass) as n_only_leader,
-        avg(difference) as delta,
-        stddev_samp(difference) as sd
+        sum(n_pairs) as n_pairs,
+        count(total) as n_clusters,
+        count(total) - 1 as n_free,
+        sum(n_changed) as n_changed,
+        sum(n_only_here) as n_only_here,
+        sum(n_only_leader) as n_only_leader,
+        sum(total) / nullif(sum(n_pairs), 0) as delta,
+        sum(total * total) as squares,
+        sum(total * n_pairs) as products,
+        sum(n_pairs * n_pairs) filter (where total is not null) as sizes
 
-    from paired
+    from of_clusters
     group by title, task_id
+
+),
+
+-- the standard error of a ratio of two sums over clusters; of single cases that of a mean
+measured as (
+
+    select
+        *,
+        sqrt(
+            n_clusters / nullif(n_free, 0e0)
+            * greatest(0e0, squares - 2 * delta * products + delta * delta * sizes)
+        ) / nullif(n_pairs, 0) as standard_error
+
+    from summed
 
 ),
 
@@ -89,13 +176,11 @@ tested as (
 
     select
         *,
-        case when sd > 1e-12 then delta / (sd / sqrt(cast(n_pairs as double))) end as t,
-        case
-            when sd > 1e-12
-                then {{ t_quantile('n_free') }} * sd / sqrt(cast(n_pairs as double))
-        end as half_width
+        case when standard_error > 1e-9 then delta / standard_error end as t,
+        case when standard_error > 1e-9 then {{ t_quantile('n_free') }} * standard_error end
+            as half_width
 
-    from summed
+    from measured
 
 ),
 
@@ -103,7 +188,7 @@ judged as (
 
     select
         *,
-        case when n_pairs > 1 then {{ paired_p_value('t', 'n_free', 'n_changed') }} end as p_value
+        case when n_clusters > 1 then {{ paired_p_value('t', 'n_free', 'n_changed') }} end as p_value
 
     from tested
 
@@ -123,9 +208,9 @@ final as (
         others.variant,
 
         ---------- numerics
-        coalesce(judged.n_pairs, 0) as n_pairs,
-        coalesce(judged.n_only_here, 0) as n_only_here,
-        coalesce(judged.n_only_leader, 0) as n_only_leader,
+        cast(coalesce(judged.n_pairs, 0) as bigint) as n_pairs,
+        cast(coalesce(judged.n_only_here, 0) as bigint) as n_only_here,
+        cast(coalesce(judged.n_only_leader, 0) as bigint) as n_only_leader,
         {{ rounded('judged.delta') }} as delta,
         case
             when judged.half_width is not null
