@@ -115,6 +115,26 @@ class Instance(msgspec.Struct):
     perturbation: Perturbation | None = None
 
 
+def _said(part: Mapping[str, Any]) -> Any:
+    """Return a text; with messages or media, which ask in place of it, all of them."""
+    media = members(part.get("multimedia_content")).get("media_objects")
+    listed = media if isinstance(media, list) else ()
+    beside = {
+        "messages": part.get("messages"),
+        "media": [_located(members(each)) for each in listed],
+    }
+    beside = {name: each for name, each in beside.items() if each}
+    return {"text": part.get("text"), **beside} if beside else part.get("text")
+
+
+def _located(media: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a medium; its file lies in a folder of the run's output."""
+    location = media.get("location")
+    if not isinstance(location, str) or "://" in location:
+        return {**media}
+    return {**media, "location": location.rpartition("/scenarios/")[2]}
+
+
 class RequestState(msgspec.Struct):
     """One request of an instance, and its response."""
 
@@ -288,15 +308,13 @@ class HelmRun:
         instance, trial = state.instance, state.train_trial_index
         case_id = self._case_id(instance.id, instance.perturbation)
         right = [
-            each.output.get("text")
-            for each in instance.references
-            if "correct" in each.tags
+            _said(each.output) for each in instance.references if "correct" in each.tags
         ]
         case = self._task.case(
             case_id,
             {
-                "input": instance.input.get("text"),
-                "choices": [each.output.get("text") for each in instance.references],
+                "input": _said(instance.input),
+                "choices": [_said(each.output) for each in instance.references],
             },
             golden=right[0] if len(right) == 1 else right or None,
             golden_id="correct",
