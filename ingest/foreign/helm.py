@@ -145,6 +145,12 @@ class RequestState(msgspec.Struct):
     result: dict[str, Any] | None = None
 
 
+def _is_cached(result: Mapping[str, Any]) -> bool | None:
+    """Return whether an answer came from HELM's cache, if the file says so."""
+    said = result.get("cached")
+    return said if isinstance(said, bool) else None
+
+
 class ScenarioState(msgspec.Struct):
     """``scenario_state.json``; states are decoded one by one."""
 
@@ -211,7 +217,8 @@ class HelmRun:
         self._source = source
         self._spec = _FILES.document(source, RunSpec)
         self._files = {path.stem: path for path in source.companions}
-        self._times: list[float] = []
+        self._times: dict[bool, list[float]] = {False: [], True: []}
+        """Whether answers came from a cache → their times."""
         self._rounds: dict[tuple[str, int], RoundWriter] = {}
         self._figures: set[str] = set()
         stamp = [self._spec.name, self._spec.adapter_spec, self._first_answer()]
@@ -229,16 +236,23 @@ class HelmRun:
         return _FILES.decoded(data, ScenarioState).request_states
 
     def _first_answer(self) -> Any:
-        """Return the time of the first answer: a HELM run has no id and no time."""
+        """Return the time of the first answer: a HELM run has no id and no time.
+
+        One from a cache has the time of another run, so a new one counts before it.
+        """
         if "scenario_state" not in self._files:
             return None
         states = self._scenario()
         try:
-            state = decode(states[0], RequestState) if states else None
+            results = (decode(each, RequestState).result or {} for each in states)
+            first = next(results, {})
+            others = (each for each in results if not _is_cached(each))
+            new = next(others, None) if _is_cached(first) else first
         except msgspec.DecodeError:
             return None
-        result = state.result if state else None
-        return [len(states), (result or {}).get("request_datetime")]
+        if new is None:
+            return [len(states), first.get("request_datetime"), "cached"]
+        return [len(states), new.get("request_datetime")]
 
     def records(self) -> Iterator[Record | Problem]:
         """Yield all records of the run."""
@@ -340,7 +354,7 @@ class HelmRun:
         seconds = number(result.get("request_time"))
         moment = result.get("request_datetime")
         if isinstance(moment, int | float):
-            self._times.append(moment)
+            self._times[bool(_is_cached(result))].append(moment)
         failed = result.get("success") is False
         mapped = (state.output_mapping or {}) if state else {}
         kept: dict[str, Any] = {
@@ -357,6 +371,7 @@ class HelmRun:
             metadata=dict(sorted(kept.items())),
             executed_at=time(moment),
             error=str(result.get("error") or "the request failed") if failed else None,
+            is_cached=_is_cached(result),
         )
         return answer
 
@@ -391,7 +406,7 @@ class HelmRun:
             f"{named}:{','.join(parts)}" if arguments and parts else named,
             model=str(spec.adapter_spec.get("model") or "unknown"),
             prompt_version=_version(spec.adapter_spec),
-            created_at=time(min(self._times, default=None)),
+            created_at=time(min(self._times[False] or self._times[True], default=None)),
             settings=model_settings(spec.adapter_spec),
             extras=prompts.about(
                 _prompt(spec.adapter_spec),

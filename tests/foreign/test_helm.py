@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -291,3 +291,32 @@ def test_what_is_asked_as_text_alone_is_a_text(rivers: Reading) -> None:
     first = json.loads(table(rivers, "cases")["context"][0])
     assert isinstance(first["input"], str)
     assert all(isinstance(each, str) for each in first["choices"])
+
+
+def _cached(folder: Path, *cached: int) -> Reading:
+    """Read the run a day later; answers at these places came from the cache."""
+
+    def change(place: int, state: dict[str, Any]) -> None:
+        state["result"]["cached"] = place in cached
+        state["result"]["request_datetime"] += 0 if place in cached else 86400
+
+    return _changed(folder, change)
+
+
+def test_an_answer_from_the_cache_is_marked(rivers: Reading, tmp_path: Path) -> None:
+    assert not table(rivers, "rounds")["is_cached"].any()
+    rounds = table(_cached(tmp_path / "next", 0, 1), "rounds")
+    assert rounds["is_cached"].to_list() == [True] * 2 + [False] * 4
+
+
+@pytest.mark.parametrize(
+    ("cached", "day"), [((0, 1), "2026-03-02"), (range(6), "2026-03-01")]
+)
+def test_a_run_with_cached_answers_is_a_run_of_its_own(
+    rivers: Reading, tmp_path: Path, cached: Sequence[int], day: str
+) -> None:
+    """Its time is that of its new answers, if it has any."""
+    (before,) = table(rivers, "tasks").rows(named=True)
+    (task,) = table(_cached(tmp_path / "next", *cached), "tasks").rows(named=True)
+    assert task["task_id"] != before["task_id"]
+    assert task["created_at"].date().isoformat() == day
