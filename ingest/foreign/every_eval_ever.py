@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
 
@@ -111,6 +112,7 @@ class Result(msgspec.Struct):
     metric_config: Metric
     score_details: dict[str, Any] = {}
     evaluation_result_id: str | None = None
+    evaluation_timestamp: Any = None
     generation_config: dict[str, Any] = {}
 
     @property
@@ -266,6 +268,10 @@ def parsed(value: Any) -> Any:
         return float(value)
     except ValueError:
         return value
+
+
+def _time(value: Any) -> datetime | None:
+    return time(parsed(value))
 
 
 _Key = tuple[str, str, int]
@@ -435,10 +441,15 @@ class SampledRun:
             ),
         )
 
-    def _when(self) -> Any:
+    def _when(self) -> datetime | None:
+        """Return the time of the run, else of its last result, else of the file."""
         about = self.aggregate
-        stamps = (about.evaluation_timestamp, about.retrieved_timestamp)
-        return next(filter(None, (time(parsed(each)) for each in stamps)), None)
+        of_results = (_time(r.evaluation_timestamp) for r in about.evaluation_results)
+        return (
+            _time(about.evaluation_timestamp)
+            or max(filter(None, of_results), default=None)
+            or _time(about.retrieved_timestamp)
+        )
 
     def _close(self, name: str, task: TaskWriter) -> None:
         metrics = self._metrics[name]

@@ -186,3 +186,30 @@ def test_the_answer_of_a_conversation_is_the_last_message_of_the_model(
     file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
     answers = set(table(reading_of(folder), "rounds")["raw_output"])
     assert answers == {"the sea"}
+
+
+@pytest.mark.parametrize(
+    ("of_document", "of_results", "expected"),
+    [
+        ("1772366400", ["1772539200", None, None], "2026-03-01"),
+        (None, ["1772452800", "2026-03-03T12:00:00Z", None], "2026-03-03"),
+        (None, [None, None, None], "2026-03-09"),
+    ],
+)
+def test_a_run_is_dated_by_its_results_before_the_time_of_its_file(
+    of_document: str | None,
+    of_results: list[str | None],
+    expected: str,
+    tmp_path: Path,
+) -> None:
+    shutil.copytree(RIVERS, tmp_path, dirs_exist_ok=True)
+    file = tmp_path / "rivers.json"
+    document = json.loads(file.read_text("utf-8"))
+    document["evaluation_timestamp"] = of_document
+    document["retrieved_timestamp"] = "2026-03-09T12:00:00Z"
+    results = document["evaluation_results"]
+    for result, moment in zip(results, of_results, strict=True):
+        result["evaluation_timestamp"] = moment
+    file.write_text(json.dumps(document), "utf-8")
+    (task,) = table(reading_of(tmp_path), "tasks").rows(named=True)
+    assert task["created_at"].date().isoformat() == expected
