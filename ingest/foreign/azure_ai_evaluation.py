@@ -32,7 +32,7 @@ from promptlab.ingest.foreign.documents import (
     time,
 )
 from promptlab.ingest.foreign.identity import SameRun, content_id
-from promptlab.ingest.foreign.names import is_best_unclear
+from promptlab.ingest.foreign.names import is_best_unclear, plain_name
 from promptlab.ingest.foreign.registry import Files, Head, Run, led_by
 from promptlab.ingest.foreign.writing import (
     Direction,
@@ -53,6 +53,18 @@ _QUERY = ("query", "question")
 _ANSWER = ("response", "answer")
 _TRUTH = ("ground_truth", "truth", "expected_response")
 _SHOWN = {"id", *_QUERY, *_ANSWER, *_TRUTH}
+_CONTEXT = ("context", "contexts")
+_NOT_ASKED = frozenset(
+    {
+        *("response", "responses", "answer", "answers", "output", "outputs", "reply"),
+        *("completion", "prediction", "predicted", "generated", "generation", "actual"),
+        *("hypothesis", "summary", "translation", "retrieved", "tool", "tools"),
+        *("expected", "truth", "golden", "reference"),
+        *("latency", "duration", "seconds", "tokens", "cost", "time", "timestamp"),
+        *("date", "model", "version", "trace", "run", "line", "row", "index"),
+    }
+)
+"""Words in names of columns that hold a reply, an expectation or a measure."""
 _PASSED = {"pass": True, "fail": False, "true": True, "false": False}
 _BESIDE = ("_result", "_threshold", "_reason", "_status", "_properties", "_passed")
 _BESIDE_TOO = ("_score", "_details", "_label", "_sample", "_model", "_finish_reason")
@@ -264,7 +276,7 @@ class _RunOfRows:
             case_id = content_id(asked, query if isinstance(query, str) else None)
         case = self.task.case(
             self.task.distinct(str(case_id)),
-            {"query": query},
+            {"query": query, **({} if query else _asked(inputs))},
             golden=_first(inputs, _TRUTH),
             golden_id="ground_truth",
         )
@@ -468,6 +480,34 @@ def _present(held: dict[str, Any]) -> dict[str, Any]:
 
 def _first(held: dict[str, Any], names: Sequence[str]) -> Any:
     return next((held[name] for name in names if held.get(name) is not None), None)
+
+
+def _asked(inputs: dict[str, Any]) -> dict[str, Any]:
+    """Return what a row without a query asks: its other inputs.
+
+    The context is what was retrieved, unless there is nothing else.
+    """
+    turns = {name: _turns(value) for name, value in inputs.items()}
+    asked = {
+        name: value
+        for name, value in turns.items()
+        if value not in (None, "", [])
+        and name not in _SHOWN
+        and _NOT_ASKED.isdisjoint(plain_name(name).split())
+    }
+    found = {name: value for name, value in asked.items() if name not in _CONTEXT}
+    return found or asked
+
+
+def _turns(value: Any) -> Any:
+    """Return the user's turns of a conversation; anything else as it is."""
+    messages = value.get("messages") if isinstance(value, dict) else value
+    if not isinstance(messages, list) or not any(
+        "role" in members(m) for m in messages
+    ):
+        return value
+    said = [members(each) for each in messages]
+    return [each.get("content") for each in said if each.get("role") == "user"]
 
 
 def _grader(name: str, outputs: Collection[str]) -> str | None:

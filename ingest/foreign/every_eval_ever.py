@@ -3,15 +3,16 @@
 Tried on schema version 0.3.0. The aggregate ``X.json`` leads the ``X_samples.jsonl``
 next to it. A task is one evaluation name; a metric is a dimension, a sample a case, and
 the lines of one sample on one metric are its rounds. Values only in the aggregate are
-totals. The verdict of a round is ``is_correct`` of its lines; files that promptlab
-wrote say the round, its verdict and cost themselves, in ``metadata``, and their run and
-variant in the details of their source.
+totals. The verdict of a round is ``is_correct`` of its lines, without those of metrics
+that only grade; files that promptlab wrote say the round, its verdict and cost
+themselves, in ``metadata``, and their run and variant in the details of their source.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
 
@@ -111,6 +112,7 @@ class Result(msgspec.Struct):
     metric_config: Metric
     score_details: dict[str, Any] = {}
     evaluation_result_id: str | None = None
+    evaluation_timestamp: Any = None
     generation_config: dict[str, Any] = {}
 
     @property
@@ -268,8 +270,28 @@ def parsed(value: Any) -> Any:
         return value
 
 
+def _time(value: Any) -> datetime | None:
+    return time(parsed(value))
+
+
 _Key = tuple[str, str, int]
 """Evaluation, sample, round."""
+_Outcomes = frozenset[tuple[str, bool]]
+"""The metrics of a round, each with its ``is_correct``."""
+
+
+def _only_grades(said: Collection[tuple[float | None, bool]]) -> bool:
+    """Return whether a metric has no pass rule: every line has to say ``is_correct``.
+
+    HELM's converter says false of every F1 and ROUGE, that of lm-evaluation-harness of
+    all below 1. A metric with a threshold calls something between correct.
+
+    Args:
+        said: Scores, 0, 1 or ``None`` for any other, with what is said of them.
+    """
+    if any(score is None for score, _ in said):
+        return (None, True) not in said
+    return {*said} == {(0, False), (1, False)}
 
 
 class SampledRun:
@@ -284,6 +306,12 @@ class SampledRun:
         """Evaluation → dimension → the meaning of its numbers."""
         self._rounds: dict[_Key, RoundWriter] = {}
         self._verdicts: dict[_Key, Status | None] = {}
+        """Verdicts of files of promptlab, and errors."""
+        self._outcomes: dict[_Key, _Outcomes] = {}
+        self._same: dict[_Outcomes, _Outcomes] = {}
+        """Each of them once: most rounds have the same."""
+        self._said: dict[tuple[str, str], set[tuple[float | None, bool]]] = {}
+        """Evaluation, dimension → its scores, each with its ``is_correct``."""
         results = self.aggregate.evaluation_results
         self._by_id = {r.evaluation_result_id: r for r in results}
         self._by_name: dict[str, list[Result]] = defaultdict(list)
@@ -369,17 +397,37 @@ class SampledRun:
         ]
         return result.metric if len(same) == 1 else str(line.evaluation_result_id)
 
-    def _see(self, line: Line, _dimension: str, run_index: int) -> None:
+    def _see(self, line: Line, dimension: str, run_index: int) -> None:
         key = (line.evaluation_name, line.sample_id, run_index)
         verdict = (line.metadata or {}).get("verdict")
         if verdict in get_args(Status):
             self._verdicts[key] = verdict
-        elif line.error is not None:
+            return
+        if line.error is not None:
             self._verdicts[key] = "error"
-        elif line.evaluation.is_correct is not None:
-            before = self._verdicts.get(key)
-            if before in (None, "pass"):
-                self._verdicts[key] = "pass" if line.evaluation.is_correct else "fail"
+        if (is_correct := line.evaluation.is_correct) is not None:
+            seen = self._outcomes.get(key, frozenset()) | {(dimension, is_correct)}
+            self._outcomes[key] = self._same.setdefault(seen, seen)
+            score = number(line.evaluation.score)
+            if line.error is None and score is not None:
+                said = self._said.setdefault((line.evaluation_name, dimension), set())
+                said.add((score if score in (0, 1) else None, is_correct))
+
+    def _counted(self, key: _Key) -> _Outcomes:
+        """Return the outcomes of a round that are its verdict."""
+        outcomes = self._outcomes.get(key, frozenset())
+        counted = {
+            (dimension, is_correct)
+            for dimension, is_correct in outcomes
+            if not _only_grades(self._said.get((key[0], dimension), ()))
+        }
+        return frozenset(counted) or outcomes
+
+    def _verdict(self, key: _Key) -> Status | None:
+        own, counted = self._verdicts.get(key), self._counted(key)
+        if own is not None or not counted:
+            return own
+        return "pass" if all(is_correct for _, is_correct in counted) else "fail"
 
     def _write(
         self, line: Line, dimension: str, run_index: int
@@ -399,13 +447,14 @@ class SampledRun:
         task.same_run.add(line.sample_id, run_index, dimension, value)
         key = (name, line.sample_id, run_index)
         if key not in self._rounds:
-            verdict = self._verdicts.get(key)
+            verdict = self._verdict(key)
             case = task.known(line.sample_id) or write_case(line, task)
             self._rounds[key] = write_round(line, case, run_index, verdict)
         answer = self._rounds[key]
         answer.score(dimension, value, on_scale(value) if metric.is_graded else None)
-        if result is not None and "verdict" not in (line.metadata or {}):
-            correct = line.evaluation.is_correct
+        correct = line.evaluation.is_correct
+        counts = correct is None or (dimension, correct) in self._counted(key)
+        if result is not None and "verdict" not in (line.metadata or {}) and counts:
             place = list(metrics).index(dimension)
             answer.check(dimension, "is_correct", correct, place=place, score=value)
         return task.written()
@@ -435,10 +484,15 @@ class SampledRun:
             ),
         )
 
-    def _when(self) -> Any:
+    def _when(self) -> datetime | None:
+        """Return the time of the run, else of its last result, else of the file."""
         about = self.aggregate
-        stamps = (about.evaluation_timestamp, about.retrieved_timestamp)
-        return next(filter(None, (time(parsed(each)) for each in stamps)), None)
+        of_results = (_time(r.evaluation_timestamp) for r in about.evaluation_results)
+        return (
+            _time(about.evaluation_timestamp)
+            or max(filter(None, of_results), default=None)
+            or _time(about.retrieved_timestamp)
+        )
 
     def _close(self, name: str, task: TaskWriter) -> None:
         metrics = self._metrics[name]

@@ -115,6 +115,26 @@ class Instance(msgspec.Struct):
     perturbation: Perturbation | None = None
 
 
+def _said(part: Mapping[str, Any]) -> Any:
+    """Return a text; with messages or media, which ask in place of it, all of them."""
+    media = members(part.get("multimedia_content")).get("media_objects")
+    listed = media if isinstance(media, list) else ()
+    beside = {
+        "messages": part.get("messages"),
+        "media": [_located(members(each)) for each in listed],
+    }
+    beside = {name: each for name, each in beside.items() if each}
+    return {"text": part.get("text"), **beside} if beside else part.get("text")
+
+
+def _located(media: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a medium; its file lies in a folder of the run's output."""
+    location = media.get("location")
+    if not isinstance(location, str) or "://" in location:
+        return {**media}
+    return {**media, "location": location.rpartition("/scenarios/")[2]}
+
+
 class RequestState(msgspec.Struct):
     """One request of an instance, and its response."""
 
@@ -123,6 +143,12 @@ class RequestState(msgspec.Struct):
     output_mapping: dict[str, str] | None = None
     request: dict[str, Any] = {}
     result: dict[str, Any] | None = None
+
+
+def _is_cached(result: Mapping[str, Any]) -> bool | None:
+    """Return whether an answer came from HELM's cache, if the file says so."""
+    said = result.get("cached")
+    return said if isinstance(said, bool) else None
 
 
 class ScenarioState(msgspec.Struct):
@@ -191,7 +217,8 @@ class HelmRun:
         self._source = source
         self._spec = _FILES.document(source, RunSpec)
         self._files = {path.stem: path for path in source.companions}
-        self._times: list[float] = []
+        self._times: dict[bool, list[float]] = {False: [], True: []}
+        """Whether answers came from a cache → their times."""
         self._rounds: dict[tuple[str, int], RoundWriter] = {}
         self._figures: set[str] = set()
         stamp = [self._spec.name, self._spec.adapter_spec, self._first_answer()]
@@ -209,16 +236,23 @@ class HelmRun:
         return _FILES.decoded(data, ScenarioState).request_states
 
     def _first_answer(self) -> Any:
-        """Return the time of the first answer: a HELM run has no id and no time."""
+        """Return the time of the first answer: a HELM run has no id and no time.
+
+        One from a cache has the time of another run, so a new one counts before it.
+        """
         if "scenario_state" not in self._files:
             return None
         states = self._scenario()
         try:
-            state = decode(states[0], RequestState) if states else None
+            results = (decode(each, RequestState).result or {} for each in states)
+            first = next(results, {})
+            others = (each for each in results if not _is_cached(each))
+            new = next(others, None) if _is_cached(first) else first
         except msgspec.DecodeError:
             return None
-        result = state.result if state else None
-        return [len(states), (result or {}).get("request_datetime")]
+        if new is None:
+            return [len(states), first.get("request_datetime"), "cached"]
+        return [len(states), new.get("request_datetime")]
 
     def records(self) -> Iterator[Record | Problem]:
         """Yield all records of the run."""
@@ -288,15 +322,13 @@ class HelmRun:
         instance, trial = state.instance, state.train_trial_index
         case_id = self._case_id(instance.id, instance.perturbation)
         right = [
-            each.output.get("text")
-            for each in instance.references
-            if "correct" in each.tags
+            _said(each.output) for each in instance.references if "correct" in each.tags
         ]
         case = self._task.case(
             case_id,
             {
-                "input": instance.input.get("text"),
-                "choices": [each.output.get("text") for each in instance.references],
+                "input": _said(instance.input),
+                "choices": [_said(each.output) for each in instance.references],
             },
             golden=right[0] if len(right) == 1 else right or None,
             golden_id="correct",
@@ -322,7 +354,7 @@ class HelmRun:
         seconds = number(result.get("request_time"))
         moment = result.get("request_datetime")
         if isinstance(moment, int | float):
-            self._times.append(moment)
+            self._times[bool(_is_cached(result))].append(moment)
         failed = result.get("success") is False
         mapped = (state.output_mapping or {}) if state else {}
         kept: dict[str, Any] = {
@@ -339,6 +371,7 @@ class HelmRun:
             metadata=dict(sorted(kept.items())),
             executed_at=time(moment),
             error=str(result.get("error") or "the request failed") if failed else None,
+            is_cached=_is_cached(result),
         )
         return answer
 
@@ -373,7 +406,7 @@ class HelmRun:
             f"{named}:{','.join(parts)}" if arguments and parts else named,
             model=str(spec.adapter_spec.get("model") or "unknown"),
             prompt_version=_version(spec.adapter_spec),
-            created_at=time(min(self._times, default=None)),
+            created_at=time(min(self._times[False] or self._times[True], default=None)),
             settings=model_settings(spec.adapter_spec),
             extras=prompts.about(
                 _prompt(spec.adapter_spec),

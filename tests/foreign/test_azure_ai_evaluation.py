@@ -304,3 +304,41 @@ def test_what_a_summary_rates_is_a_rating(tmp_path: Path) -> None:
     dimensions = table(reading_of(tmp_path), "dimension_configs")
     mine = dimensions.filter(dimension_id="mine")
     assert mine.select("is_graded", "direction").rows() == [(False, "higher_better")]
+
+
+TALK = [
+    {"role": "user", "content": "Nile?"},
+    {"role": "assistant", "content": "the sea", "context": "Atlas"},
+    {"role": "user", "content": "Which?"},
+]
+ASKED: dict[str, tuple[dict[str, object], dict[str, object]]] = {
+    "a query": ({"query": "Nile?", "document": "Atlas"}, {"query": "Nile?"}),
+    "a question": ({"question": "Nile?", "document": "Atlas"}, {"query": "Nile?"}),
+    "a document": (
+        {"document": "Atlas", "context": "found", "note": None},
+        {"query": None, "document": "Atlas"},
+    ),
+    "a context alone": ({"context": "Atlas"}, {"query": None, "context": "Atlas"}),
+    "a conversation": (
+        {"conversation": {"messages": TALK}},
+        {"query": None, "conversation": ["Nile?", "Which?"]},
+    ),
+    "messages": ({"messages": TALK}, {"query": None, "messages": ["Nile?", "Which?"]}),
+    "nothing": ({}, {"query": None}),
+}
+
+
+@pytest.mark.parametrize("what", ASKED)
+def test_what_a_row_asks_is_the_content_of_its_case(what: str, tmp_path: Path) -> None:
+    """A reply, what was expected and what was measured is none of it."""
+    inputs, expected = ASKED[what]
+    others = dict.fromkeys(
+        ("response", "answer", "ground_truth", "expected_tools", "tool_calls",
+         "retrieved_documents", "summary", "generatedText", "latency"), "sea",
+    )  # fmt: skip
+    row = {f"inputs.{k}": value for k, value in {"id": 1, **others, **inputs}.items()}
+    run = {"rows": [{**row, "outputs.f1.f1_score": 1.0}], "metrics": {}}
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps(run), "utf-8")
+    (context,) = table(reading_of(file), "cases")["context"]
+    assert json.loads(context) == expected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -227,3 +228,95 @@ def test_perturbations_of_one_name_are_told_apart_by_their_settings(
         "id1",
         *(f"id1/{name}" for name in names),
     ]
+
+
+def _changed(folder: Path, change: Callable[[int, dict[str, Any]], None]) -> Reading:
+    """Read the run with its request states changed."""
+    shutil.copytree(RIVERS, folder)
+    file = folder / "scenario_state.json"
+    document = json.loads(file.read_text("utf-8"))
+    for place, state in enumerate(document["request_states"]):
+        change(place, state)
+    file.write_text(json.dumps(document), "utf-8")
+    return reading_of(folder)
+
+
+def _media(name: str, folder: str) -> dict[str, Any]:
+    picture = {"content_type": "image/png", "location": f"{folder}/{name}.png"}
+    return {"multimedia_content": {"media_objects": [picture]}}
+
+
+def _context(folder: Path, part: str, said: dict[str, Any]) -> list[str]:
+    """Return the contexts where inputs or references say something else."""
+
+    def change(_: int, state: dict[str, Any]) -> None:
+        instance = state["instance"]
+        if part == "input":
+            instance["input"] = {"text": "", **said}
+        for each in instance["references"] if part == "references" else ():
+            each["output"] = {"text": "", **said}
+
+    return table(_changed(folder, change), "cases")["context"].to_list()
+
+
+@pytest.mark.parametrize("part", ["input", "references"])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"messages": [{"content": "Nile?"}]}, {"messages": [{"content": "Rhine?"}]}),
+        (_media("nile", "v1/scenarios/a"), _media("rhine", "v1/scenarios/a")),
+        (_media("nile", "https://a.example"), _media("nile", "https://b.example")),
+    ],
+)
+def test_other_messages_and_media_are_other_contents_of_a_case(
+    tmp_path: Path, part: str, first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    """The id of an instance is its place in the scenario."""
+    one, other = (
+        _context(tmp_path / name, part, each)
+        for name, each in (("first", first), ("second", second))
+    )
+    assert all(a != b for a, b in zip(one, other, strict=True))
+
+
+def test_the_folder_that_holds_the_media_is_no_content(tmp_path: Path) -> None:
+    first, second = (
+        _context(tmp_path / name, "input", _media("nile", f"/{name}/scenarios/a"))
+        for name in ("first", "second")
+    )
+    assert first == second
+
+
+def test_what_is_asked_as_text_alone_is_a_text(rivers: Reading) -> None:
+    first = json.loads(table(rivers, "cases")["context"][0])
+    assert isinstance(first["input"], str)
+    assert all(isinstance(each, str) for each in first["choices"])
+
+
+def _cached(folder: Path, *cached: int) -> Reading:
+    """Read the run a day later; answers at these places came from the cache."""
+
+    def change(place: int, state: dict[str, Any]) -> None:
+        state["result"]["cached"] = place in cached
+        state["result"]["request_datetime"] += 0 if place in cached else 86400
+
+    return _changed(folder, change)
+
+
+def test_an_answer_from_the_cache_is_marked(rivers: Reading, tmp_path: Path) -> None:
+    assert not table(rivers, "rounds")["is_cached"].any()
+    rounds = table(_cached(tmp_path / "next", 0, 1), "rounds")
+    assert rounds["is_cached"].to_list() == [True] * 2 + [False] * 4
+
+
+@pytest.mark.parametrize(
+    ("cached", "day"), [((0, 1), "2026-03-02"), (range(6), "2026-03-01")]
+)
+def test_a_run_with_cached_answers_is_a_run_of_its_own(
+    rivers: Reading, tmp_path: Path, cached: Sequence[int], day: str
+) -> None:
+    """Its time is that of its new answers, if it has any."""
+    (before,) = table(rivers, "tasks").rows(named=True)
+    (task,) = table(_cached(tmp_path / "next", *cached), "tasks").rows(named=True)
+    assert task["task_id"] != before["task_id"]
+    assert task["created_at"].date().isoformat() == day

@@ -473,10 +473,19 @@ def test_settings_come_from_the_tools_that_the_text_names(tool: str, tmp_path: P
         assert Filled(reading_of(DATA / FILES[tool])).of("settings") == set()
 
 
-def test_promptfoo_alone_marks_cached_answers(tmp_path: Path) -> None:
-    cached = Field("", (*ROW, "response"), {"output": "x", "cached": True})
-    (tmp_path / "a").mkdir()
-    assert Filled(cached.reading("promptfoo", tmp_path / "a")).of("cached") == {"True"}
-    for tool, file in FILES.items():
-        found = Filled(reading_of(DATA / file)).of("cached")
-        assert tool == "promptfoo" or found == {"None"}
+CACHED = {
+    "promptfoo": Field("", (*ROW, "response"), {"output": "x", "cached": True}),
+    "HELM": Field("", ("request_states", "*", "result", "cached"), True, files=STATES),
+}
+
+
+@pytest.mark.parametrize("tool", FILES)
+def test_cached_answers_are_marked_by_the_tools_that_the_text_names(
+    tool: str, tmp_path: Path
+) -> None:
+    text = " ".join(SECTION.split()).partition(" mark cached answers")[0]
+    assert (tool in text.rpartition(". ")[2]) == (tool in CACHED)
+    if tool in CACHED:
+        assert Filled(CACHED[tool].reading(tool, tmp_path)).of("cached") == {"True"}
+    else:
+        assert Filled(reading_of(DATA / FILES[tool])).of("cached") == {"None"}
