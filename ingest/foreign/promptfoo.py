@@ -35,6 +35,7 @@ from promptlab.ingest.foreign.documents import (
     integer,
     is_there,
     lines,
+    members,
     number,
     on_scale,
     raw_text,
@@ -879,7 +880,7 @@ def _slots(prompt: Prompt) -> str:
 _MODEL_GRADED = re.compile(
     r"(not-)?(llm-rubric|model-graded-\w+|factuality|g-eval|answer-relevance"
     r"|context-\w+|conversation-relevance|select-best|search-rubric|agent-rubric"
-    r"|similar\b.*|classifier|moderation|pi)"
+    r"|trajectory:goal-success|similar\b.*|classifier|moderation|pi)"
 )
 """Types of assertions that a model judges."""
 
@@ -898,21 +899,7 @@ def _judges(asserts: Sequence[Any], options: Mapping[str, Any]) -> Iterator[Judg
         kind, metric = str(each.get("type")), each.get("metric")
         if not _MODEL_GRADED.fullmatch(kind):
             continue
-        model = each.get("provider", options.get("provider"))
-        if isinstance(model, dict):
-            config = model.get("config")
-            said = ", ".join(
-                f"{key}={value}"
-                for key, value in sorted(
-                    (config if isinstance(config, dict) else {}).items()
-                )
-                if isinstance(value, str | int | float) and not _CREDENTIALS.search(key)
-            )
-            name = model.get("label") or model.get("id")
-            if name and said:
-                model = short_name(" ".join(f"{name} ({said})".split()), 120)
-            else:
-                model = name
+        model = _models(each.get("provider") or options.get("provider"), kind)
         template, rubric = (
             value if isinstance(value, str) else text(value)
             for value in (
@@ -922,10 +909,52 @@ def _judges(asserts: Sequence[Any], options: Mapping[str, Any]) -> Iterator[Judg
         )
         yield (
             metric if isinstance(metric, str) and metric else kind,
-            model if isinstance(model, str) else "",
+            model,
             template,
             rubric,
         )
+
+
+_OUTPUTS = {
+    "similar": ("embedding",),
+    "answer-relevance": ("text", "embedding"),
+    "classifier": ("classification",),
+    "moderation": ("moderation",),
+}
+"""Assertion → types of the providers that it asks; others ask for a text."""
+
+
+def _models(given: Any, kind: str) -> str:
+    """Return the models of a judge with their settings; empty for the default.
+
+    Args:
+        given: Its provider, or an object with one for each type of output.
+        kind: The type of the assertion.
+    """
+    outputs = _OUTPUTS.get(kind.removeprefix("not-").partition(":")[0], ("text",))
+    typed = [members(given)[each] for each in outputs if members(given).get(each)]
+    return ", ".join(filter(None, map(_model, typed or [given])))
+
+
+def _model(given: Any) -> str:
+    """Return a model with its settings, without possible secrets."""
+    if not isinstance(given, dict):
+        return given if isinstance(given, str) else ""
+    about = _without_credentials(
+        {"transform": given.get("transform"), **members(given.get("config"))}
+    )
+    said = ", ".join(
+        f"{key}={text(value) if isinstance(value, dict | list) else value}"
+        for key, value in about.items()
+        if value is not None
+    )
+    name = given.get("id") or given.get("modelName")  # as a loaded provider is written
+    if not isinstance(name, str):  # of another form: all that it says
+        name, said = text(_without_credentials(given)), ""
+    elif not said:
+        return name
+    in_one_line = " ".join(f"{name} ({said})".split()) if said else name
+    return short_name(in_one_line, 120) or ""
 
 
 _EXPECTATION = re.compile(
@@ -963,6 +992,19 @@ def _expected(
 
 
 _CREDENTIALS = re.compile(r"key|token$|secret|password|auth|header", re.IGNORECASE)
+
+
+def _without_credentials(value: Any) -> Any:
+    """Return a value without the members that may be secrets, at any depth."""
+    if isinstance(value, list):
+        return [_without_credentials(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: _without_credentials(each)
+        for key, each in sorted(value.items())
+        if not _CREDENTIALS.search(key)
+    }
 
 
 def _settings(providers: msgspec.Raw, source: Source) -> dict[str, dict[str, Any]]:

@@ -531,3 +531,91 @@ def test_tests_without_their_variables_are_told_of(
     file.write_text(text, "utf-8")
     codes = [problem.code for problem in reading_of(file).problems]
     assert ("tests_alike" in codes) is is_told
+
+
+def _judges(
+    folder: Path, options: dict[str, Any], assertion: dict[str, Any]
+) -> list[tuple[Any, ...]]:
+    """Return the judges of a run with one assertion."""
+    export = json.loads(RIVERS.read_text("utf-8"))
+    for row in export["results"]["results"]:
+        row["testCase"]["assert"] = [{"type": "llm-rubric", "value": "?", **assertion}]
+        row["testCase"]["options"] = options
+    file = folder / "file.json"
+    file.write_text(json.dumps(export), "utf-8")
+    reading = reading_of(file)
+    assert not reading.problems
+    return table(reading, "judges").drop("task_id").unique().rows()
+
+
+def _typed(**models: object) -> dict[str, object]:
+    return {"text": {"id": "acme:large"}, "embedding": "acme:near", **models}
+
+
+LARGE: dict[str, Any] = {"id": "acme:large", "label": "judge"}
+
+
+@pytest.mark.parametrize("is_own", [False, True], ids=["options", "assertion"])
+@pytest.mark.parametrize(
+    ("kind", "before", "after"),
+    [
+        ("llm-rubric", LARGE, {**LARGE, "id": "acme:mini"}),
+        ("llm-rubric", _typed(), _typed(text={"id": "acme:mini"})),
+        ("not-factuality", _typed(text="acme:large"), _typed(text="acme:mini")),
+        ("g-eval", _typed(), _typed(text={"id": "acme:large", "config": {"seed": 1}})),
+        ("similar:dot", _typed(), _typed(embedding="acme:far")),
+        ("answer-relevance", _typed(), _typed(embedding="acme:far")),
+        ("answer-relevance", _typed(), _typed(text="acme:mini")),
+        ("classifier", {"classification": "a"}, {"classification": "b"}),
+        ("moderation", {"moderation": "a"}, {"moderation": "b"}),
+        ("trajectory:goal-success", LARGE, {**LARGE, "id": "acme:mini"}),
+        *(
+            ("llm-rubric", {"label": "a", name: "large"}, {"label": "a", name: "mini"})
+            for name in ("modelName", "deployment")
+        ),
+        *(
+            ("llm-rubric", {**LARGE, "config": one}, {**LARGE, "config": other})
+            for one, other in (
+                ({"reasoning": {"effort": "low"}}, {"reasoning": {"effort": "high"}}),
+                ({"tools": [{"type": "a"}]}, {"tools": [{"type": "b"}]}),
+                ({"temperature": 0}, {"temperature": 1}),
+            )
+        ),
+    ],
+)
+def test_another_model_or_setting_of_a_judge_is_another_judge_in_every_form(
+    kind: str, before: object, after: object, is_own: bool, tmp_path: Path
+) -> None:
+    judges = []
+    for provider in (before, after):
+        own = {"provider": provider} if is_own else {}
+        options = {"provider": "acme:hidden" if is_own else provider}
+        judges.append(_judges(tmp_path, options, {"type": kind, **own}))
+    assert len(judges[0]) == len(judges[1]) == 1
+    assert judges[0] != judges[1]
+    assert "hidden" not in str(judges)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        (_typed(), _typed(embedding="acme:far"), "llm-rubric"),
+        (_typed(), _typed(text="acme:mini"), "similar"),
+        (_typed(), _typed(text={"id": "acme:large", "label": "new"}), "llm-rubric"),
+        (
+            {**LARGE, "config": {"http": {"apiKey": "one", "headers": {"a": "b"}}}},
+            {**LARGE, "config": {"http": {"apiKey": "two", "headers": {"a": "c"}}}},
+            "llm-rubric",
+        ),
+    ],
+    ids=["embedding", "text", "label", "secrets"],
+)
+def test_what_a_judge_does_not_use_makes_no_other_judge(
+    before: object, after: object, kind: str, tmp_path: Path
+) -> None:
+    assertion = {"type": kind, "provider": None}
+    one, other = (
+        _judges(tmp_path, {"provider": each}, assertion) for each in (before, after)
+    )
+    assert one == other
+    assert "acme:" in str(one)
