@@ -163,6 +163,7 @@ class TestCase(Struct):
     metadata: Any = None
     tags: Any = None
     options: Any = None
+    assertScoringFunction: Any = None
 
 
 class Stats(Struct):
@@ -224,6 +225,8 @@ class Config(Struct):
     description: str | None = None
     evaluateOptions: Options | None = None
     providers: Raw = ABSENT
+    defaultTest: Raw = ABSENT
+    tests: Raw = ABSENT
 
 
 class Metadata(Struct):
@@ -536,6 +539,7 @@ class Columns:
         """Settings of each provider, by its label or id."""
         self._about: dict[str, Any] = {}
         """Fields of every task."""
+        self._scoring: dict[str, Any] = {}
         if export is not None:
             self._read_head(export)
         self._columns: dict[Any, PromptOnProvider] = {}
@@ -568,6 +572,7 @@ class Columns:
             described = redact((config.description or "").encode()).decode()
             self._about["title"] = short_name(described, 120)
             self._settings = _settings(config.providers, self._source)
+            self._scoring = _scoring(config)
 
     def expect(self, rows: Iterable[Row]) -> None:
         """Number the cases of tests that are coming, in this order.
@@ -716,7 +721,9 @@ class Columns:
     def _test(self, row: Row) -> _Test:
         key = _key(row)
         if key not in self._tests:
-            test = _Test.of(row, self._templates, self._source.given.prompt_vars)
+            test = _Test.of(
+                row, self._templates, self._source.given.prompt_vars, self._scoring
+            )
             self._judges |= dict.fromkeys(test.judges)
             for variable, value in test.prompt_vars.items():
                 self._prompt_vars.setdefault(variable, set()).add(value)
@@ -813,13 +820,20 @@ class _Test:
         return says_nothing and self.id == self.content
 
     @classmethod
-    def of(cls, row: Row, templates: str, prompt_vars: Sequence[str]) -> _Test:
+    def of(
+        cls,
+        row: Row,
+        templates: str,
+        prompt_vars: Sequence[str],
+        scoring: Mapping[str, Any],
+    ) -> _Test:
         """Read the test of a row.
 
         Args:
             row: Any row of the test.
             templates: The prompts of the run, with their variables.
             prompt_vars: Variables that are part of the prompt.
+            scoring: Scoring functions of the config, by `_told_in_config`.
         """
         test = decode(row.testCase, TestCase) if is_there(row.testCase) else TestCase()
         given = test.vars
@@ -846,7 +860,15 @@ class _Test:
         tags = metadata.get("tags", test.tags)
         options = test.options if isinstance(test.options, dict) else {}
         repeat = options.get("repeat")
-        asserted = text([asserts, test.threshold, expected])
+        function = (
+            test.assertScoringFunction
+            or scoring.get(_told_in_config(test.description, given))
+            or scoring.get("")
+        )
+        transform = options.get("transform") or options.get("postprocess")
+        deciding = {"assertScoringFunction": function, "transform": transform}
+        said = [{key: each} for key, each in deciding.items() if each]
+        asserted = text([asserts, test.threshold, expected, *said])
         return cls(
             id=own_id or content,
             content=content,
@@ -869,6 +891,29 @@ class _Test:
                 if key in prompt_vars
             },
         )
+
+
+def _scoring(config: Config) -> dict[str, Any]:
+    """Return the scoring functions of tests, and of all under an empty key.
+
+    promptfoo loads them before it runs the tests, and writes no functions in rows.
+    """
+    written = (config.defaultTest, config.tests)
+    if not any(b'"assertScoringFunction"' in bytes(each) for each in written):
+        return {}
+    said, tests = (decode(each, Any) if is_there(each) else None for each in written)
+    default = members(said)
+    found = {"": default.get("assertScoringFunction")}
+    for test in map(members, tests if isinstance(tests, list) else ()):
+        given = {**members(default.get("vars")), **members(test.get("vars"))}
+        key = _told_in_config(test.get("description"), given)
+        found[key] = test.get("assertScoringFunction")
+    return found
+
+
+def _told_in_config(description: Any, given: Mapping[str, Any] | None) -> str:
+    """Return what tells a test from others, in the config as in its rows."""
+    return text([description or None, sorted((given or {}).items())])
 
 
 def _slots(prompt: Prompt) -> str:
@@ -907,6 +952,8 @@ def _judges(asserts: Sequence[Any], options: Mapping[str, Any]) -> Iterator[Judg
                 each.get("value") or "",
             )
         )
+        if kind.endswith("factuality") and options.get("factuality"):
+            template = f"{template}\nfactuality: {text(options['factuality'])}".strip()
         yield (
             metric if isinstance(metric, str) and metric else kind,
             model,

@@ -619,3 +619,94 @@ def test_what_a_judge_does_not_use_makes_no_other_judge(
     )
     assert one == other
     assert "acme:" in str(one)
+
+
+WEIGHTS = {"subset": 0, "superset": 0, "agree": 1}
+
+
+@pytest.mark.parametrize("kind", ["factuality", "model-graded-factuality"])
+@pytest.mark.parametrize("prompt", [{}, {"rubricPrompt": "Is it so?"}])
+def test_what_the_categories_of_a_judge_of_facts_score_is_a_part_of_the_judge(
+    kind: str, prompt: dict[str, Any], tmp_path: Path
+) -> None:
+    strict, lenient, unsaid = (
+        _judges(tmp_path, {**prompt, **options}, {"type": kind})
+        for options in (
+            {"factuality": WEIGHTS},
+            {"factuality": {**WEIGHTS, "subset": 1}},
+            {},
+        )
+    )
+    assert strict != lenient
+    assert strict != unsaid
+    (of_another,) = {
+        str(_judges(tmp_path, {**prompt, **options}, {"type": "llm-rubric"}))
+        for options in ({"factuality": WEIGHTS}, {})
+    }
+    assert "subset" not in of_another
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"assertScoringFunction": "file://score.js:lenient"},
+        {"options": {"transform": "output.answer"}},
+        {"options": {"postprocess": "output.answer"}},
+        {"threshold": 0.1},
+        {"assert": [{"type": "contains", "value": "x", "transform": "output.a"}]},
+    ],
+    ids=str,
+)
+def test_what_decides_over_the_assertions_of_a_test_is_asserted_too(
+    changed: dict[str, Any], suffix: str, tmp_path: Path
+) -> None:
+    export = json.loads(RIVERS.read_text("utf-8"))
+    row = export["results"]["results"][0]
+    hashes = []
+    for given in ({}, changed):
+        asserts = [{"type": "contains", "value": "x"}]
+        row["testCase"] = {"vars": {"q": "x"}, "assert": asserts, **given}
+        export["results"]["results"] = [row]
+        file = tmp_path / f"file.{suffix}"
+        file.write_text(json.dumps(row if suffix == "jsonl" else export), "utf-8")
+        hashes += (
+            table(reading_of(file), "cases")
+            .select("case_id", "expectation_hash")
+            .rows()
+        )
+    (case, before), (same_case, after) = hashes
+    assert case == same_case
+    assert before != after
+
+
+def test_a_scoring_function_that_rows_leave_out_is_known_by_the_config(
+    tmp_path: Path,
+) -> None:
+    """promptfoo loads it before it runs the tests, and writes no functions in rows."""
+    export = json.loads(RIVERS.read_text("utf-8"))
+    file = tmp_path / "file.json"
+    config = export["config"]
+
+    def hashes(default: object, of_first: str | None = None) -> dict[str, Any]:
+        first, *others = config["tests"]
+        tests = [{**first, "assertScoringFunction": of_first}, *others]
+        export["config"] = {**config, "defaultTest": default, "tests": tests}
+        file.write_text(json.dumps(export), "utf-8")
+        reading = reading_of(file)
+        assert not reading.rejected
+        cases = table(reading, "cases").drop_nulls("expectation_hash")
+        return dict(cases.select("case_id", "expectation_hash").rows())
+
+    strict, lenient = (
+        {"assertScoringFunction": each} for each in ("strict", "lenient")
+    )
+    plain = hashes(None)
+    assert plain == hashes("file://default.yaml") == hashes({"vars": {}})
+    for one, other in ((strict, lenient), (strict, None)):
+        before, after = hashes(one), hashes(other)
+        assert before.keys() == after.keys()
+        assert all(before[case] != after[case] for case in before)
+    (changed,) = plain.items() - hashes(None, "own").items()
+    assert "names-the-sea" in changed[0]
+    assert hashes(strict, "own") != hashes(strict)
