@@ -184,6 +184,7 @@ def write_case(line: Line, task: TaskWriter) -> CaseWriter:
     """Write a sample as a case, with the expected answer."""
     raw, choices = line.input.get("raw"), line.input.get("choices")
     tags = (line.metadata or {}).get("tags")
+    cluster = (line.metadata or {}).get("cluster")
     references = line.input.get("reference")
     golden = references if isinstance(references, list) and references else None
     return task.case(
@@ -192,6 +193,7 @@ def write_case(line: Line, task: TaskWriter) -> CaseWriter:
         golden=golden[0] if golden is not None and len(golden) == 1 else golden,
         golden_id="reference",
         tags=[] if tags is None else [each for each in str(tags).split(",") if each],
+        cluster=None if cluster is None else str(cluster),
     )
 
 

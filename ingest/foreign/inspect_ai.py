@@ -9,6 +9,7 @@ no pass rule: scores stay scores. The letters are C 1, P 0.5, I 0, N 0.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
@@ -419,12 +420,11 @@ def _dimension(score: ScoreResult, dimensions: Dimensions) -> str:
     return score.name or score.scorer or "score"
 
 
-_GRADED_SCORERS = frozenset(
-    {
-        *("match", "includes", "pattern", "answer", "exact", "f1", "choice", "math"),
-        *("model_graded_qa", "model_graded_fact"),
-    }
+_RULES_OF_INSPECT = frozenset(
+    ("match", "includes", "pattern", "answer", "exact", "f1", "choice", "math")
 )
+"""Inspect's built-in scorers that ask no model."""
+_GRADED_SCORERS = _RULES_OF_INSPECT | {"model_graded_qa", "model_graded_fact"}
 """Inspect's built-in scorers, with values from 0 to 1."""
 
 
@@ -585,12 +585,12 @@ class LogReading:
         return [category_tag((k, about[k])) for k in self._group_keys if k in about]
 
     def _options(self) -> dict[str, dict[str, Any]]:
-        """Return the options of the scorer of each dimension.
+        """Return the options of the scorer of each dimension, and its roles.
 
         Who judges, and by which prompt, is said of the judge.
         """
         dimensions = self._task.dimensions
-        said: dict[str, Any] = {}
+        said: dict[str, Any] = dict.fromkeys(dimensions)
         for each in self._log.eval.scorers or []:
             said |= {
                 n: each.options for n in dimensions if n.split(".")[0] == each.name
@@ -598,8 +598,15 @@ class LogReading:
         for claim in (self._log.results and self._log.results.scores) or []:
             if members(claim.params):
                 said[_dimension(claim, dimensions)] = claim.params
-        options = {name: _rest(name, members(each)) for name, each in said.items()}
-        return {name: {"options": each} for name, each in options.items() if each}
+        roles = members(self._log.eval.model_roles)
+        found: dict[str, dict[str, Any]] = {}
+        for name, options in said.items():
+            about = {
+                "options": _rest(name, members(options), roles),
+                "roles": _roles_of(name.split(".")[0], members(options), roles),
+            }
+            found[name] = {key: each for key, each in about.items() if each}
+        return {name: each for name, each in found.items() if each}
 
     def _write_judges(self) -> None:
         """Write the models that graded; by default the grader role."""
@@ -607,16 +614,13 @@ class LogReading:
         roles = members(about.model_roles)
         for scorer in about.scorers or []:
             options = members(scorer.options)
-            role = options.get("model_role") or "grader"
-            model = options.get("model") or roles.get(str(role))
-            if isinstance(model, dict):
-                model = model.get("model")
             name = scorer.name or ""
             if not _is_judge(name, options):
                 continue
+            model = _models(_grader(options, roles)) or about.model
             asked = (options.get(key) for key in _ASKED)
             template = "\n".join(each for each in asked if isinstance(each, str))
-            self._task.judge(name, str(model or about.model), template=template)
+            self._task.judge(name, model, template=template)
 
     def _case_id(self, sample: Sample) -> str:
         case_id = plain_name(str(sample.id)) or "(blank)"
@@ -634,17 +638,72 @@ def _is_judge(name: str, options: dict[str, Any]) -> bool:
     return name.startswith("model_graded") or bool(options.get("model"))
 
 
-def _rest(name: str, options: dict[str, Any]) -> dict[str, Any]:
+def _rest(name: str, options: dict[str, Any], roles: dict[str, Any]) -> dict[str, Any]:
     """Return the options that the judge of a dimension does not have."""
     if not _is_judge(name, options):
         return options
     of_judge = {key for key in _ASKED if isinstance(options.get(key), str)}
     rest = {key: options[key] for key in options.keys() - of_judge - {"model"}}
-    for key in ("config", "model_args"):  # a model with settings of its own
-        said = members(members(options.get("model")).get(key))
-        if given := {k: each for k, each in said.items() if each is not None}:
-            rest[f"model.{key}"] = given
+    rest |= _settings_of(_grader(options, roles))
     return dict(sorted(rest.items()))
+
+
+def _grader(options: dict[str, Any], roles: dict[str, Any]) -> Any:
+    """Return the model of a judge, or several: its own, else that of its role."""
+    role = options.get("model_role")
+    role = members(role).get("name", role) or "grader"
+    return options.get("model") or roles.get(str(role))
+
+
+def _models(given: Any) -> str:
+    """Return the name of a model, or the names of several."""
+    listed = given if isinstance(given, list) else [given]
+    names = (each.get("model") if isinstance(each, dict) else each for each in listed)
+    return ", ".join(str(name) for name in names if name)
+
+
+def _settings_of(given: Any) -> dict[str, Any]:
+    """Return the settings that a model, or each of several, has of its own."""
+    found = {}
+    for name, keys in (("config", ("config",)), ("model_args", ("model_args", "args"))):
+        said = [
+            {
+                setting: value
+                for key in keys
+                for setting, value in members(members(each).get(key)).items()
+                if value is not None
+            }
+            for each in (given if isinstance(given, list) else [given])
+        ]
+        if any(said):
+            found[f"model.{name}"] = said if isinstance(given, list) else said[0]
+    return found
+
+
+_GRADERS = re.compile(
+    r"(^|[_\W])(grader|judge|scorer|rater|evaluator)s?\d*($|[_\W])", re.IGNORECASE
+)
+"""Usual names of the roles of models that grade."""
+
+
+def _roles_of(
+    scorer: str, options: dict[str, Any], roles: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the models that a scorer of one's own may ask, with their settings.
+
+    The log does not say which it asks: these are roles that its options name, and those
+    with the name of a grader. Other roles may be those of a solver.
+    """
+    # a second scorer of a name has a number after it
+    is_rule = any(re.fullmatch(rf"{rule}\d*", scorer) for rule in _RULES_OF_INSPECT)
+    if is_rule or scorer.startswith("model_graded"):
+        return {}
+    named = [members(each).get("name", each) for each in options.values()]
+    return {
+        role: {"model": _models(model), **_settings_of(model)}
+        for role, model in sorted(roles.items())
+        if role in named or _GRADERS.search(role)
+    }
 
 
 def _name_as_in_scores(scorers: Sequence[Scorer]) -> None:

@@ -35,6 +35,7 @@ from promptlab.ingest.foreign.documents import (
     integer,
     is_there,
     lines,
+    members,
     number,
     on_scale,
     raw_text,
@@ -162,6 +163,7 @@ class TestCase(Struct):
     metadata: Any = None
     tags: Any = None
     options: Any = None
+    assertScoringFunction: Any = None
 
 
 class Stats(Struct):
@@ -223,6 +225,8 @@ class Config(Struct):
     description: str | None = None
     evaluateOptions: Options | None = None
     providers: Raw = ABSENT
+    defaultTest: Raw = ABSENT
+    tests: Raw = ABSENT
 
 
 class Metadata(Struct):
@@ -535,6 +539,7 @@ class Columns:
         """Settings of each provider, by its label or id."""
         self._about: dict[str, Any] = {}
         """Fields of every task."""
+        self._scoring: dict[str, Any] = {}
         if export is not None:
             self._read_head(export)
         self._columns: dict[Any, PromptOnProvider] = {}
@@ -567,6 +572,7 @@ class Columns:
             described = redact((config.description or "").encode()).decode()
             self._about["title"] = short_name(described, 120)
             self._settings = _settings(config.providers, self._source)
+            self._scoring = _scoring(config)
 
     def expect(self, rows: Iterable[Row]) -> None:
         """Number the cases of tests that are coming, in this order.
@@ -715,7 +721,9 @@ class Columns:
     def _test(self, row: Row) -> _Test:
         key = _key(row)
         if key not in self._tests:
-            test = _Test.of(row, self._templates, self._source.given.prompt_vars)
+            test = _Test.of(
+                row, self._templates, self._source.given.prompt_vars, self._scoring
+            )
             self._judges |= dict.fromkeys(test.judges)
             for variable, value in test.prompt_vars.items():
                 self._prompt_vars.setdefault(variable, set()).add(value)
@@ -812,13 +820,20 @@ class _Test:
         return says_nothing and self.id == self.content
 
     @classmethod
-    def of(cls, row: Row, templates: str, prompt_vars: Sequence[str]) -> _Test:
+    def of(
+        cls,
+        row: Row,
+        templates: str,
+        prompt_vars: Sequence[str],
+        scoring: Mapping[str, Any],
+    ) -> _Test:
         """Read the test of a row.
 
         Args:
             row: Any row of the test.
             templates: The prompts of the run, with their variables.
             prompt_vars: Variables that are part of the prompt.
+            scoring: Scoring functions of the config, by `_told_in_config`.
         """
         test = decode(row.testCase, TestCase) if is_there(row.testCase) else TestCase()
         given = test.vars
@@ -845,7 +860,15 @@ class _Test:
         tags = metadata.get("tags", test.tags)
         options = test.options if isinstance(test.options, dict) else {}
         repeat = options.get("repeat")
-        asserted = text([asserts, test.threshold, expected])
+        function = (
+            test.assertScoringFunction
+            or scoring.get(_told_in_config(test.description, given))
+            or scoring.get("")
+        )
+        transform = options.get("transform") or options.get("postprocess")
+        deciding = {"assertScoringFunction": function, "transform": transform}
+        said = [{key: each} for key, each in deciding.items() if each]
+        asserted = text([asserts, test.threshold, expected, *said])
         return cls(
             id=own_id or content,
             content=content,
@@ -870,6 +893,29 @@ class _Test:
         )
 
 
+def _scoring(config: Config) -> dict[str, Any]:
+    """Return the scoring functions of tests, and of all under an empty key.
+
+    promptfoo loads them before it runs the tests, and writes no functions in rows.
+    """
+    written = (config.defaultTest, config.tests)
+    if not any(b'"assertScoringFunction"' in bytes(each) for each in written):
+        return {}
+    said, tests = (decode(each, Any) if is_there(each) else None for each in written)
+    default = members(said)
+    found = {"": default.get("assertScoringFunction")}
+    for test in map(members, tests if isinstance(tests, list) else ()):
+        given = {**members(default.get("vars")), **members(test.get("vars"))}
+        key = _told_in_config(test.get("description"), given)
+        found[key] = test.get("assertScoringFunction")
+    return found
+
+
+def _told_in_config(description: Any, given: Mapping[str, Any] | None) -> str:
+    """Return what tells a test from others, in the config as in its rows."""
+    return text([description or None, sorted((given or {}).items())])
+
+
 def _slots(prompt: Prompt) -> str:
     """Return the template of a prompt; the whole source of a function."""
     raw = prompt.raw if isinstance(prompt.raw, str) else text(prompt.raw)
@@ -879,7 +925,7 @@ def _slots(prompt: Prompt) -> str:
 _MODEL_GRADED = re.compile(
     r"(not-)?(llm-rubric|model-graded-\w+|factuality|g-eval|answer-relevance"
     r"|context-\w+|conversation-relevance|select-best|search-rubric|agent-rubric"
-    r"|similar\b.*|classifier|moderation|pi)"
+    r"|trajectory:goal-success|similar\b.*|classifier|moderation|pi)"
 )
 """Types of assertions that a model judges."""
 
@@ -898,21 +944,7 @@ def _judges(asserts: Sequence[Any], options: Mapping[str, Any]) -> Iterator[Judg
         kind, metric = str(each.get("type")), each.get("metric")
         if not _MODEL_GRADED.fullmatch(kind):
             continue
-        model = each.get("provider", options.get("provider"))
-        if isinstance(model, dict):
-            config = model.get("config")
-            said = ", ".join(
-                f"{key}={value}"
-                for key, value in sorted(
-                    (config if isinstance(config, dict) else {}).items()
-                )
-                if isinstance(value, str | int | float) and not _CREDENTIALS.search(key)
-            )
-            name = model.get("label") or model.get("id")
-            if name and said:
-                model = short_name(" ".join(f"{name} ({said})".split()), 120)
-            else:
-                model = name
+        model = _models(each.get("provider") or options.get("provider"), kind)
         template, rubric = (
             value if isinstance(value, str) else text(value)
             for value in (
@@ -920,12 +952,56 @@ def _judges(asserts: Sequence[Any], options: Mapping[str, Any]) -> Iterator[Judg
                 each.get("value") or "",
             )
         )
+        if kind.endswith("factuality") and options.get("factuality"):
+            template = f"{template}\nfactuality: {text(options['factuality'])}".strip()
         yield (
             metric if isinstance(metric, str) and metric else kind,
-            model if isinstance(model, str) else "",
+            model,
             template,
             rubric,
         )
+
+
+_OUTPUTS = {
+    "similar": ("embedding",),
+    "answer-relevance": ("text", "embedding"),
+    "classifier": ("classification",),
+    "moderation": ("moderation",),
+}
+"""Assertion → types of the providers that it asks; others ask for a text."""
+
+
+def _models(given: Any, kind: str) -> str:
+    """Return the models of a judge with their settings; empty for the default.
+
+    Args:
+        given: Its provider, or an object with one for each type of output.
+        kind: The type of the assertion.
+    """
+    outputs = _OUTPUTS.get(kind.removeprefix("not-").partition(":")[0], ("text",))
+    typed = [members(given)[each] for each in outputs if members(given).get(each)]
+    return ", ".join(filter(None, map(_model, typed or [given])))
+
+
+def _model(given: Any) -> str:
+    """Return a model with its settings, without possible secrets."""
+    if not isinstance(given, dict):
+        return given if isinstance(given, str) else ""
+    about = _without_credentials(
+        {"transform": given.get("transform"), **members(given.get("config"))}
+    )
+    said = ", ".join(
+        f"{key}={text(value) if isinstance(value, dict | list) else value}"
+        for key, value in about.items()
+        if value is not None
+    )
+    name = given.get("id") or given.get("modelName")  # as a loaded provider is written
+    if not isinstance(name, str):  # of another form: all that it says
+        name, said = text(_without_credentials(given)), ""
+    elif not said:
+        return name
+    in_one_line = " ".join(f"{name} ({said})".split()) if said else name
+    return short_name(in_one_line, 120) or ""
 
 
 _EXPECTATION = re.compile(
@@ -963,6 +1039,19 @@ def _expected(
 
 
 _CREDENTIALS = re.compile(r"key|token$|secret|password|auth|header", re.IGNORECASE)
+
+
+def _without_credentials(value: Any) -> Any:
+    """Return a value without the members that may be secrets, at any depth."""
+    if isinstance(value, list):
+        return [_without_credentials(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: _without_credentials(each)
+        for key, each in sorted(value.items())
+        if not _CREDENTIALS.search(key)
+    }
 
 
 def _settings(providers: msgspec.Raw, source: Source) -> dict[str, dict[str, Any]]:

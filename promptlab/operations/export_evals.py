@@ -88,6 +88,10 @@ _LINES = f"""
         group by case_id
     )
     select v.dimension_id, v.value, c.case_id, c.context, c.tags, golden.answers,
+        (
+            select any_value(cluster) from staging.stg_tasks__cases as own
+            where own.task_id = $task_id and own.case_id = c.case_id
+        ) as cluster,
         r.run_index, r.status, r.input_tokens, r.output_tokens, r.latency_ms, r.cost,
         coalesce(raw.raw_output, r.answer) as answer, coalesce(raw.error, r.error_code)
             as error
@@ -346,6 +350,7 @@ class _ExportedTask:
                 "round": str(row["run_index"]),
                 "verdict": row["status"],
                 **({"tags": tags} if tags else {}),
+                **({"cluster": row["cluster"]} if row["cluster"] else {}),
                 **({} if row["cost"] is None else {"cost": repr(float(row["cost"]))}),
             },
         }

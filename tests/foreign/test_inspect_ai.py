@@ -427,3 +427,107 @@ def test_the_score_is_the_first_scorer_of_the_log_whatever_the_first_sample_has(
     dimensions = table(reading_of(file), "dimension_configs")
     weights = dict(dimensions.select("dimension_id", "weight").rows())
     assert weights == {"tone": 0.0, "match": 1.0}
+
+
+STRICT = {"temperature": 0.0, "system_message": "Be strict.", "top_k": None}
+ROLE = {
+    "model": "acme/judge",
+    "config": STRICT,
+    "args": {},
+    "base_url": "https://a.test",
+}
+
+
+def _graded(
+    folder: Path, scorer: dict[str, object], roles: dict[str, object] | None
+) -> tuple[object, list[tuple[object, ...]]]:
+    """Return the parameters of the dimension and the judges of a run."""
+    log = json.loads(LATE.with_suffix(".json").read_text("utf-8"))
+    name = str(scorer["name"]).rpartition("/")[2]
+    for sample in log["samples"]:
+        sample["scores"] = {name: {"value": "C"}}
+    log["eval"] |= {"scorers": [scorer], "model_roles": roles}
+    log["results"]["scores"] = []
+    file = folder / "log.json"
+    file.write_text(json.dumps(log), "utf-8")
+    reading = reading_of(file)
+    assert not reading.rejected
+    (parameters,) = table(reading, "dimension_configs")["parameters"]
+    judges = table(reading, "judges")
+    named = judges.select("name", "model").rows() if judges.height else []
+    return json.loads(parameters), named
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"model": "acme/other"},
+        {"config": {**STRICT, "temperature": 1.0}},
+        {"config": {**STRICT, "system_message": "Be lenient."}},
+        {"config": {**STRICT, "reasoning_effort": "low"}},
+        {"config": {**STRICT, "extra_body": {"seed": 3}}},
+        {"args": {"quantized": True}},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("is_list", [False, True])
+@pytest.mark.parametrize(
+    ("scorer", "role"),
+    [
+        ({"name": "model_graded_qa"}, "grader"),
+        ({"name": "model_graded_qa", "options": {"model_role": "critic"}}, "critic"),
+        (
+            {
+                "name": "model_graded_fact",
+                "options": {"model_role": {"name": "critic"}},
+            },
+            "critic",
+        ),
+        ({"name": "acme/politeness", "options": {}}, "grader"),
+        ({"name": "politeness1"}, "strict_judge"),
+        ({"name": "politeness", "options": {"asks": "critic"}}, "critic"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value["name"],
+)
+def test_another_model_or_setting_of_a_role_that_grades_is_another_yardstick(
+    scorer: dict[str, object],
+    role: str,
+    is_list: bool,
+    changed: dict[str, object],
+    tmp_path: Path,
+) -> None:
+    before, after, moved = (
+        _graded(tmp_path, scorer, {role: [each, ROLE] if is_list else each})
+        for each in (ROLE, {**ROLE, **changed}, {**ROLE, "base_url": "https://b.test"})
+    )
+    assert before != after
+    assert before == moved
+    assert before != _graded(tmp_path, scorer, None)
+
+
+def test_a_judge_has_the_same_settings_as_a_role_and_as_an_option(
+    tmp_path: Path,
+) -> None:
+    as_option: dict[str, object]
+    as_option = {"name": "model_graded_qa", "options": {"model": ROLE}}
+    as_role: dict[str, object] = {"name": "model_graded_qa", "options": {}}
+    option = _graded(tmp_path, as_option, {"grader": {"model": "acme/hidden"}})
+    assert option == _graded(tmp_path, as_role, {"grader": ROLE})
+    assert option[1] == [("model_graded_qa", "acme/judge")]
+    assert "hidden" not in str(option)
+
+
+@pytest.mark.parametrize(
+    "name", ["match", "includes", "f1", "f11", "math", "inspect_ai/exact"]
+)
+def test_a_rule_of_inspect_has_no_judge(name: str, tmp_path: Path) -> None:
+    scorer: dict[str, object] = {"name": name, "options": {}}
+    found = _graded(tmp_path, scorer, {"grader": ROLE})
+    assert found == _graded(tmp_path, scorer, None)
+    assert found[1] == []
+
+
+def test_a_role_of_the_solver_is_no_yardstick(tmp_path: Path) -> None:
+    scorer: dict[str, object] = {"name": "politeness", "options": {"strict": True}}
+    roles = {"user_simulator": {"model": "acme/user"}}
+    assert _graded(tmp_path, scorer, roles) == _graded(tmp_path, scorer, None)

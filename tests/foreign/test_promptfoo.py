@@ -531,3 +531,182 @@ def test_tests_without_their_variables_are_told_of(
     file.write_text(text, "utf-8")
     codes = [problem.code for problem in reading_of(file).problems]
     assert ("tests_alike" in codes) is is_told
+
+
+def _judges(
+    folder: Path, options: dict[str, Any], assertion: dict[str, Any]
+) -> list[tuple[Any, ...]]:
+    """Return the judges of a run with one assertion."""
+    export = json.loads(RIVERS.read_text("utf-8"))
+    for row in export["results"]["results"]:
+        row["testCase"]["assert"] = [{"type": "llm-rubric", "value": "?", **assertion}]
+        row["testCase"]["options"] = options
+    file = folder / "file.json"
+    file.write_text(json.dumps(export), "utf-8")
+    reading = reading_of(file)
+    assert not reading.problems
+    return table(reading, "judges").drop("task_id").unique().rows()
+
+
+def _typed(**models: object) -> dict[str, object]:
+    return {"text": {"id": "acme:large"}, "embedding": "acme:near", **models}
+
+
+LARGE: dict[str, Any] = {"id": "acme:large", "label": "judge"}
+
+
+@pytest.mark.parametrize("is_own", [False, True], ids=["options", "assertion"])
+@pytest.mark.parametrize(
+    ("kind", "before", "after"),
+    [
+        ("llm-rubric", LARGE, {**LARGE, "id": "acme:mini"}),
+        ("llm-rubric", _typed(), _typed(text={"id": "acme:mini"})),
+        ("not-factuality", _typed(text="acme:large"), _typed(text="acme:mini")),
+        ("g-eval", _typed(), _typed(text={"id": "acme:large", "config": {"seed": 1}})),
+        ("similar:dot", _typed(), _typed(embedding="acme:far")),
+        ("answer-relevance", _typed(), _typed(embedding="acme:far")),
+        ("answer-relevance", _typed(), _typed(text="acme:mini")),
+        ("classifier", {"classification": "a"}, {"classification": "b"}),
+        ("moderation", {"moderation": "a"}, {"moderation": "b"}),
+        ("trajectory:goal-success", LARGE, {**LARGE, "id": "acme:mini"}),
+        *(
+            ("llm-rubric", {"label": "a", name: "large"}, {"label": "a", name: "mini"})
+            for name in ("modelName", "deployment")
+        ),
+        *(
+            ("llm-rubric", {**LARGE, "config": one}, {**LARGE, "config": other})
+            for one, other in (
+                ({"reasoning": {"effort": "low"}}, {"reasoning": {"effort": "high"}}),
+                ({"tools": [{"type": "a"}]}, {"tools": [{"type": "b"}]}),
+                ({"temperature": 0}, {"temperature": 1}),
+            )
+        ),
+    ],
+)
+def test_another_model_or_setting_of_a_judge_is_another_judge_in_every_form(
+    kind: str, before: object, after: object, is_own: bool, tmp_path: Path
+) -> None:
+    judges = []
+    for provider in (before, after):
+        own = {"provider": provider} if is_own else {}
+        options = {"provider": "acme:hidden" if is_own else provider}
+        judges.append(_judges(tmp_path, options, {"type": kind, **own}))
+    assert len(judges[0]) == len(judges[1]) == 1
+    assert judges[0] != judges[1]
+    assert "hidden" not in str(judges)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        (_typed(), _typed(embedding="acme:far"), "llm-rubric"),
+        (_typed(), _typed(text="acme:mini"), "similar"),
+        (_typed(), _typed(text={"id": "acme:large", "label": "new"}), "llm-rubric"),
+        (
+            {**LARGE, "config": {"http": {"apiKey": "one", "headers": {"a": "b"}}}},
+            {**LARGE, "config": {"http": {"apiKey": "two", "headers": {"a": "c"}}}},
+            "llm-rubric",
+        ),
+    ],
+    ids=["embedding", "text", "label", "secrets"],
+)
+def test_what_a_judge_does_not_use_makes_no_other_judge(
+    before: object, after: object, kind: str, tmp_path: Path
+) -> None:
+    assertion = {"type": kind, "provider": None}
+    one, other = (
+        _judges(tmp_path, {"provider": each}, assertion) for each in (before, after)
+    )
+    assert one == other
+    assert "acme:" in str(one)
+
+
+WEIGHTS = {"subset": 0, "superset": 0, "agree": 1}
+
+
+@pytest.mark.parametrize("kind", ["factuality", "model-graded-factuality"])
+@pytest.mark.parametrize("prompt", [{}, {"rubricPrompt": "Is it so?"}])
+def test_what_the_categories_of_a_judge_of_facts_score_is_a_part_of_the_judge(
+    kind: str, prompt: dict[str, Any], tmp_path: Path
+) -> None:
+    strict, lenient, unsaid = (
+        _judges(tmp_path, {**prompt, **options}, {"type": kind})
+        for options in (
+            {"factuality": WEIGHTS},
+            {"factuality": {**WEIGHTS, "subset": 1}},
+            {},
+        )
+    )
+    assert strict != lenient
+    assert strict != unsaid
+    (of_another,) = {
+        str(_judges(tmp_path, {**prompt, **options}, {"type": "llm-rubric"}))
+        for options in ({"factuality": WEIGHTS}, {})
+    }
+    assert "subset" not in of_another
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"assertScoringFunction": "file://score.js:lenient"},
+        {"options": {"transform": "output.answer"}},
+        {"options": {"postprocess": "output.answer"}},
+        {"threshold": 0.1},
+        {"assert": [{"type": "contains", "value": "x", "transform": "output.a"}]},
+    ],
+    ids=str,
+)
+def test_what_decides_over_the_assertions_of_a_test_is_asserted_too(
+    changed: dict[str, Any], suffix: str, tmp_path: Path
+) -> None:
+    export = json.loads(RIVERS.read_text("utf-8"))
+    row = export["results"]["results"][0]
+    hashes = []
+    for given in ({}, changed):
+        asserts = [{"type": "contains", "value": "x"}]
+        row["testCase"] = {"vars": {"q": "x"}, "assert": asserts, **given}
+        export["results"]["results"] = [row]
+        file = tmp_path / f"file.{suffix}"
+        file.write_text(json.dumps(row if suffix == "jsonl" else export), "utf-8")
+        hashes += (
+            table(reading_of(file), "cases")
+            .select("case_id", "expectation_hash")
+            .rows()
+        )
+    (case, before), (same_case, after) = hashes
+    assert case == same_case
+    assert before != after
+
+
+def test_a_scoring_function_that_rows_leave_out_is_known_by_the_config(
+    tmp_path: Path,
+) -> None:
+    """promptfoo loads it before it runs the tests, and writes no functions in rows."""
+    export = json.loads(RIVERS.read_text("utf-8"))
+    file = tmp_path / "file.json"
+    config = export["config"]
+
+    def hashes(default: object, of_first: str | None = None) -> dict[str, Any]:
+        first, *others = config["tests"]
+        tests = [{**first, "assertScoringFunction": of_first}, *others]
+        export["config"] = {**config, "defaultTest": default, "tests": tests}
+        file.write_text(json.dumps(export), "utf-8")
+        reading = reading_of(file)
+        assert not reading.rejected
+        cases = table(reading, "cases").drop_nulls("expectation_hash")
+        return dict(cases.select("case_id", "expectation_hash").rows())
+
+    strict, lenient = (
+        {"assertScoringFunction": each} for each in ("strict", "lenient")
+    )
+    plain = hashes(None)
+    assert plain == hashes("file://default.yaml") == hashes({"vars": {}})
+    for one, other in ((strict, lenient), (strict, None)):
+        before, after = hashes(one), hashes(other)
+        assert before.keys() == after.keys()
+        assert all(before[case] != after[case] for case in before)
+    (changed,) = plain.items() - hashes(None, "own").items()
+    assert "names-the-sea" in changed[0]
+    assert hashes(strict, "own") != hashes(strict)

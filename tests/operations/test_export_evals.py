@@ -20,6 +20,7 @@ from tests.conftest import EXAMPLES
 from tests.foreign.reading_of import DATA
 from tests.foreign.test_oracles import SHARED
 from tests.history.test_reference_runs import write
+from tests.ingest.test_load import task
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 SCHEMAS = SHARED / "every_eval_ever"
@@ -27,11 +28,41 @@ SCHEMAS = SHARED / "every_eval_ever"
 
 @pytest.fixture(scope="module")
 def origin(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
-    warehouse = Warehouse(tmp_path_factory.mktemp("origin") / "w.duckdb")
+    here = tmp_path_factory.mktemp("origin")
+    (here / "clusters.json").write_text(json.dumps(_conversations()), "utf-8")
+    warehouse = Warehouse(here / "w.duckdb")
     warehouse.ingest(EXAMPLES / "customer_service", DATA / "inspect_ai", DATA / "ragas")
     warehouse.ingest(DATA / "promptfoo")
+    warehouse.ingest(here / "clusters.json")
     warehouse.build()
     return warehouse
+
+
+def _conversations() -> dict[str, Any]:
+    """A run of two conversations."""
+    document = task("conversations", cases=8)
+    for n, case in enumerate(document["cases"]):
+        case["cluster"] = f"conversation {n % 2}"
+        case["baselines"] = [
+            {
+                "baseline_id": f"b{n}",
+                "type": "golden_answer",
+                "payload": {"text": "yes"},
+                "owner": "qa",
+                "confidence": 1,
+            }
+        ]
+    document["dimensions"] = [
+        {
+            "dimension_id": "accuracy",
+            "name": "Accuracy",
+            "weight": 1,
+            "target": {},
+            "parameters": {"match_rule": "exact"},
+            "scoring_mode": "higher_better",
+        }
+    ]
+    return document
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +134,10 @@ NUMBERS = {
             if(f.output_tokens is null, null, f.input_tokens)
         from marts.fct_rounds as f inner join r using (task_id)
         where f.status <> 'unevaluated' order by all""",
+    "clusters": """
+        select r.origin, f.case_id, f.cluster
+        from staging.stg_tasks__cases as f inner join r using (task_id)
+        where f.cluster is not null order by all""",
     "values on their own scale": """
         select r.origin, s.dimension_id, s.case_id, s.value
         from raw.reported_scores as s inner join r using (task_id)

@@ -120,6 +120,13 @@ counted as (
 
 ),
 
+clustered_tasks as (
+
+    select distinct task_id
+    from clusters
+
+),
+
 -- Cases of one cluster rise and fall together. A case that belongs to none is one by itself.
 of_clusters as (
 
@@ -136,7 +143,7 @@ of_clusters as (
         on units.candidate_task_id = clusters.task_id and units.case_id = clusters.case_id
     where
         units.delta is not null
-        and units.candidate_task_id in (select clusters.task_id from clusters)
+        and units.candidate_task_id in (select clustered_tasks.task_id from clustered_tasks)
     group by
         units.baseline_task_id,
         units.candidate_task_id,
