@@ -41,6 +41,7 @@ class Run:
     judge: str = "critic"
     prompt_version: str = "v1"
     model: str = "vendor/model"
+    run_id: str | None = None
     rounds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Further fields of a case's round, such as ``latency_ms`` or ``metadata``."""
 
@@ -57,6 +58,7 @@ class Run:
                 "title": self.title,
                 "prompt_version": self.prompt_version,
                 "model": self.model,
+                **({} if self.run_id is None else {"run_id": self.run_id}),
                 "triggered_by": "ci",
                 "env": {},
                 "created_at": f"2026-01-{self.day:02}T08:00:00Z",

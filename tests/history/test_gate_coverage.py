@@ -159,6 +159,26 @@ def _write_scored(folder: Path, title: str) -> None:
         write(folder / f"{title}-{day}.jsonl", *scores)
 
 
+FALL = (-0.1, -0.02, -0.08, 0.01, -0.06, -0.03)
+"""Changes of a score: the paired t-test says p = 0.038."""
+
+
+def _write_fall(folder: Path, n_variants: int) -> None:
+    """Two runs of so many variants, called ``<n> variants``; the first one falls."""
+    for day in (1, 2):
+        for variant in range(n_variants):
+            name = f"{n_variants} variants {variant}-{day}"
+            changes = FALL if variant == 0 else (0.01, -0.01) * 3
+            Run(
+                name, f"{n_variants} variants", day,
+                {"judge": {
+                    f"c{n}": 0.5 + 0.05 * n + (change if day == 2 else 0)
+                    for n, change in enumerate(changes)
+                }},
+                model=f"model-{variant}", run_id=f"{n_variants} variants-{day}",
+            ).write(folder)  # fmt: skip
+
+
 def _write_errors(folder: Path) -> None:
     """Runs of 8 cases, 3 rounds each; the second has an error in c3, the fourth three."""
     for day, n_errors in ((1, 0), (2, 1), (3, 0), (4, 3)):
@@ -198,6 +218,8 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for n_judged in (0, 1):
         _write_judged(folder / "in", n_judged)
     _write_errors(folder / "in")
+    for n_variants in (1, 4):
+        _write_fall(folder / "in", n_variants)
     warehouse = Warehouse(folder / "w.duckdb")
     assert warehouse.ingest(folder / "in").n_rejected == 0
     warehouse.build()
@@ -276,6 +298,37 @@ def test_cases_without_a_verdict_do_not_raise_the_pass_rate_of_their_tag(
     assert rule.verdict == verdict
     if verdict == "inconclusive":
         assert f"{10 - n_judged} of 10 cases were not evaluated" in (rule.note or "")
+
+
+@pytest.mark.parametrize(
+    ("policy", "n_judged", "verdict", "says"),
+    [
+        ("min_pass_rate = 0.9", 1, "inconclusive", "9 of 10 cases were not evaluated"),
+        ("min_pass_rate = 0.1", 1, "pass", ""),
+        ("min_score = 0.9", 1, "pass", ""),
+        ("min_score = 0.9", 0, "inconclusive", "1 dimension with a weight has no"),
+    ],
+)
+def test_a_number_of_the_task_is_not_known_to_hold_over_a_part_of_it(
+    db: Path, policy: str, n_judged: int, verdict: str, says: str
+) -> None:
+    rules = Policy("p.toml", parse_policy(policy, "p.toml"))
+    [result] = judge_task(Warehouse(db), f"{n_judged} judged", rules, lang="en")
+    rule = _rule(result, policy.partition(" ")[0])
+    assert rule.verdict == verdict
+    assert says in (rule.note or "")
+    assert says in result.headline
+
+
+@pytest.mark.parametrize(("n_variants", "decision"), [(1, "do_not_ship"), (4, "ship")])
+def test_the_variants_of_a_run_share_the_false_alarms_of_the_score(
+    db: Path, n_variants: int, decision: str
+) -> None:
+    rules = Policy("p.toml", parse_policy("[regression]\nfalse_alarm = 0.05", "p"))
+    task_id = f"{n_variants} variants 0-2"
+    [result] = judge_task(Warehouse(db), task_id, rules, lang="en")
+    assert _rule(result, "regression.false_alarm").value == pytest.approx(0.038, 0.01)
+    assert result.decision == decision
 
 
 CEILINGS = {

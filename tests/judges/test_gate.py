@@ -72,12 +72,15 @@ def test_a_judge_without_enough_labels_is_not_trusted(tmp_path, n_labels, said):
     assert said in out
 
 
-def test_a_second_judge_without_labels_is_not_trusted(tmp_path):
+@pytest.mark.parametrize(
+    "decides", [{"weight": 0.5}, {"weight": 0, "parameters": {"pass_score": 0.5}}]
+)
+def test_a_second_judge_without_labels_is_not_trusted(tmp_path, decides):
     document, graded = task(), scores()
     [quality] = document["dimensions"]
     document["dimensions"] = [
         quality | {"weight": 0.5},
-        quality | {"dimension_id": "tone", "name": "Tone", "weight": 0.5},
+        quality | {"dimension_id": "tone", "name": "Tone"} | decides,
     ]
     graded += [each | {"dimension_id": "tone"} for each in graded]
     files = tmp_path / "in"
