@@ -59,7 +59,14 @@ def weighted_task(name: str, values: list[float]) -> dict[str, Any]:
     )
 
 
+CLUSTERS = [*"aaabbbcccdd", None]
+
 TASKS = [
+    task(
+        "clusters",
+        [case("x", **({"cluster": each} if each else {})) for each in CLUSTERS],
+        [dimension("mean", scorer="judge")],
+    ),
     *(sample_task(name, values) for name, values in SAMPLES.items()),
     weighted_task("some", SOME),
     weighted_task("right-or-wrong", RIGHT_OR_WRONG),
@@ -90,6 +97,7 @@ SCORES = [
             for each in AGGREGATIONS
             for line in lines(f"interval-{name}", each, values)
         ),
+        *lines("clusters", "mean", RIGHT_OR_WRONG),
         *lines("weighted-some", "mean", SOME),
         *lines("weighted-right-or-wrong", "mean", RIGHT_OR_WRONG),
         *lines("overall", "one", SOME),
@@ -193,6 +201,22 @@ def test_a_weighted_mean_has_the_weighted_t_interval(scored):
     assert found["score"] == pytest.approx(mean, abs=1e-6)
     assert found["ci_low"] == pytest.approx(mean - half, abs=1e-6)
     assert found["ci_high"] == pytest.approx(min(1, mean + half), abs=1e-6)
+
+
+def test_cases_of_a_cluster_are_one_piece_of_evidence(scored):
+    """The ratio of two sums over clusters; the overall score has the same interval."""
+    mean = sum(RIGHT_OR_WRONG) / 12
+    pulls: dict[str | None, float] = {}
+    for cluster, value in zip(CLUSTERS, RIGHT_OR_WRONG, strict=True):
+        pulls[cluster] = pulls.get(cluster, 0) + value - mean
+    error = math.sqrt(5 / 4 * sum(pull**2 for pull in pulls.values())) / 12
+    half = stats.t.ppf(0.975, 4) * error
+    expected = pytest.approx((mean - half, min(1.0, mean + half)), abs=1e-6)
+    found = scored.dimension("clusters", "mean")
+    assert found["ci_method"] == "clusters"
+    assert (found["ci_low"], found["ci_high"]) == expected
+    overall = scored.summary("clusters")
+    assert (overall["ci_low"], overall["ci_high"]) == expected
 
 
 def test_a_weighted_share_has_wilsons_interval_at_its_effective_size(scored):

@@ -149,7 +149,8 @@ of_clusters as (
         units.candidate_task_id,
         units.level,
         units.subject,
-        coalesce('of ' || clusters.cluster, 'case ' || units.case_id)
+        clusters.cluster,
+        case when clusters.cluster is null then units.case_id end
 
 ),
 

@@ -93,7 +93,8 @@ paired as (
     select
         others.title,
         others.task_id,
-        coalesce('of ' || clusters.cluster, 'case ' || of_other.case_id) as cluster,
+        clusters.cluster,
+        case when clusters.cluster is null then of_other.case_id end as single_case_id,
         of_other.status = 'pass' as is_pass,
         of_leader.status = 'pass' as is_pass_of_leader,
         of_other.status <> 'unevaluated' and of_leader.status <> 'unevaluated' as is_judged,
@@ -132,7 +133,7 @@ of_clusters as (
         sum(difference) as total
 
     from paired
-    group by title, task_id, cluster
+    group by title, task_id, cluster, single_case_id
 
 ),
 
@@ -188,7 +189,7 @@ judged as (
 
     select
         *,
-        case when n_clusters > 1 then {{ paired_p_value('t', 'n_free', 'n_changed') }} end as p_value
+        case when n_free > 0 then {{ paired_p_value('t', 'n_free', 'n_changed') }} end as p_value
 
     from tested
 

@@ -4,27 +4,52 @@ with
 
 dimensions as (select * from {{ ref('int_dimension_scores') }}),
 case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
+clusters as (
+    select * from {{ ref('stg_tasks__cases') }}
+    where cluster is not null and {{ in_this_build() }}
+),
 
--- mean: over cases, each with its weight
-weighted as (
+-- mean: over cases, each with its weight; those of a cluster are one piece of evidence
+of_clusters as (
 
     select
         dimensions.task_id,
         dimensions.dimension_id,
-        count(*) as n,
+        count(*) as n_cases,
         bool_and(case_scores.score in (0, 1)) as is_all_or_nothing,
         sum(case_scores.confidence) as sum_of_weights,
         sum(power(case_scores.confidence, 2)) as sum_of_squared_weights,
-        sum(power(case_scores.confidence * (case_scores.score - dimensions.exact_score), 2))
-            as spread
+        sum(case_scores.confidence * (case_scores.score - dimensions.exact_score)) as pull
 
     from dimensions
     inner join case_scores using (task_id, dimension_id)
+    left join clusters using (task_id, case_id)
     where
         dimensions.aggregation = 'mean'
         and case_scores.score is not null
         and case_scores.confidence > 0
-    group by dimensions.task_id, dimensions.dimension_id
+    group by
+        dimensions.task_id,
+        dimensions.dimension_id,
+        clusters.cluster,
+        case when clusters.cluster is null then case_scores.case_id end
+
+),
+
+weighted as (
+
+    select
+        task_id,
+        dimension_id,
+        count(*) as n,
+        count(*) < sum(n_cases) as has_clusters,
+        bool_and(is_all_or_nothing) as is_all_or_nothing,
+        sum(sum_of_weights) as sum_of_weights,
+        sum(sum_of_squared_weights) as sum_of_squared_weights,
+        sum(power(pull, 2)) as spread
+
+    from of_clusters
+    group by task_id, dimension_id
 
 ),
 
@@ -33,7 +58,11 @@ mean_spans as (
     select
         task_id,
         dimension_id,
-        case when is_all_or_nothing then 'wilson' else 't' end as ci_method,
+        case
+            when has_clusters then 'clusters'
+            when is_all_or_nothing then 'wilson'
+            else 't'
+        end as ci_method,
         power(sum_of_weights, 2) / sum_of_squared_weights as wilson_n,
         sqrt(n / (n - 1e0) * spread) / sum_of_weights * {{ t_quantile('(n - 1)') }} as half_width
 

@@ -5,6 +5,10 @@ dimensions as (select * from {{ ref('int_dimension_scores') }}),
 intervals as (select * from {{ ref('int_dimension_intervals') }}),
 case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
 case_results as (select * from {{ ref('int_case_results') }} where {{ in_this_build() }}),
+clusters as (
+    select * from {{ ref('stg_tasks__cases') }}
+    where cluster is not null and {{ in_this_build() }}
+),
 
 overall as (
 
@@ -40,15 +44,33 @@ pulls as (
 
 ),
 
+-- cases of one cluster pull together; a case that belongs to none is one by itself
+of_clusters as (
+
+    select
+        pulls.task_id,
+        count(*) as n_scored_cases,
+        sum(pulls.pull) as pull
+
+    from pulls
+    left join clusters using (task_id, case_id)
+    group by
+        pulls.task_id,
+        clusters.cluster,
+        case when clusters.cluster is null then pulls.case_id end
+
+),
+
+-- the pulls of all cases add up to 0
 spread as (
 
     select
         task_id,
-        count(*) as n_scored_cases,
-        -- z of the case is N times its pull
-        count(*) * stddev_samp(pull) as sd
+        cast(sum(n_scored_cases) as bigint) as n_scored_cases,
+        count(*) as n_clusters,
+        sqrt(count(*) / nullif(count(*) - 1e0, 0) * sum(pull * pull)) as standard_error
 
-    from pulls
+    from of_clusters
     group by task_id
 
 ),
@@ -58,8 +80,8 @@ half_widths as (
     select
         task_id,
         n_scored_cases,
-        {{ t_quantile('(n_scored_cases - 1)') }} * sd / sqrt(cast(n_scored_cases as double))
-            as half_width
+        n_clusters < n_scored_cases as has_clusters,
+        {{ t_quantile('(n_clusters - 1)') }} * standard_error as half_width
 
     from spread
 
@@ -104,8 +126,8 @@ joined as (
         tasks.task_id,
         overall.overall_score,
         coalesce(overall.is_mostly_unscored, false) as is_mostly_unscored,
-        of_one_dimension.ci_low as wilson_low,
-        of_one_dimension.ci_high as wilson_high,
+        case when not half_widths.has_clusters then of_one_dimension.ci_low end as wilson_low,
+        case when not half_widths.has_clusters then of_one_dimension.ci_high end as wilson_high,
         case
             when not overall.has_no_interval
                 then {{ rounded('greatest(0.0, overall.overall_score - half_widths.half_width)') }}
