@@ -146,17 +146,18 @@ def test_a_clear_difference_that_is_no_change_says_why(cli):
     assert "adjusted p:" not in cli("compare", "equal-2")[1]
 
 
-def test_too_few_pairs_are_said_beside_a_clear_difference():
+@pytest.mark.parametrize("reason", ["too_few_pairs", "too_few_clusters"])
+def test_too_few_pairs_are_said_beside_a_clear_difference(reason):
     comparison = {
         "subject": "t", "name": "t", "conclusion": "", "n_pairs": 4, "n_better": 0,
         "n_worse": 4, "n_same": 0, "baseline_score": 0.9, "candidate_score": 0.8,
         "delta": -0.1, "ci_low": -0.2, "ci_high": -0.05, "p_value": 0.001,
         "p_adjusted": 0.007, "smallest_detectable": 0.02, "n_judged": None,
         "n_lost": None, "n_gained": None, "mcnemar_p": None,
-        "verdict": "inconclusive", "reason": "too_few_pairs",
+        "verdict": "inconclusive", "reason": reason,
     }  # fmt: skip
     few = ScoreComparison(**comparison)
-    assert few.held_back_by == "too_few_pairs"
+    assert few.held_back_by == reason
     wide = ScoreComparison(**comparison | {"ci_high": 0.05})
     worse = ScoreComparison(**comparison | {"verdict": "regressed", "reason": None})
     assert wide.held_back_by is worse.held_back_by is None
