@@ -250,7 +250,8 @@ judged as (
         p_value,
         p_adjusted,
         case
-            when has_passes and n_judged > 0 then {{ mcnemar_p_value('n_lost', 'n_gained') }}
+            when has_passes and n_judged > 0 and n_clusters is null
+                then {{ mcnemar_p_value('n_lost', 'n_gained') }}
         end as mcnemar_p,
         {{ rounded('smallest_difference') }} as smallest_detectable,
         margin
