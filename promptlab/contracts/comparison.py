@@ -94,8 +94,8 @@ class ScoreComparison(Contract):
     n_gained: int | None
     """Of these, pairs that pass now and did not before."""
     mcnemar_p: float | None
-    """McNemar's exact test of ``n_lost`` against ``n_gained``; ``None`` where cases have
-    clusters."""
+    """McNemar's exact test of ``n_lost`` against ``n_gained``; ``None`` where cases
+    have clusters."""
 
     @property
     def held_back_by(self) -> HeldBack | None:

@@ -239,7 +239,8 @@ def sums(n: int, mean: float, sd: float, lost: int, gained: int) -> str:
         f" 0.5 as baseline_mean, 0.5 as candidate_mean, null as baseline_metric, null as candidate_metric,"
         f" {mean!r}::double as mean_delta,"
         f" {sd!r}::double as sd, {lost + gained} as n_judged, {lost} as n_lost,"
-        f" {gained} as n_gained, false as is_all_or_nothing"
+        f" {gained} as n_gained, false as is_all_or_nothing,"
+        " null::bigint as n_clusters, null::double as cluster_error"
     )
 
 

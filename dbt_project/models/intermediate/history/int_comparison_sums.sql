@@ -1,82 +1,6 @@
 with
 
-cases as (select * from {{ ref('int_cases_compared') }}),
-score_changes as (select * from {{ ref('int_case_score_changes') }}),
-tags as (
-    select * from {{ ref('int_case_tags') }}
-    where {{ in_this_build('comparisons', 'task_id') }}
-),
-clusters as (
-    select * from {{ ref('stg_tasks__cases') }}
-    where cluster is not null and task_id in (select cases.candidate_task_id from cases)
-),
-
-units as (
-
-    select
-        baseline_task_id,
-        candidate_task_id,
-        'overall' as level,
-        'overall' as subject,
-        case_id,
-        baseline_score,
-        candidate_score,
-        cast(null as double) as baseline_metric,
-        cast(null as double) as candidate_metric,
-        delta,
-        is_comparable,
-        status_change,
-        change not in ('added', 'removed') as is_shared
-
-    from cases
-
-    union all
-
-    select
-        cases.baseline_task_id,
-        cases.candidate_task_id,
-        'tag' as level,
-        tags.tag as subject,
-        cases.case_id,
-        cases.baseline_score,
-        cases.candidate_score,
-        cast(null as double) as baseline_metric,
-        cast(null as double) as candidate_metric,
-        cases.delta,
-        cases.is_comparable,
-        cases.status_change,
-        cases.change <> 'added' as is_shared
-
-    from cases
-    inner join tags
-        on cases.candidate_task_id = tags.task_id and cases.case_id = tags.case_id
-    where cases.change <> 'removed'
-
-    union all
-
-    -- a dimension's own passes: scores of 1 among scores of 0 and 1
-    select
-        baseline_task_id,
-        candidate_task_id,
-        'dimension' as level,
-        dimension_id as subject,
-        case_id,
-        baseline_score,
-        candidate_score,
-        baseline_metric,
-        candidate_metric,
-        delta,
-        true as is_comparable,
-        case delta
-            when -1 then 'newly_failing'
-            when 1 then 'newly_fixed'
-            else 'as before'
-        end as status_change,
-        true as is_shared
-
-    from score_changes
-
-),
+units as (select * from {{ ref('int_comparison_units') }}),
 
 in_millionths as (
 
@@ -120,74 +44,13 @@ counted as (
 
 ),
 
-clustered_tasks as (
-
-    select distinct task_id
-    from clusters
-
-),
-
--- Cases of one cluster rise and fall together. A case that belongs to none is one by itself.
-of_clusters as (
-
-    select
-        units.baseline_task_id,
-        units.candidate_task_id,
-        units.level,
-        units.subject,
-        count(*) as n_pairs,
-        {{ exact_sum('units.delta') }} as delta_total
-
-    from units
-    left join clusters
-        on units.candidate_task_id = clusters.task_id and units.case_id = clusters.case_id
-    where
-        units.delta is not null
-        and units.candidate_task_id in (select clustered_tasks.task_id from clustered_tasks)
-    group by
-        units.baseline_task_id,
-        units.candidate_task_id,
-        units.level,
-        units.subject,
-        clusters.cluster,
-        case when clusters.cluster is null then units.case_id end
-
-),
-
--- how far their sums are from what the mean makes them; equal ones by exactly 0
-residuals as (
-
-    select
-        of_clusters.baseline_task_id,
-        of_clusters.candidate_task_id,
-        of_clusters.level,
-        of_clusters.subject,
-        counted.n_pairs,
-        round(
-            of_clusters.delta_total - counted.delta_total * of_clusters.n_pairs / counted.n_pairs,
-            9
-        ) as residual
-
-    from of_clusters
-    inner join counted using (baseline_task_id, candidate_task_id, level, subject)
-
-),
-
--- the standard error of a ratio of two sums over clusters; those of one case each are the cases
+-- cases of one cluster rise and fall together
 clustered as (
 
-    select
-        baseline_task_id,
-        candidate_task_id,
-        level,
-        subject,
-        count(*) as n_clusters,
-        sqrt(count(*) / nullif(count(*) - 1e0, 0) * {{ exact_sum('residual * residual') }})
-        / max(n_pairs) as cluster_error
-
-    from residuals
-    group by baseline_task_id, candidate_task_id, level, subject
-    having count(*) < max(n_pairs)
+    {{ cluster_errors(
+        'units', 'baseline_task_id, candidate_task_id, level, subject', 'delta'
+    ) | indent(4) }}
+    having count(*) < max(n_all)
 
 ),
 
@@ -224,7 +87,7 @@ summed as (
         counted.n_lost,
         counted.n_gained,
         clustered.n_clusters,
-        clustered.cluster_error,
+        clustered.standard_error as cluster_error,
 
         ---------- booleans
         counted.is_all_or_nothing

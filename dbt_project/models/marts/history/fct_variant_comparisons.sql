@@ -120,8 +120,13 @@ paired as (
 
 ),
 
--- a case that belongs to no cluster is one by itself
-of_clusters as (
+errors as (
+
+    {{ cluster_errors('paired', 'title, task_id') }}
+
+),
+
+measured as (
 
     select
         title,
@@ -130,45 +135,10 @@ of_clusters as (
         count(*) filter (where difference <> 0) as n_changed,
         count(*) filter (where is_judged and is_pass and not is_pass_of_leader) as n_only_here,
         count(*) filter (where is_judged and is_pass_of_leader and not is_pass) as n_only_leader,
-        sum(difference) as total
+        avg(difference) as delta
 
     from paired
-    group by title, task_id, cluster, single_case_id
-
-),
-
-summed as (
-
-    select
-        title,
-        task_id,
-        sum(n_pairs) as n_pairs,
-        count(total) as n_clusters,
-        count(total) - 1 as n_free,
-        sum(n_changed) as n_changed,
-        sum(n_only_here) as n_only_here,
-        sum(n_only_leader) as n_only_leader,
-        sum(total) / nullif(sum(n_pairs), 0) as delta,
-        sum(total * total) as squares,
-        sum(total * n_pairs) as products,
-        sum(n_pairs * n_pairs) filter (where total is not null) as sizes
-
-    from of_clusters
     group by title, task_id
-
-),
-
--- the standard error of a ratio of two sums over clusters; of single cases that of a mean
-measured as (
-
-    select
-        *,
-        sqrt(
-            n_clusters / nullif(n_free, 0e0)
-            * greatest(0e0, squares - 2 * delta * products + delta * delta * sizes)
-        ) / nullif(n_pairs, 0) as standard_error
-
-    from summed
 
 ),
 
@@ -176,12 +146,14 @@ measured as (
 tested as (
 
     select
-        *,
-        case when standard_error > 1e-9 then delta / standard_error end as t,
-        case when standard_error > 1e-9 then {{ t_quantile('n_free') }} * standard_error end
+        measured.*,
+        errors.n_clusters - 1 as n_free,
+        measured.delta / nullif(errors.standard_error, 0) as t,
+        {{ t_quantile('(errors.n_clusters - 1)') }} * nullif(errors.standard_error, 0)
             as half_width
 
     from measured
+    left join errors using (title, task_id)
 
 ),
 
@@ -209,9 +181,9 @@ final as (
         others.variant,
 
         ---------- numerics
-        cast(coalesce(judged.n_pairs, 0) as bigint) as n_pairs,
-        cast(coalesce(judged.n_only_here, 0) as bigint) as n_only_here,
-        cast(coalesce(judged.n_only_leader, 0) as bigint) as n_only_leader,
+        coalesce(judged.n_pairs, 0) as n_pairs,
+        coalesce(judged.n_only_here, 0) as n_only_here,
+        coalesce(judged.n_only_leader, 0) as n_only_leader,
         {{ rounded('judged.delta') }} as delta,
         case
             when judged.half_width is not null

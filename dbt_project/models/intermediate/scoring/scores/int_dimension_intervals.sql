@@ -4,10 +4,7 @@ with
 
 dimensions as (select * from {{ ref('int_dimension_scores') }}),
 case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
-clusters as (
-    select * from {{ ref('stg_tasks__cases') }}
-    where cluster is not null and {{ in_this_build() }}
-),
+clusters as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
 
 -- mean: over cases, each with its weight; those of a cluster are one piece of evidence
 of_clusters as (
@@ -15,6 +12,7 @@ of_clusters as (
     select
         dimensions.task_id,
         dimensions.dimension_id,
+        case when clusters.cluster is null then case_scores.case_id end as single_case_id,
         count(*) as n_cases,
         bool_and(case_scores.score in (0, 1)) as is_all_or_nothing,
         sum(case_scores.confidence) as sum_of_weights,
@@ -28,11 +26,7 @@ of_clusters as (
         dimensions.aggregation = 'mean'
         and case_scores.score is not null
         and case_scores.confidence > 0
-    group by
-        dimensions.task_id,
-        dimensions.dimension_id,
-        clusters.cluster,
-        case when clusters.cluster is null then case_scores.case_id end
+    group by dimensions.task_id, dimensions.dimension_id, clusters.cluster, single_case_id
 
 ),
 
@@ -42,8 +36,11 @@ weighted as (
         task_id,
         dimension_id,
         count(*) as n,
-        count(*) < sum(n_cases) as has_clusters,
-        bool_and(is_all_or_nothing) as is_all_or_nothing,
+        case
+            when count(*) < sum(n_cases) then 'clusters'
+            when bool_and(is_all_or_nothing) then 'wilson'
+            else 't'
+        end as ci_method,
         sum(sum_of_weights) as sum_of_weights,
         sum(sum_of_squared_weights) as sum_of_squared_weights,
         sum(power(pull, 2)) as spread
@@ -58,11 +55,7 @@ mean_spans as (
     select
         task_id,
         dimension_id,
-        case
-            when has_clusters then 'clusters'
-            when is_all_or_nothing then 'wilson'
-            else 't'
-        end as ci_method,
+        ci_method,
         power(sum_of_weights, 2) / sum_of_squared_weights as wilson_n,
         sqrt(n / (n - 1e0) * spread) / sum_of_weights * {{ t_quantile('(n - 1)') }} as half_width
 

@@ -3,13 +3,8 @@ with
 tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
 dimensions as (select * from {{ ref('int_dimension_scores') }}),
 intervals as (select * from {{ ref('int_dimension_intervals') }}),
-case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
+spread as (select * from {{ ref('int_overall_errors') }}),
 case_results as (select * from {{ ref('int_case_results') }} where {{ in_this_build() }}),
-clusters as (
-    select * from {{ ref('stg_tasks__cases') }}
-    where cluster is not null and {{ in_this_build() }}
-),
-
 overall as (
 
     select
@@ -22,55 +17,6 @@ overall as (
             as has_no_interval
 
     from dimensions
-    group by task_id
-
-),
-
--- how far each case pulls the overall score from where it is
-pulls as (
-
-    select
-        case_scores.task_id,
-        case_scores.case_id,
-        sum(
-            dimensions.weight_used * (case_scores.score - dimensions.exact_score)
-            / dimensions.n_scored_cases
-        ) as pull
-
-    from case_scores
-    inner join dimensions using (task_id, dimension_id)
-    where dimensions.weight_used > 0 and case_scores.score is not null
-    group by case_scores.task_id, case_scores.case_id
-
-),
-
--- cases of one cluster pull together; a case that belongs to none is one by itself
-of_clusters as (
-
-    select
-        pulls.task_id,
-        count(*) as n_scored_cases,
-        sum(pulls.pull) as pull
-
-    from pulls
-    left join clusters using (task_id, case_id)
-    group by
-        pulls.task_id,
-        clusters.cluster,
-        case when clusters.cluster is null then pulls.case_id end
-
-),
-
--- the pulls of all cases add up to 0
-spread as (
-
-    select
-        task_id,
-        cast(sum(n_scored_cases) as bigint) as n_scored_cases,
-        count(*) as n_clusters,
-        sqrt(count(*) / nullif(count(*) - 1e0, 0) * sum(pull * pull)) as standard_error
-
-    from of_clusters
     group by task_id
 
 ),

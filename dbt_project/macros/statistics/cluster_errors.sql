@@ -1,0 +1,27 @@
+{#- Of each subject the number of clusters and the standard error of its mean difference: that of a
+    ratio of two sums over clusters (`cluster`, or `single_case_id` of a case that belongs to none).
+    Without clusters it is that of a mean. Sums that are what the mean makes them differ by 0. -#}
+{% macro cluster_errors(pairs, keys, difference='difference') -%}
+    select
+        {{ keys }},
+        count(*) as n_clusters,
+        max(n_all) as n_all,
+        sqrt(count(*) / nullif(count(*) - 1e0, 0) * {{ exact_sum('residual * residual') }})
+        / max(n_all) as standard_error
+
+    from (
+        select
+            {{ keys }},
+            sum(count(*)) over (partition by {{ keys }}) as n_all,
+            round(
+                {{ exact_sum(difference) }}
+                - sum({{ exact_sum(difference) }}) over (partition by {{ keys }})
+                * count(*) / sum(count(*)) over (partition by {{ keys }}),
+                9
+            ) as residual
+        from {{ pairs }}
+        where {{ difference }} is not null
+        group by {{ keys }}, cluster, single_case_id
+    ) as residuals
+    group by {{ keys }}
+{%- endmacro %}

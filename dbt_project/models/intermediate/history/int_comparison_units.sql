@@ -1,0 +1,97 @@
+{{ config(materialized=view_of_step()) }}
+
+with
+
+cases as (select * from {{ ref('int_cases_compared') }}),
+score_changes as (select * from {{ ref('int_case_score_changes') }}),
+tags as (
+    select * from {{ ref('int_case_tags') }}
+    where {{ in_this_build('comparisons', 'task_id') }}
+),
+clusters as (
+    select * from {{ ref('stg_tasks__cases') }}
+    where cluster is not null and task_id in (select cases.candidate_task_id from cases)
+),
+
+units as (
+
+    select
+        baseline_task_id,
+        candidate_task_id,
+        'overall' as level,
+        'overall' as subject,
+        case_id,
+        baseline_score,
+        candidate_score,
+        cast(null as double) as baseline_metric,
+        cast(null as double) as candidate_metric,
+        delta,
+        is_comparable,
+        status_change,
+        change not in ('added', 'removed') as is_shared
+
+    from cases
+
+    union all
+
+    select
+        cases.baseline_task_id,
+        cases.candidate_task_id,
+        'tag' as level,
+        tags.tag as subject,
+        cases.case_id,
+        cases.baseline_score,
+        cases.candidate_score,
+        cast(null as double) as baseline_metric,
+        cast(null as double) as candidate_metric,
+        cases.delta,
+        cases.is_comparable,
+        cases.status_change,
+        cases.change <> 'added' as is_shared
+
+    from cases
+    inner join tags
+        on cases.candidate_task_id = tags.task_id and cases.case_id = tags.case_id
+    where cases.change <> 'removed'
+
+    union all
+
+    -- a dimension's own passes: scores of 1 among scores of 0 and 1
+    select
+        baseline_task_id,
+        candidate_task_id,
+        'dimension' as level,
+        dimension_id as subject,
+        case_id,
+        baseline_score,
+        candidate_score,
+        baseline_metric,
+        candidate_metric,
+        delta,
+        true as is_comparable,
+        case delta
+            when -1 then 'newly_failing'
+            when 1 then 'newly_fixed'
+            else 'as before'
+        end as status_change,
+        true as is_shared
+
+    from score_changes
+
+),
+
+-- a case that belongs to no cluster is one by itself
+clustered as (
+
+    select
+        units.*,
+        clusters.cluster,
+        case when clusters.cluster is null then units.case_id end as single_case_id
+
+    from units
+    left join clusters
+        on units.candidate_task_id = clusters.task_id and units.case_id = clusters.case_id
+
+)
+
+select * from clustered
