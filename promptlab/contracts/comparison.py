@@ -130,11 +130,10 @@ class MeasureComparison(Contract):
     delta: float
     """Mean of candidate minus baseline."""
     ci_low: float | None
-    """Lower end of the 95 % paired t interval of ``delta``, over clusters if cases have
-    some."""
+    """Lower end of the 95 % paired t interval of ``delta``."""
     ci_high: float | None
     p_value: float | None
-    """Two-sided, paired t-test, over clusters if cases have some."""
+    """Two-sided, paired t-test."""
     p_adjusted: float | None
     """After Benjamini–Hochberg over these numbers."""
 

@@ -5,6 +5,7 @@ dimensions as (select * from {{ ref('int_dimension_scores') }}),
 intervals as (select * from {{ ref('int_dimension_intervals') }}),
 spread as (select * from {{ ref('int_overall_errors') }}),
 case_results as (select * from {{ ref('int_case_results') }} where {{ in_this_build() }}),
+
 overall as (
 
     select
