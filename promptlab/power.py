@@ -33,6 +33,9 @@ class Plan:
     """Variance of the rounds of a case, on average."""
     n_results: int
     """Results that the variance was estimated from; 0: it was given."""
+    n_clusters: int | None
+    """Clusters of the cases, such as conversations; ``None``: no two cases share one. The
+    figures are those of cases that change independently."""
     power: float
     """How often a drop must be found."""
     smallest_drop: float | None
@@ -52,6 +55,7 @@ def plan(
     within: float,
     *,
     n_results: int = 0,
+    n_clusters: int | None = None,
     drop: float | None = None,
     power: float = 0.8,
 ) -> Plan:
@@ -64,6 +68,7 @@ def plan(
         rounds=rounds,
         within_variance=within,
         n_results=n_results,
+        n_clusters=n_clusters,
         power=power,
         smallest_drop=smallest,
         drop=drop,

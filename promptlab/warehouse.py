@@ -491,18 +491,19 @@ class Warehouse(WarehouseFile):
         with self.built() as con:
             task_id = selected_tasks(con, task)[0]
             row = con.execute(
-                "select n_cases, n_rounds, within_variance, n_results"
+                "select n_cases, n_rounds, within_variance, n_results, n_clusters"
                 " from marts.fct_power where task_id = ?",
                 [task_id],
             ).fetchone()
         if row is None:
             raise NothingToDo(f"{task_id}: no case passed or failed: there is no rate")
-        n_cases, n_rounds, within, n_results = row
+        n_cases, n_rounds, within, n_results, n_clusters = row
         return plan(
             cases or n_cases,
             rounds or n_rounds,
             (within or 0.0) if flaky is None else flaky,
             n_results=n_results if flaky is None else 0,
+            n_clusters=n_clusters,
             drop=drop,
             power=power,
         )

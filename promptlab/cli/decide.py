@@ -656,7 +656,7 @@ def recheck(call: Call, run: str, tool_args: str, out: Path) -> int:
     type=click.FloatRange(0.001, 0.5),
     default=0.05,
     show_default=True,
-    help="… to within this.",
+    help="… to within this, half the width of its interval.",
 )
 @click.option("--labels", is_flag=True, help="Number of labels to check a judge.")
 @common(formats=("table", "json"))
@@ -688,7 +688,7 @@ def power(
         answer = {"rate": rate, "within": half_width, "cases": needed}
         text = (
             f"A pass rate of {rate:.0%} is known to within {100 * half_width:g} points"
-            f" with {needed} cases."
+            f" with {needed} cases: its interval is {200 * half_width:g} points wide."
         )
         answer["answer"] = [text]
     else:
@@ -744,6 +744,11 @@ def _sentences(plan: Plan) -> list[str]:
         if plan.smallest_drop is not None
         else f"No drop is found {often}: there are too few cases.",
     ]
+    if plan.n_clusters:
+        lines.append(
+            f"The cases belong to {plan.n_clusters} cluster(s). Where those of one change"
+            " together, only larger drops are found."
+        )
     needed, more = plan.cases_needed, plan.cases_needed_with_one_more_round
     if plan.drop is not None and plan.power_now is not None:
         found = f"{needed} cases find" if needed else "not even 100,000 cases find"

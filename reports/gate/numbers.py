@@ -42,7 +42,8 @@ select
     tasks.testset_id, tasks.source_kind, epoch_us(tasks.created_at) as created_at,
     summaries.n_cases, summaries.n_pass,
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
-    sizes.n_cases as n_sized, sizes.n_rounds as n_rounds_sized, sizes.within_variance,
+    sizes.n_cases as n_sized, sizes.n_clusters as n_clusters_sized,
+    sizes.n_rounds as n_rounds_sized, sizes.within_variance,
     tasks.task_id in (
         select named.task_id from marts.dim_named_baselines as named
     ) as is_named_baseline,

@@ -258,6 +258,8 @@ class Gate:
         p = tested["p_scores"]
         if p > limit:
             return _rule(rule, p, limit, "pass")
+        if "cases_independent" in (from_json(tested["assumptions"]) or []):
+            return self._too_few_clusters(rule, limit, p, tested)
         note = self._note(
             "scores_fell",
             p=self.filters.p_value(p),
@@ -278,8 +280,7 @@ class Gate:
             )
             return _rule(rule, chance["p"], limit, "inconclusive", note)
         if "cases_independent" in (from_json(chance["assumptions"]) or []):
-            note = self._note("few_clusters", n=chance["n_clusters"])
-            return _rule(rule, chance["p"], limit, "inconclusive", note)
+            return self._too_few_clusters(rule, limit, chance["p"], chance)
         is_alone = chance["p_alone"] <= limit
         note = self._note(
             "more_than_chance" if is_alone else "all_variants",
@@ -289,6 +290,12 @@ class Gate:
         if chance["p_unchanged"] is not None and chance["p_unchanged"] <= limit:
             note += self._note("unchanged_fail_too")
         return _rule(rule, chance["p"], limit, "fail", note)
+
+    def _too_few_clusters(
+        self, rule: str, limit: float, p: float, tested: Row
+    ) -> GateRule:
+        note = self._note("few_clusters", n=tested["n_clusters"])
+        return _rule(rule, p, limit, "inconclusive", note)
 
     def _check(self, changes: Changes, limit: float) -> Iterator[GateRule]:
         """Judge newly failing cases whose rounds cannot decide whether they broke.

@@ -239,11 +239,14 @@ def _judged(
 
 
 def _smallest_drop(task: Row) -> float | None:
-    """Return the smallest drop that two results of this size show 8 times in 10."""
+    """Return the smallest drop that two results of this size show 8 times in 10.
+
+    ``None`` where cases share clusters: how they fall together is not known.
+    """
     cases, rounds, variance = (
         task[name] for name in ("n_sized", "n_rounds_sized", "within_variance")
     )
-    if not cases or not rounds or variance is None:
+    if not cases or not rounds or variance is None or task["n_clusters_sized"]:
         return None
     return smallest_drop(cases, rounds, variance)
 

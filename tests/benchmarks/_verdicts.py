@@ -29,7 +29,7 @@ MODELS = (
 _INPUTS = """
 create schema staging;
 create schema intermediate;
-create table staging.stg_tasks__cases (task_id varchar, case_id varchar, cluster varchar);
+create table staging.stg_tasks__cases (task_id varchar, case_id varchar, cluster_id varchar);
 create schema marts;
 create schema policy;
 create table intermediate.int_task_variants (
@@ -101,7 +101,7 @@ def fill(
     versions: Sequence[int] = (),
     variants: int = 1,
     changed: int = 0,
-    cluster_size: int = 0,
+    cluster_size: int = 1,
     refused: npt.NDArray[np.bool_] | None = None,
 ) -> None:
     """Put suites into the inputs, in the place of those that are there.
@@ -112,7 +112,7 @@ def fill(
         versions: number of the prompt version of each run; all the same by default.
         variants: how many suites in a row are the variants of one run.
         changed: how many of these have a new prompt in the last run.
-        cluster_size: number of consecutive cases in a cluster; 0: no clusters.
+        cluster_size: number of consecutive cases in a cluster.
         refused: runs that are not a reference, (suite, run).
     """
     n_suites, _, n_runs = suites.rounds.shape
@@ -197,13 +197,12 @@ def fill(
         where n_rounds + n_errors > 0
         """
     )
-    if cluster_size:
-        con.execute(
-            "insert into staging.stg_tasks__cases"
-            " select task_id, case_id, substr(case_id, 2)::bigint // ?"
-            " from intermediate.int_case_rounds",
-            [cluster_size],
-        )
+    con.execute(
+        "insert into staging.stg_tasks__cases"
+        " select task_id, case_id, substr(case_id, 2)::bigint // ?"
+        " from intermediate.int_case_rounds",
+        [cluster_size],
+    )
     con.execute(
         """
         insert into intermediate.int_case_contents

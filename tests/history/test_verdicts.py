@@ -723,9 +723,9 @@ def titles(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs = []
     for size in (12, 3):
         runs += [run_of(f"{size} a cluster", day, n) for day, n in ((1, 24), (2, 0))]
-    for slow in (0, 3):
+    for title, slow in (("0 slow", 0), ("3 slow", 3), ("slow in 2 clusters", 3)):
         rng = random.Random(1)
-        runs += [slow_run(f"{slow} slow", day, slow, rng) for day in range(1, 7)]
+        runs += [slow_run(title, day, slow, rng) for day in range(1, 7)]
     for name, day, n, prompt in (
         ("a", 1, 24, "v1"), ("b", 1, 24, "v1"), ("a", 2, 0, "v2"), ("b", 2, 0, "v1"),
     ):  # fmt: skip
@@ -737,11 +737,13 @@ def titles(tmp_path_factory: pytest.TempPathFactory) -> Path:
     warehouse = Warehouse(folder / "w.duckdb")
     assert warehouse.ingest(folder / "in").n_rejected == 0
     with warehouse.writable() as con:
-        for size in (12, 3):
+        for size, title in (
+            (12, "12 a cluster"), (3, "3 a cluster"), (12, "slow in 2 clusters"),
+        ):  # fmt: skip
             con.execute(
                 "update raw.cases set cluster = substr(case_id, 2)::int // $size"
-                " where task_id like $size || ' a cluster%'",
-                {"size": size},
+                " where task_id like $title || '%'",
+                {"size": size, "title": title},
             )
     warehouse.build()
     return warehouse.settings.db
@@ -762,16 +764,37 @@ def test_cases_of_two_conversations_are_too_few_to_refuse_a_run(
     )
 
 
-@pytest.mark.parametrize(("slow", "verdict"), [(0, "pass"), (3, "fail")])
+def test_what_a_run_of_clusters_could_find_is_not_said(titles, capsys):
+    run_cli(["gate", "3 a cluster-m-2", "--db", str(titles), "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    names = ("attained_level", "power_of_one_break", "smallest_drop")
+    assert [found[name] for name in names] == [None] * 3
+    run_cli(["power", "3 a cluster-m-2", "--db", str(titles)])
+    assert "The cases belong to 8 cluster(s)." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("title", "verdict", "note"),
+    [
+        ("0 slow", "pass", ""),
+        ("3 slow", "fail", "scores are lower than chance"),
+        (
+            "slow in 2 clusters",
+            "inconclusive",
+            "belong to 2 conversations or documents",
+        ),
+    ],
+)
 def test_three_slow_cases_of_24_stop_a_run_without_verdicts(
-    titles, capsys, slow, verdict
+    titles, capsys, title, verdict, note
 ):
     """The mean over all cases hides them: the paired t-test does not see a change."""
-    run_cli(["gate", f"{slow} slow-m-6", "--db", str(titles), "--format", "json"])
+    run_cli(["gate", f"{title}-m-6", "--db", str(titles), "--format", "json"])
     found = json.loads(capsys.readouterr().out)
     [rule] = [r for r in found["rules"] if r["rule"] == "regression.false_alarm"]
     assert rule["verdict"] == verdict
-    assert ("scores are lower than chance" in (rule["note"] or "")) is (slow > 0)
+    assert bool(rule["note"]) is bool(note)
+    assert note in (rule["note"] or "")
 
 
 def test_unchanged_variants_that_fail_too_point_at_the_model_or_the_judge(

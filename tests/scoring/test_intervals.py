@@ -64,8 +64,11 @@ CLUSTERS = [*"aaabbbcccdd", None]
 TASKS = [
     task(
         "clusters",
-        [case("x", **({"cluster": each} if each else {})) for each in CLUSTERS],
-        [dimension("mean", scorer="judge")],
+        [
+            case("x", tags=["all"], **({"cluster": each} if each else {}))
+            for each in CLUSTERS
+        ],
+        [dimension("mean", scorer="judge", pass_score=1)],
     ),
     *(sample_task(name, values) for name, values in SAMPLES.items()),
     weighted_task("some", SOME),
@@ -204,7 +207,7 @@ def test_a_weighted_mean_has_the_weighted_t_interval(scored):
 
 
 def test_cases_of_a_cluster_are_one_piece_of_evidence(scored):
-    """The ratio of two sums over clusters; the overall score has the same interval."""
+    """The ratio of two sums over clusters; the same for scores and rates of all 0 or 1."""
     mean = sum(RIGHT_OR_WRONG) / 12
     pulls: dict[str | None, float] = {}
     for cluster, value in zip(CLUSTERS, RIGHT_OR_WRONG, strict=True):
@@ -217,6 +220,9 @@ def test_cases_of_a_cluster_are_one_piece_of_evidence(scored):
     assert (found["ci_low"], found["ci_high"]) == expected
     overall = scored.summary("clusters")
     assert (overall["ci_low"], overall["ci_high"]) == expected
+    for measure in ("pass_rate", "tag_pass_rate"):
+        rate = scored.row("fct_trends", "clusters", measure=measure)
+        assert (rate["ci_low"], rate["ci_high"]) == expected
 
 
 def test_a_weighted_share_has_wilsons_interval_at_its_effective_size(scored):

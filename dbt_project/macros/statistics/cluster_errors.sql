@@ -1,6 +1,5 @@
 {#- Of each subject the number of clusters and the standard error of its mean difference: that of a
-    ratio of two sums over clusters (`cluster`, or `single_case_id` of a case that belongs to none).
-    Without clusters it is that of a mean. Sums that are what the mean makes them differ by 0. -#}
+    ratio of two sums over clusters (`cluster_id`). Where each case is one it is that of a mean. Sums that are what the mean makes them differ by 0. -#}
 {% macro cluster_errors(pairs, keys, difference='difference') -%}
     select
         {{ keys }},
@@ -21,7 +20,7 @@
             ) as residual
         from {{ pairs }}
         where {{ difference }} is not null
-        group by {{ keys }}, cluster, single_case_id
+        group by {{ keys }}, cluster_id
     ) as residuals
     group by {{ keys }}
 {%- endmacro %}

@@ -10,7 +10,7 @@ tags as (
 ),
 clusters as (
     select * from {{ ref('stg_tasks__cases') }}
-    where cluster is not null and task_id in (select cases.candidate_task_id from cases)
+    where task_id in (select cases.candidate_task_id from cases)
 ),
 
 units as (
@@ -80,13 +80,11 @@ units as (
 
 ),
 
--- a case that belongs to no cluster is one by itself
 clustered as (
 
     select
         units.*,
-        clusters.cluster,
-        case when clusters.cluster is null then units.case_id end as single_case_id
+        clusters.cluster_id
 
     from units
     left join clusters

@@ -4,21 +4,44 @@ with
 
 tags as (select * from {{ ref('int_case_tags') }} where {{ in_this_build() }}),
 results as (select * from {{ ref('int_case_results') }} where {{ in_this_build() }}),
+cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
 measures as (select * from {{ ref('trend_measures') }} where subject_kind = 'tag'),
 
-tallied as (
+tagged as (
 
     select
         tags.task_id,
         tags.tag,
-        {{ exact_mean('results.aggregated_score') }} as mean,
-        count(results.aggregated_score) as n_scored,
-        count(*) filter (where results.status = 'pass') as n_pass,
-        count(*) filter (where results.status <> 'unevaluated') as n_judged
+        cases.cluster_id,
+        results.aggregated_score,
+        case results.status when 'pass' then 1e0 when 'unevaluated' then null else 0e0 end
+            as is_pass
 
     from tags
     inner join results using (task_id, case_id)
-    group by tags.task_id, tags.tag
+    inner join cases using (task_id, case_id)
+
+),
+
+clusters as (
+
+    {{ cluster_errors('tagged', 'task_id, tag', 'is_pass') | indent(4) }}
+    having count(*) < max(n_all)
+
+),
+
+tallied as (
+
+    select
+        task_id,
+        tag,
+        {{ exact_mean('aggregated_score') }} as mean,
+        count(aggregated_score) as n_scored,
+        sum(is_pass) as n_pass,
+        count(is_pass) as n_judged
+
+    from tagged
+    group by task_id, tag
 
 ),
 
@@ -26,7 +49,7 @@ rated as (
 
     select
         *,
-        cast(n_pass as double) / nullif(n_judged, 0) as pass_rate
+        n_pass / nullif(n_judged, 0) as pass_rate
 
     from tallied
 
@@ -50,11 +73,11 @@ numbers as (
         end as value,
         case
             when measures.measure = 'tag_pass_rate' and rated.n_judged > 0
-                then {{ wilson_bound('rated.pass_rate', 'rated.n_judged', -1) }}
+                then {{ pass_rate_bound('rated.pass_rate', 'rated.n_judged', 'clusters', -1) }}
         end as ci_low,
         case
             when measures.measure = 'tag_pass_rate' and rated.n_judged > 0
-                then {{ wilson_bound('rated.pass_rate', 'rated.n_judged', 1) }}
+                then {{ pass_rate_bound('rated.pass_rate', 'rated.n_judged', 'clusters', 1) }}
         end as ci_high,
         case measures.measure
             when 'tag_score' then rated.n_scored
@@ -63,6 +86,7 @@ numbers as (
 
     from rated
     cross join measures
+    left join clusters on rated.task_id = clusters.task_id and rated.tag = clusters.tag
 
 )
 

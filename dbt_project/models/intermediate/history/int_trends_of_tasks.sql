@@ -3,8 +3,33 @@
 with
 
 results as (select * from {{ ref('int_task_results') }}),
+case_results as (
+    select * from {{ ref('int_case_results') }}
+    where status <> 'unevaluated' and {{ in_this_build() }}
+),
+cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
 rounds as (select * from {{ ref('int_round_results') }}),
 measures as (select * from {{ ref('trend_measures') }} where subject_kind = 'task'),
+
+passes as (
+
+    select
+        case_results.task_id,
+        cases.cluster_id,
+        case when case_results.status = 'pass' then 1e0 else 0e0 end as is_pass
+
+    from case_results
+    inner join cases using (task_id, case_id)
+
+),
+
+clusters as (
+
+    {{ cluster_errors('passes', 'task_id', 'is_pass') | indent(4) }}
+    having count(*) < max(n_all)
+
+),
+
 -- an answer that never came has no time and no length
 answered as (
 
@@ -93,12 +118,12 @@ numbers as (
         case
             when measures.measure = 'overall_score' then wide.ci_low
             when measures.measure = 'pass_rate' and wide.n_judged > 0
-                then {{ wilson_bound('wide.pass_rate', 'wide.n_judged', -1) }}
+                then {{ pass_rate_bound('wide.pass_rate', 'wide.n_judged', 'clusters', -1) }}
         end as ci_low,
         case
             when measures.measure = 'overall_score' then wide.ci_high
             when measures.measure = 'pass_rate' and wide.n_judged > 0
-                then {{ wilson_bound('wide.pass_rate', 'wide.n_judged', 1) }}
+                then {{ pass_rate_bound('wide.pass_rate', 'wide.n_judged', 'clusters', 1) }}
         end as ci_high,
         case measures.measure
             when 'overall_score' then wide.n_cases
@@ -117,6 +142,7 @@ numbers as (
 
     from wide
     cross join measures
+    left join clusters on wide.task_id = clusters.task_id
 
 )
 

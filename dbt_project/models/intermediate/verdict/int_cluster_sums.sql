@@ -4,20 +4,19 @@ cases as (select * from {{ ref('int_verdict_cases') }} where k > 0 and k < n),
 run_tests as (select * from {{ ref('int_run_tests') }}),
 clusters as (
     select * from {{ ref('stg_tasks__cases') }}
-    where cluster is not null and task_id in (select cases.task_id from cases)
+    where task_id in (select cases.task_id from cases)
 ),
 
--- a case that belongs to none is one by itself
 differences as (
 
     select
         cases.task_id,
-        coalesce('of ' || clusters.cluster, 'case ' || cases.case_id) as cluster,
+        clusters.cluster_id,
         cases.x / cast(cases.k as double)
         - (cases.s - cases.x) / cast(cases.n - cases.k as double) as difference
 
     from cases
-    left join clusters using (task_id, case_id)
+    inner join clusters using (task_id, case_id)
 
 ),
 
@@ -28,7 +27,7 @@ clustered as (
 
     from differences
     group by task_id
-    having count(distinct cluster) < count(*)
+    having count(distinct cluster_id) < count(*)
 
 ),
 
@@ -37,7 +36,7 @@ tested as (
     select
         task_id,
         'errors_left_out' as treatment,
-        cluster,
+        cluster_id,
         difference
 
     from differences
@@ -48,7 +47,7 @@ tested as (
     select
         run_tests.test_id as task_id,
         run_tests.treatment,
-        differences.cluster,
+        differences.cluster_id,
         differences.difference
 
     from differences
@@ -63,16 +62,16 @@ sums as (
 
         ---------- ids
         task_id,
+        cluster_id,
 
         ---------- strings
         treatment,
-        cluster,
 
         ---------- numerics
         {{ exact_sum('difference') }} as difference
 
     from tested
-    group by task_id, treatment, cluster
+    group by task_id, treatment, cluster_id
 
 )
 

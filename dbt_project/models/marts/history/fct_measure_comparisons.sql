@@ -1,11 +1,37 @@
 {{ config(unique_key='candidate_task_id', meta={'batch': 'comparisons'}) }}
 
 {%- set family = 'baseline_task_id, candidate_task_id' %}
+{%- set subject = family ~ ', dimension_id' %}
 
 with
 
 changes as (select * from {{ ref('int_measure_changes') }}),
 policy as (select * from {{ ref('comparison_policy') }}),
+cases as (
+    select * from {{ ref('stg_tasks__cases') }}
+    where task_id in (select changes.candidate_task_id from changes)
+),
+
+-- in shares of the largest, as numbers of any size are compared
+paired as (
+
+    select
+        changes.*,
+        cases.cluster_id,
+        changes.delta
+        / nullif(max(abs(changes.delta)) over (partition by {{ subject }}), 0) as share
+
+    from changes
+    inner join cases
+        on changes.candidate_task_id = cases.task_id and changes.case_id = cases.case_id
+
+),
+
+errors as (
+
+    {{ cluster_errors('paired', subject, 'share') | indent(4) }}
+
+),
 
 summed as (
 
@@ -22,9 +48,7 @@ summed as (
         avg(baseline_value) as baseline_value,
         avg(candidate_value) as candidate_value,
         avg(delta) as mean_delta,
-        -- null if the differences of the pairs are all equal: t is undefined
-        nullif(stddev_samp(delta), 0) / sqrt(cast(count(*) as double)) as standard_error,
-        count(*) - 1 as n_free
+        max(abs(delta)) as largest
 
     from changes
     group by baseline_task_id, candidate_task_id, dimension_id, name, direction
@@ -35,10 +59,12 @@ measured as (
 
     select
         summed.*,
-        summed.mean_delta / summed.standard_error as t,
-        {{ t_quantile('summed.n_free') }} * summed.standard_error as half_width
+        errors.n_clusters,
+        -- 0 if the differences of all pairs are equal: t is undefined
+        nullif(errors.standard_error, 0) * summed.largest as standard_error
 
     from summed
+    left join errors using ({{ subject }})
 
 ),
 
@@ -46,6 +72,9 @@ tested as (
 
     select
         *,
+        n_clusters - 1 as n_free,
+        mean_delta / standard_error as t,
+        {{ t_quantile('(n_clusters - 1)') }} * standard_error as half_width,
         {{ paired_p_value('t', 'n_free', 'n_higher + n_lower') }} as p_value
 
     from measured
@@ -87,7 +116,7 @@ final as (
         adjusted.direction,
         case
             when adjusted.n_higher + adjusted.n_lower = 0 then 'same'
-            when adjusted.n_pairs < policy.min_pairs or adjusted.p_adjusted > policy.max_p
+            when adjusted.n_clusters < policy.min_pairs or adjusted.p_adjusted > policy.max_p
                 then 'inconclusive'
             when adjusted.direction is null
                 then case when adjusted.mean_delta > 0 then 'higher' else 'lower' end
@@ -98,6 +127,8 @@ final as (
 
         ---------- numerics
         adjusted.n_pairs,
+        case when adjusted.n_clusters < adjusted.n_pairs then adjusted.n_clusters end
+            as n_clusters,
         adjusted.n_higher,
         adjusted.n_lower,
         adjusted.n_same,

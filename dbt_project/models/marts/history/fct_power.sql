@@ -6,6 +6,7 @@ results as (
     select * from {{ ref('int_case_results') }} where status in ('pass', 'fail')
 ),
 tasks as (select * from {{ ref('dim_tasks') }} where recheck_of is null),
+clusters as (select * from {{ ref('stg_tasks__cases') }}),
 
 cases as (
 
@@ -15,6 +16,7 @@ cases as (
         tasks.variant,
         tasks.prompt_version,
         results.case_id,
+        clusters.cluster_id,
         results.n_rounds,
         -- a round in error gave no answer that could vary
         results.n_rounds_passed + results.n_rounds_failed as n_answers,
@@ -22,6 +24,7 @@ cases as (
 
     from results
     inner join tasks using (task_id)
+    inner join clusters using (task_id, case_id)
 
 ),
 
@@ -75,6 +78,7 @@ sizes as (
         title,
         variant,
         count(*) as n_cases,
+        count(distinct cluster_id) as n_clusters,
         cast(round(avg(n_rounds)) as bigint) as n_rounds
 
     from cases
@@ -105,6 +109,7 @@ final as (
 
         ---------- numerics
         counted.n_cases,
+        case when counted.n_clusters < counted.n_cases then counted.n_clusters end as n_clusters,
         counted.n_rounds,
         counted.n_results,
         {{ rounded('variances.within_variance') }} as within_variance

@@ -22,9 +22,7 @@ contents as (
 ),
 clusters as (
     select * from {{ ref('stg_tasks__cases') }}
-    where
-        cluster is not null
-        and task_id in (select variants.newest_task_id from variants)
+    where task_id in (select variants.newest_task_id from variants)
 ),
 dimensions as (
     select * from {{ ref('int_dimension_contents') }}
@@ -93,8 +91,7 @@ paired as (
     select
         others.title,
         others.task_id,
-        clusters.cluster,
-        case when clusters.cluster is null then of_other.case_id end as single_case_id,
+        clusters.cluster_id,
         of_other.status = 'pass' as is_pass,
         of_leader.status = 'pass' as is_pass_of_leader,
         of_other.status <> 'unevaluated' and of_leader.status <> 'unevaluated' as is_judged,

@@ -232,9 +232,11 @@ final as (
         coalesce(scored.n_listed, 0) as n_scores_listed,
         case when scored.n_cases > 0 then coalesce(run_p_values.p_in_run, p_values.p, 1e0) end
             as p_scores,
-        case when counted.n_cases > 0 then coalesce({{ rounded('levels.level') }}, 0e0) end
-            as attained_level,
-        powers.share_found as power_of_one_break,
+        case
+            when counted.n_cases > 0 and p_values.p_clusters is null
+                then coalesce({{ rounded('levels.level') }}, 0e0)
+        end as attained_level,
+        case when p_values.p_clusters is null then powers.share_found end as power_of_one_break,
         correlations.correlation as round_correlation,
         {{ rounded('shifts.spread') }} as run_spread,
         coalesce(rechecked.n_to_recheck, 0) as n_to_recheck,

@@ -61,6 +61,17 @@ cases as (
 
     select * from of_memory
 
+),
+
+-- a case that belongs to no cluster is one by itself
+clustered as (
+
+    select
+        *,
+        coalesce('of ' || cluster, 'case ' || case_id) as cluster_id
+
+    from cases
+
 )
 
-select * from cases
+select * from clustered

@@ -4,7 +4,7 @@ with
 
 dimensions as (select * from {{ ref('int_dimension_scores') }}),
 case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
-clusters as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
+cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
 
 -- mean: over cases, each with its weight; those of a cluster are one piece of evidence
 of_clusters as (
@@ -12,7 +12,6 @@ of_clusters as (
     select
         dimensions.task_id,
         dimensions.dimension_id,
-        case when clusters.cluster is null then case_scores.case_id end as single_case_id,
         count(*) as n_cases,
         bool_and(case_scores.score in (0, 1)) as is_all_or_nothing,
         sum(case_scores.confidence) as sum_of_weights,
@@ -21,12 +20,12 @@ of_clusters as (
 
     from dimensions
     inner join case_scores using (task_id, dimension_id)
-    left join clusters using (task_id, case_id)
+    inner join cases using (task_id, case_id)
     where
         dimensions.aggregation = 'mean'
         and case_scores.score is not null
         and case_scores.confidence > 0
-    group by dimensions.task_id, dimensions.dimension_id, clusters.cluster, single_case_id
+    group by dimensions.task_id, dimensions.dimension_id, cases.cluster_id
 
 ),
 

@@ -2,10 +2,7 @@ with
 
 dimensions as (select * from {{ ref('int_dimension_scores') }}),
 case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
-clusters as (
-    select * from {{ ref('stg_tasks__cases') }}
-    where cluster is not null and {{ in_this_build() }}
-),
+cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
 
 -- how far each case pulls the overall score from where it is
 pulls as (
@@ -25,7 +22,7 @@ pulls as (
 
 ),
 
--- cases of one cluster pull together; a case that belongs to none is one by itself
+-- cases of one cluster pull together
 of_clusters as (
 
     select
@@ -34,11 +31,8 @@ of_clusters as (
         sum(pulls.pull) as pull
 
     from pulls
-    left join clusters using (task_id, case_id)
-    group by
-        pulls.task_id,
-        clusters.cluster,
-        case when clusters.cluster is null then pulls.case_id end
+    inner join cases using (task_id, case_id)
+    group by pulls.task_id, cases.cluster_id
 
 ),
 
