@@ -68,7 +68,10 @@ _FIX = "Ingest such files in the order in which they were made"
 
 
 def load_starts(after: datetime | None = None) -> Iterator[datetime]:
-    """Yield the start of each load: later than all earlier ones, whatever the clock."""
+    """Yield the start of each load: later than *after* and all earlier ones.
+
+    The clock may be put back.
+    """
     while True:
         now = datetime.now(UTC)
         after = now if after is None or now > after else after + _TICK
@@ -358,7 +361,7 @@ class _Attempt:
                 testset=versions[0].testset,
                 read_with=settings,
                 started_at=self._started_at,
-                finished_at=datetime.now(UTC),
+                finished_at=max(datetime.now(UTC), self._started_at),
                 more=not is_last,
             )
             yield given

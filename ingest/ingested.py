@@ -285,8 +285,14 @@ class References:
     def _about_testset(self, name: str) -> str:
         name = name.removesuffix(".jsonl")
         last_parts = {each: _last(each) for each in self._testsets}
-        if name in last_parts or name in last_parts.values():
+        meant = sorted(each for each, last in last_parts.items() if last == name)
+        if name in last_parts or len(meant) == 1:
             return ""
+        if meant:
+            return (
+                f"several testsets are called {shown(name)}, so it checks nothing"
+                f"{_listed(set(meant))}; name one of them by its id"
+            )
         near = nearest(name, sorted({*last_parts, *last_parts.values()}))
         advice = near or "; ingest it, or correct the name" + _listed(self._testsets)
         if name == (self._override or "").removesuffix(".jsonl"):

@@ -22,6 +22,7 @@ from promptlab.ingest.raw.load_log import (
     known_pipelines,
     known_variants,
 )
+from promptlab.ingest.raw.requests import newest_moment
 from promptlab.ingest.raw.rows import FileLoad, Key, ReadBatch, Reading
 from promptlab.ingest.raw.write import Writer, assign_labels
 from promptlab.ingest.reading.source import DEFAULT, Limits
@@ -86,6 +87,7 @@ def ingest(
 
     known = known_files(con, purged_too=purged_too)
     known.variants = known_variants(con)
+    known.last_start = newest_moment(con)
     reader = FileReader(known, known_pipelines(con), testset, limits, redact)
     references = References(testset)
     writer = Writer(con, ingest_version)

@@ -34,8 +34,8 @@ class Plan:
     n_results: int
     """Results that the variance was estimated from; 0: it was given."""
     n_clusters: int | None
-    """Clusters of the cases, such as conversations; ``None``: no two cases share one. The
-    figures are those of cases that change independently."""
+    """Clusters of the cases, such as conversations; ``None``: no two cases share one.
+    The figures are those of cases that change independently."""
     power: float
     """How often a drop must be found."""
     smallest_drop: float | None

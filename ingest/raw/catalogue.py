@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 UPGRADES: dict[int, tuple[str, ...]] = {
     2: (
@@ -18,7 +18,12 @@ UPGRADES: dict[int, tuple[str, ...]] = {
         "alter table if exists raw.decisions add column if not exists n_scores bigint",
         "alter table if exists raw.named_baselines"
         " add column if not exists n_scores bigint",
-    )
+    ),
+    4: (
+        "alter table if exists raw.decisions add column if not exists judged json",
+        "alter table if exists raw.named_baselines"
+        " add column if not exists judged json",
+    ),
 }
 """Schema version → the statements that lead to it from the one before.
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # Kinds of files whose meaning depends on their name or path.
 _MEANT_BY_NAME = {"testset", "results"}
 _MEANT_BY_PATH = {"memory", "unknown"}  # the folders of a memory file name its run
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WITHOUT_TASKS = {"testset", "pipeline", "scores", "labels", "memory", "unknown"}
 
 
@@ -302,7 +302,7 @@ def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> 
     ).fetchall():
         status, loaded, rejected, runs, objects, is_whole, is_last, start = outcome
         of_tool = {} if runs is None else json.loads(runs)
-        known.add_load(uri, sha256, _EPOCH + timedelta(microseconds=start), of_tool)
+        known.add_load(uri, sha256, EPOCH + timedelta(microseconds=start), of_tool)
         if status == "purged":
             if not purged_too:
                 known.purged.add(sha256)

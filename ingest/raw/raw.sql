@@ -423,7 +423,8 @@ create table if not exists raw.named_baselines (
     testset_id varchar,                 -- Testset of those tasks; null: any
     task_id varchar,                    -- null: cleared
     set_at timestamptz not null,        -- When it was set, UTC
-    n_scores bigint                     -- scores from outside that the task had; null: not known
+    n_scores bigint,                    -- scores from outside that the task had; null: not known
+    judged json                         -- dimension ('': the verdicts) → cases that it judged; null: not known
 );
 
 -- A pair of tasks that a person asked to compare; the marts keep it from then on.
@@ -442,7 +443,8 @@ create table if not exists raw.decisions (
     decided_at timestamptz not null,    -- When it was decided, UTC
     is_first boolean,                   -- no run of the base branch was before it; null: not known
     rechecks json,                      -- ids of the re-checks that it rests on; null for one that was purged
-    n_scores bigint                     -- scores from outside that the task had; null: not known
+    n_scores bigint,                    -- scores from outside that the task had; null: not known
+    judged json                         -- dimension ('': the verdicts) → cases that it judged; null: not known
 );
 
 -- What the config said of titles, variants and prices at the last build that read it.

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from promptlab.contracts.base import plain_name
+from promptlab.ingest.raw.load_log import EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,20 +25,33 @@ if TYPE_CHECKING:
 SettingRow = tuple[str, str, str | None, float | None, float | None]
 """A row of ``raw.settings``."""
 
-_NOW = """
-    greatest(
-        current_timestamp,
-        (
-            select max(moment) + interval 1 microsecond
-            from (
-                select max(built_at) as moment from raw.builds
-                union all select max(set_at) from raw.named_baselines
-                union all select max(requested_at) from raw.requested_comparisons
-            )
-        )
+_NEWEST = """
+    select max(moment)
+    from (
+        select max(finished_at) as moment from raw.loads
+        union all select max(built_at) from raw.builds
+        union all select max(decided_at) from raw.decisions
+        union all select max(set_at) from raw.named_baselines
+        union all select max(requested_at) from raw.requested_comparisons
     )
 """
-"""The time of a request: later than every build and request, whatever the clock."""
+_NOW = f"greatest(current_timestamp, ({_NEWEST}) + interval 1 microsecond)"
+"""Later than every load, build, decision and request, whatever the clock."""
+
+
+def newest_moment(con: duckdb.DuckDBPyConnection) -> datetime | None:
+    """Return when the newest load, build, decision or request was, in UTC."""
+    found = con.execute(f"select epoch_us(({_NEWEST}))").fetchall()
+    [(moment,)] = found
+    return None if moment is None else EPOCH + timedelta(microseconds=moment)
+
+
+# The cases that each part of a task's evaluation judged.
+_JUDGED = """(
+    from intermediate.int_judged_parts as parts
+    select json_group_object(coalesce(dimension_id, ''), n_cases)
+    where parts.task_id = {task}
+)"""
 
 
 def request_comparison(
@@ -58,7 +73,8 @@ def name_baseline(
     """Set the baseline of one title and testset; ``None`` removes it."""
     con.execute(
         f"insert into raw.named_baselines select $1, $2, $3, {_NOW},"
-        " (from raw.scores select count(*) where task_id = $3)",
+        " (from raw.scores select count(*) where task_id = $3),"
+        f" {_JUDGED.format(task='$3')}",
         [title, testset_id, task_id],
     )
 
@@ -126,20 +142,23 @@ def record_decisions(
     rows = con.execute(
         f"""
         insert into raw.decisions
-            (task_id, policy_hash, decision, decided_at, is_first, rechecks, n_scores)
+            (
+                task_id, policy_hash, decision, decided_at, is_first, rechecks,
+                n_scores, judged
+            )
         select
             decided.task_id,
             $policy_hash,
             decided.decision,
-            -- after the newest one, also where the clock was put back
-            greatest(current_timestamp, newest.decided_at + interval 1 microsecond),
+            {_NOW},
             coalesce(
                 baselines.baseline_source = 'none'
                 and coalesce(baselines.why_no_previous, 'branch') = 'branch',
                 false
             ),
             coalesce(used.rechecks, '[]'),
-            coalesce(scored.n_scores, 0)
+            coalesce(scored.n_scores, 0),
+            {_JUDGED.format(task="decided.task_id")}
         from (
             select unnest($tasks) as task_id, unnest($decisions) as decision
         ) as decided

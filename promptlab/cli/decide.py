@@ -746,8 +746,8 @@ def _sentences(plan: Plan) -> list[str]:
     ]
     if plan.n_clusters:
         lines.append(
-            f"The cases belong to {plan.n_clusters} cluster(s). Where those of one change"
-            " together, only larger drops are found."
+            f"The cases belong to {plan.n_clusters} cluster(s). Where those of one"
+            " change together, only larger drops are found."
         )
     needed, more = plan.cases_needed, plan.cases_needed_with_one_more_round
     if plan.drop is not None and plan.power_now is not None:

@@ -785,6 +785,8 @@ Its p-value is two-sided and only a drop counts, so the limit is twice that.
 _IN_PARTS = frozenset(
     {
         "assertions_unjudged",
+        "baseline_unjudged",
+        "baseline_unscored",
         "dimension_unscored",
         "must_haves_unjudged",
         "rounds_missing",
@@ -801,6 +803,8 @@ _GONE = frozenset({"titles_gone", "variants_gone"})
 _CHANGED = frozenset(
     {
         "assertions_unjudged",
+        "baseline_unjudged",
+        "baseline_unscored",
         "dimension_changed",
         "dimension_removed",
         "dimension_unweighted",

@@ -205,7 +205,9 @@ def test_a_clock_that_goes_back_does_not_reorder_runs(tmp_path: Path) -> None:
     for name in ("1.csv", "2.csv"):
         warehouse.ingest(_table(tmp_path / name, name))
         with duckdb.connect(tmp_path / "w.duckdb") as con:
-            con.execute("update raw.loads set started_at = started_at + interval 1 day")
+            con.execute(
+                "update raw.loads set finished_at = finished_at + interval 1 day"
+            )
             con.execute("update raw.tasks set created_at = created_at + interval 1 day")
     warehouse.ingest(_table(tmp_path / "0.csv", "z"))
     assert _history(warehouse) == [("1.csv",), ("2.csv",), ("0.csv",)]

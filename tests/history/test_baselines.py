@@ -128,6 +128,39 @@ def test_a_warehouse_from_before_comparisons_says_what_to_do(copy):
     assert "`promptlab build`" in err
 
 
+def put_clock_back(warehouse: Warehouse) -> None:
+    """Date all that the warehouse did one hour later than it was."""
+    with warehouse.writable() as con:
+        for moment in (
+            "raw.loads.started_at", "raw.loads.finished_at", "raw.builds.built_at",
+            "raw.named_baselines.set_at", "raw.decisions.decided_at",
+        ):  # fmt: skip
+            table, _, column = moment.rpartition(".")
+            con.execute(f"update {table} set {column} = {column} + interval 1 hour")
+
+
+def test_a_baseline_that_is_loaded_again_is_another_one_after_the_clock_was_put_back(
+    copy, tmp_path
+):
+    assert copy("baseline", "set", "run-2")[0] == 0
+    warehouse = Warehouse(copy.db)
+    with warehouse.writable() as con:
+        record_decisions(con, [("run-1", "ship")], "policy")
+    put_clock_back(warehouse)
+    for n in (1, 2):
+        Run(f"run-{n}", "nightly", n, {"quality": even(0.7, 6)}).write(tmp_path / "in")
+    warehouse.ingest(tmp_path / "in")
+    warehouse.build()
+    with warehouse.connect() as con:
+        assert con.execute(
+            "select state from intermediate.int_named_baselines"
+        ).fetchall() == [("changed",)]
+        assert con.execute(
+            "select is_about_this from intermediate.int_task_decisions"
+            " where task_id = 'run-1'"
+        ).fetchall() == [(False,)]
+
+
 def test_what_is_set_last_counts_after_the_clock_was_put_back(copy, tmp_path):
     assert copy("baseline", "set", "run-1")[0] == 0
     warehouse = Warehouse(copy.db)

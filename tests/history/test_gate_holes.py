@@ -22,6 +22,7 @@ from promptlab.history import judge
 from promptlab.ingest.raw.requests import record_decisions
 from promptlab.reports.gate.policy import Policy, built_in_policy, parse_policy
 from promptlab.reports.gate.verdict import gate_results
+from promptlab.settings import Settings, TitleSettings
 from promptlab.warehouse import Warehouse
 from tests.history.runs import Run, even
 
@@ -669,3 +670,56 @@ def test_a_failing_case_that_gave_no_answer_in_the_baseline_is_not_compared(
         for result in three_nights.judged.values()
     ]
     assert said == [("do_not_ship", 0), ("cannot_tell", 2), ("ship", 0)]
+
+
+@pytest.fixture(scope="module")
+def both_lose(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    """In the third night something stops judging all runs, and what it judged is worse.
+
+    A testset is called like another one; a setting names one of two dimensions; the
+    files of scores come without one of them.
+    """
+    folder = tmp_path_factory.mktemp("both_lose")
+    db = folder / "w.duckdb"
+    for day in (1, 2, 3):
+        files = _results("testset", day)
+        for row in files["run"][: 5 if day == 3 else 0]:
+            row["final_output"] = {"out": "wrong"}
+        _write(folder, "testset", day, {"run": files["run"]})
+        for place in ("sets", "archive")[: 2 if day == 3 else 1]:
+            (folder / place).mkdir(exist_ok=True)
+            _write(folder / place, "testset", day, {"testset": files["testset"]})
+        for title in ("setting", "scores"):
+            scores = {
+                name: {f"c{n}": best + n * day % 5 / 50 for n in range(12)}
+                for name, best in (("tone", 0.8), ("help", 0.2 if day == 3 else 0.8))
+            }
+            Run(f"{title}-{day}", title, day, scores).write(folder / title)
+        for file in folder.glob("scores/*.scores.jsonl" if day == 3 else "none"):
+            lines = file.read_text("utf-8").splitlines(keepends=True)
+            file.write_text("".join(each for each in lines if '"help"' not in each))
+        setting = TitleSettings(primary="tone") if day == 3 else TitleSettings()
+        warehouse = Warehouse(db, settings=Settings(titles={"setting": setting}))
+        warehouse.ingest(folder)
+        for asked in (1, 2, 3) if day == 3 else (day,):
+            warehouse.build()
+            for title in ("testset", "setting", "scores"):
+                run_cli(["gate", f"{title}-{asked}", "--db", str(db)])
+    return warehouse
+
+
+@pytest.mark.parametrize("title", ["testset", "setting", "scores"])
+def test_what_baseline_and_candidate_lose_together_is_missing(both_lose, title):
+    decisions = both_lose.sql(
+        "select task_id, decision from marts.fct_decisions where task_id like $1 || '-%'"
+        " order by decided_at",
+        [title],
+    ).rows()
+    assert (f"{title}-2", "ship") in decisions
+    assert dict(decisions)[f"{title}-3"] == "cannot_tell"
+    gaps = both_lose.sql(
+        "select gap from marts.fct_yardstick_gaps where candidate_task_id = $1",
+        [f"{title}-3"],
+    )["gap"]
+    unjudged = {"baseline_unjudged"} if title == "testset" else set()
+    assert set(gaps) == {"baseline_unscored"} | unjudged

@@ -253,6 +253,18 @@ def test_a_name_that_a_later_file_brings_is_no_warning(warehouse: Warehouse) -> 
     assert query(warehouse, KEPT) == []
 
 
+def test_a_name_of_several_testsets_is_a_warning_that_lists_them(
+    warehouse: Warehouse,
+) -> None:
+    for place in ("new", "old"):
+        write(Path(f"in/{place}/s_v1.jsonl"), {"id": "a", "expected_outputs": {"x": 1}})
+    write(Path("in/a.jsonl"), *results("a", testset="s_v1"))
+    write(Path("in/b.jsonl"), *results("b", testset="old/s_v1", run_id="b"))
+    [(name, message)] = told(warehouse.ingest("in"))
+    assert name == "a.jsonl"
+    assert 'called "s_v1", so it checks nothing; there are "new/s_v1", "old/' in message
+
+
 @pytest.mark.parametrize("sink", ["duckdb", "parquet://raw"])
 def test_a_name_that_a_later_call_brings_is_told_of_no_more(
     warehouse: Warehouse, sink: str

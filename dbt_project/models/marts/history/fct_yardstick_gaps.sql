@@ -7,7 +7,7 @@ pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comp
 gaps_of_dimensions as (select * from {{ ref('int_gaps_of_dimensions') }}),
 gaps_of_cases as (select * from {{ ref('int_gaps_of_cases') }}),
 gaps_of_testsets as (select * from {{ ref('int_gaps_of_testsets') }}),
-named as (select * from {{ ref('int_named_baselines') }} where is_reloaded),
+gaps_of_baselines as (select * from {{ ref('int_gaps_of_baselines') }}),
 case_rounds as (
     select * from {{ ref('int_case_rounds') }}
     where task_id in (select pairs.candidate_task_id from pairs)
@@ -39,19 +39,7 @@ others as (
 
     union all
 
-    -- what somebody accepted is not there any more
-    select distinct
-        pairs.baseline_task_id,
-        pairs.candidate_task_id,
-        'baseline_reloaded' as gap,
-        'baseline' as subject,
-        cast(null as string) as name,
-        1 as n_before,
-        0 as n_now
-
-    from pairs
-    inner join named on pairs.baseline_task_id = named.task_id
-    where pairs.pair_source = 'named'
+    select * from gaps_of_baselines
 
     union all
 

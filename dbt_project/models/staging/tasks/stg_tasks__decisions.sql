@@ -21,6 +21,7 @@ renamed as (
 
         ---------- json
         rechecks,
+        judged,
 
         ---------- timestamps
         decided_at

@@ -16,6 +16,9 @@ renamed as (
         ---------- numerics
         n_scores,
 
+        ---------- json
+        judged,
+
         ---------- timestamps
         set_at
 

@@ -1,0 +1,72 @@
+{{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
+
+with
+
+case_results as (
+    select * from {{ ref('int_case_results') }}
+    where status <> 'unevaluated' and {{ in_this_build() }}
+),
+case_scores as (
+    select * from {{ ref('int_case_scores') }} where score is not null and {{ in_this_build() }}
+),
+dimensions as (
+    select * from {{ ref('int_dimension_contents') }} where {{ in_this_build() }}
+),
+
+scored as (
+
+    select
+        task_id,
+        dimension_id,
+        count(*) as n_cases
+
+    from case_scores
+    group by task_id, dimension_id
+
+),
+
+parts as (
+
+    select
+
+        ---------- ids
+        task_id,
+        cast(null as string) as dimension_id,
+
+        ---------- strings
+        cast(null as string) as name,
+
+        ---------- numerics
+        count(*) as n_cases
+
+    from case_results
+    group by task_id
+
+    union all
+
+    -- a dimension without weight, verdict and target decides nothing
+    select
+        dimensions.task_id,
+        dimensions.dimension_id,
+        dimensions.name,
+        case
+            when
+                dimensions.weight_configured > 0
+                or dimensions.has_verdict
+                or coalesce(
+                    dimensions.lower_limit,
+                    dimensions.upper_limit,
+                    dimensions.min_score,
+                    dimensions.max_score,
+                    dimensions.max_variance
+                ) is not null
+                then scored.n_cases
+            else 0
+        end as n_cases
+
+    from dimensions
+    inner join scored using (task_id, dimension_id)
+
+)
+
+select * from parts
