@@ -1,0 +1,53 @@
+"""What a tool judged by: everything that it says, but for what decides nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from promptlab.ingest.foreign.yardstick import is_secret, yardstick
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"timeout": 30, "max_retries": 3, "maxConcurrency": 4, "base_url": "http://x"},
+        {"api_key": "a", "apiKey": "a", "OPENAI_API_KEY": "a", "headers": {"X": "a"}},
+        {"rubric": None, "stop": [], "extra": {}, "note": ""},
+        {"model": {"config": {"timeout": 3}}},
+        {"name": "strict", "Name": "strict"},
+    ],
+)
+def test_what_decides_nothing_is_no_part_at_any_depth(said: dict[str, Any]) -> None:
+    assert yardstick(said, "name") == {}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"threshold": 0},
+        {"strict": False},
+        {"max_tokens": 5},
+        {"answer_key": "b", "keys": ["a"], "keywords": ["a"], "stop_token": "."},
+        {"unknown": {"to": ["this", {"version": 1}]}, "weights": {"cost": 0.5}},
+        {"verbosity": "low", "cached_prompt": "p"},
+    ],
+)
+def test_everything_else_is_a_part(said: dict[str, Any]) -> None:
+    assert yardstick(said) == said
+
+
+def test_a_path_counts_by_its_name_and_a_function_without_its_address() -> None:
+    folders = "/home/runner/work/1", "/tmp/tmpa1b2", "C:\\ci\\7"
+    paths = [f"{folder}/rubric.md" for folder in folders]
+    assert {yardstick({"path": path})["path"] for path in paths} == {"rubric.md"}
+    functions = [f"<function f at 0x7f{n}a0>" for n in range(2)]
+    assert {yardstick([each])[0] for each in functions} == {"<function f>"}
+    text = "Rate it / 10. /home is none, /tmp/a or b/c is"
+    assert yardstick(text) == text.replace("/tmp/", "")
+
+
+@pytest.mark.parametrize("name", ["token", "access_token", "secretAccessKey", "auth"])
+def test_a_secret_is_known_by_its_name(name: str) -> None:
+    assert is_secret(name)
