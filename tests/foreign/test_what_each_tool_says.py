@@ -231,9 +231,9 @@ FIELDS: dict[tuple[str, str], Sequence[Field]] = {
         Field("solver", ("eval", "solver")),
     ],
     ("Inspect AI", "prompt version"): [
-        Field("prompt_version", ("eval", "metadata", "prompt_version")),
-        Field("metadata", ("eval", "metadata"), {"prompt_version": MARK}),
-        Field("task_version", ("eval", "task_version"), also=[(("eval", "metadata"), None)]),
+        Field("prompt_version", ("metadata", "prompt_version")),
+        Field("metadata", ("metadata",), {"prompt_version": MARK}),
+        Field("task_version", ("eval", "task_version"), also=[(("metadata",), {})]),
     ],
     ("Inspect AI", "judge"): [
         Field("model_graded_*", INSPECT_JUDGE[0], "model_graded_x",
