@@ -37,7 +37,7 @@ _NO_SECRET = re.compile(
     r"|tokens?)( id)?$|^keys$|^tokens$"
 )
 """Names that end like a secret and are none: ``max_tokens``, ``answer_key``."""
-_ADDRESS = re.compile(r"\s+at 0x[0-9a-fA-F]+")
+_ADDRESS = re.compile(r"\s+at 0x[0-9a-fA-F]+(?=>)")
 _FOLDERS = re.compile(
     r"(?:file:/{2,3})?(?:[A-Za-z]:[\\/]|/(?:app|builds?|content|data|github|home|mnt"
     r"|opt|private|root|runner|srv|tmp|Users|usr|var|workdir|work|workspaces?|__w)/)"
@@ -61,6 +61,11 @@ def yardstick(said: Any, *no_part: str) -> Any:
     return _rest(said, frozenset(map(_plain, no_part)))
 
 
+def without_addresses(written: str) -> str:
+    """Return a text without addresses in memory: ``<PIL.Image at 0x7f3a>``."""
+    return _ADDRESS.sub("", written)
+
+
 def is_secret(name: str) -> bool:
     """Return true for the name of a setting that may hold a secret."""
     plain = _plain(name)
@@ -69,7 +74,7 @@ def is_secret(name: str) -> bool:
 
 def _rest(said: Any, no_part: Collection[str]) -> Any:
     if isinstance(said, str):
-        return _ADDRESS.sub("", _FOLDERS.sub("", said))
+        return without_addresses(_FOLDERS.sub("", said))
     if isinstance(said, list):
         return [_rest(each, no_part) for each in said]
     if not isinstance(said, dict):

@@ -252,7 +252,7 @@ FIELDS: dict[tuple[str, str], Sequence[Field]] = {
     ],
     ("lm-evaluation-harness", "variant"): [
         Field("model_name", ("model_name",), files=RESULTS,
-              also=[(("config", "model_args"), {"a": 1})]),
+              also=[(("config", "model_args"), {"pretrained": MARK})]),
         Field("model", ("config", "model"), files=RESULTS),
     ],
     ("lm-evaluation-harness", "prompt version"): [
