@@ -297,6 +297,14 @@ FIELDS: dict[tuple[str, str], Sequence[Field]] = {
     ("OpenAI evals", "variant"): [
         Field("completion_fns", ("spec", "completion_fns"), [MARK])
     ],
+    ("OpenAI evals", "judge"): [
+        Field("modelgraded_spec", ("spec", "run_config", "eval_spec"),
+              {"args": {"modelgraded_spec": "fact"}},
+              also=[(("spec", "completion_fns"), ["a", MARK])]),
+        Field("completion_fns", ("spec", "completion_fns"), ["a", MARK],
+              also=[(("spec", "run_config", "eval_spec"),
+                     {"args": {"modelgraded_spec": "fact"}})]),
+    ],
     ("OpenAI evals", "prompt version"): [
         Field("eval_name", ("spec", "eval_name"), f"rivers.{MARK}"),
         Field("base_eval", ("spec", "base_eval"), "rivers",
@@ -451,6 +459,7 @@ SETTINGS = {
     "lm-evaluation-harness": Field("", ("config", "gen_kwargs"), HOT, files=RESULTS),
     "HELM": Field("", ("adapter_spec", "temperature"), files=HELM),
     "DeepEval": Field("", ("hyperparameters", "temperature")),
+    "OpenAI evals": Field("", ("spec", "run_config", "seed"), 77),
     "Pydantic Evals": Field("", ("experiment_metadata", "temperature")),
     "MLflow": Field("", _argument("temperature")),
     "Azure AI Evaluation": Field("", (), made=_folder_of_azure),
