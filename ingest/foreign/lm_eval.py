@@ -133,7 +133,7 @@ _NO_YARDSTICK = (
 """Of the configuration of a task: what does not decide about an answer."""
 _NO_SETTINGS = (
     *("model", "device", "batch_sizes", "limit", "bootstrap_iters", "gen_kwargs"),
-    *("model_num_parameters", "pretrained", "token"),
+    *("model_num_parameters", "pretrained", "doc_to_text", "doc_to_target"),
 )
 """Of the configuration of a run: what is no setting of the model, or is said
 elsewhere."""

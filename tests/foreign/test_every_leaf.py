@@ -77,9 +77,14 @@ def _helm(spec: Any) -> None:
     ]
     spec["annotators"] = [{"class_name": "a.Judge", "args": {"model": "b"}}]
     spec["adapter_spec"] |= {
-        **{"stop_sequences": ["."], "multi_label": True, "max_eval_instances": 3},
-        **{"output_mapping_pattern": "p", "input_prefix": "q", "num_outputs": 2},
-        **{"chain_of_thought_prefix": "c", "eval_splits": ["test"]},
+        "stop_sequences": ["."],
+        "multi_label": True,
+        "max_eval_instances": 3,
+        "output_mapping_pattern": "p",
+        "input_prefix": "q",
+        "num_outputs": 2,
+        "chain_of_thought_prefix": "c",
+        "eval_splits": ["test"],
     }
 
 
@@ -96,7 +101,9 @@ def _lm_eval(results: Any) -> None:
 
 def _openai(line: Any) -> None:
     line["spec"]["run_config"]["eval_spec"]["args"] = {
-        **{"modelgraded_spec": "fact", "samples_jsonl": "a", "max_tokens": 5},
+        "modelgraded_spec": "fact",
+        "samples_jsonl": "a",
+        "max_tokens": 5,
         "eval_kwargs": {"temperature": 0, "timeout": 3},
     }
 
@@ -111,7 +118,9 @@ def _every_eval(aggregate: Any) -> None:
     }  # fmt: skip
     result["generation_config"] |= {
         "generation_args": {
-            **{"temperature": 0, "prompt_template": "p", "execution_command": "c"},
+            "temperature": 0,
+            "prompt_template": "p",
+            "execution_command": "c",
             "eval_limits": {"time_limit": 3},
         }
     }
@@ -121,7 +130,10 @@ def _promptfoo(export: Any) -> None:
     row = export["results"]["results"][0]
     export["results"]["results"] = [row]
     row["testCase"]["options"] = {
-        **{"transform": "output.a", "rubricPrompt": "r", "prefix": "p", "repeat": 1},
+        "transform": "output.a",
+        "rubricPrompt": "r",
+        "prefix": "p",
+        "repeat": 1,
         "provider": {"id": "j", "config": {"temperature": 0, "timeout": 3}},
     }
     row["testCase"]["assert"][1] |= {"config": {"a": 1}, "threshold": 0.5}
