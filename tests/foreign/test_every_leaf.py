@@ -179,7 +179,7 @@ TOOLS = {
         + [(name,) for name in ("fewshot_as_multiturn", "model_name", "chat_template")],
         # rows have the documents and their targets
         r"configs/rivers/(task|dataset_\w+(/.*)?|test_split|doc_to_target|unsafe_code"
-        r"|num_fewshot|should_decontaminate|metadata/.*"
+        r"|num_fewshot|should_decontaminate|fewshot_config/doc_to_(text|target)|metadata/.*"
         r"|metric_list/0/(aggregation|higher_is_better)|filter_list/\d/name)"
         r"|config/(model|batch_size\w*|device|use_cache|limit|bootstrap_iters)"
         r"|chat_template",
