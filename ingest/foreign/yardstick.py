@@ -15,28 +15,27 @@ from typing import Any
 from promptlab.ingest.foreign.names import plain_name
 
 _OF_CALLS = re.compile(
-    # where a model is called, and by whom
-    r"(azure |api )?(base url|base|base path|endpoint|host)|organi[sz]ation( id)?"
-    r"|user agent|proxy|proxies|api version"
+    # where a model is called
+    r"(\w+ ){0,2}(base url|api base|endpoint|api host|api version)|base path|host"
+    r"|user agent|proxy|proxies"
     # how often and how many at once
     r"|(attempt |request )?timeouts?( ms| s)?|((max|num) )?retr(y|ies)( count| on \w+)?"
     r"|(max )?concurrency|max concurrent|(max |adaptive )?connections|(rate )?delay"
     r"|((max|num) )?(workers|threads|processes)|rate limit|batch( size)?|throttle\w*"
     # what it shows and keeps
-    r"|verbose( mode)?|debug|quiet|show \w+|(show )?progress( bar)?|log( level|ger)?"
-    r"|(use |write )?cache|cache (dir|path|prompt)"
+    r"|verbose( mode)?|debug|quiet|show (progress|indicator)|progress( bar)?|logger"
+    r"|log level|(use |write )?cache|cache (dir|path|prompt)"
 )
 """Settings of calls: they change neither what is asked nor how it is judged."""
 _SECRET = re.compile(
-    r"\b(((api|access|secret|private|subscription|service|account|auth)\b.*)?\bkeys?"
-    r"|tokens?|secrets?|passwords?|passwd|auth|authorization|headers?|credentials?"
-    r"|cookies?)( id)?$"
+    r"key|.*\b(api|access|auth|secret|private|subscription|service|account)\b.* keys?"
+    r"( id| file| path)?|key (id|file|path)"
+    r"|(.*\b(api|access|auth|bearer|refresh|session|security|hf|hub|github|id) )?token"
+    r"|(.* )?(secrets?|passwords?|passwd|passphrase|auth|authorization|headers"
+    r"|credentials?|cookies?)"
 )
-_NO_SECRET = re.compile(
-    r"\b(max|min|num|n|stop|eos|bos|pad|answer|sort|group|primary|\w+ing)\b.* (keys?"
-    r"|tokens?)( id)?$|^keys$|^tokens$"
-)
-"""Names that end like a secret and are none: ``max_tokens``, ``answer_key``."""
+"""Names of what may be a secret; ``stop_token``, ``max_tokens`` and ``answer_key`` are
+none."""
 _ADDRESS = re.compile(r"\s+at 0x[0-9a-fA-F]+(?=>)")
 _FOLDERS = re.compile(
     r"(?:file:/{2,3})?(?:[A-Za-z]:[\\/]|/(?:app|builds?|content|data|github|home|mnt"
@@ -68,8 +67,7 @@ def without_addresses(written: str) -> str:
 
 def is_secret(name: str) -> bool:
     """Return true for the name of a setting that may hold a secret."""
-    plain = _plain(name)
-    return bool(_SECRET.search(plain)) and not _NO_SECRET.search(plain)
+    return bool(_SECRET.fullmatch(_plain(name)))
 
 
 def _rest(said: Any, no_part: Collection[str]) -> Any:
