@@ -28,14 +28,14 @@ _OF_CALLS = re.compile(
 )
 """Settings of calls: they change neither what is asked nor how it is judged."""
 _SECRET = re.compile(
-    r"key|.*\b(api|access|auth|secret|private|subscription|service|account)\b.* keys?"
-    r"( id| file| path)?|key (id|file|path)"
-    r"|(.*\b(api|access|auth|bearer|refresh|session|security|hf|hub|github|id) )?token"
-    r"|(.* )?(secrets?|passwords?|passwd|passphrase|auth|authorization|headers"
-    r"|credentials?|cookies?)"
+    r"^key$|\b(api|access|auth|private|secret|subscription|service|account|signing"
+    r"|encryption)( \w+)? keys?\b|\b(secrets?|passwords?|passwd|passphrase|auth"
+    r"|authorization|headers|credentials?|cookies?|bearer)\b|\btoken$"
 )
-"""Names of what may be a secret; ``stop_token``, ``max_tokens`` and ``answer_key`` are
-none."""
+_NO_SECRET = re.compile(
+    r"\b(stop|start|end|eos|bos|pad|unk|mask|sep|cls|image|special|first|last) token$"
+)
+"""Tokens of a text. Names such as ``max_tokens`` and ``answer_key`` are no secrets."""
 _ADDRESS = re.compile(r"\s+at 0x[0-9a-fA-F]+(?=>)")
 _FOLDERS = re.compile(
     r"(?:file:/{2,3})?(?:[A-Za-z]:[\\/]|/(?:app|builds?|content|data|github|home|mnt"
@@ -67,7 +67,8 @@ def without_addresses(written: str) -> str:
 
 def is_secret(name: str) -> bool:
     """Return true for the name of a setting that may hold a secret."""
-    return bool(_SECRET.fullmatch(_plain(name)))
+    plain = _plain(name)
+    return bool(_SECRET.search(plain)) and not _NO_SECRET.search(plain)
 
 
 def _rest(said: Any, no_part: Collection[str]) -> Any:

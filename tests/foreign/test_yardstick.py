@@ -67,6 +67,11 @@ def test_a_path_counts_by_its_name_and_a_function_without_its_address() -> None:
             for name in ("OPENAI_API_KEY", "accessKeyId", "X-Api-Key", "key")
         ),
         *((name, True) for name in ("extra_headers", "clientSecret", "hf_token")),
+        *(
+            (name, True)
+            for name in ("authHeader", "privateKeyPem", "clientSecretValue")
+        ),
+        *((name, True) for name in ("apiKeyEnvar", "user_token", "awsSecretAccessKey")),
         *((name, False) for name in ("budget_tokens", "max_tokens", "stop_token")),
         *(
             (name, False)
