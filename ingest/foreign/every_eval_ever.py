@@ -151,6 +151,8 @@ class Aggregate(msgspec.Struct):
     retrieved_timestamp: Any = None
     eval_library: Library = msgspec.field(default_factory=Library)
     source_metadata: dict[str, Any] = {}
+    detailed_evaluation_results: Any = None
+    """What is said of the file of samples."""
 
     @property
     def model(self) -> str:
@@ -347,9 +349,19 @@ class SampledRun:
     def samples(self, paths: Iterable[Path]) -> Iterator[Record | Problem]:
         """Yield records; lines are read twice, as a verdict covers several lines."""
         paths = list(paths)
+        n_lines = 0
         for line in self._lines(paths):
+            n_lines += not isinstance(line, Problem) or line.severity == "reject"
             if not isinstance(line, Problem):
                 self._see(*line)
+        of_file = members(self.aggregate.detailed_evaluation_results)
+        total = integer(of_file.get("total_rows")) or 0
+        if total > n_lines:
+            yield warning(
+                "run_incomplete",
+                f"{paths[0].name} has {n_lines} lines, and its aggregate says {total}:"
+                " was it cut?",
+            )
         for line in self._lines(paths):
             if isinstance(line, Problem):
                 yield line

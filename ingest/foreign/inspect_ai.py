@@ -119,6 +119,8 @@ class Eval(Struct, omit_defaults=True):
     model_generate_config: Any = None
     model_args: Any = None
     model_roles: Any = None
+    headline_metric: Any = None
+    """The score that stands for the run, if its author names one."""
     sandbox: Any = None
     config: Any = None
     revision: Revision | None = None
@@ -512,7 +514,12 @@ class LogReading:
         log, task = self._log, self._task
         self._describe()
         self._write_judges()
-        scorers = [each.name for each in log.eval.scorers or ()]
+        headline = members(log.eval.headline_metric)
+        named = (headline.get("scorer"), headline.get("score"))
+        scorers = [
+            ".".join(str(each) for each in dict.fromkeys(named) if each),
+            *(each.name for each in log.eval.scorers or ()),
+        ]
         task.grade(order=list(filter(None, scorers)), parameters=self._options())
         write_totals(log, task)
         results = log.results or Results()

@@ -351,3 +351,14 @@ def test_a_metric_that_only_grades_is_no_verdict_beside_one_that_judges(
     assert " ".join(rounds["reported_status"]) == verdicts
     checks = table(reading, "reported_checks").filter(case_id="s0")
     assert checks.height == judging
+
+
+@pytest.mark.parametrize(("total", "is_cut"), [(8, False), (9, True), (None, False)])
+def test_samples_that_lack_lines_are_incomplete(
+    total: int | None, is_cut: bool, tmp_path: Path
+) -> None:
+    def change(aggregate: dict[str, Any]) -> None:
+        aggregate["detailed_evaluation_results"] = {"total_rows": total}
+
+    codes = [each.code for each in _changed(tmp_path / "run", change).problems]
+    assert ("run_incomplete" in codes) is is_cut

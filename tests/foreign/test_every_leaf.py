@@ -157,7 +157,7 @@ TOOLS = {
         r"eval/(eval_id|run_id|eval_set_id|task_(id|file|display_name|registry_name)"
         r"|task_attribs|task_args/.*|dataset/.*|packages/.*|tags|metadata/.*|viewer"
         r"|model_base_url|revision/(type|origin|dirty)|solver_args.*"
-        r"|headline_metric/.*|config/(epochs|epochs_reducer.*|fail_on_error"
+        r"|config/(epochs|epochs_reducer.*|fail_on_error"
         r"|continue_on_fail|score_on_error|sandbox_(cleanup|prebuilt)|score_display"
         r"|log_\w+|max_\w+|limit|retry_on_error)|scorers/0/metrics.*)"
         r"|plan/config/timeout",

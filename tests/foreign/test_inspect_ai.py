@@ -435,6 +435,32 @@ def test_the_score_is_the_first_scorer_of_the_log_whatever_the_first_sample_has(
     assert weights == {"tone": 0.0, "match": 1.0}
 
 
+@pytest.mark.parametrize(
+    ("headline", "weighed"),
+    [
+        (None, "match"),
+        ({"scorer": "tone"}, "tone"),
+        ({"scorer": "looks", "score": "kind"}, "looks.kind"),
+        ({"scorer": "match", "score": "match", "metric": "accuracy"}, "match"),
+        ({"metric": "accuracy"}, "match"),
+    ],
+)
+def test_the_headline_of_a_run_is_its_score(
+    headline: dict[str, str] | None, weighed: str, tmp_path: Path
+) -> None:
+    document = json.loads(LATE.with_suffix(".json").read_text("utf-8"))
+    names = ("match", "tone", "looks")
+    document["eval"]["scorers"] = [{"name": each} for each in names]
+    document["eval"]["headline_metric"] = headline
+    for sample in document["samples"]:
+        sample["scores"] = {each: {"value": "C"} for each in names[:2]}
+        sample["scores"]["looks"] = {"value": {"long": "C", "kind": "C"}}
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps(document), "utf-8")
+    dimensions = table(reading_of(file), "dimension_configs")
+    assert dimensions.filter(weight=1.0)["dimension_id"].to_list() == [weighed]
+
+
 STRICT = {"temperature": 0.0, "system_message": "Be strict.", "top_k": None}
 ROLE = {
     "model": "acme/judge",
