@@ -29,7 +29,6 @@ from promptlab.ingest.foreign.documents import (
     time,
 )
 from promptlab.ingest.foreign.identity import OwnIds, some_of
-from promptlab.ingest.foreign.prompts import model_settings
 from promptlab.ingest.foreign.registry import Files, Head, Run
 from promptlab.ingest.foreign.writing import (
     CaseWriter,
@@ -40,6 +39,7 @@ from promptlab.ingest.foreign.writing import (
     Status,
     TaskWriter,
 )
+from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
 
@@ -58,8 +58,10 @@ class Metric(msgspec.Struct):
     min_score: Any = None
     max_score: Any = None
     additional_details: dict[str, Any] = {}
-    metric_parameters: Any = None
+    has_unknown_level: bool | None = None
     llm_scoring: Any = None
+    said: dict[str, Any] = {}
+    """All of its configuration."""
 
     @property
     def judges(self) -> tuple[str, str]:
@@ -75,26 +77,14 @@ class Metric(msgspec.Struct):
 
     @property
     def judging(self) -> dict[str, Any]:
-        """The parameters of the metric; settings of the judges, and how they count."""
-        said = members(self.llm_scoring)
-        judges = said.get("judges")
-        of_judges = {
-            name: [
-                members(each).get(name)
-                for each in (judges if isinstance(judges, list) else ())
-            ]
-            for name in ("temperature", "weight")
-        }
-        about: dict[str, Any] = {
-            name: each
-            for name, each in of_judges.items()
-            if any(value is not None for value in each)
-        }
-        for name in ("aggregation_method", "additional_details"):
-            if each := said.get(name):
-                about[name] = each
-        found = {"metric_parameters": self.metric_parameters, "judging": about}
-        return {name: each for name, each in found.items() if each}
+        """All that decides, but for the models that judge, and their prompt."""
+        scoring = {"llm_scoring": yardstick(self.llm_scoring, *_OF_JUDGE)}
+        found: dict[str, Any] = yardstick({**self.said, **scoring}, *_NO_YARDSTICK)
+        return found
+
+    def value_of(self, score: float | None) -> float | None:
+        """Return a score; of levels -1 may be the unknown one."""
+        return None if self.has_unknown_level and score == -1 else number(score)
 
     @property
     def is_graded(self) -> bool:
@@ -105,21 +95,43 @@ class Metric(msgspec.Struct):
         )
 
 
+_OF_JUDGE = (
+    *("id", "name", "input_prompt", "expert_baseline", "developer"),
+    *("inference_platform", "inference_engine"),
+    *("deployment_type", "model_availability"),
+)
+"""What ``llm_scoring`` says of the judges by name, and what decides nothing."""
+_NO_YARDSTICK = ("evaluation_description", "metric_name", "level_metadata", "said")
+
+
 class Result(msgspec.Struct):
     """One aggregate: a metric over an evaluation."""
 
     evaluation_name: str
-    metric_config: Metric
+    config: dict[str, Any] = msgspec.field(name="metric_config")
+    metric_config: Metric = msgspec.field(name="", default_factory=Metric)
     score_details: dict[str, Any] = {}
     evaluation_result_id: str | None = None
     evaluation_timestamp: Any = None
     generation_config: dict[str, Any] = {}
+
+    def __post_init__(self) -> None:
+        """Read the configuration, and keep all of it."""
+        self.metric_config = msgspec.convert(self.config, Metric)
+        self.metric_config.said = self.config
 
     @property
     def metric(self) -> str:
         """Return its name among the metrics of its evaluation."""
         config = self.metric_config
         return config.metric_id or config.metric_name or "score"
+
+    @property
+    def metric_with_parameters(self) -> str:
+        """Return what tells it from another metric of its name: ``k=10``."""
+        parameters = members(self.config.get("metric_parameters"))
+        listed = ", ".join(f"{name}={each}" for name, each in parameters.items())
+        return f"{self.metric} ({listed})" if listed else self.metric
 
 
 class Library(msgspec.Struct):
@@ -139,6 +151,8 @@ class Aggregate(msgspec.Struct):
     retrieved_timestamp: Any = None
     eval_library: Library = msgspec.field(default_factory=Library)
     source_metadata: dict[str, Any] = {}
+    detailed_evaluation_results: Any = None
+    """What is said of the file of samples."""
 
     @property
     def model(self) -> str:
@@ -180,16 +194,24 @@ class Line(msgspec.Struct):
     metadata: dict[str, Any] | None = None
 
 
+_NO_INPUT = ("raw", "reference", "formatted")
+"""The golden answer, and the prompt as the model sees it, which is not the case."""
+
+
 def write_case(line: Line, task: TaskWriter) -> CaseWriter:
     """Write a sample as a case, with the expected answer."""
-    raw, choices = line.input.get("raw"), line.input.get("choices")
+    asked = {
+        "choices": line.input.get("choices"),
+        **{name: each for name, each in line.input.items() if name not in _NO_INPUT},
+    }
     tags = (line.metadata or {}).get("tags")
     cluster = (line.metadata or {}).get("cluster")
     references = line.input.get("reference")
     golden = references if isinstance(references, list) and references else None
     return task.case(
         line.sample_id,
-        {"input": raw} | ({} if choices is None else {"choices": choices}),
+        {"input": line.input.get("raw")}
+        | {name: each for name, each in asked.items() if each is not None},
         golden=golden[0] if golden is not None and len(golden) == 1 else golden,
         golden_id="reference",
         tags=[] if tags is None else [each for each in str(tags).split(",") if each],
@@ -244,7 +266,11 @@ def write_totals(
         is_mean = members(details.get("details")).get("aggregation", "mean") == "mean"
         mean: Rule = "mean_over_cases" if is_mean else "own_formula"
         error: Rule = "stderr_over_cases" if is_mean else "own_formula"
-        names = (result.metric, result.evaluation_result_id)
+        names = (
+            result.metric,
+            result.metric_with_parameters,
+            result.evaluation_result_id,
+        )
         known = next((name for name in names if name in dimensions), None)
         claims: dict[str, tuple[Rule, Any]] = {
             "score": (mean, details.get("score")),
@@ -323,9 +349,19 @@ class SampledRun:
     def samples(self, paths: Iterable[Path]) -> Iterator[Record | Problem]:
         """Yield records; lines are read twice, as a verdict covers several lines."""
         paths = list(paths)
+        n_lines = 0
         for line in self._lines(paths):
+            n_lines += not isinstance(line, Problem) or line.severity == "reject"
             if not isinstance(line, Problem):
                 self._see(*line)
+        of_file = members(self.aggregate.detailed_evaluation_results)
+        total = integer(of_file.get("total_rows")) or 0
+        if total > n_lines:
+            yield warning(
+                "run_incomplete",
+                f"{paths[0].name} has {n_lines} lines, and its aggregate says {total}:"
+                " was it cut?",
+            )
         for line in self._lines(paths):
             if isinstance(line, Problem):
                 yield line
@@ -397,7 +433,12 @@ class SampledRun:
             for each in self._by_name[result.evaluation_name]
             if each.metric == result.metric
         ]
-        return result.metric if len(same) == 1 else str(line.evaluation_result_id)
+        if len(same) == 1:
+            return result.metric
+        named = [each.metric_with_parameters for each in same]
+        if len({*named}) == len(named):  # ids may be others in every run
+            return result.metric_with_parameters
+        return str(line.evaluation_result_id)
 
     def _see(self, line: Line, dimension: str, run_index: int) -> None:
         key = (line.evaluation_name, line.sample_id, run_index)
@@ -410,7 +451,9 @@ class SampledRun:
         if (is_correct := line.evaluation.is_correct) is not None:
             seen = self._outcomes.get(key, frozenset()) | {(dimension, is_correct)}
             self._outcomes[key] = self._same.setdefault(seen, seen)
-            score = number(line.evaluation.score)
+            result = self._result(line)
+            metric = Metric() if result is None else result.metric_config
+            score = metric.value_of(line.evaluation.score)
             if line.error is None and score is not None:
                 said = self._said.setdefault((line.evaluation_name, dimension), set())
                 said.add((score if score in (0, 1) else None, is_correct))
@@ -445,7 +488,7 @@ class SampledRun:
         )
         metric = Metric() if result is None else result.metric_config
         metrics.setdefault(dimension, metric)
-        value = number(line.evaluation.score)
+        value = metric.value_of(line.evaluation.score)
         task.same_run.add(line.sample_id, run_index, dimension, value)
         key = (name, line.sample_id, run_index)
         if key not in self._rounds:
@@ -477,7 +520,7 @@ class SampledRun:
             created_at=self._when(),
             run_id=f"promptlab/{run}" if run else aggregate.evaluation_id,
             variant=aggregate.own("variant"),
-            settings=model_settings(arguments),
+            settings=_settings(aggregate, config),
             tool_version=None if library.version == "unknown" else library.version,
             extras=prompts.about(
                 arguments.get("prompt_template"),
@@ -508,7 +551,13 @@ class SampledRun:
             graded,
             directions,
             _weights(metrics, graded),
-            parameters={each: metric.judging for each, metric in metrics.items()},
+            parameters={
+                each: {
+                    "metric": metric.judging,
+                    "library": self.aggregate.eval_library.name,
+                }
+                for each, metric in metrics.items()
+            },
         )
         for dimension, metric in metrics.items():
             models, template = metric.judges
@@ -528,6 +577,22 @@ class SampledRun:
             f" {self._source.path.stem}{SAMPLES} too",
         )
         return task.written()
+
+
+def _settings(aggregate: Aggregate, config: dict[str, Any]) -> dict[str, Any]:
+    """Return how answers are generated, and where the model runs."""
+    about = aggregate.model_info
+    said: dict[str, Any] = yardstick(
+        {
+            **members(about.get("additional_details")),
+            "inference_platform": about.get("inference_platform"),
+            **members(config.get("generation_args")),
+            **members(config.get("additional_details")),
+        },
+        *("prompt_template", "prompt_version", "execution_command"),
+        *("deployment_type", "model_availability"),
+    )
+    return said
 
 
 def _weights(

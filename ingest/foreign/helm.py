@@ -30,7 +30,6 @@ from promptlab.ingest.foreign.documents import (
     time,
 )
 from promptlab.ingest.foreign.identity import content_id
-from promptlab.ingest.foreign.prompts import model_settings
 from promptlab.ingest.foreign.registry import Files, Head, Run, led_by
 from promptlab.ingest.foreign.writing import (
     CaseWriter,
@@ -40,6 +39,7 @@ from promptlab.ingest.foreign.writing import (
     TaskWriter,
     category_tag,
 )
+from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 
@@ -55,24 +55,43 @@ class RunSpec(msgspec.Struct):
     groups: list[str] = []
 
     def parameters(self, dimension: str) -> dict[str, Any]:
-        """Return what a metric was computed with: arguments, models that annotated.
+        """Return what a metric was computed with: its class, arguments, annotators.
 
-        A metric that no specification names may be of any of those without names.
+        A metric that no specification names may be of any of those without names. How
+        answers are mapped to references is a part of every metric.
         """
         listed = self.metric_specs if isinstance(self.metric_specs, list) else []
         specs = [(members(each), members(members(each).get("args"))) for each in listed]
-        naming = [args for _, args in specs if dimension in _names(args)]
-        if naming:
-            rest = [{k: v for k, v in each.items() if k != "names"} for each in naming]
-            said: dict[str, Any] = {"arguments": list(filter(None, rest))}
-        else:
-            others = [
-                {"class": each.get("class_name"), **args}
-                for each, args in specs
-                if args and "names" not in args
-            ]
-            said = {"arguments": others, "annotators": self.annotators}
-        return {key: each for key, each in said.items() if each}
+        name = dimension.partition("@")[0]  # of the best of several answers
+        naming = [each for each, args in specs if name in _names(args)]
+        nameless = [each for each, args in specs if "names" not in args]
+        adapter = self.adapter_spec
+        said: dict[str, Any] = yardstick(
+            {
+                "metrics": naming or nameless,
+                "annotators": None if naming else self.annotators,
+                "multi_label": adapter.get("multi_label") or None,
+                "output_mapping_pattern": adapter.get("output_mapping_pattern"),
+            },
+            "names",  # other metrics of the class
+        )
+        return said
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How answers are generated: all that is not the prompt, or said elsewhere."""
+        said: dict[str, Any] = yardstick(self.adapter_spec, *_NO_SETTINGS)
+        return said
+
+
+_NO_SETTINGS = (
+    *("method", "model", "instructions", "max_train_instances", "global_prefix"),
+    *("global_suffix", "input_prefix", "input_suffix", "reference_prefix"),
+    *("reference_suffix", "output_prefix", "output_suffix", "max_eval_instances"),
+    *("eval_splits", "multi_label", "output_mapping_pattern"),
+)
+"""Of an ``adapter_spec``: the prompt and its version, the model, how many cases there
+are, and what is a parameter of the metrics."""
 
 
 def _names(arguments: Mapping[str, Any]) -> list[Any]:
@@ -80,6 +99,8 @@ def _names(arguments: Mapping[str, Any]) -> list[Any]:
     return names if isinstance(names, list) else []
 
 
+_CORRECT = "correct"
+"""The tag of a reference that is right; others may be ranks, or names of files."""
 Perturbation = dict[str, Any]
 """A change of an instance; in a stat, the changes that it covers."""
 _NO_SETTING = frozenset({"name", "computed_on", "robustness", "fairness"})
@@ -113,6 +134,22 @@ class Instance(msgspec.Struct):
     references: list[Reference] = []
     split: str | None = None
     perturbation: Perturbation | None = None
+    sub_split: str | None = None
+    contrast_inputs: Any = None
+    contrast_references: Any = None
+    extra_data: Any = None
+    """What the scenario's own metrics judge by: a checklist, an answer to compare."""
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        """All that a metric may use beside input and references."""
+        names = ("sub_split", "contrast_inputs", "contrast_references", "extra_data")
+        said = {name: getattr(self, name) for name in names}
+        tags = [
+            [tag for tag in each.tags if tag != _CORRECT] for each in self.references
+        ]
+        said["tags"] = tags if any(tags) else None
+        return {name: each for name, each in said.items() if each}
 
 
 def _said(part: Mapping[str, Any]) -> Any:
@@ -322,16 +359,17 @@ class HelmRun:
         instance, trial = state.instance, state.train_trial_index
         case_id = self._case_id(instance.id, instance.perturbation)
         right = [
-            _said(each.output) for each in instance.references if "correct" in each.tags
+            _said(each.output) for each in instance.references if _CORRECT in each.tags
         ]
         case = self._task.case(
             case_id,
             {
                 "input": _said(instance.input),
                 "choices": [_said(each.output) for each in instance.references],
+                **instance.beside,
             },
             golden=right[0] if len(right) == 1 else right or None,
-            golden_id="correct",
+            golden_id=_CORRECT,
             tags=self._tags(instance.split, instance.perturbation),
         )
         # one request per choice, if the method requests each separately
@@ -407,7 +445,7 @@ class HelmRun:
             model=str(spec.adapter_spec.get("model") or "unknown"),
             prompt_version=_version(spec.adapter_spec),
             created_at=time(min(self._times[False] or self._times[True], default=None)),
-            settings=model_settings(spec.adapter_spec),
+            settings=spec.settings,
             extras=prompts.about(
                 _prompt(spec.adapter_spec),
                 adapter_spec=spec.adapter_spec,

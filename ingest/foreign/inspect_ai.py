@@ -49,6 +49,7 @@ from promptlab.ingest.foreign.writing import (
     TaskWriter,
     category_tag,
 )
+from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 
@@ -70,17 +71,7 @@ class Scorer(Struct):
     name: str | None = None
     metrics: Any = None
     options: Any = None
-
-
-class Generation(Struct):
-    """The settings of the model."""
-
-    system_message: str | None = None
-    temperature: float | None = None
-    top_p: float | None = None
-    max_tokens: int | None = None
-    seed: int | None = None
-    reasoning_effort: str | None = None
+    metadata: Any = None
 
 
 class Step(Struct):
@@ -94,7 +85,7 @@ class Plan(Struct):
     """The plan: the steps for each sample."""
 
     steps: list[Step] = []
-    config: Generation | None = None
+    config: Any = None
 
 
 class Revision(Struct):
@@ -125,8 +116,13 @@ class Eval(Struct, omit_defaults=True):
     metadata: Any = None
     tags: Any = None
     scorers: list[Scorer] | None = None
-    model_generate_config: Generation | None = None
+    model_generate_config: Any = None
+    model_args: Any = None
     model_roles: Any = None
+    headline_metric: Any = None
+    """The score that stands for the run, if its author names one."""
+    sandbox: Any = None
+    config: Any = None
     revision: Revision | None = None
 
 
@@ -155,6 +151,8 @@ class Results(Struct):
 
     total_samples: int | None = None
     completed_samples: int | None = None
+    logged_samples: int | None = None
+    """Written where the run was told to end before its last sample."""
     scores: list[ScoreResult] | None = None
 
 
@@ -173,6 +171,10 @@ class Log(Struct):
     plan: Plan | None = None
     results: Results | None = None
     error: Failure | None = None
+    tags: Any = None
+    """Those of the run as they were edited after it, and so is the metadata; in logs of
+    older versions only the run has them."""
+    metadata: Any = None
     samples: list[Raw] | None = None
 
 
@@ -220,6 +222,9 @@ class Sample(Struct, omit_defaults=True):
     input: Any = None
     choices: Any = None
     target: Any = None
+    sandbox: Any = None
+    files: Any = None
+    setup: Any = None
     output: Output | None = None
     scores: dict[str, Score] | None = None
     score: Score | None = None  # version 1 knew one scorer
@@ -227,6 +232,8 @@ class Sample(Struct, omit_defaults=True):
     error: Failure | None = None
     invalidation: Any = None
     """Who said that the sample is not valid, and why; ``None``: it is."""
+    limit: Any = None
+    """The limit that ended the sample; its scores count."""
     model_usage: dict[str, Usage] | None = None
     total_time: float | None = None
     working_time: float | None = None
@@ -267,6 +274,7 @@ def write_round(
         "working_time": sample.working_time,
         "cost": number(usage.total_cost) if usage else None,
         "invalidation": sample.invalidation,
+        "limit": sample.limit,
     }
     return case.round(
         _completion(sample),
@@ -460,8 +468,13 @@ class LogReading:
         if case is None:
             self._known[case_id] = sample.id
             context: dict[str, Any] = {"input": _resolved(sample.input, sample)}
-            if sample.choices:
-                context["choices"] = sample.choices
+            environment = {
+                "choices": sample.choices,
+                "files": sample.files,
+                "setup": _resolved(sample.setup, sample),
+                "sandbox": yardstick(sample.sandbox),
+            }
+            context |= {name: each for name, each in environment.items() if each}
             about: Any = None
             if is_there(sample.metadata):
                 about = context["metadata"] = decode(sample.metadata, Any)
@@ -501,15 +514,29 @@ class LogReading:
         log, task = self._log, self._task
         self._describe()
         self._write_judges()
-        scorers = [each.name for each in log.eval.scorers or ()]
+        headline = members(log.eval.headline_metric)
+        named = (headline.get("scorer"), headline.get("score"))
+        scorers = [
+            ".".join(str(each) for each in dict.fromkeys(named) if each),
+            *(each.name for each in log.eval.scorers or ()),
+        ]
         task.grade(order=list(filter(None, scorers)), parameters=self._options())
         write_totals(log, task)
+        results = log.results or Results()
         if log.status not in (None, "success"):
             why = log.error.message if log.error else None
             task.warn(
                 "run_incomplete",
                 f"the run has the status {log.status}"
                 f"{f' ({why})' if why else ''}: what it holds is loaded",
+            )
+        elif (results.logged_samples or 0) < (results.total_samples or 0) and (
+            results.logged_samples is not None
+        ):
+            task.warn(
+                "run_incomplete",
+                f"the run was told to end after {results.logged_samples} of"
+                f" {results.total_samples} samples: what it holds is loaded",
             )
         if n := self._n_invalid:
             samples = "1 sample was" if n == 1 else f"{n} samples were"
@@ -547,8 +574,7 @@ class LogReading:
 
     def _describe(self) -> None:
         about = self._log.eval
-        metadata = members(about.metadata)
-        version = metadata.get("prompt_version", about.task_version)
+        metadata, version = self._metadata, self._prompt_version
         arguments: Any = {}
         if is_there(about.task_args):
             arguments = decode(about.task_args, Any)
@@ -563,7 +589,7 @@ class LogReading:
             run_id=about.eval_set_id or about.run_id,
             written_at=time(about.created),
             provider=_provider(about, passed),
-            settings=_settings(about.model_generate_config),
+            settings=_settings(self._log),
             judge=about.model_roles,
             commit_sha=about.revision.commit if about.revision else None,
             tool_version=str((about.packages or {}).get("inspect_ai") or "") or None,
@@ -571,12 +597,21 @@ class LogReading:
             extras=prompts.about(
                 _prompt(self._log),
                 status=self._log.status,
-                tags=about.tags,
-                metadata=about.metadata,
+                tags=about.tags if self._log.tags is None else self._log.tags,
+                metadata=metadata,
                 dataset=about.dataset.name if about.dataset else None,
                 task_file=about.task_file,
             ),
         )
+
+    @property
+    def _metadata(self) -> dict[str, Any]:
+        said = self._log.metadata
+        return members(self._log.eval.metadata if said is None else said)
+
+    @property
+    def _prompt_version(self) -> Any:
+        return self._metadata.get("prompt_version", self._log.eval.task_version)
 
     def _groups(self, about: Any) -> list[str]:
         """Return the groups that the log counts a sample in, as tags."""
@@ -589,24 +624,40 @@ class LogReading:
 
         Who judges, and by which prompt, is said of the judge.
         """
-        dimensions = self._task.dimensions
+        dimensions, about = self._task.dimensions, self._log.eval
         said: dict[str, Any] = dict.fromkeys(dimensions)
-        for each in self._log.eval.scorers or []:
-            said |= {
-                n: each.options for n in dimensions if n.split(".")[0] == each.name
-            }
+        kept: dict[str, Any] = {}
+        for each in about.scorers or []:
+            own = [n for n in dimensions if n.split(".")[0] == each.name]
+            said |= dict.fromkeys(own, each.options)
+            kept |= dict.fromkeys(own, each.metadata)
         for claim in (self._log.results and self._log.results.scores) or []:
             if members(claim.params):
                 said[_dimension(claim, dimensions)] = claim.params
-        roles = members(self._log.eval.model_roles)
+        roles = members(about.model_roles)
+        # of a task whose prompts have versions of their own, this one is of its scorers
+        is_own = self._prompt_version is not about.task_version
         found: dict[str, dict[str, Any]] = {}
         for name, options in said.items():
-            about = {
-                "options": _rest(name, members(options), roles),
-                "roles": _roles_of(name.split(".")[0], members(options), roles),
-            }
-            found[name] = {key: each for key, each in about.items() if each}
+            found[name] = yardstick(
+                {
+                    "options": _rest(name, members(options), roles, self._asked),
+                    "roles": _roles_of(name.split(".")[0], members(options), roles),
+                    "metadata": kept.get(name),
+                    "task_version": (about.task_version or None) if is_own else None,
+                }
+            )
         return {name: each for name, each in found.items() if each}
+
+    @property
+    def _asked(self) -> dict[str, Any]:
+        """The model under test, which grades where nothing names another."""
+        about = self._log.eval
+        return {
+            "model": about.model,
+            "config": _generation(self._log),
+            "args": about.model_args,
+        }
 
     def _write_judges(self) -> None:
         """Write the models that graded; by default the grader role."""
@@ -617,7 +668,7 @@ class LogReading:
             name = scorer.name or ""
             if not _is_judge(name, options):
                 continue
-            model = _models(_grader(options, roles)) or about.model
+            model = _models(_grader(options, roles, self._asked))
             asked = (options.get(key) for key in _ASKED)
             template = "\n".join(each for each in asked if isinstance(each, str))
             self._task.judge(name, model, template=template)
@@ -638,21 +689,28 @@ def _is_judge(name: str, options: dict[str, Any]) -> bool:
     return name.startswith("model_graded") or bool(options.get("model"))
 
 
-def _rest(name: str, options: dict[str, Any], roles: dict[str, Any]) -> dict[str, Any]:
+def _rest(
+    name: str, options: dict[str, Any], roles: dict[str, Any], asked: dict[str, Any]
+) -> dict[str, Any]:
     """Return the options that the judge of a dimension does not have."""
     if not _is_judge(name, options):
         return options
     of_judge = {key for key in _ASKED if isinstance(options.get(key), str)}
     rest = {key: options[key] for key in options.keys() - of_judge - {"model"}}
-    rest |= _settings_of(_grader(options, roles))
+    rest |= _settings_of(_grader(options, roles, asked))
     return dict(sorted(rest.items()))
 
 
-def _grader(options: dict[str, Any], roles: dict[str, Any]) -> Any:
-    """Return the model of a judge, or several: its own, else that of its role."""
+def _grader(
+    options: dict[str, Any], roles: dict[str, Any], asked: dict[str, Any]
+) -> Any:
+    """Return the model of a judge, or several: its own, else that of its role.
+
+    Without both the model under test grades itself.
+    """
     role = options.get("model_role")
     role = members(role).get("name", role) or "grader"
-    return options.get("model") or roles.get(str(role))
+    return options.get("model") or roles.get(str(role)) or asked
 
 
 def _models(given: Any) -> str:
@@ -725,6 +783,8 @@ def _provider(about: Eval, arguments: Any) -> str:
     if about.solver:
         given = decode(about.solver_args, Any) if is_there(about.solver_args) else None
         said["solver"] = f"{about.solver} {text(given)}" if given else about.solver
+    if path := members(about.model_args).get("model_path"):  # `hf/local` may be any
+        said["model_path"] = yardstick(path)
     if not said:
         return about.model
     listed = ", ".join(f"{key}={value}" for key, value in sorted(said.items()))
@@ -732,20 +792,50 @@ def _provider(about: Eval, arguments: Any) -> str:
     return short_name(in_one_line, 120) or about.model
 
 
-def _settings(config: Generation | None) -> dict[str, Any]:
-    """Return the settings of the model, without its prompt."""
-    said = msgspec.structs.asdict(config) if config else {}
+def _generation(log: Log) -> dict[str, Any]:
+    """Return how answers are generated: what the model says, and above it the task.
+
+    ``None`` says nothing.
+    """
+    said = (log.eval.model_generate_config, log.plan and log.plan.config)
     return {
-        key: value
-        for key, value in said.items()
-        if value is not None and key != "system_message"
+        name: value
+        for config in said
+        for name, value in members(config).items()
+        if value is not None
     }
+
+
+_NO_LIMITS = (
+    *("epochs", "epochs_reducer", "limit", "sample_id", "sample_shuffle", "max_tasks"),
+    *("max_samples", "max_dataset_memory", "max_subprocesses", "max_sandboxes"),
+    *("fail_on_error", "continue_on_fail", "retry_on_error", "score_on_error"),
+    *("sandbox_cleanup", "sandbox_prebuilt", "notification", "score_display"),
+    *("acp_server", "log_samples", "log_realtime", "log_images", "log_model_api"),
+    *("log_buffer", "log_shared", "log_level", "log_level_transcript"),
+)
+"""Of the configuration of a run: which samples, how many at once, what is shown and
+kept. The rest limits what the model may do, and says who approves it."""
+
+
+def _settings(log: Log) -> dict[str, Any]:
+    """Return the settings of the model, without its prompt, and its limits."""
+    about = log.eval
+    beside = {"model_args": about.model_args, "sandbox": about.sandbox}
+    said: dict[str, Any] = yardstick(
+        {**_generation(log), **members(about.config), **beside},
+        "system_message",
+        *_NO_LIMITS,
+    )
+    return said
 
 
 def _prompt(log: Log) -> Any:
     """Return system messages and templates in the order of the plan."""
     plan, generation = log.plan or Plan(), log.eval.model_generate_config
-    systems = [each.system_message for each in (generation, plan.config) if each]
+    systems = [
+        members(each).get("system_message") for each in (generation, plan.config)
+    ]
     templates = (
         ("system" if step.solver == "system_message" else "user", template)
         for step in plan.steps

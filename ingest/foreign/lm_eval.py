@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,7 +41,6 @@ from promptlab.ingest.foreign.identity import (
     joined_texts,
     some_of,
 )
-from promptlab.ingest.foreign.prompts import model_settings
 from promptlab.ingest.foreign.registry import Files, Head, Run
 from promptlab.ingest.foreign.writing import (
     Direction,
@@ -49,6 +49,7 @@ from promptlab.ingest.foreign.writing import (
     Rule,
     TaskWriter,
 )
+from promptlab.ingest.foreign.yardstick import without_addresses, yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 
@@ -67,6 +68,8 @@ class Results(msgspec.Struct, rename={"n_samples": "n-samples", "n_shot": "n-sho
     higher_is_better: dict[str, dict[str, bool | None]] = {}
     config: dict[str, Any] = {}
     system_instruction: str | None = None
+    chat_template_sha: str | None = None
+    fewshot_as_multiturn: bool | None = None
     date: Any = None
     git_hash: str | None = None
     lm_eval_version: str | None = None
@@ -107,16 +110,44 @@ _NOT_METRICS = frozenset(
 _STDERR = "_stderr"
 _NO_METRICS = frozenset({"name", "alias", "sample_len", "sample_count", " "})
 
-_NO_OPTIONS = frozenset({"metric", "aggregation", "higher_is_better"})
+_NO_OPTIONS = frozenset({"aggregation", "higher_is_better"})
 """Of an entry of ``metric_list``: what does not change the result of a document, or is
 said elsewhere."""
+_OF_PROMPT = (
+    *("use_prompt", "gen_prefix", "target_delimiter", "fewshot_delimiter"),
+    *("fewshot_config", "fewshot_split"),
+)
+"""Of the configuration of a task: how its prompt is made, beside its template."""
+_NO_YARDSTICK = (
+    *("task", "task_alias", "tag", "group", "metadata", "unsafe_code"),
+    # the rows have documents and targets, and the task has its prompt and its settings
+    *("dataset_path", "dataset_name", "dataset_kwargs", "custom_dataset", "test_split"),
+    *("training_split", "validation_split", "process_docs", "doc_to_target"),
+    *("doc_to_text", "doc_to_image", "doc_to_audio", "description", "num_fewshot"),
+    *("generation_kwargs", *_OF_PROMPT),
+    # metrics of their own
+    *("should_decontaminate", "doc_to_decontamination_query"),
+    # read for each dimension
+    *("metric_list", "filter_list"),
+)
+"""Of the configuration of a task: what does not decide about an answer."""
+_NO_SETTINGS = (
+    *("model", "device", "batch_sizes", "limit", "bootstrap_iters", "gen_kwargs"),
+    *("model_num_parameters", "pretrained", "doc_to_text", "doc_to_target"),
+)
+"""Of the configuration of a run: what is no setting of the model, or is said
+elsewhere."""
+_FUNCTION = re.compile(r"(?:def|<function)\s+(\w+)")
 
 
 class HarnessTask:
     """One harness task."""
 
-    def __init__(self, task: TaskWriter, name: str, results: Results | None) -> None:
+    def __init__(
+        self, task: TaskWriter, name: str, results: Results | None, path: Path
+    ) -> None:
         self.task = task
+        self._named = _time_of(path)
         self._name = name
         self._results = results or Results(results={})
         self._ids = OwnIds("document and filter")
@@ -128,7 +159,7 @@ class HarnessTask:
         # the results of some versions say it in the configuration only
         listed = _metric_list(self._results.configs.get(name))
         self._higher = {
-            str(each.get("metric")): each.get("higher_is_better") for each in listed
+            _metric_name(each): each.get("higher_is_better") for each in listed
         }
         self._higher |= self._results.higher_is_better.get(name, {})
 
@@ -137,6 +168,8 @@ class HarnessTask:
         for line, written in lines(source, path):
             try:
                 members = decode(written, dict[str, Any])
+                if b" at 0x" in written:
+                    _forget_addresses(members)
                 self._write(msgspec.convert(members, Row), members)
             except UNREADABLE as error:
                 where = path.name
@@ -194,7 +227,7 @@ class HarnessTask:
             name,
             prompt_version=joined_texts(named, ", "),
             model=model,
-            created_at=time(results.date),
+            created_at=time(results.date) or self._named,
             run_id=run_id,
             tool_version=results.lm_eval_version,
             settings=self._settings(results),
@@ -222,13 +255,25 @@ class HarnessTask:
         self._write_totals(samples if isinstance(samples, int) else None)
 
     def _settings(self, results: Results) -> dict[str, Any]:
-        """Return the seed, and how answers are generated: for the task, for the run."""
-        config = results.configs.get(self._name)
-        of_task = members(config).get("generation_kwargs")
-        about = results.config
-        return model_settings(
-            {"seed": about.get("random_seed")}, of_task, about.get("gen_kwargs")
+        """Return how answers are generated: for the task, for the run."""
+        config = members(results.configs.get(self._name))
+        about = {
+            name: _arguments(each) if name == "model_args" else each
+            for name, each in results.config.items()
+        }
+        said: dict[str, Any] = yardstick(
+            {
+                **{name: config.get(name) for name in _OF_PROMPT},
+                "fewshot_as_multiturn": results.fewshot_as_multiturn,
+                "chat_template_sha": results.chat_template_sha,
+                **about,
+                **members(config.get("generation_kwargs")),
+                **_arguments(about.get("gen_kwargs")),
+                "seed": about.get("random_seed"),
+            },
+            *_NO_SETTINGS,
         )
+        return said
 
     def _prompt(self, results: Results) -> Any:
         """Return the prompt: system message, description and template of a document."""
@@ -257,29 +302,31 @@ class HarnessTask:
     def _parameters(
         self, dimension: str, direction: Direction | None
     ) -> dict[str, Any]:
-        """Return what decides about an answer: filter, metric, and what is better."""
-        found: dict[str, Any] = {}
+        """Return what decides about an answer: filter, metric, and what is better.
+
+        The version of a task is another one when its results are no longer comparable.
+        """
         config = members(self._results.configs.get(self._name))
+        metric, _, filter_ = dimension.rpartition(",")
         filters = config.get("filter_list")
-        for each in filters if isinstance(filters, list) else ():
-            steps = members(each)
-            if (
-                steps.get("filter")
-                and steps.get("name") == dimension.rpartition(",")[2]
-            ):
-                found["filter"] = steps["filter"]
-        metric = dimension.rpartition(",")[0]
-        for said in _metric_list(config):
-            options = {k: each for k, each in said.items() if k not in _NO_OPTIONS}
-            if said.get("metric") == metric and options:
-                found["metric"] = options
-        scored_by = config.get("process_results")
-        # a function without its source is written with its address in memory
-        if isinstance(scored_by, str) and " at 0x" not in scored_by:
-            found["process_results"] = scored_by
-        if direction == "lower_better":
-            found["higher_is_better"] = False
-        return found
+        steps = [
+            members(each).get("filter")
+            for each in (filters if isinstance(filters, list) else ())
+            if members(each).get("name") == filter_
+        ]
+        options = [
+            {k: each for k, each in said.items() if k not in _NO_OPTIONS}
+            for said in _metric_list(config)
+            if _metric_name(said) == metric
+        ]
+        said: dict[str, Any] = {
+            "version": self._results.versions.get(self._name),
+            "filter": steps,
+            "metric": [each for each in options if each != {"metric": metric}],
+            "higher_is_better": False if direction == "lower_better" else None,
+            "task": yardstick(config, *_NO_YARDSTICK),
+        }
+        return yardstick(said)  # type: ignore[no-any-return]  # an object
 
     def _is_graded(self, metric: str) -> bool:
         """Return true for a share of which 1 is best: a task may want a low one."""
@@ -338,9 +385,32 @@ def claims(name: str, metrics: Mapping[str, Any]) -> Iterator[Claim]:
         yield Claim(f"results.{name}.{key}", metric, dimension, rule, value)
 
 
+def _forget_addresses(row: dict[str, Any]) -> None:
+    """Remove addresses in memory from a document, as of pictures, and so its hash."""
+    written = text(row.get("doc"))
+    found = without_addresses(written)
+    if found != written:
+        row["doc"], row["doc_hash"] = decode(found.encode(), Any), None
+
+
+def _arguments(given: Any) -> dict[str, Any]:
+    """Return arguments of the command line: ``temperature=0,seed=1``."""
+    if not isinstance(given, str):
+        return members(given)
+    named = (each.partition("=") for each in given.split(",") if "=" in each)
+    return {name.strip(): value for name, _, value in named}
+
+
+def _metric_name(said: Mapping[str, Any]) -> str:
+    """Return the name of a metric; of a function its source or its text is written."""
+    metric = str(said.get("metric"))
+    named = _FUNCTION.search(metric)
+    return named[1] if named and metric.lstrip()[:1] in "d<@" else metric
+
+
 def _aggregations(config: Any) -> dict[str, str]:
     return {
-        str(each.get("metric")): str(each.get("aggregation", "mean"))
+        _metric_name(each): str(each.get("aggregation", "mean"))
         for each in _metric_list(config)
     }
 
@@ -408,7 +478,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     for name, path in files.items():
         task = TaskWriter("lm_eval", f"{run_id}/{name}", source)
         first = first or task
-        harness_task = HarnessTask(task, name, results)
+        harness_task = HarnessTask(task, name, results, source.path)
         yield from harness_task.rows(source, path)
         harness_task.close(run_id, model)
         yield from task.written()
@@ -432,7 +502,7 @@ def _without_samples(
 ) -> Iterable[Record | Problem]:
     """Return a task of totals: other tasks of the run have samples, and it has none."""
     task = TaskWriter("lm_eval", f"{run_id}/{name}", source)
-    HarnessTask(task, name, results).close(run_id, model)
+    HarnessTask(task, name, results, source.path).close(run_id, model)
     task.warn(
         "totals_only",
         f"{source.path.name} holds totals of {name}, and its samples are not beside it"
@@ -451,7 +521,7 @@ def _totals_alone(
         some_of(results.results) or "lm-eval",
         prompt_version=None if shots is None else f"{shots}-shot",
         model=model,
-        created_at=time(results.date),
+        created_at=time(results.date) or _time_of(source.path),
         tool_version=results.lm_eval_version,
         extras={"config": results.config},
     )
@@ -473,7 +543,7 @@ def _samples_alone(source: Source) -> Iterator[Record | Problem]:
     for _, line in lines(source):
         same.add(line.decode("utf-8", "replace"))
     task = TaskWriter("lm_eval", f"{name}-{same.hash_of_night()[:12]}", source, same)
-    harness_task = HarnessTask(task, name, None)
+    harness_task = HarnessTask(task, name, None, source.path)
     yield from harness_task.rows(source, source.path)
     harness_task.close(task.task_id, "unknown")
     task.warn(
@@ -489,11 +559,18 @@ def _task_of(path: Path) -> str:
     return named["task"] if named else path.stem.removeprefix("samples_")
 
 
+def _time_of(path: Path) -> datetime | None:
+    """Return the time in the name of a file, which is written without colons."""
+    found = re.search(r"(\d{4}-\d\d-\d\dT)(\d\d)-(\d\d)-(\d\d)", path.name)
+    return time(f"{found[1]}{':'.join(found.groups()[1:])}") if found else None
+
+
 def _model(results: Results) -> str:
-    # its name is made of the arguments, or is a hash without arguments
+    # its name is one of the arguments, or a random one, which is new in every run
     config = results.config
     arguments = config.get("model_args")
-    if arguments and results.model_name:
-        return results.model_name
+    name = results.model_name
+    if arguments and name and name in text(arguments):
+        return name
     named = arguments if isinstance(arguments, str) else config.get("model")
-    return str(named or results.model_name or "unknown")
+    return str(named or name or "unknown")

@@ -11,6 +11,7 @@ Verdicts are its ``match`` events; a sample with several scores the share that i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,6 +39,7 @@ from promptlab.ingest.foreign.writing import (
     Status,
     TaskWriter,
 )
+from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 
@@ -56,6 +58,8 @@ _OF_PROMPTS = frozenset(
     }
 )
 """Arguments of an eval about samples and prompts; others are about how it judges."""
+_NO_SETTINGS = ("samples_jsonl", "few_shot_jsonl", "completion_fns")
+_COMPLETION_ARGS = re.compile(r"--completion_args[ =]('[^']*'|\S+)")
 _TOKENS: dict[str, Rule] = {
     "usage_prompt_tokens": "sum_input_tokens",
     "usage_completion_tokens": "sum_output_tokens",
@@ -165,6 +169,7 @@ class _Sample:
 
     id: str
     prompt: Any = None
+    """Of its first call; without calls, of another event or the raw sample."""
     outputs: list[Any] = field(default_factory=list)
     tokens: list[tuple[int | None, int | None]] = field(default_factory=list)
     matches: list[dict[str, Any]] = field(default_factory=list)
@@ -175,6 +180,9 @@ class _Sample:
     def add(self, event: LogLine) -> None:
         """Add one event."""
         data = event.data if isinstance(event.data, dict) else {"data": event.data}
+        if event.type != "sampling" and self.prompt is None:
+            # where no model is sampled: choices, log-likelihoods, the raw sample
+            self.prompt = data if event.type == "raw_sample" else data.get("prompt")
         if event.type == "sampling":
             if not self.outputs:
                 self.prompt = data.get("prompt")
@@ -218,11 +226,12 @@ class _Sample:
 def _write(sample: _Sample, task: TaskWriter) -> None:
     task.same_run.add(sample.id)
     asked = sample.prompt if sample.prompt is not None else sample.id
-    expected = [each["expected"] for each in sample.matches if "expected" in each]
+    matched = [each["expected"] for each in sample.matches if "expected" in each]
+    expected = [each for n, each in enumerate(matched) if each not in matched[:n]]
     case = task.case(
         task.distinct(content_id(asked, _last_words(asked))),
         {"input": sample.prompt},
-        golden=expected[0] if expected else None,
+        golden=expected if len(expected) > 1 else (expected or [None])[0],
     )
     output = sample.outputs[0] if sample.outputs else None
     answer = case.round(
@@ -273,22 +282,55 @@ def _rule_of(name: str, dimensions: Dimensions) -> tuple[Rule, str | None]:
     return _TOKENS.get(name, "own_formula"), None
 
 
+def _arguments(spec: Spec) -> dict[str, Any]:
+    return members(members(members(spec.run_config).get("eval_spec")).get("args"))
+
+
 def _judged_by(spec: Spec) -> dict[str, Any]:
     """Return the class that judges and what it was told, if the file says so."""
     about = members(members(spec.run_config).get("eval_spec"))
-    told = members(about.get("args"))
-    judging = {key: each for key, each in told.items() if key not in _OF_PROMPTS}
-    found = {"cls": about.get("cls"), **dict(sorted(judging.items()))}
-    return {key: each for key, each in found.items() if each is not None}
+    judging = {
+        name: each for name, each in _arguments(spec).items() if name not in _OF_PROMPTS
+    }
+    said = {"cls": about.get("cls"), "arguments": judging}
+    return yardstick(said)  # type: ignore[no-any-return]  # an object
+
+
+def _models(spec: Spec) -> tuple[list[str], str | None]:
+    """Return the models that answered, and the one that graded: the last of several."""
+    models = [str(each) for each in spec.completion_fns]
+    if not models or "modelgraded_spec" not in _arguments(spec):
+        return models, None
+    return models[:-1] or models, models[-1]
+
+
+def _settings(spec: Spec) -> dict[str, Any]:
+    """Return how answers are sampled; the command alone has options of the model."""
+    config = members(spec.run_config)
+    said = {
+        name: each for name, each in _arguments(spec).items() if name in _OF_PROMPTS
+    }
+    command = config.get("command")
+    for given in _COMPLETION_ARGS.findall(command if isinstance(command, str) else ""):
+        named = (each.partition("=") for each in given.strip("'").split(","))
+        said |= {name: value for name, _, value in named}
+    found: dict[str, Any] = yardstick(
+        {**said, "seed": config.get("seed")}, *_NO_SETTINGS
+    )
+    return found
 
 
 def _describe(spec: Spec, opening: list[Any], task: TaskWriter) -> None:
     version = spec.eval_name.removeprefix(spec.base_eval or "").strip(".")
+    models, judge = _models(spec)
+    for name in task.dimensions if judge else ():
+        task.judge(name, judge)
     task.describe(
         spec.eval_name,
-        model=", ".join(str(each) for each in spec.completion_fns),
+        model=", ".join(models),
         prompt_version=version or spec.eval_name,
         created_at=time(spec.created_at),
+        settings=_settings(spec),
         extras=prompts.about(opening, run_config=spec.run_config),
     )
 

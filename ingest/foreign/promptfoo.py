@@ -62,6 +62,7 @@ from promptlab.ingest.foreign.writing import (
     Status,
     TaskWriter,
 )
+from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
 
@@ -82,6 +83,7 @@ class Prompt(Struct):
     id: str | None = None
     provider: str | Provider | None = None
     metrics: Raw = ABSENT
+    config: Any = None
 
 
 class HeadPrompt(Prompt, omit_defaults=True):
@@ -106,6 +108,23 @@ class Assertion(Struct):
     weight: float | None = None
     threshold: float | None = None
     value: Raw = ABSENT
+    config: Raw = ABSENT
+    transform: Raw = ABSENT
+    contextTransform: Raw = ABSENT
+
+    def expected(self, rendered: Raw | None) -> str | None:
+        """Return the value, with what else tells it from others of its name."""
+        value = raw_text(self.value if rendered is None else rendered)
+        said = {
+            "value": value or "null",
+            "config": raw_text(self.config),
+            "transform": raw_text(self.transform),
+            "contextTransform": raw_text(self.contextTransform),
+        }
+        if len(said) - 1 == [*said.values()].count(None):
+            return value
+        listed = (f'"{name}":{each}' for name, each in said.items() if each is not None)
+        return f"{{{','.join(listed)}}}"
 
 
 class Component(Struct):
@@ -163,6 +182,7 @@ class TestCase(Struct):
     metadata: Any = None
     tags: Any = None
     options: Any = None
+    provider: Any = None
     assertScoringFunction: Any = None
 
 
@@ -234,6 +254,7 @@ class Metadata(Struct):
 
     promptfooVersion: str | None = None
     exportedAt: Any = None
+    evaluationCreatedAt: Any = None
 
 
 class Export(Struct):
@@ -391,7 +412,7 @@ def _check(each: Component, place: Place, position: int, parent: int | None) -> 
         assertion.type, assertion.value = "assert-set", ABSENT
     kind, metric = assertion.type or "assertion", assertion.metric
     broke = bytes(about.get("graderError", ABSENT)) == b"true"
-    expected = about.get("renderedAssertionValue", assertion.value)
+    rendered = about.get("renderedAssertionValue")
     reason = each.reason if isinstance(each.reason, str | None) else text(each.reason)
     return Check(
         task_id=task_id,
@@ -405,7 +426,7 @@ def _check(each: Component, place: Place, position: int, parent: int | None) -> 
         score=None if broke else each.score,
         weight=assertion.weight,
         threshold=assertion.threshold,
-        expected=raw_text(expected),
+        expected=assertion.expected(rendered),
         reason=reason,
         error=(reason or "the grader broke") if broke else None,
     )
@@ -535,8 +556,10 @@ class Columns:
             self._run_id = f"promptfoo-{first_id}"
         self._repeat = _repeat(export) if export else None
         self._heads: list[HeadPrompt] = []
-        self._settings: dict[str, dict[str, Any]] = {}
-        """Settings of each provider, by its label or id."""
+        self._settings: dict[str, list[dict[str, Any]]] = {}
+        """Settings of each provider, by its label or id, which several may have."""
+        self._of_tests: dict[str, None] = {}
+        """Settings of tests."""
         self._about: dict[str, Any] = {}
         """Fields of every task."""
         self._scoring: dict[str, Any] = {}
@@ -564,7 +587,11 @@ class Columns:
         found = results.prompts or (head.prompts if head else [])
         redact = self._source.redact
         self._heads = decode(redact(text(found).encode()), list[HeadPrompt])
-        self._about["created_at"] = time(results.timestamp)
+        begun = about.evaluationCreatedAt if about else None
+        named = _TIME.search(export.evalId or "")
+        self._about["created_at"] = (
+            time(results.timestamp) or time(begun) or time(named and named[0])
+        )
         if about is not None:
             self._about["tool_version"] = about.promptfooVersion
             self._about["written_at"] = time(about.exportedAt)
@@ -638,15 +665,20 @@ class Columns:
         """Return tasks and dimensions, which are known when all rows are read."""
         columns = self.in_order
         in_order = list(dict.fromkeys(text(each.prompt.raw) for each in columns))
+        alike = Occurrences()
         for column in columns:
             prompt, task = column.prompt, column.task
+            of_name = self._settings.get(column.provider, [])
+            place = alike.next(column.provider, text([prompt.raw, prompt.label])) - 1
+            own = of_name[place] if place < len(of_name) else {}
             label = short_name(prompt.label or prompt.display)
             task.describe(
                 prompt_version=_version(prompt, label),
                 prompt_name=_name(prompt),
                 prompt_position=in_order.index(text(prompt.raw)),
                 model=column.provider,
-                settings=self._settings.get(column.provider),
+                provider=_told_apart(column.provider, own, of_name),
+                settings=self._settings_of(own, prompt),
                 run_id=self._run_id,
                 run_hash=f"{self._same_run.hash()}/{column.index}",
                 extras=prompts.about(self._filled(prompt.raw), prompt_id=prompt.id),
@@ -669,6 +701,17 @@ class Columns:
                 " JSONL they are rounds of one case. Give each an id in its metadata or"
                 " write the file without PROMPTFOO_STRIP_TEST_VARS",
             )
+
+    def _settings_of(self, own: dict[str, Any], prompt: Prompt) -> dict[str, Any]:
+        """Return the settings of a provider, of its prompt and of the tests."""
+        said = {**own, **(members(yardstick(prompt.config)) if self._heads else {})}
+        if self._of_tests:
+            listed = list(self._of_tests)
+            # there may be many
+            said["tests"] = (
+                listed[0] if len(listed) == 1 else content_id(sorted(listed))
+            )
+        return said
 
     @property
     def in_order(self) -> list[PromptOnProvider]:
@@ -725,6 +768,8 @@ class Columns:
                 row, self._templates, self._source.given.prompt_vars, self._scoring
             )
             self._judges |= dict.fromkeys(test.judges)
+            if test.settings:
+                self._of_tests[test.settings] = None
             for variable, value in test.prompt_vars.items():
                 self._prompt_vars.setdefault(variable, set()).add(value)
             # of two tests with one id the second goes by its content
@@ -812,6 +857,8 @@ class _Test:
     repeat: int | None
     judges: Sequence[Judged]
     prompt_vars: Mapping[str, str]
+    settings: str | None
+    """Its options that are neither its judge's nor its assertions', as JSON."""
 
     @property
     def is_bare(self) -> bool:
@@ -837,8 +884,9 @@ class _Test:
         """
         test = decode(row.testCase, TestCase) if is_there(row.testCase) else TestCase()
         given = test.vars
+        filled = decode(row.vars, dict[str, Any]) if is_there(row.vars) else {}
         if given is None:
-            given = decode(row.vars, dict[str, Any]) if is_there(row.vars) else {}
+            given = filled
         asserts = test.asserts if isinstance(test.asserts, list) else []
         asked = {
             key: value
@@ -856,7 +904,11 @@ class _Test:
         if isinstance(conversation, str | int):  # the same words in another context
             told.append(str(conversation))
         content = content_id(told, described or next(iter(texts), None))
-        context: dict[str, Any] = {"description": described, "vars": asked}
+        context: dict[str, Any] = {
+            "description": described,
+            "vars": asked,
+            "files": _contents_of_files(asked, filled),
+        }
         tags = metadata.get("tags", test.tags)
         options = test.options if isinstance(test.options, dict) else {}
         repeat = options.get("repeat")
@@ -866,7 +918,14 @@ class _Test:
             or scoring.get("")
         )
         transform = options.get("transform") or options.get("postprocess")
-        deciding = {"assertScoringFunction": function, "transform": transform}
+        deciding = {
+            "assertScoringFunction": function,
+            "transform": transform,
+            # what graders of red teams judge by
+            "pluginConfig": metadata.get("pluginConfig"),
+            "purpose": metadata.get("purpose"),
+        }
+        beside = yardstick({**options, "test provider": test.provider}, *_NO_SETTINGS)
         said = [{key: each} for key, each in deciding.items() if each]
         asserted = text([asserts, test.threshold, expected, *said])
         return cls(
@@ -890,7 +949,38 @@ class _Test:
                 for key, value in (given or {}).items()
                 if key in prompt_vars
             },
+            settings=text(dict(sorted(beside.items()))) if beside else None,
         )
+
+
+_SCRIPT = re.compile(r"\.([cm]?[jt]s|py)(:\w+)?$")
+
+
+def _contents_of_files(
+    asked: Mapping[str, Any], filled: Mapping[str, Any]
+) -> dict[str, str] | None:
+    """Return a hash of each file that is a variable, where a row has its content.
+
+    A script may return something else in every run.
+    """
+    found = {
+        name: content_id(filled[name])
+        for name, value in asked.items()
+        if isinstance(value, str)
+        and value.startswith("file://")
+        and not _SCRIPT.search(value)
+        and filled.get(name) not in (None, value)
+    }
+    return found or None
+
+
+_NO_SETTINGS = (
+    *("provider", "rubricPrompt", "factuality", "transform", "postprocess", "repeat"),
+    *("disableVarExpansion", "disableDefaultAsserts", "runSerially", "storeOutputAs"),
+)
+"""Options of a test that are said elsewhere, or decide nothing."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+$")
+"""The time at the end of the id of a run."""
 
 
 def _scoring(config: Config) -> dict[str, Any]:
@@ -922,12 +1012,13 @@ def _slots(prompt: Prompt) -> str:
     return " ".join(re.findall(r"\{[{%].*?[%}]\}", raw, re.DOTALL)) or raw
 
 
-_MODEL_GRADED = re.compile(
-    r"(not-)?(llm-rubric|model-graded-\w+|factuality|g-eval|answer-relevance"
-    r"|context-\w+|conversation-relevance|select-best|search-rubric|agent-rubric"
-    r"|trajectory:goal-success|similar\b.*|classifier|moderation|pi)"
+_RULES = re.compile(
+    r"(not-)?(i?contains|equals|starts-with|regex|is-|javascript|python|ruby|webhook"
+    r"|latency|cost|levenshtein|rouge|bleu|gleu|meteor|word-count|perplexity|tool-call"
+    r"|finish-reason|guardrails|skill-used|trace-|trajectory:(tool|step)|max-score)\S*"
+    r"|human|assert-set"
 )
-"""Types of assertions that a model judges."""
+"""Types of assertions that ask no model; any other may."""
 
 
 Judged = tuple[str, str, str, str]
@@ -941,8 +1032,8 @@ def _judges(asserts: Sequence[Any], options: Mapping[str, Any]) -> Iterator[Judg
             continue
         if isinstance(each.get("assert"), list):
             yield from _judges(each["assert"], options)
-        kind, metric = str(each.get("type")), each.get("metric")
-        if not _MODEL_GRADED.fullmatch(kind):
+        kind, metric = each.get("type"), each.get("metric")
+        if not isinstance(kind, str) or _RULES.fullmatch(kind):
             continue
         model = _models(each.get("provider") or options.get("provider"), kind)
         template, rubric = (
@@ -987,8 +1078,8 @@ def _model(given: Any) -> str:
     """Return a model with its settings, without possible secrets."""
     if not isinstance(given, dict):
         return given if isinstance(given, str) else ""
-    about = _without_credentials(
-        {"transform": given.get("transform"), **members(given.get("config"))}
+    about = _in_order_of_names(
+        yardstick({"transform": given.get("transform"), **members(given.get("config"))})
     )
     said = ", ".join(
         f"{key}={text(value) if isinstance(value, dict | list) else value}"
@@ -997,7 +1088,7 @@ def _model(given: Any) -> str:
     )
     name = given.get("id") or given.get("modelName")  # as a loaded provider is written
     if not isinstance(name, str):  # of another form: all that it says
-        name, said = text(_without_credentials(given)), ""
+        name, said = text(_in_order_of_names(yardstick(given))), ""
     elif not said:
         return name
     in_one_line = " ".join(f"{name} ({said})".split()) if said else name
@@ -1038,38 +1129,55 @@ def _expected(
     return found if asked.keys() - found.keys() - {"id"} else {}
 
 
-_CREDENTIALS = re.compile(r"key|token$|secret|password|auth|header", re.IGNORECASE)
-
-
-def _without_credentials(value: Any) -> Any:
-    """Return a value without the members that may be secrets, at any depth."""
+def _in_order_of_names(value: Any) -> Any:
+    """Return a value with the members of objects in the order of their names."""
     if isinstance(value, list):
-        return [_without_credentials(each) for each in value]
+        return [_in_order_of_names(each) for each in value]
     if not isinstance(value, dict):
         return value
-    return {
-        key: _without_credentials(each)
-        for key, each in sorted(value.items())
-        if not _CREDENTIALS.search(key)
-    }
+    return {key: _in_order_of_names(each) for key, each in sorted(value.items())}
 
 
-def _settings(providers: msgspec.Raw, source: Source) -> dict[str, dict[str, Any]]:
-    """Return the settings of each provider, without possible secrets."""
+_OF_PROVIDER = ("id", "label", "prompts", "delay", "config")
+
+
+def _settings(providers: Raw, source: Source) -> dict[str, list[dict[str, Any]]]:
+    """Return the settings of the providers of each name, without possible secrets."""
     if not is_there(providers):
         return {}
     listed = decode(source.redact(bytes(providers)), Any)
-    return {
-        name: {
-            key: value
-            for key, value in config.items()
-            if isinstance(value, str | int | float) and not _CREDENTIALS.search(key)
-        }
-        for each in (listed if isinstance(listed, list) else [])
-        if isinstance(each, dict)
-        and isinstance(config := each.get("config"), dict)
-        and isinstance(name := each.get("label") or each.get("id"), str)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for each in listed if isinstance(listed, list) else [listed]:
+        about = {"id": each} if isinstance(each, str) else members(each)
+        if len(about) == 1 and "id" not in about:  # by its id: {"openai:o3": {...}}
+            ((own_id, said),) = about.items()
+            about = {"id": own_id, **members(said)}
+        name = about.get("label") or about.get("id")
+        if isinstance(name, str):
+            rest = {
+                key: value for key, value in about.items() if key not in _OF_PROVIDER
+            }
+            settings = yardstick({**rest, **members(about.get("config"))})
+            found.setdefault(name, []).append(settings)
+    return found
+
+
+def _told_apart(
+    name: str, own: dict[str, Any], all_of_name: Sequence[dict[str, Any]]
+) -> str | None:
+    """Return a name with the settings that others of it lack; ``None``: it is one."""
+    differing = {
+        key: value
+        for key, value in own.items()
+        if any(each.get(key) != value for each in all_of_name)
     }
+    if not differing:
+        return None
+    said = ", ".join(
+        f"{key}={value if isinstance(value, str) else text(value)}"
+        for key, value in sorted(differing.items())
+    )
+    return short_name(" ".join(f"{name} ({said})".split()), 120)
 
 
 def _provider(provider: str | Provider | None) -> str:

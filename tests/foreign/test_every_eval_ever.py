@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -127,47 +129,123 @@ def test_samples_of_two_evaluations_in_one_file_are_refused(tmp_path: Path) -> N
     assert [problem.code for problem in reading.problems] == ["two_runs"]
 
 
+def _changed(folder: Path, change: Callable[[dict[str, Any]], object]) -> Reading:
+    """Read the run with its aggregate changed."""
+    shutil.copytree(RIVERS, folder)
+    file = folder / "rivers.json"
+    aggregate = json.loads(file.read_text("utf-8"))
+    change(aggregate)
+    file.write_text(json.dumps(aggregate), "utf-8")
+    return reading_of(folder)
+
+
+JUDGE = {"model_info": {"id": "acme/judge"}}
+
+
 @pytest.mark.parametrize(
-    ("of_judge", "of_all", "expected"),
+    ("change", "is_other"),
     [
-        ({"temperature": 0.0}, {}, {"temperature": [0.0]}),
-        (
-            {"weight": 0.5},
-            {"aggregation_method": "average"},
-            {"weight": [0.5], "aggregation_method": "average"},
-        ),
-        ({"temperature": None}, {"expert_baseline": 0.9}, None),
+        ({"metric_parameters": {"k": 9}}, True),
+        ({"additional_details": {"normalise": "yes"}}, True),
+        ({"metric_unit": "percent"}, True),
+        ({"level_names": ["bad", "good"]}, True),
+        ({"max_score": 1, "min_score": 0, "lower_is_better": True}, True),
+        ({"added_later": 1}, True),
+        ({"llm_scoring": {"judges": [{**JUDGE, "temperature": 0.0}]}}, True),
+        ({"llm_scoring": {"judges": [{**JUDGE, "weight": 0.5}]}}, True),
+        ({"llm_scoring": {"judges": [{**JUDGE, "additional_details": {"a": "b"}}]}}, True),
+        ({"llm_scoring": {"judges": [JUDGE], "aggregation_method": "median"}}, True),
+        ({"llm_scoring": {"judges": [JUDGE], "expert_baseline": 0.9}}, False),
+        ({"llm_scoring": {"judges": [{"model_info": {"id": "acme/other"}}]}}, False),
+        ({"llm_scoring": {"judges": [JUDGE], "input_prompt": "Good?"}}, False),
+        ({"evaluation_description": "rivers", "metric_name": "Accuracy"}, False),
     ],
-)
-def test_settings_of_a_judge_are_parameters_of_its_dimension(
-    of_judge: dict[str, object],
-    of_all: dict[str, object],
-    expected: dict[str, object] | None,
-    tmp_path: Path,
+)  # fmt: skip
+def test_whatever_a_metric_says_of_its_judging_is_the_yardstick(
+    change: dict[str, Any], is_other: bool, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(RIVERS, folder)
-    file = folder / "rivers.json"
-    aggregate = json.loads(file.read_text("utf-8"))
-    judge = {"model_info": {"id": "acme/judge"}, **of_judge}
+    """The models that judge, and their prompt, are the judge."""
+
+    def with_judge(aggregate: dict[str, Any], **more: Any) -> None:
+        for result in aggregate["evaluation_results"]:
+            result["metric_config"] |= {"llm_scoring": {"judges": [JUDGE]}, **more}
+
+    before, after = (
+        table(
+            _changed(tmp_path / name, lambda each: with_judge(each, **more)),  # noqa: B023
+            "dimension_configs",
+        )["parameters"]
+        for name, more in (("one", {}), ("other", change))
+    )
+    assert (before != after).all() is is_other
+
+
+def test_another_library_is_another_yardstick(rivers: Reading, tmp_path: Path) -> None:
+    def move(aggregate: dict[str, Any]) -> None:
+        aggregate["eval_library"] = {"name": "other", "version": "1"}
+
+    after = table(_changed(tmp_path / "run", move), "dimension_configs")["parameters"]
+    assert (after != table(rivers, "dimension_configs")["parameters"]).all()
+
+
+def test_a_level_of_minus_1_may_be_unknown(tmp_path: Path) -> None:
+    shutil.copytree(RIVERS, tmp_path, dirs_exist_ok=True)
+    samples = tmp_path / "rivers_samples.jsonl"
+    lines = [json.loads(line) for line in samples.read_text("utf-8").splitlines()]
+    for line in lines:
+        line["evaluation"]["score"] = -1
+    samples.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    assert set(table(reading_of(tmp_path), "reported_scores")["value"]) == {-1.0}
+    aggregate = json.loads((tmp_path / "rivers.json").read_text("utf-8"))
     for result in aggregate["evaluation_results"]:
-        scoring = {"judges": [judge], "input_prompt": "Good?", **of_all}
-        result["metric_config"]["llm_scoring"] = scoring
-    file.write_text(json.dumps(aggregate), "utf-8")
-    parameters = table(reading_of(folder), "dimension_configs")["parameters"]
-    assert [json.loads(each).get("judging") for each in parameters] == [expected] * 2
+        result["metric_config"]["has_unknown_level"] = True
+    (tmp_path / "rivers.json").write_text(json.dumps(aggregate), "utf-8")
+    assert set(table(reading_of(tmp_path), "reported_scores")["value"]) == {None}
 
 
-def test_parameters_of_a_metric_are_parameters_of_its_dimension(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(RIVERS, folder)
-    file = folder / "rivers.json"
-    aggregate = json.loads(file.read_text("utf-8"))
-    aggregate["evaluation_results"][0]["metric_config"]["metric_parameters"] = {"k": 9}
-    file.write_text(json.dumps(aggregate), "utf-8")
-    parameters = table(reading_of(folder), "dimension_configs")["parameters"]
-    found = [json.loads(each).get("metric_parameters") for each in parameters]
-    assert found == [{"k": 9}, None]
+def test_metrics_of_one_name_are_told_apart_by_their_parameters(tmp_path: Path) -> None:
+    """The ids of results may be others in every run."""
+
+    def named(aggregate: dict[str, Any]) -> None:
+        for k, result in enumerate(aggregate["evaluation_results"][:2], start=1):
+            result["metric_config"] |= {
+                "metric_id": "pass",
+                "metric_parameters": {"k": k},
+            }
+
+    reading = _changed(tmp_path / "run", named)
+    names = table(reading, "dimension_configs")["dimension_id"].to_list()
+    assert names == ["pass (k=1)", "pass (k=2)"]
+    rules = table(reading, "reported_totals").head(2)["rule"].to_list()
+    assert rules == ["mean_over_cases"] * 2
+
+
+def test_all_that_a_sample_asks_is_its_content(rivers: Reading, tmp_path: Path) -> None:
+    shutil.copytree(RIVERS, tmp_path, dirs_exist_ok=True)
+    samples = tmp_path / "rivers_samples.jsonl"
+    lines = [json.loads(line) for line in samples.read_text("utf-8").splitlines()]
+    for name, is_other in (("formatted", False), ("documents", True)):
+        for line in lines:
+            line["input"][name] = "the Nile"
+        samples.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+        contexts = table(reading_of(tmp_path), "cases")["context"]
+        assert (contexts != table(rivers, "cases")["context"]).all() is is_other
+
+
+@pytest.mark.parametrize("at", ["generation_args", "additional_details"])
+def test_all_that_is_said_of_generation_is_a_setting(
+    at: str, rivers: Reading, tmp_path: Path
+) -> None:
+    def change(aggregate: dict[str, Any]) -> None:
+        for result in aggregate["evaluation_results"]:
+            result["generation_config"] = {at: {"max_attempts": 3}}
+
+    (before,), (after,) = (
+        table(each, "tasks")["settings"]
+        for each in (rivers, _changed(tmp_path / "run", change))
+    )
+    assert before is None
+    assert after is not None
 
 
 def test_the_answer_of_a_conversation_is_the_last_message_of_the_model(
@@ -273,3 +351,14 @@ def test_a_metric_that_only_grades_is_no_verdict_beside_one_that_judges(
     assert " ".join(rounds["reported_status"]) == verdicts
     checks = table(reading, "reported_checks").filter(case_id="s0")
     assert checks.height == judging
+
+
+@pytest.mark.parametrize(("total", "is_cut"), [(8, False), (9, True), (None, False)])
+def test_samples_that_lack_lines_are_incomplete(
+    total: int | None, is_cut: bool, tmp_path: Path
+) -> None:
+    def change(aggregate: dict[str, Any]) -> None:
+        aggregate["detailed_evaluation_results"] = {"total_rows": total}
+
+    codes = [each.code for each in _changed(tmp_path / "run", change).problems]
+    assert ("run_incomplete" in codes) is is_cut

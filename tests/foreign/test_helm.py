@@ -53,32 +53,76 @@ def test_what_is_about_the_request_is_no_dimension(rivers: Reading) -> None:
     ]
 
 
+NAMED = {"class_name": "m.Basic", "args": {"names": ["exact_match"]}}
+
+
 @pytest.mark.parametrize(
     ("changes", "changed"),
     [
-        ({"metric_specs": [{"class_name": "m.Basic", "args": {"names": ["exact_match"],
-            "strip": True}}]}, {"exact_match"}),
-        ({"metric_specs": [{"class_name": "m.Basic", "args": {"names": ["f1"]}},
-            {"class_name": "m.Judge", "args": {"model": "b"}}]}, None),
-        ({"annotators": [{"class_name": "a.Judge", "args": {"model": "b"}}]}, None),
-        ({"metric_specs": [{"class_name": "m.Other", "args": {}}]}, set()),
+        ({"metric_specs": [{**NAMED, "args": {"names": ["exact_match"], "strip": True}}]},
+            {"exact_match"}),
+        ({"metric_specs": [{**NAMED, "class_name": "m.Own"}]}, {"exact_match"}),
+        ({"metric_specs": [NAMED, {"class_name": "m.Judge", "args": {"model": "b"}}]},
+            {"inference_runtime", "logprob"}),
+        ({"metric_specs": [NAMED, {"class_name": "m.Judge", "args": {}}]},
+            {"inference_runtime", "logprob"}),
+        ({"annotators": [{"class_name": "a.Judge", "args": {"model": "b"}}]},
+            {"inference_runtime", "logprob"}),
+        ({"adapter_spec": {"model": "acme/early", "multi_label": True}}, None),
+        ({"adapter_spec": {"model": "acme/early", "output_mapping_pattern": "(.)"}}, None),
+        ({"adapter_spec": {"model": "acme/early", "multi_label": False}}, set()),
+        ({"metric_specs": [{**NAMED, "args": {"names": ["exact_match", "f1"]}}]}, set()),
     ],
 )  # fmt: skip
-def test_a_metric_with_other_arguments_is_another_yardstick(
-    rivers: Reading, tmp_path: Path, changes: dict[str, Any], changed: set[str] | None
+def test_a_metric_of_another_class_or_with_other_arguments_is_another_yardstick(
+    tmp_path: Path, changes: dict[str, Any], changed: set[str] | None
 ) -> None:
-    """None: every metric, as none of them is named."""
+    """None: every metric, as all answers are mapped to references."""
     folder = Path(shutil.copytree(RIVERS, tmp_path / RIVERS.name))
     spec = json.loads((folder / "run_spec.json").read_text("utf-8"))
-    (folder / "run_spec.json").write_text(json.dumps(spec | changes), "utf-8")
-    before, after = (
-        dict(
-            table(each, "dimension_configs").select("dimension_id", "parameters").rows()
-        )
-        for each in (rivers, reading_of(folder))
+    found = []
+    for each in ({}, changes):
+        written = json.dumps(spec | {"metric_specs": [NAMED]} | each)
+        (folder / "run_spec.json").write_text(written, "utf-8")
+        dimensions = table(reading_of(folder), "dimension_configs")
+        found.append(dict(dimensions.select("dimension_id", "parameters").rows()))
+    before, after = found
+    differ = {name for name, each in after.items() if each != before[name]}
+    assert differ == (set(after) if changed is None else changed)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"extra_data": {"checklist": ["names the sea"]}},
+        {"sub_split": "hard"},
+        {"contrast_inputs": [{"text": "Which lake?"}]},
+        {"references": [{"output": {"text": "North Sea"}, "tags": ["rank=1"]}]},
+    ],
+    ids=lambda said: next(iter(said)),
+)
+def test_all_that_the_metrics_of_a_scenario_may_use_is_a_content_of_the_case(
+    rivers: Reading, said: dict[str, Any], tmp_path: Path
+) -> None:
+    def change(_: int, state: dict[str, Any]) -> None:
+        state["instance"] |= said
+
+    cases = table(_changed(tmp_path / "run", change), "cases")
+    assert (cases["context"] != table(rivers, "cases")["context"]).all()
+
+
+@pytest.mark.parametrize("name", ["stop_sequences", "chain_of_thought_prefix", "other"])
+def test_all_else_of_the_adapter_is_a_setting(
+    rivers: Reading, name: str, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(RIVERS, tmp_path / RIVERS.name))
+    spec = json.loads((folder / "run_spec.json").read_text("utf-8"))
+    spec["adapter_spec"][name] = ["x"]
+    (folder / "run_spec.json").write_text(json.dumps(spec), "utf-8")
+    (before,), (after,) = (
+        table(each, "tasks")["settings"] for each in (rivers, reading_of(folder))
     )
-    found = {name for name, each in after.items() if each != before[name]}
-    assert found == (set(after) if changed is None else changed)
+    assert before != after
 
 
 def test_what_came_to_nothing_is_no_score(rivers: Reading) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import zipfile as plain_zipfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -397,8 +399,12 @@ LONG = "You are a careful agent of ACME. " * 5
             {"solver": "react", "solver_args": {"attempts": 1}},
             {"solver": "react", "solver_args": {"attempts": 3}},
         ),
+        (
+            {"model": "hf/local", "model_args": {"model_path": "/data/m/7b"}},
+            {"model": "hf/local", "model_args": {"model_path": "/data/m/70b"}},
+        ),
     ],
-    ids=["the end of long arguments", "solver", "arguments of the solver"],
+    ids=["end of long arguments", "solver", "arguments of the solver", "local model"],
 )
 def test_two_ways_to_run_a_task_are_two_variants(
     one: dict[str, object], other: dict[str, object], tmp_path: Path
@@ -427,6 +433,32 @@ def test_the_score_is_the_first_scorer_of_the_log_whatever_the_first_sample_has(
     dimensions = table(reading_of(file), "dimension_configs")
     weights = dict(dimensions.select("dimension_id", "weight").rows())
     assert weights == {"tone": 0.0, "match": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("headline", "weighed"),
+    [
+        (None, "match"),
+        ({"scorer": "tone"}, "tone"),
+        ({"scorer": "looks", "score": "kind"}, "looks.kind"),
+        ({"scorer": "match", "score": "match", "metric": "accuracy"}, "match"),
+        ({"metric": "accuracy"}, "match"),
+    ],
+)
+def test_the_headline_of_a_run_is_its_score(
+    headline: dict[str, str] | None, weighed: str, tmp_path: Path
+) -> None:
+    document = json.loads(LATE.with_suffix(".json").read_text("utf-8"))
+    names = ("match", "tone", "looks")
+    document["eval"]["scorers"] = [{"name": each} for each in names]
+    document["eval"]["headline_metric"] = headline
+    for sample in document["samples"]:
+        sample["scores"] = {each: {"value": "C"} for each in names[:2]}
+        sample["scores"]["looks"] = {"value": {"long": "C", "kind": "C"}}
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps(document), "utf-8")
+    dimensions = table(reading_of(file), "dimension_configs")
+    assert dimensions.filter(weight=1.0)["dimension_id"].to_list() == [weighed]
 
 
 STRICT = {"temperature": 0.0, "system_message": "Be strict.", "top_k": None}
@@ -525,6 +557,120 @@ def test_a_rule_of_inspect_has_no_judge(name: str, tmp_path: Path) -> None:
     found = _graded(tmp_path, scorer, {"grader": ROLE})
     assert found == _graded(tmp_path, scorer, None)
     assert found[1] == []
+
+
+def _changed(
+    folder: Path, at: Sequence[str | int], value: object, scorer: str = "includes"
+) -> Reading:
+    """Read the log with a value changed."""
+    log = json.loads(LATE.with_suffix(".json").read_text("utf-8"))
+    log["eval"]["scorers"] = [{"name": scorer, "options": {}, "metadata": {}}]
+    log["results"]["scores"] = []
+    for sample in log["samples"]:
+        sample["scores"] = {scorer: {"value": "C"}}
+    *steps, last = at
+    place: Any = log
+    for step in steps:
+        place = place[step]
+    place[last] = value
+    file = folder / "log.json"
+    file.write_text(json.dumps(log), "utf-8")
+    return reading_of(file)
+
+
+@pytest.mark.parametrize(
+    ("scorer", "at", "one", "other"),
+    [
+        ("polite", ("eval", "scorers", 0, "metadata"), {"version": 1}, {"version": 2}),
+        ("polite", ("eval", "scorers", 0, "options"), {}, {"threshold": 0}),
+        ("polite", ("eval", "task_version"), 1, 2),
+        # the model under test grades itself
+        *(
+            ("model_graded_qa", at, {"temperature": 0}, {"temperature": 1})
+            for at in (("plan", "config"), ("eval", "model_generate_config"))
+        ),
+        ("model_graded_qa", ("eval", "model_args"), {"bits": 4}, {"bits": 8}),
+    ],
+)
+def test_whatever_a_log_says_of_its_judging_is_the_yardstick(
+    scorer: str, at: Sequence[str | int], one: object, other: object, tmp_path: Path
+) -> None:
+    before, after = (
+        table(_changed(tmp_path, at, each, scorer), "dimension_configs")["parameters"]
+        for each in (one, other)
+    )
+    assert before.to_list() != after.to_list()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"timeout": 3, "max_connections": 9, "api_key": "k", "unknown": None},
+        {"judge": {"base_url": "https://b.test", "args": {}, "config": {"seed": None}}},
+    ],
+)
+def test_how_a_judge_is_called_is_no_yardstick(
+    options: dict[str, object], tmp_path: Path
+) -> None:
+    before, after = (
+        _graded(tmp_path, {"name": "politeness", "options": each}, None)
+        for each in ({}, options)
+    )
+    assert before == after
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other"),
+    [
+        ("files", ["a.csv"], ["b.csv"]),
+        ("setup", "touch a", "touch b"),
+        ("sandbox", {"type": "docker", "config": "a.yaml"}, {"type": "docker"}),
+    ],
+)
+def test_the_environment_of_a_sample_is_a_part_of_what_it_asks(
+    name: str, one: object, other: object, tmp_path: Path
+) -> None:
+    before, after = (
+        table(_changed(tmp_path, ("samples", 0, name), each), "cases")["context"]
+        for each in (one, other)
+    )
+    assert (before != after).to_list() == [True, *([False] * (len(before) - 1))]
+
+
+@pytest.mark.parametrize(
+    ("at", "value"),
+    [
+        (("plan", "config"), {"temperature": 0.7}),
+        (("eval", "model_generate_config"), {"stop_seqs": ["."]}),
+        (("eval", "model_args"), {"bits": 4}),
+        (("eval", "config"), {"message_limit": 5}),
+        (("eval", "sandbox"), {"type": "docker"}),
+    ],
+)
+def test_all_settings_of_the_model_and_its_limits_are_settings(
+    at: Sequence[str], value: object, tmp_path: Path
+) -> None:
+    (before,), (after,) = (
+        table(_changed(tmp_path, at, each), "tasks")["settings"] for each in ({}, value)
+    )
+    assert before != after
+
+
+def test_the_limit_that_ended_a_sample_is_kept_with_its_answer(tmp_path: Path) -> None:
+    reading = _changed(tmp_path, ("samples", 0, "limit"), {"type": "token", "limit": 9})
+    assert '"limit":{"type":"token"' in table(reading, "rounds")["metadata"][0]
+
+
+def test_a_run_that_was_told_to_end_is_incomplete(tmp_path: Path) -> None:
+    reading = _changed(tmp_path, ("results", "logged_samples"), 1)
+    assert "run_incomplete" in [each.code for each in reading.problems]
+
+
+def test_metadata_that_was_edited_after_the_run_is_that_of_the_run(
+    tmp_path: Path,
+) -> None:
+    reading = _changed(tmp_path, ("metadata",), {"prompt_version": "ask-v2"})
+    assert table(reading, "tasks")["prompt_version"].to_list() == ["ask-v2"]
 
 
 def test_a_role_of_the_solver_is_no_yardstick(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -201,18 +202,110 @@ def test_other_options_of_a_metric_are_another_yardstick(
 
 
 @pytest.mark.parametrize(
-    ("scored_by", "is_other"),
-    [("def score(doc, results): ...", True), ("<function score at 0x7f00>", False)],
-)
-def test_another_function_that_scores_is_another_yardstick(
-    scored_by: str, is_other: bool, tmp_path: Path, late: Reading
+    ("name", "one", "other", "is_other"),
+    [
+        ("process_results", "def f(doc): return 1", "def f(doc): return 2", True),
+        ("process_results", "<function f at 0x7f00>", "<function f at 0x7f01>", False),
+        ("process_results", "<function f at 0x7f00>", "<function g at 0x7f00>", True),
+        ("output_type", "generate_until", "multiple_choice", True),
+        ("doc_to_choice", ["yes", "no"], ["no", "yes"], True),
+        ("repeats", 1, 8, True),
+        ("added_later", 1, 2, True),
+        ("metric_list", [{"metric": "def exact_match(x): return 1"}],
+            [{"metric": "def exact_match(x): return x"}], True),
+        ("metadata", {"config_source": "a"}, {"config_source": "b"}, False),
+        ("dataset_kwargs", {"revision": "a"}, {"revision": "b"}, False),
+    ],
+)  # fmt: skip
+def test_whatever_a_configuration_says_of_judging_is_the_yardstick(
+    name: str, one: object, other: object, is_other: bool, tmp_path: Path
+) -> None:
+    """Rows have their documents and targets, so where these are from says no more."""
+
+    def change(results: dict[str, Any], value: object) -> None:
+        results["configs"]["rivers"][name] = value
+
+    before, after = (
+        _parameters(
+            reading_of(_changed_copy(tmp_path / n, partial(change, value=each)))
+        )
+        for n, each in (("one", one), ("other", other))
+    )
+    assert before
+    assert all((before[each] != after[each]) is is_other for each in before)
+
+
+def test_another_version_of_a_task_is_another_yardstick(
+    tmp_path: Path, late: Reading
 ) -> None:
     def change(results: dict[str, Any]) -> None:
-        results["configs"]["rivers"]["process_results"] = scored_by
+        results["versions"]["rivers"] = 2
 
-    before = _parameters(late)
     after = _parameters(reading_of(_changed_copy(tmp_path / "run", change)))
-    assert all((before[each] != after[each]) is is_other for each in before)
+    assert all(each != after[name] for name, each in _parameters(late).items())
+
+
+@pytest.mark.parametrize(
+    ("change", "is_other"),
+    [
+        ({"config": {"model": "Table", "model_args": "pretrained=a,revision=b"}}, True),
+        ({"config": {"model": "Table", "gen_kwargs": "top_p=0.3"}}, True),
+        ({"chat_template_sha": "0abe"}, True),
+        ({"config": {"model": "Table", "batch_sizes": [8]}}, False),
+    ],
+)
+def test_all_that_the_run_says_of_its_model_is_a_setting(
+    change: dict[str, Any], is_other: bool, tmp_path: Path
+) -> None:
+    (before,), (after,) = (
+        table(
+            reading_of(_changed_copy(tmp_path / name, partial(_update, each))), "tasks"
+        )["settings"]
+        for name, each in (("one", {"config": {"model": "Table"}}), ("other", change))
+    )
+    assert (before != after) is is_other
+
+
+def _update(change: dict[str, Any], results: dict[str, Any]) -> None:
+    results |= change
+
+
+def test_a_name_of_a_model_that_is_no_argument_is_random(tmp_path: Path) -> None:
+    """The harness draws one where no argument of a usual name has it."""
+    change = {"config": {"model": "acme-api", "model_args": {"base_url": "https://a"}}}
+    folder = _changed_copy(tmp_path / "run", partial(_update, change))
+    assert table(reading_of(folder), "tasks")["model"].to_list() == ["acme-api"]
+
+
+def _documents(folder: Path, address: str) -> list[str]:
+    """Return the cases of a run whose documents hold pictures."""
+
+    def as_picture(row: dict[str, Any]) -> dict[str, Any]:
+        picture = f"<PIL.PngImageFile image mode=RGB size=8x8 at {address}>"
+        doc = {**row["doc"], "image": picture}
+        return {**row, "doc": doc, "doc_hash": f"{address}{row['doc_hash']}"}
+
+    shutil.copytree(LATE, folder)
+    (file,) = folder.glob("samples_*.jsonl")
+    rows = map(json.loads, file.read_text("utf-8").splitlines())
+    file.write_text("\n".join(json.dumps(as_picture(row)) for row in rows), "utf-8")
+    cases = table(reading_of(folder), "cases")
+    return [*cases["case_id"], *cases["context"]]
+
+
+def test_a_document_with_a_picture_is_the_same_case_in_every_run(
+    tmp_path: Path,
+) -> None:
+    """The harness writes the picture as its address in memory."""
+    one, other = (_documents(tmp_path / each, each) for each in ("0x7f01", "0x7f02"))
+    assert one == other
+
+
+def test_samples_alone_have_the_time_of_their_name(tmp_path: Path) -> None:
+    (samples,) = LATE.glob("samples_*.jsonl")
+    alone = Path(shutil.copy(samples, tmp_path))
+    (moment,) = table(reading_of(alone), "tasks")["created_at"]
+    assert moment.isoformat() == "2026-11-22T16:07:52+00:00"
 
 
 def test_another_direction_is_another_yardstick(tmp_path: Path, late: Reading) -> None:

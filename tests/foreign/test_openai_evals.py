@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -143,6 +145,94 @@ def test_another_class_or_model_graded_spec_is_another_yardstick(
     assert parameters(cls="evals:Match") != {before}
     assert parameters(args={"modelgraded_spec": "fact"}) != {before}
     assert parameters(args={"ignore_case": True}) != {before}
+    assert parameters(args={"scorer": "own"}) != {before}
+    assert parameters(args={"eval_kwargs": {"timeout": 3}}) == {before}
+    (other,) = parameters(args={"scorer": "own"})
+    assert json.loads(other)["scorer"] == "reported"  # of promptlab
+
+
+def _run(
+    folder: Path, events: Sequence[tuple[str, dict[str, Any]]], **config: Any
+) -> Reading:
+    """Read a run of one sample."""
+    fns = config.pop("completion_fns", ["m"])
+    spec = {"completion_fns": fns, "eval_name": "a.b.v0", "run_id": "r"}
+    lines: list[dict[str, Any]] = [{"spec": {**spec, "run_config": config}}]
+    lines += [
+        {"event_id": n, "sample_id": "a.b.0", "type": kind, "data": data}
+        for n, (kind, data) in enumerate(events)
+    ]
+    file = folder / "log.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    return reading_of(file)
+
+
+GRADED = {"args": {"modelgraded_spec": "fact"}}
+SCORED: list[tuple[str, dict[str, Any]]] = [
+    ("sampling", {"prompt": "q", "sampled": ["a"]}), ("metrics", {"score": 1.0})
+]  # fmt: skip
+
+
+def test_the_last_of_several_models_of_a_model_graded_eval_is_the_judge(
+    tmp_path: Path,
+) -> None:
+    reading = _run(tmp_path, SCORED, completion_fns=["m", "j"], eval_spec=GRADED)
+    assert table(reading, "tasks")["model"].to_list() == ["m"]
+    assert table(reading, "judges").select("name", "model").rows() == [("score", "j")]
+    plain = _run(tmp_path, SCORED, completion_fns=["m", "n"])
+    assert table(plain, "tasks")["model"].to_list() == ["m, n"]
+    assert table(plain, "judges").is_empty()
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"command": "oaieval m a --completion_args temperature=1"},
+        {"command": "oaieval m a --completion_args 'temperature=1,top_p=0.5' --seed 1"},
+        {"seed": 2},
+        {"eval_spec": {"args": {"max_tokens": 5}}},
+    ],
+)
+def test_how_answers_are_sampled_is_a_setting(
+    config: dict[str, Any], tmp_path: Path
+) -> None:
+    command = {"command": "oaieval m a --record_path /tmp/x"}
+    (before,) = table(_run(tmp_path, SCORED, **command), "tasks")["settings"]
+    (after,) = table(_run(tmp_path, SCORED, **config), "tasks")["settings"]
+    assert before is None
+    assert after is not None
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("raw_sample", {"input": "Nile?", "ideal": "a"}),
+        ("pick_option", {"prompt": "Nile?", "options": ["a"], "picked": "a"}),
+        ("cond_logp", {"prompt": "Nile?", "completion": "a", "logp": -1}),
+    ],
+)
+def test_a_sample_without_a_call_is_known_by_what_its_events_ask(
+    kind: str, data: dict[str, Any], tmp_path: Path
+) -> None:
+    match = ("match", {"correct": True})
+    other = {
+        key: "Rhine?" if value == "Nile?" else value for key, value in data.items()
+    }
+    one, two = (
+        table(_run(tmp_path, [(kind, each), match]), "cases")["case_id"].to_list()
+        for each in (data, other)
+    )
+    assert one != two
+
+
+def test_all_that_the_matches_of_a_sample_expect_is_its_golden_answer(
+    tmp_path: Path,
+) -> None:
+    matches = [
+        ("match", {"correct": True, "expected": each}) for each in ("a", "b", "a")
+    ]
+    (golden,) = table(_run(tmp_path, matches), "baselines")["payload"]
+    assert json.loads(golden) == {"answer": ["a", "b"]}
 
 
 def test_of_several_events_with_a_metric_the_mean_counts(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -710,3 +711,180 @@ def test_a_scoring_function_that_rows_leave_out_is_known_by_the_config(
     (changed,) = plain.items() - hashes(None, "own").items()
     assert "names-the-sea" in changed[0]
     assert hashes(strict, "own") != hashes(strict)
+
+
+def _with(folder: Path, change: Callable[[dict[str, Any]], object]) -> Reading:
+    """Read the export with something changed."""
+    export = json.loads(RIVERS.read_text("utf-8"))
+    change(export)
+    file = folder / "file.json"
+    file.write_text(json.dumps(export), "utf-8")
+    reading = reading_of(file)
+    assert not reading.rejected
+    return reading
+
+
+def _of_tests(**said: Any) -> Callable[[dict[str, Any]], None]:
+    """Return a change of all tests."""
+
+    def change(export: dict[str, Any]) -> None:
+        for row in export["results"]["results"]:
+            row["testCase"] |= said
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "kind", ["llm-rubric", "promptfoo:redteam:harmful", "video-rubric", "agent-rubric"]
+)
+def test_any_assertion_that_is_no_rule_may_have_a_judge(
+    kind: str, tmp_path: Path
+) -> None:
+    (judge,) = _judges(tmp_path, {"provider": "acme:large"}, {"type": kind})
+    assert judge[:2] == (kind, "acme:large")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["contains-all", "not-icontains", "is-json", "javascript", "rouge-n", "cost"],
+)
+def test_a_rule_has_no_judge(kind: str, tmp_path: Path) -> None:
+    change = _of_tests(
+        **{"assert": [{"type": kind}], "options": {"provider": "acme:large"}}
+    )
+    assert table(_with(tmp_path, change), "judges").is_empty()
+
+
+@pytest.mark.parametrize("name", ["config", "transform", "contextTransform"])
+def test_an_assertion_with_another_option_expects_something_else(
+    name: str, tmp_path: Path
+) -> None:
+    """Also where the test has more assertions than before."""
+
+    def expected(option: object) -> list[str]:
+        def change(export: dict[str, Any]) -> None:
+            for row in export["results"]["results"]:
+                said = {"type": "equals", "value": "x", name: option}
+                row["gradingResult"] = {
+                    "componentResults": [{"pass": True, "score": 1, "assertion": said}]
+                }
+
+        checks = table(_with(tmp_path, change), "reported_checks")
+        return checks["expected"].unique().to_list()
+
+    assert expected(None) == ['"x"']
+    (one,), (other,) = expected("a"), expected("b")
+    assert json.loads(one) == {"value": "x", name: "a"}
+    assert one != other
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"pluginConfig": {"policy": "a"}}, {"pluginConfig": {"policy": "b"}}),
+        ({"purpose": "a"}, {"purpose": "b"}),
+    ],
+)
+def test_what_a_red_team_is_graded_by_is_asserted(
+    one: dict[str, Any], other: dict[str, Any], tmp_path: Path
+) -> None:
+    before, after = (
+        table(
+            _with(
+                tmp_path, _of_tests(metadata=each, **{"assert": [{"type": "equals"}]})
+            ),
+            "cases",
+        )
+        for each in (one, other)
+    )
+    assert before["case_id"].to_list() == after["case_id"].to_list()
+    assert (before["expectation_hash"] != after["expectation_hash"]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "is_other"), [("q.txt", True), ("q.js", False), ("q.py:ask", False)]
+)
+def test_the_content_of_a_file_that_is_a_variable_is_a_content_of_the_case(
+    name: str, is_other: bool, tmp_path: Path
+) -> None:
+    """A script may return something else in every run."""
+
+    def reading(content: str) -> Reading:
+        def change(export: dict[str, Any]) -> None:
+            for row in export["results"]["results"]:
+                row["testCase"]["vars"] = {"question": f"file://{name}"}
+                row["vars"] = {"question": content}
+
+        return _with(tmp_path, change)
+
+    before, after = (table(reading(each), "cases") for each in ("Nile?", "Rhine?"))
+    assert before["case_id"].to_list() == after["case_id"].to_list()
+    assert (before["context"] != after["context"]).all() is is_other
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"temperature": 0, "tools": [{"name": "a"}]}, {"temperature": 0}),
+        ({"reasoning": {"effort": "low"}}, {"reasoning": {"effort": "high"}}),
+    ],
+)
+@pytest.mark.parametrize("is_map", [False, True])
+def test_nested_settings_of_a_provider_are_settings(
+    one: dict[str, Any], other: dict[str, Any], is_map: bool, tmp_path: Path
+) -> None:
+    def settings(config: dict[str, Any]) -> list[str]:
+        def change(export: dict[str, Any]) -> None:
+            provider = export["results"]["prompts"][0]["provider"]
+            said = {"config": {**config, "apiKey": "k"}}
+            export["config"]["providers"] = [
+                {provider: said} if is_map else {"id": provider, **said}
+            ]
+
+        found = table(_with(tmp_path, change), "tasks")["settings"]
+        return found.drop_nulls().to_list()
+
+    assert settings(one) != settings(other)
+    assert '"k"' not in str(settings(one))
+
+
+@pytest.mark.parametrize("said", [{"options": {"prefix": "Hi"}}, {"provider": "acme"}])
+def test_options_of_tests_that_are_not_their_judges_are_settings(
+    said: dict[str, Any], tmp_path: Path
+) -> None:
+    before, after = (
+        table(_with(tmp_path, _of_tests(**each)), "tasks")["settings"]
+        for each in ({"options": {"provider": "judge"}}, said)
+    )
+    assert (before.fill_null("") != after.fill_null("")).all()
+
+
+def test_two_providers_of_one_name_are_two_variants(tmp_path: Path) -> None:
+    def change(export: dict[str, Any]) -> None:
+        head, rows = export["results"]["prompts"][0], export["results"]["results"]
+        export["results"]["prompts"] = [head, head]
+        export["config"]["providers"] = [
+            {"id": head["provider"], "config": {"temperature": each, "seed": 1}}
+            for each in (0, 1)
+        ]
+        first = [row for row in rows if row["promptIdx"] == 0]
+        export["results"]["results"] = first + [
+            {**row, "promptIdx": 1, "id": f"{row['id']}-again"} for row in first
+        ]
+
+    tasks = table(_with(tmp_path, change), "tasks")
+    assert tasks["model"].n_unique() == 1
+    name = tasks["model"][0]
+    assert tasks["provider"].to_list() == [
+        f"{name} (temperature=0)",
+        f"{name} (temperature=1)",
+    ]
+
+
+def test_a_run_without_its_time_has_that_of_its_id(tmp_path: Path) -> None:
+    def change(export: dict[str, Any]) -> None:
+        export["evalId"] = "eval-1ZL-2026-11-22T13:00:58"
+        del export["results"]["timestamp"], export["metadata"]
+
+    (moment,) = set(table(_with(tmp_path, change), "tasks")["created_at"])
+    assert moment.isoformat() == "2026-11-22T13:00:58+00:00"

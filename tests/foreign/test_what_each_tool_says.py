@@ -231,9 +231,9 @@ FIELDS: dict[tuple[str, str], Sequence[Field]] = {
         Field("solver", ("eval", "solver")),
     ],
     ("Inspect AI", "prompt version"): [
-        Field("prompt_version", ("eval", "metadata", "prompt_version")),
-        Field("metadata", ("eval", "metadata"), {"prompt_version": MARK}),
-        Field("task_version", ("eval", "task_version"), also=[(("eval", "metadata"), None)]),
+        Field("prompt_version", ("metadata", "prompt_version")),
+        Field("metadata", ("metadata",), {"prompt_version": MARK}),
+        Field("task_version", ("eval", "task_version"), also=[(("metadata",), {})]),
     ],
     ("Inspect AI", "judge"): [
         Field("model_graded_*", INSPECT_JUDGE[0], "model_graded_x",
@@ -252,7 +252,7 @@ FIELDS: dict[tuple[str, str], Sequence[Field]] = {
     ],
     ("lm-evaluation-harness", "variant"): [
         Field("model_name", ("model_name",), files=RESULTS,
-              also=[(("config", "model_args"), {"a": 1})]),
+              also=[(("config", "model_args"), {"pretrained": MARK})]),
         Field("model", ("config", "model"), files=RESULTS),
     ],
     ("lm-evaluation-harness", "prompt version"): [
@@ -296,6 +296,14 @@ FIELDS: dict[tuple[str, str], Sequence[Field]] = {
     ("OpenAI evals", "run"): [Field("run_id", _run_of_openai)],
     ("OpenAI evals", "variant"): [
         Field("completion_fns", ("spec", "completion_fns"), [MARK])
+    ],
+    ("OpenAI evals", "judge"): [
+        Field("modelgraded_spec", ("spec", "run_config", "eval_spec"),
+              {"args": {"modelgraded_spec": "fact"}},
+              also=[(("spec", "completion_fns"), ["a", MARK])]),
+        Field("completion_fns", ("spec", "completion_fns"), ["a", MARK],
+              also=[(("spec", "run_config", "eval_spec"),
+                     {"args": {"modelgraded_spec": "fact"}})]),
     ],
     ("OpenAI evals", "prompt version"): [
         Field("eval_name", ("spec", "eval_name"), f"rivers.{MARK}"),
@@ -451,6 +459,7 @@ SETTINGS = {
     "lm-evaluation-harness": Field("", ("config", "gen_kwargs"), HOT, files=RESULTS),
     "HELM": Field("", ("adapter_spec", "temperature"), files=HELM),
     "DeepEval": Field("", ("hyperparameters", "temperature")),
+    "OpenAI evals": Field("", ("spec", "run_config", "seed"), 77),
     "Pydantic Evals": Field("", ("experiment_metadata", "temperature")),
     "MLflow": Field("", _argument("temperature")),
     "Azure AI Evaluation": Field("", (), made=_folder_of_azure),

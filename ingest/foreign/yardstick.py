@@ -1,0 +1,98 @@
+"""What a tool judged by: all that its file says of it, but for what decides nothing.
+
+A list of the settings that count misses what the next version of a tool adds, and a
+change of it goes unseen. So readers list what does not count, and pass everything else
+on as parameters of a dimension: other parameters are another yardstick.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from functools import cache
+from typing import Any
+
+from promptlab.ingest.foreign.names import plain_name
+
+_OF_CALLS = re.compile(
+    # where a model is called
+    r"(\w+ ){0,2}(base url|api base|endpoint|api host|api version)|base path|host"
+    r"|user agent|proxy|proxies"
+    # how often and how many at once
+    r"|(attempt |request )?timeouts?( ms| s)?|((max|num) )?retr(y|ies)( count| on \w+)?"
+    r"|(max )?concurrency|max concurrent|(max |adaptive )?connections|(rate )?delay"
+    r"|((max|num) )?(workers|threads|processes)|rate limit|batch( size)?|throttle\w*"
+    # what it shows and keeps
+    r"|verbose( mode)?|debug|quiet|show (progress|indicator)|progress( bar)?|logger"
+    r"|log level|(use |write )?cache|cache (dir|path|prompt)"
+)
+"""Settings of calls: they change neither what is asked nor how it is judged."""
+_SECRET = re.compile(
+    r"^key$|\b(api|access|auth|private|secret|subscription|service|account|signing"
+    r"|encryption)( \w+)? keys?\b|\b(secrets?|passwords?|passwd|passphrase|auth"
+    r"|authorization|headers|credentials?|cookies?|bearer)\b|\btoken$"
+)
+_NO_SECRET = re.compile(
+    r"\b(stop|start|end|eos|bos|pad|unk|mask|sep|cls|image|special|first|last) token$"
+)
+"""Tokens of a text. Names such as ``max_tokens`` and ``answer_key`` are no secrets."""
+_ADDRESS = re.compile(r"\s+at 0x[0-9a-fA-F]+(?=>)")
+_FOLDERS = re.compile(
+    r"(?:file:/{2,3})?(?:[A-Za-z]:[\\/]|/(?:app|builds?|content|data|github|home|mnt"
+    r"|opt|private|root|runner|srv|tmp|Users|usr|var|workdir|work|workspaces?|__w)/)"
+    r"(?:[^\s'\"<>|]*[\\/])?(?=[^\\/\s])"
+)
+"""The folders of an absolute path, which are another one on each machine."""
+
+
+def yardstick(said: Any, *no_part: str) -> Any:
+    """Return all that decides in what a tool says of its judging.
+
+    Left out at any depth are members that say nothing (null, empty), so that a default
+    which a newer version writes out changes nothing; settings of calls, such as
+    timeouts; what may be a secret; folders of absolute paths, and addresses in memory.
+
+    Args:
+        said: Any JSON value: the options of a scorer, its configuration.
+        no_part: Members that decide nothing either, at any depth. Case and separators
+            of words do not matter: ``max_workers`` is ``maxWorkers``.
+    """
+    return _rest(said, frozenset(map(_plain, no_part)))
+
+
+def without_addresses(written: str) -> str:
+    """Return a text without addresses in memory: ``<PIL.Image at 0x7f3a>``."""
+    return _ADDRESS.sub("", written)
+
+
+def is_secret(name: str) -> bool:
+    """Return true for the name of a setting that may hold a secret."""
+    plain = _plain(name)
+    return bool(_SECRET.search(plain)) and not _NO_SECRET.search(plain)
+
+
+def _rest(said: Any, no_part: Collection[str]) -> Any:
+    if isinstance(said, str):
+        return without_addresses(_FOLDERS.sub("", said))
+    if isinstance(said, list):
+        return [_rest(each, no_part) for each in said]
+    if not isinstance(said, dict):
+        return said
+    found = {
+        name: _rest(each, no_part)
+        for name, each in said.items()
+        if _plain(name) not in no_part and not _is_no_part(name)
+    }
+    return {name: each for name, each in found.items() if not _is_empty(each)}
+
+
+def _is_empty(said: Any) -> bool:
+    return said is None or (isinstance(said, str | list | dict) and not said)
+
+
+_plain = cache(plain_name)
+
+
+@cache
+def _is_no_part(name: str) -> bool:
+    return bool(_OF_CALLS.fullmatch(_plain(name))) or is_secret(name)
