@@ -54,7 +54,7 @@ from promptlab.ingest.foreign.writing import (
     Rule,
     TaskWriter,
 )
-from promptlab.ingest.foreign.yardstick import yardstick
+from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
 
@@ -266,8 +266,6 @@ _SAID = (0, 1, None)
 _BROKEN = ("ERROR", "IN_PROGRESS")
 """States of a trace without a whole answer."""
 _ANSWER = "expected_response"
-_DIGEST = "scorerDigest"
-"""MLflow's hash of the definition of a scorer."""
 
 
 def run_records(
@@ -327,21 +325,22 @@ def _of_people(traces: Sequence[Trace]) -> set[str]:
 
 
 def _definitions(traces: Sequence[Trace]) -> dict[str, dict[str, Any]]:
-    """Return how each scorer is defined as parameters; of several ways all of them."""
-    found: dict[str, dict[str, dict[str, Any]]] = defaultdict(lambda: defaultdict(dict))
+    """Return how each scorer is defined as parameters; of several hashes all."""
+    digests: dict[str, set[str]] = defaultdict(set)
+    said = SaidOfScorers()
     for given in (each for trace in traces for each in trace.judged()):
         for assessment in given:
-            of_scorer = found[assessment.assessment_name]
-            for key, each in assessment.definition.items():
-                of_scorer[key][text(each)] = each
-    parameters: dict[str, dict[str, Any]] = {}
-    for name, of_scorer in found.items():
-        said = {key: [of[each] for each in sorted(of)] for key, of in of_scorer.items()}
-        digests = {_DIGEST: said.pop(_DIGEST)} if _DIGEST in said else {}
-        # one setting for all: what differs from answer to answer is a result
-        about = {key: each[0] for key, each in said.items() if len(each) == 1}
-        parameters[name] = {**digests, **({"metadata": about} if about else {})}
-    return parameters
+            name, definition = assessment.assessment_name, assessment.definition
+            digest = definition.pop("scorerDigest", None)
+            if isinstance(digest, str):
+                digests[name].add(digest)
+            said.see(name, definition)
+    metadata = said.parameters("metadata")
+    hashes = {name: {"scorerDigest": sorted(each)} for name, each in digests.items()}
+    return {
+        name: {**hashes.get(name, {}), **metadata.get(name, {})}
+        for name in {**hashes, **metadata}
+    }
 
 
 def _of_chunks(traces: Sequence[Trace]) -> set[str]:
