@@ -119,7 +119,7 @@ _DEFECTS = frozenset(
 )
 """Keys of built-in evaluators that are true where they found a defect."""
 _OF_GRADERS = ("threshold", "row_missing", "sample")
-"""Columns beside the score of a grader of Azure OpenAI."""
+"""Columns next to the score of a grader of Azure OpenAI."""
 _NOT_APPLICABLE = "not_applicable"
 _PASSING_RATING = 4
 _RULES: dict[str, tuple[Rule, dict[str, Any]]] = {
@@ -542,7 +542,7 @@ def _expected(inputs: dict[str, Any]) -> Any:
 
 
 def _asked(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Return what a row asks beside its query: its other inputs.
+    """Return what a row asks in addition to its query: its other inputs.
 
     The context is what was retrieved, unless there is nothing else.
     """

@@ -105,7 +105,7 @@ _NO_SETTINGS = (
     # these are read by themselves
     *("threshold", "strict mode", "flaky", "evaluation model"),
 )
-"""Members of a metric's result that are no settings."""
+"""Members of a metric's result that are not settings."""
 _SAID = re.compile(
     r"(criteria|evaluation steps|rubric|(?:chatbot )?role|expected json schema|pattern"
     r"|prompt instructions|(?:allowed|denied|available) tools|stt model"

@@ -88,7 +88,7 @@ _WORDS: dict[str, float] = {
 }
 
 _ASKED = ("question_date", "question_time", "options", "choices", "meta")
-"""Members of a row that are asked, beside the question."""
+"""Members of a row that are asked in addition to the question."""
 _NOT_ASKED = (
     # results of AMB's coding tasks
     *("solved", "interventions", "capped", "cost_usd", "turns", "wall_s"),
@@ -495,7 +495,7 @@ class _Run:
         ]
         if "run_name" in layout.system and (own_name := systems.pop()):
             own_name = without_date(own_name)
-            # the name of the memory, unless somebody chose another
+            # the name of the memory, unless the user chose another
             systems += [own_name] if own_name != systems[0] else []
         self._system = (
             joined_texts(systems)
@@ -658,7 +658,7 @@ class _Run:
         self._write_scores(row, answer)
 
     def _asked_beside(self, row: Row) -> dict[str, Any]:
-        """Return what is asked beside the question: a date, options, its data."""
+        """Return what is asked in addition: a date, options, its data."""
         asked = {name: row[name] for name in _ASKED if row.get(name) is not None}
         if self._form == "memory_agent_bench":
             asked["data"] = self._document.get("dataset_config")
@@ -669,7 +669,7 @@ class _Run:
         return asked
 
     def _judged_by(self, row: Row) -> dict[str, Any]:
-        """Return what is said of the judge, beside its model."""
+        """Return what is said of the judge, in addition to its model."""
         said = {
             name: each
             for of in (self._document if self._layout.rows else {}, row)

@@ -62,9 +62,9 @@ def yardstick(said: Any, *no_part: str) -> Any:
 
 
 class SaidOfScorers:
-    """What a tool says of its scorers beside each of their results.
+    """What a tool says of its scorers along with each of their results.
 
-    What is the same beside all results of a scorer is a setting of it, and what differs
+    What is the same with all results of a scorer is a setting of it, and what differs
     is a part of the result.
     """
 
@@ -73,7 +73,7 @@ class SaidOfScorers:
         self._differs: set[tuple[str, str]] = set()
 
     def see(self, scorer: str, said: Mapping[str, Any]) -> None:
-        """Record what is said beside one result."""
+        """Record what is said along with one result."""
         known = self._said.setdefault(scorer, {})
         for key, each in said.items():
             if known.setdefault(key, each) != each:
