@@ -69,6 +69,11 @@ _NOT_ASKED = frozenset(
 """Words in names of columns that hold a reply, an expectation or a measure."""
 _EXPECTED = frozenset({"expected", "truth", "golden", "reference"})
 """Words among them, of columns that hold an expectation."""
+_DRAWN = frozenset(
+    {"agent", "call", "chat", "conversation", "correlation", "event", "message"}
+    | {"operation", "request", "user"}
+)
+"""Words of ids that a system draws in each run."""
 _GIVEN = frozenset({"definition", "definitions"})
 """Words of tools that the model was given, not of those that it called."""
 _OF_RESULTS = (
@@ -561,6 +566,8 @@ def _asked(inputs: dict[str, Any]) -> dict[str, Any]:
 
 def _is_asked(words: set[str]) -> bool:
     """Return whether a column of these words is none of a reply or a measure."""
+    if {"id", "ids"} & words and not _DRAWN.isdisjoint(words):
+        return False
     return _NOT_ASKED.isdisjoint(words) or not _GIVEN.isdisjoint(words)
 
 

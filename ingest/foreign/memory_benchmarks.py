@@ -87,7 +87,7 @@ _WORDS: dict[str, float] = {
     **dict.fromkeys(("no", "wrong", "incorrect", "false", "0"), 0.0),
 }
 
-_ASKED = ("question_date", "question_time", "options", "choices", "meta")
+_ASKED = ("question_date", "question_time", "options")
 """Members of a row that are asked in addition to the question."""
 _NOT_ASKED = (
     # results of AMB's coding tasks
@@ -660,13 +660,14 @@ class _Run:
     def _asked_beside(self, row: Row) -> dict[str, Any]:
         """Return what is asked in addition: a date, options, its data."""
         asked = {name: row[name] for name in _ASKED if row.get(name) is not None}
-        if self._form == "memory_agent_bench":
-            asked["data"] = self._document.get("dataset_config")
-        for name in ("meta", "data"):
-            said = members(asked.pop(name, None))
-            rest = {key: each for key, each in said.items() if key not in _NOT_ASKED}
-            asked |= {name: rest} if rest else {}
-        return asked
+        if self._form == "amb":
+            more = members(row.get("meta"))
+        elif self._form == "memory_agent_bench":
+            more = members(self._document.get("dataset_config"))
+        else:
+            more = {}
+        more = {key: each for key, each in more.items() if key not in _NOT_ASKED}
+        return {**asked, "data": more} if more else asked
 
     def _judged_by(self, row: Row) -> dict[str, Any]:
         """Return what is said of the judge, in addition to its model."""

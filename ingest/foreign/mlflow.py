@@ -69,7 +69,7 @@ _NO_DEFINITION = (
 """Keys of MLflow in the metadata of feedback that do not define its scorer."""
 _DEFINES = re.compile(
     r"\b(threshold|guidelines?|instructions|rubrics?|criteria|prompt|template|model"
-    r"|version|framework|legend|strict|mode|config|settings|options|arguments)$"
+    r"|version|framework|legend|strict|config|settings|options)$"
 )
 """How names of settings end in the metadata of other scorers' feedback."""
 

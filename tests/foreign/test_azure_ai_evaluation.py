@@ -317,7 +317,15 @@ ASKED: dict[str, tuple[dict[str, object], dict[str, object]]] = {
         {"query": "Nile?", "document": "Atlas", "context": "found", "share": 0.5},
         {"query": "Nile?", "document": "Atlas"},
     ),
-    "a question": ({"question": "Nile?", "thread_id": "t1"}, {"query": "Nile?"}),
+    "a question": (
+        {
+            "question": "Nile?",
+            "conversation_id": "c1",
+            "thread_id": "t1",
+            "river_id": 7,
+        },
+        {"query": "Nile?", "river_id": 7},
+    ),
     "tools": (
         {"query": "Nile?", "tool_definitions": [{"name": "map"}]},
         {"query": "Nile?", "tool_definitions": [{"name": "map"}]},
