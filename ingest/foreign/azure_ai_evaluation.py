@@ -42,6 +42,7 @@ from promptlab.ingest.foreign.writing import (
     TaskWriter,
     unclear_problem,
 )
+from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
 
@@ -62,9 +63,27 @@ _NOT_ASKED = frozenset(
         *("expected", "truth", "golden", "reference"),
         *("latency", "duration", "seconds", "tokens", "cost", "time", "timestamp"),
         *("date", "model", "version", "trace", "run", "line", "row", "index"),
+        *("session", "thread", "span", "uuid", "guid"),
     }
 )
 """Words in names of columns that hold a reply, an expectation or a measure."""
+_EXPECTED = frozenset({"expected", "truth", "golden", "reference"})
+"""Words among them, of columns that hold an expectation."""
+_DRAWN = frozenset(
+    {"agent", "call", "chat", "conversation", "correlation", "event", "message"}
+    | {"operation", "request", "user"}
+)
+"""Words of ids that a system draws in each run."""
+_GIVEN = frozenset({"definition", "definitions"})
+"""Words of tools that the model was given, not of those that it called."""
+_OF_RESULTS = (
+    *("model", "input", "output", "usage", "error", "finish reason", "execution"),
+    *("usage available", "result usage scope", "native answer", "native mean"),
+    *("native status answer", "status completion probability", "probabilities"),
+    *("confidence", "expected score"),
+)
+"""Members of what Azure says of a judge that belong to its result. Its model is read by
+itself."""
 _PASSED = {"pass": True, "fail": False, "true": True, "false": False}
 _BESIDE = ("_result", "_threshold", "_reason", "_status", "_properties", "_passed")
 _BESIDE_TOO = ("_score", "_details", "_label", "_sample", "_model", "_finish_reason")
@@ -104,6 +123,8 @@ _DEFECTS = frozenset(
     }
 )
 """Keys of built-in evaluators that are true where they found a defect."""
+_OF_GRADERS = ("threshold", "row_missing", "sample")
+"""Columns next to the score of a grader of Azure OpenAI."""
 _NOT_APPLICABLE = "not_applicable"
 _PASSING_RATING = 4
 _RULES: dict[str, tuple[Rule, dict[str, Any]]] = {
@@ -236,6 +257,7 @@ class _RunOfRows:
         self.rated: set[str] = set()
         """Metrics that the summary says to be ratings."""
         self._numeric: dict[str, bool] = {}
+        self._judges = SaidOfScorers()
 
     def records(self) -> Iterator[Record | Problem]:
         """Everything but the totals."""
@@ -260,7 +282,8 @@ class _RunOfRows:
         for name in self._graded.keys() - directions.keys() - {*graded}:
             if self.task.dimensions.is_unclear(name):
                 self.task.write(unclear_problem(name))
-        self.task.grade(graded, directions)
+        judges = self._judges.parameters("judge")
+        self.task.grade(graded, directions, parameters=judges)
 
     def _write(self, row: dict[str, Any]) -> None:
         of_inputs, of_outputs, judged, measured, labels = _columns_of(tuple(row))
@@ -272,12 +295,12 @@ class _RunOfRows:
         query = _first(inputs, _QUERY)
         case_id = inputs.get("id")
         if case_id is None:
-            asked = query if query is not None else sorted(inputs.items())
+            asked = query if query is not None else _asked(inputs) or inputs
             case_id = content_id(asked, query if isinstance(query, str) else None)
         case = self.task.case(
             self.task.distinct(str(case_id)),
-            {"query": query, **({} if query else _asked(inputs))},
-            golden=_first(inputs, _TRUTH),
+            {"query": query, **_asked(inputs)},
+            golden=_expected(inputs),
             golden_id="ground_truth",
         )
         # older releases say so in place of the score, and that the row passed
@@ -318,9 +341,15 @@ class _RunOfRows:
                 "evaluator",
                 is_passed,
                 score=_value(outputs, judged[key].removesuffix("_result")),
-                threshold=number(outputs.get(f"{key}_threshold")),
+                threshold=number(
+                    outputs.get(
+                        f"{key}_threshold", outputs.get(f"{_of(key)}.threshold")
+                    )
+                ),
                 reason=reason if isinstance(reason, str) else None,
             )
+        for key in (*passed, *found, *measured):
+            self._see_judge(key, outputs)
         for key, is_passed in found.items():
             reason = outputs.get(f"{key}_reason")
             answer.check(
@@ -336,13 +365,6 @@ class _RunOfRows:
                 continue  # a column of texts is not a score
             if name not in self._graded:
                 self._graded[name] = self._is_graded(name)
-            # a sample's folder names one model, of all metrics with the prefix
-            for model in (
-                outputs.get(f"{name}_model"),
-                name.startswith("gpt_")
-                and self._parameters.get("evaluation_gpt_model"),
-            ):
-                self.task.judged_by(name, model if isinstance(model, str) else None)
             answer.score(
                 name,
                 value,
@@ -351,6 +373,32 @@ class _RunOfRows:
                 if value is not None or given is None
                 else {"given": given},
             )
+
+    def _see_judge(self, key: str, outputs: dict[str, Any]) -> None:
+        """Record what a row says of the judge of an output, or of its grader."""
+        properties = members(outputs.get(f"{key}_properties"))
+        sample = members(outputs.get(f"{_of(key)}.sample"))
+        # a sample's folder names one model, of all metrics with the prefix
+        of_folder = self._parameters.get("evaluation_gpt_model")
+        for model in (
+            outputs.get(f"{key}_model"),
+            properties.get("model"),
+            sample.get("model"),
+            of_folder if key.startswith("gpt_") else None,
+        ):
+            self.task.judged_by(key, model if isinstance(model, str) else None)
+        told = sample.get("input")
+        said = {
+            "decision_model": properties.get("decision_model"),
+            "type": outputs.get(f"{_of(key)}.type"),
+            "sample": sample,
+            "instructions": [
+                message.get("content")
+                for message in map(members, told if isinstance(told, list) else [])
+                if message.get("role") in ("system", "developer")
+            ],
+        }
+        self._judges.see(key, yardstick(said, *_OF_RESULTS))
 
     def _texts(
         self, outputs: dict[str, Any], measured: Sequence[str]
@@ -482,8 +530,24 @@ def _first(held: dict[str, Any], names: Sequence[str]) -> Any:
     return next((held[name] for name in names if held.get(name) is not None), None)
 
 
+def _of(key: str) -> str:
+    """Return the evaluator or grader of an output."""
+    return key.partition(".")[0]
+
+
+def _expected(inputs: dict[str, Any]) -> Any:
+    """Return what a row expects; of several columns all of them by name."""
+    found = {
+        name: value
+        for name, value in inputs.items()
+        if value is not None
+        and (name in _TRUTH or not _EXPECTED.isdisjoint(plain_name(name).split()))
+    }
+    return found if len(found) > 1 else _first(found, [*found])
+
+
 def _asked(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Return what a row without a query asks: its other inputs.
+    """Return what a row asks in addition to its query: its other inputs.
 
     The context is what was retrieved, unless there is nothing else.
     """
@@ -492,11 +556,19 @@ def _asked(inputs: dict[str, Any]) -> dict[str, Any]:
         name: value
         for name, value in turns.items()
         if value not in (None, "", [])
+        and not isinstance(value, float)  # a measure
         and name not in _SHOWN
-        and _NOT_ASKED.isdisjoint(plain_name(name).split())
+        and _is_asked({*plain_name(name).split()})
     }
     found = {name: value for name, value in asked.items() if name not in _CONTEXT}
-    return found or asked
+    return asked if not found and _first(inputs, _QUERY) is None else found
+
+
+def _is_asked(words: set[str]) -> bool:
+    """Return whether a column of these words is none of a reply or a measure."""
+    if {"id", "ids"} & words and not _DRAWN.isdisjoint(words):
+        return False
+    return _NOT_ASKED.isdisjoint(words) or not _GIVEN.isdisjoint(words)
 
 
 def _turns(value: Any) -> Any:
@@ -521,7 +593,10 @@ def _is_beside(name: str, outputs: Collection[str]) -> bool:
     for end in (*_BESIDE, *_BESIDE_TOO):
         if name.endswith(end) and name.removesuffix(end) in outputs:
             return True
-    if name.rpartition(".")[2] in _DEFECTS or _grader(name, outputs) is not None:
+    key = name.rpartition(".")[2]
+    if key in _DEFECTS or _grader(name, outputs) is not None:
+        return True
+    if key in _OF_GRADERS and f"{_of(name)}.type" in outputs:
         return True
     return name.endswith(("_result", "_reason", "_threshold", "_status", "_properties"))
 

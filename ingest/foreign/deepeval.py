@@ -8,6 +8,8 @@ wrapped in ``testRunData``, and partial, as written during a run
 A metric is a check with DeepEval's verdict, and a score. Its direction is not in the
 file: a metric that succeeds below its threshold and fails above it is better the lower
 it is. Version 4.3 turned some metrics round, so another direction is another yardstick.
+What else a file says of the settings of a metric is what its check expects; some of it,
+such as the criteria of G-Eval, is in its log.
 A metric with an error is not a verdict, although DeepEval fails the test case.
 Expectations are a metric with a check for each. Equal test cases, judged by the same
 metrics, are rounds of a case.
@@ -16,7 +18,7 @@ metrics, are rounds of a case.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -25,11 +27,13 @@ from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import (
     ABSENT,
     ToolFiles,
+    integer,
     is_there,
     members,
     milliseconds,
     number,
     on_scale,
+    text,
 )
 from promptlab.ingest.foreign.identity import (
     Occurrences,
@@ -47,6 +51,7 @@ from promptlab.ingest.foreign.writing import (
     Status,
     TaskWriter,
 )
+from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 
@@ -66,6 +71,15 @@ class Metric(msgspec.Struct):
     strictMode: bool | None = None  # DeepEval's names
     evaluationModel: str | None = None
     evaluationCost: float | None = None
+    verboseLogs: Any = None
+    settings: dict[str, Any] = {}
+    """What else it judged by, from `_metric`."""
+
+    @property
+    def kind(self) -> str:
+        """Return what it is: a flaky metric decides otherwise than another."""
+        kinds = {"strict": self.strictMode, "flaky": self.flaky}
+        return " ".join([*(name for name, is_so in kinds.items() if is_so), "metric"])
 
     @property
     def title(self) -> str:
@@ -76,6 +90,42 @@ class Metric(msgspec.Struct):
     def is_broken(self) -> bool:
         """Return true if the metric has an error; DeepEval counts it as failed."""
         return self.error is not None or (self.score is None and not self.success)
+
+
+_NO_SETTINGS = (
+    *("name", "metric", "score", "success", "reason", "error", "confidence"),
+    *("score breakdown", "evaluation cost", "input token count", "output token count"),
+    *(
+        "run duration",
+        "latency",
+        "completion time",
+        "verbose logs",
+        "expectations data",
+    ),
+    # these are read by themselves
+    *("threshold", "strict mode", "flaky", "evaluation model"),
+)
+"""Members of a metric's result that are not settings."""
+_SAID = re.compile(
+    r"(criteria|evaluation steps|rubric|(?:chatbot )?role|expected json schema|pattern"
+    r"|prompt instructions|(?:allowed|denied|available) tools|stt model"
+    r"|truths(?= \(limit)|turns sliding windows(?= \(size))"
+    r"(?: \(\w+=(\w+)\):.*|:\s*(.*))",
+    re.DOTALL | re.IGNORECASE,
+)
+"""A part of a metric's log that says what its author set."""
+
+
+def _metric(given: Any) -> Metric:
+    """Return the result of a metric, with what it judged by."""
+    metric = msgspec.convert(given, Metric)
+    parts = map(_SAID.fullmatch, str(metric.verboseLogs or "").split(" \n \n"))
+    said = {part[1].lower(): (part[2] or part[3]).strip() for part in parts if part}
+    said = {name: each for name, each in said.items() if each not in ("", "None", "[]")}
+    if "criteria" in said:
+        said.pop("evaluation steps", None)  # a model wrote them, others each time
+    metric.settings = yardstick({**given, **said}, *_NO_SETTINGS)
+    return metric
 
 
 class Verdict(msgspec.Struct):
@@ -117,7 +167,11 @@ class Expectations(Metric):
 class Span(msgspec.Struct):
     """A part of a trace."""
 
-    metricsData: list[Metric] | None = None
+    metricsData: list[Any] | None = None
+
+    def __post_init__(self) -> None:
+        """Read the results of its metrics."""
+        self.metricsData = [_metric(each) for each in self.metricsData or []]
 
 
 class Trace(msgspec.Struct):
@@ -167,11 +221,14 @@ class TestCase(msgspec.Struct):
     metadata: Any = None
     additionalMetadata: Any = None
     success: bool | None = None
-    metricsData: list[Metric] | None = None
-    metricsMetadata: list[Metric] | None = None
+    imagesMapping: Any = None
+    metricsData: list[Any] | None = None
+    metricsMetadata: list[Any] | None = None
     expectationsData: Expectations | None = None
     trace: Trace | None = None
     tokenCost: float | None = None
+    inputTokenCount: Any = None
+    outputTokenCount: Any = None
     cost: float | None = None
     completionTime: float | None = None
     latency: float | None = None
@@ -181,17 +238,26 @@ class TestCase(msgspec.Struct):
 
     def __post_init__(self) -> None:
         """Number metrics of one name, and give early conversations their turns."""
+        given = self.metricsData or self.metricsMetadata or []
+        self.metricsData = [_metric(each) for each in given]
         seen = Occurrences()
         for each in self.metrics:
             each.name = Occurrences.named(each.title, seen.next(each.title))
         if self.turns is None and self.testCases is not None:
             self.turns = [turn for pair in self.testCases for turn in _turns(pair)]
+        # their ids are drawn anew in each run
+        images = {
+            key: content_id(yardstick(image, "id", "local"))
+            for key, image in members(self.imagesMapping).items()
+        }
+        if images:
+            for name in ("input", "expectedOutput", "context", "turns", "scenario"):
+                setattr(self, name, _with_images(getattr(self, name), images))
 
     @property
     def metrics(self) -> list[Metric]:
         """Return the results of its metrics; its expectations are the last one."""
-        metrics: list[Metric] = self.metricsData or self.metricsMetadata or []
-        return [*metrics, *filter(None, [self.expectationsData])]
+        return [*(self.metricsData or []), *filter(None, [self.expectationsData])]
 
     @property
     def decisive(self) -> list[Metric]:
@@ -207,12 +273,18 @@ class TestCase(msgspec.Struct):
         """Return the content that identifies the test case."""
         if self.turns is None:
             return [self.input, self.expectedOutput]
-        users = [
+        return [self.scenario or self.said, self.expectedOutcome]
+
+    @property
+    def said(self) -> list[Any] | None:
+        """Return what the user says in a conversation, if no scenario wrote it."""
+        if self.turns is None or self.scenario:
+            return None
+        return [
             turn.get("content")
             for turn in self.turns
             if isinstance(turn, dict) and turn.get("role") == "user"
         ]
-        return [self.scenario or users, self.expectedOutcome]
 
     @property
     def about(self) -> dict[str, Any]:
@@ -227,9 +299,25 @@ def _turns(pair: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"role": "assistant", "content": about.pop("actualOutput", None), **about}
 
 
+_IMAGE = re.compile(r"(\[DEEPEVAL:(?:IMAGE|PDF):)([^\]]*)\]")
+
+
+def _with_images(value: Any, images: Mapping[str, str]) -> Any:
+    """Return texts with the hash of each image in place of its id."""
+    if isinstance(value, str):
+        return _IMAGE.sub(lambda m: f"{m[1]}{images.get(m[2], m[2])}]", value)
+    if isinstance(value, list):
+        return [_with_images(each, images) for each in value]
+    if isinstance(value, dict):
+        return {key: _with_images(each, images) for key, each in value.items()}
+    return value
+
+
 class Prompt(msgspec.Struct):
     """A prompt of a run: its name or its text."""
 
+    version: str | None = None
+    model_settings: Any = None
     text_template: str | None = None
     messages_template: list[Any] | None = None
 
@@ -322,13 +410,21 @@ def _records(
         is_share=_is_share,
     )
     settings = run.hyperparameters or {}
+    (prompt,) = run.prompts if run.prompts and len(run.prompts) == 1 else [Prompt()]
+    of_prompt = members(prompt.model_settings)
     task.describe(
         run.datasetAlias or run.testFile or run.identifier or "deepeval",
-        prompt_version=setting(settings, "prompt version", "prompt"),
-        model=setting(settings, "model", "llm", "model name"),
+        prompt_version=setting(settings, "prompt version", "prompt") or prompt.version,
+        model=setting(settings, "model", "llm", "model name")
+        or setting(of_prompt, "name"),
         env=env_of(settings),
-        settings=model_settings(settings),
-        extras=prompts.about(_prompt(run), identifier=run.identifier),
+        settings=model_settings(of_prompt, settings),
+        extras=prompts.about(
+            prompt.messages_template
+            or prompt.text_template
+            or prompts.in_settings(settings),
+            identifier=run.identifier,
+        ),
     )
     yield from task.written()
     yield from (each for each in read if isinstance(each, Problem))
@@ -365,14 +461,6 @@ def _row_id(case: TestCase, *, judged: bool = True) -> str:
     row = [case.order, case.asked, case.actualOutput, case.runDuration]
     verdicts = [(each.title, each.score, each.success) for each in case.metrics]
     return content_id([*row, verdicts] if judged else row)
-
-
-def _prompt(run: TestRun) -> Any:
-    """Return the prompt of the run; unknown if there are several."""
-    if run.prompts and len(run.prompts) == 1:
-        (one,) = run.prompts
-        return one.messages_template or one.text_template
-    return prompts.in_settings(run.hyperparameters)
 
 
 def _directions(cases: list[TestCase]) -> tuple[dict[str, Direction], set[str]]:
@@ -423,6 +511,7 @@ def _case(case: TestCase, task: TaskWriter, known: dict[str, str]) -> CaseWriter
     context = {
         "input": case.input,
         "scenario": case.scenario,
+        "turns": case.said,
         "user_description": case.userDescription,
         "context": case.context,
         "expected_tools": case.expectedTools,
@@ -447,12 +536,18 @@ def _write_spans(case: TestCase, answer: RoundWriter) -> None:
         failed = [m for m in metrics if m.success is False and not m.is_broken]
         broken = [m for m in metrics if m.is_broken or m.success is None]
         told = next(iter([*failed, *broken]), metrics[0])
+        settings = {text(m.settings): m.settings for m in metrics if m.settings}
+        for each in metrics:
+            answer.task.judged_by(f"{name} (spans)", each.evaluationModel)
         answer.check(
             f"{name} (spans)",
-            "metric of spans",
+            f"{told.kind} of spans",
             False if failed else None if broken else True,
             score=number(told.score),
             threshold=number(told.threshold),
+            expected=text([settings[k] for k in sorted(settings)])
+            if settings
+            else None,
             reason=told.reason,
             error=told.error,
         )
@@ -478,6 +573,8 @@ def _round(case: TestCase, writer: CaseWriter, *, is_cut: bool) -> RoundWriter:
         latency_ms=milliseconds(
             case.completionTime if case.latency is None else case.latency
         ),
+        input_tokens=integer(case.inputTokenCount),
+        output_tokens=integer(case.outputTokenCount),
         metadata={key: value for key, value in about.items() if value},
         status=status,
         counted_as=counted if status == "unevaluated" else None,
@@ -525,10 +622,11 @@ def _write(metric: Metric, answer: RoundWriter, *, lower: bool) -> None:
     if not verdicts:
         answer.check(
             metric.title,
-            "strict metric" if metric.strictMode else "metric",
+            metric.kind,
             None if metric.is_broken else metric.success,
             score=value,
             threshold=metric.threshold,
+            expected=text(metric.settings) if metric.settings else None,
             reason=metric.reason,
             error=metric.error,
         )

@@ -49,6 +49,7 @@ from promptlab.ingest.foreign.writing import (
     Status,
     TaskWriter,
 )
+from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
 
@@ -85,6 +86,27 @@ _WORDS: dict[str, float] = {
     **dict.fromkeys(("partial",), 0.5),
     **dict.fromkeys(("no", "wrong", "incorrect", "false", "0"), 0.0),
 }
+
+_ASKED = ("question_date", "question_time", "options")
+"""Members of a row that are asked in addition to the question."""
+_NOT_ASKED = (
+    # results of AMB's coding tasks
+    *("solved", "interventions", "capped", "cost_usd", "turns", "wall_s"),
+    *("final_pytest", "tokens", "agent", "model"),
+    # of MemoryAgentBench's data: how many, and how they are given to the system
+    *("max_test_samples", "max_test_queries", "chunk_size", "generation_max_length"),
+    *("seed", "debug"),
+)
+_SETTINGS = ("agent_config", "dataset_config", "metadata", "ingested_docs")
+"""Members of a document that are settings of its system."""
+_NO_SETTINGS = ("usage", "prices", "cost", "replicate_id", "timestamp", "date", "debug")
+_OF_VERDICTS = (
+    *("model", "label", "llm", "reason", "score", "correct", "verdict", "reply", "raw"),
+    *("explanation", "response", "usage", "tokens", "cost", "latency", "time", "error"),
+    *("judge_model", "judge_llm", "judge_reason", "judge_label", "judge_score"),
+    *("judge_correct", "judge_raw", "judge_response", "judge_tokens", "judge_cost"),
+)
+"""Members of what a row says of its judge: the verdict, or read by themselves."""
 
 Row = dict[str, Any]
 Placed = tuple[str | None, Row]
@@ -214,7 +236,7 @@ LAYOUTS: dict[str, Layout] = {
         share=("score",),
         judge=("judge_llm",),
         title_of=("dataset", "split"),
-        system=("memory_provider", "mode", "oracle"),
+        system=("memory_provider", "mode", "oracle", "run_name"),
         model=("answer_llm",),
         claims=_ACCURACY,
     ),
@@ -465,15 +487,18 @@ class _Run:
                 if (judge := _at(row, layout.judge) or _at(document, layout.judge))
             }
         )
+        systems = [
+            n
+            if (said := _at(document, [n])) is True
+            else _word(said) or _word(rows[0][1].get(n))
+            for n in layout.system
+        ]
+        if "run_name" in layout.system and (own_name := systems.pop()):
+            own_name = without_date(own_name)
+            # the name of the memory, unless the user chose another
+            systems += [own_name] if own_name != systems[0] else []
         self._system = (
-            joined_texts(
-                [
-                    n
-                    if (said := _at(document, [n])) is True
-                    else _word(said) or _word(rows[0][1].get(n))
-                    for n in layout.system
-                ]
-            )
+            joined_texts(systems)
             or without_date(of_folder or base_of(source.path.name))
             or "unknown"
         )
@@ -486,6 +511,7 @@ class _Run:
         self._codes: Counter[str] = Counter()
         self._unjudged: list[str] = []
         self._n_answers = 0
+        self._judging = SaidOfScorers()
         self._odd_verdicts: list[str] = []
 
     def _last_of_each(self, rows: list[Placed]) -> list[tuple[str, str | None, Row]]:
@@ -511,6 +537,11 @@ class _Run:
             else:
                 instance = cluster if self._form == "memory_agent_rows" else None
                 case_id = joined_texts([instance, own], "/")
+            if (
+                case_id in found
+                and _at(found[case_id][2], self._layout.question) != asked
+            ):
+                case_id = f"{case_id}/{content_id(asked)}"  # an id of another question
             if case_id in found:
                 self._repeated += 1
             found[case_id] = case_id, cluster, row
@@ -531,12 +562,20 @@ class _Run:
             provider=self._system,
             variant=self._system,
             judge={"models": self._judges} if self._judges else None,
+            settings=yardstick(
+                {name: self._document.get(name) for name in _SETTINGS}, *_NO_SETTINGS
+            )
+            if self._layout.rows
+            else None,
         )
         if _JUDGE in task.dimensions:
             task.judge(_JUDGE, " + ".join(self._judges))
         names = list(task.dimensions)
         headline = next((n for n in (_JUDGE, *_HEADLINES) if n in names), None)
-        task.grade(weights={headline: 1.0} if headline else None)
+        task.grade(
+            weights={headline: 1.0} if headline else None,
+            parameters=self._judging.parameters("judge"),
+        )
         if headline:
             self._add_means(headline)
         self._add_claims()
@@ -558,7 +597,10 @@ class _Run:
         self._tags.update(tags)
         case = task.case(
             case_id,
-            {"question": asked} if asked is not None else {"id": case_id},
+            {
+                **({"question": asked} if asked is not None else {"id": case_id}),
+                **self._asked_beside(row),
+            },
             golden=_at(row, layout.golden),
             tags=tags,
             cluster=cluster,
@@ -603,6 +645,8 @@ class _Run:
             error=str(error) if error else None,
             status="error" if error else status,
         )
+        if layout.verdict and known:
+            self._judging.see(_JUDGE, self._judged_by(row))
         if layout.verdict and (known or status == "unevaluated"):
             reason = _word(_at(row, layout.reason))
             share = on_scale(number(_at(row, layout.share)))
@@ -612,6 +656,29 @@ class _Run:
             judgement = _judgement(each)
             answer.check(name, _JUDGE, None if judgement is None else judgement > 0.5)
         self._write_scores(row, answer)
+
+    def _asked_beside(self, row: Row) -> dict[str, Any]:
+        """Return what is asked in addition: a date, options, its data."""
+        asked = {name: row[name] for name in _ASKED if row.get(name) is not None}
+        if self._form == "amb":
+            more = members(row.get("meta"))
+        elif self._form == "memory_agent_bench":
+            more = members(self._document.get("dataset_config"))
+        else:
+            more = {}
+        more = {key: each for key, each in more.items() if key not in _NOT_ASKED}
+        return {**asked, "data": more} if more else asked
+
+    def _judged_by(self, row: Row) -> dict[str, Any]:
+        """Return what is said of the judge, in addition to its model."""
+        said = {
+            name: each
+            for of in (self._document if self._layout.rows else {}, row)
+            for name, each in of.items()
+            if name.startswith("judge") and not isinstance(each, bool)
+        }
+        label = members(row.get("autoeval_label"))
+        return dict(yardstick({**said, **label}, *_OF_VERDICTS))
 
     def _write_scores(self, row: Row, answer: RoundWriter) -> None:
         code = _word(row.get(self._layout.category))

@@ -37,7 +37,14 @@ from promptlab.ingest.foreign.documents import (
     text,
     time,
 )
-from promptlab.ingest.foreign.identity import OwnIds, SameRun, content_id, first_text
+from promptlab.ingest.foreign.identity import (
+    OwnIds,
+    SameRun,
+    content_id,
+    first_text,
+    joined_texts,
+)
+from promptlab.ingest.foreign.names import plain_name
 from promptlab.ingest.foreign.prompts import env_of, model_settings, setting
 from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
 from promptlab.ingest.foreign.writing import (
@@ -47,8 +54,24 @@ from promptlab.ingest.foreign.writing import (
     Rule,
     TaskWriter,
 )
+from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
+
+_NO_DEFINITION = (
+    *(f"mlflow.assessment.{name}" for name in ("sourceRunId", "scorerName")),
+    *(f"mlflow.assessment.judge{name}" for name in ("Cost", "InputTokens")),
+    *(f"mlflow.assessment.{name}" for name in ("judgeOutputTokens", "scorerTraceId")),
+    *(f"mlflow.assessment.scorerResource{name}" for name in ("Name", "NameType")),
+    *("mlflow.assessment.onlineScoringSessionId", "mlflow.trace.session"),
+    "mlflow.ensemble.sub_feedbacks",  # results
+)
+"""Keys of MLflow in the metadata of feedback that do not define its scorer."""
+_DEFINES = re.compile(
+    r"\b(threshold|guidelines?|instructions|rubrics?|criteria|prompt|template|model"
+    r"|version|framework|legend|strict|config|settings|options)$"
+)
+"""How names of settings end in the metadata of other scorers' feedback."""
 
 
 class Failure(msgspec.Struct):
@@ -97,10 +120,17 @@ class Assessment(msgspec.Struct):
         return members(self.metadata).get("mlflow.assessment.sourceRunId")
 
     @property
-    def digest(self) -> str | None:
-        """Return MLflow's hash of the definition of its scorer."""
-        digest = members(self.metadata).get("mlflow.assessment.scorerDigest")
-        return digest if isinstance(digest, str) and digest else None
+    def definition(self) -> dict[str, Any]:
+        """Return what MLflow says of its scorer, such as the hash of its definition.
+
+        In names that others chose, only usual names of settings: the rest is results.
+        """
+        said = yardstick(members(self.metadata), *_NO_DEFINITION)
+        return {
+            name.removeprefix("mlflow.assessment."): each
+            for name, each in said.items()
+            if name.startswith("mlflow.") or _DEFINES.search(plain_name(name))
+        }
 
     @property
     def chunk(self) -> tuple[str | None, str] | None:
@@ -233,6 +263,8 @@ _JUDGES = ("LLM_JUDGE", "AI_JUDGE")
 """Sources that are models; the second is the older name."""
 """Words that MLflow counts as numbers in means."""
 _SAID = (0, 1, None)
+_BROKEN = ("ERROR", "IN_PROGRESS")
+"""States of a trace without a whole answer."""
 _ANSWER = "expected_response"
 
 
@@ -253,7 +285,7 @@ def run_records(
         case = task.case(
             task.distinct(content_id(asked, _words(asked))),
             {"request": asked},
-            golden=expected.get(_ANSWER, expected) if expected else None,
+            golden=expected[_ANSWER] if [*expected] == [_ANSWER] else expected or None,
             golden_id="expectations",
         )
         answer = _round(trace, case)
@@ -264,7 +296,8 @@ def run_records(
     updates = (_moment(each.last_update_time) for each in judged)
     task.describe(
         written_at=max(filter(None, updates), default=None),
-        prompt_version=setting(settings, "prompt version", "prompt"),
+        prompt_version=setting(settings, "prompt version", "prompt")
+        or joined_texts(_prompts(traces), ", "),
         model=next((trace.model for trace in traces if trace.model), None)
         or setting(settings, "model", "llm", "model name"),
         env=env_of(settings),
@@ -292,13 +325,22 @@ def _of_people(traces: Sequence[Trace]) -> set[str]:
 
 
 def _definitions(traces: Sequence[Trace]) -> dict[str, dict[str, Any]]:
-    """Return the hash of each scorer as a parameter; of several all of them."""
-    found: dict[str, set[str]] = defaultdict(set)
+    """Return how each scorer is defined as parameters; of several hashes all."""
+    digests: dict[str, set[str]] = defaultdict(set)
+    said = SaidOfScorers()
     for given in (each for trace in traces for each in trace.judged()):
         for assessment in given:
-            if assessment.digest is not None:
-                found[assessment.assessment_name].add(assessment.digest)
-    return {name: {"scorerDigest": sorted(each)} for name, each in found.items()}
+            name, definition = assessment.assessment_name, assessment.definition
+            digest = definition.pop("scorerDigest", None)
+            if isinstance(digest, str):
+                digests[name].add(digest)
+            said.see(name, definition)
+    metadata = said.parameters("metadata")
+    hashes = {name: {"scorerDigest": sorted(each)} for name, each in digests.items()}
+    return {
+        name: {**hashes.get(name, {}), **metadata.get(name, {})}
+        for name in {**hashes, **metadata}
+    }
 
 
 def _of_chunks(traces: Sequence[Trace]) -> set[str]:
@@ -330,6 +372,14 @@ def _uneven(traces: Sequence[Trace]) -> set[str]:
 def _order(trace: Trace) -> tuple[datetime, str]:
     latest = datetime.max.replace(tzinfo=UTC)
     return _moment(trace.request_time) or latest, trace.trace_id
+
+
+def _prompts(traces: Sequence[Trace]) -> list[str]:
+    """Return the prompts of the registry that the traces used: ``ask/3``."""
+    linked = (_json(trace.tags.get("mlflow.linkedPrompts")) for trace in traces)
+    listed = (each for links in linked if isinstance(links, list) for each in links)
+    used = {f"{p.get('name')}/{p.get('version')}" for p in map(members, listed)}
+    return sorted(used)
 
 
 def _said(traces: Sequence[Trace], name: str) -> str | None:
@@ -397,7 +447,7 @@ def _words(asked: Any) -> str | None:
 
 
 def _round(trace: Trace, case: CaseWriter) -> RoundWriter:
-    broke = trace.state == "ERROR"
+    broke = trace.state in _BROKEN
     usage = members(_json(trace.trace_metadata.get("mlflow.trace.tokenUsage")))
     cost = members(_json(trace.trace_metadata.get("mlflow.trace.cost")))
     about = {"trace_id": trace.trace_id, "cost": number(cost.get("total_cost"))}
@@ -408,7 +458,9 @@ def _round(trace: Trace, case: CaseWriter) -> RoundWriter:
         latency_ms=number(trace.execution_duration),
         metadata={key: each for key, each in about.items() if each is not None},
         executed_at=_moment(trace.request_time),
-        error=(trace.error or "the trace has the state ERROR") if broke else None,
+        error=(trace.error or f"the trace has the state {trace.state}")
+        if broke
+        else None,
     )
 
 
@@ -499,11 +551,14 @@ def _write(row: dict[str, Any], task: TaskWriter) -> None:
         if key in _MEASURES or key.endswith(("/score", "/justification"))
     }
     output = row.pop(_OUTPUTS, None)
-    expected = [row.pop(key) for key in list(row) if key.lower() in _TARGETS]
+    expected = {key: row.pop(key) for key in list(row) if key.lower() in _TARGETS}
+    golden: Any = expected or None
+    if len(expected) == 1:
+        (golden,) = expected.values()
     case = task.case(
         task.distinct(content_id(row, first_text(row.values()))),
         row,
-        golden=expected[0] if expected else None,
+        golden=golden,
         golden_id="target",
     )
     seconds = number(measured.get("latency"))

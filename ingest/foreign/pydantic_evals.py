@@ -7,7 +7,8 @@ a repeat, and so a round. Failures of the task are rounds with errors.
 
 Assertions are checks and scores, scores are scores of any range, labels are texts
 without a value. An evaluator that raised is missing from its row: it is a check that
-was not judged. Rows have no pass rule.
+was not judged. Rows have no pass rule. What an evaluator of single cases was given is
+what its assertion expects; without an assertion it is a part of the case.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from promptlab.ingest.foreign.identity import OwnIds, SameRun, content_id, is_gi
 from promptlab.ingest.foreign.prompts import env_of, model_settings, setting
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.writing import Record, RoundWriter, Status, TaskWriter
+from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 
@@ -65,12 +67,13 @@ class Result(msgspec.Struct):
         ``None``: another evaluator.
         """
         given = members(self.source).get("arguments")
-        if isinstance(given, list):  # one argument without its name
+        is_judge = self.evaluator == "LLMJudge"
+        if is_judge and isinstance(given, list):  # one argument without its name
             given = {"rubric": given[0]} if given else {}
         about = members(given)
-        if self.evaluator != "LLMJudge" and "rubric" not in about:
+        if not is_judge and "rubric" not in about:
             return None
-        other = {k: v for k, v in about.items() if k not in _NOT_SHOWN}
+        other = yardstick({k: v for k, v in about.items() if k not in _NOT_SHOWN})
         return (
             _words(about.get("model")) or "default",
             text(dict(sorted(other.items()))) if other else None,
@@ -82,6 +85,14 @@ class Result(msgspec.Struct):
         """Return what another evaluator than a judge was given, as JSON."""
         given = members(self.source).get("arguments")
         return text(given) if given and self.judge is None else None
+
+    @property
+    def expected(self) -> str | None:
+        """Return what it asks of an answer, as JSON: its rubric, or its arguments."""
+        if self.judge is None:
+            return self.arguments
+        *_, rubric = self.judge
+        return None if rubric is None else text(rubric)
 
 
 _NOT_SHOWN = frozenset({"model", "rubric", "score", "assertion", "evaluation_name"})
@@ -149,7 +160,10 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     """Yield the experiment as records."""
     report = _FILES.document(source, Report)
     same_run = SameRun("pydantic_evals", report.name, source=source)
-    for said in _own_rows(report):
+    rows: list[Any] = [decode(each, Any) for each in (*report.cases, *report.failures)]
+    rows = [row for row in rows if isinstance(row, dict)]
+    of_cases = _of_cases(rows)
+    for said in _own_rows(rows):
         same_run.add(said)
     task_id = content_id(same_run.hash(), report.name)
     task = TaskWriter("pydantic_evals", task_id, source, same_run)
@@ -157,12 +171,13 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     arguments: dict[str, set[str | None]] = defaultdict(set)
     evaluators: dict[str, set[tuple[str, str]]] = defaultdict(set)
     ids = OwnIds("span")
-    for key, rows in (("/cases", report.cases), ("/failures", report.failures)):
-        for row in _FILES.items(rows, Row, key):
+    del rows
+    for key, given in (("/cases", report.cases), ("/failures", report.failures)):
+        for row in _FILES.items(given, Row, key):
             if isinstance(row, Problem):
                 yield row
             elif not ids.again(row.span_id, row.trace_id):
-                _write(row, task)
+                _write(row, task, of_cases)
                 for name, result in row.results.items():
                     arguments[name].add(result.arguments)
                     version = _words(result.evaluator_version) or ""
@@ -179,22 +194,30 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     }
     # arguments that differ between the cases say what is expected of each
     for name, of in arguments.items():
-        if len(of) == 1 and (given := next(iter(of))) is not None:
+        if len(of) == 1 and (same := next(iter(of))) is not None:
             about = parameters.setdefault(name, {})
-            about["arguments"] = decode(given.encode(), Any)
+            about["arguments"] = decode(same.encode(), Any)
     task.grade(parameters=parameters)
     _write_totals(report, task)
     yield from (*task.written(), *ids.problems())
 
 
-def _own_rows(report: Report) -> list[str]:
+def _of_cases(rows: list[dict[str, Any]]) -> set[str]:
+    """Return the scores whose evaluators were given something else in some cases."""
+    given: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        for name, result in members(row.get("scores")).items():
+            source = members(members(result).get("source"))
+            given[name].add(text(source.get("arguments")))
+    return {name for name, of in given.items() if len(of) > 1}
+
+
+def _own_rows(rows: list[dict[str, Any]]) -> list[str]:
     """Return the content that identifies the run: its spans, or its durations.
 
     Both stay the same when a run is judged again; without them whole rows identify the
     run.
     """
-    rows: list[Any] = [decode(each, Any) for each in (*report.cases, *report.failures)]
-    rows = [row for row in rows if isinstance(row, dict)]
     if not any(
         is_given(row.get("span_id")) or row.get("task_duration") for row in rows
     ):
@@ -206,11 +229,20 @@ def _own_rows(report: Report) -> list[str]:
     ]
 
 
-def _write(row: Row, task: TaskWriter) -> None:
+def _write(row: Row, task: TaskWriter, of_cases: set[str]) -> None:
     """Write a case that ran or failed, and the results of evaluators."""
     repeat = _REPEAT.search(row.name)
     n = int(repeat[1]) if repeat else 1
-    asked = {"inputs": row.inputs, "metadata": row.metadata}
+    evaluators = {
+        name: decode(result.expected.encode(), Any)
+        for name, result in row.scores.items()
+        if name in of_cases and result.expected is not None
+    }
+    asked = {
+        "inputs": row.inputs,
+        "metadata": row.metadata,
+        "evaluators": evaluators or None,
+    }
     case = task.case(
         task.distinct(_case_id(row, repeat), str(n)),
         {key: value for key, value in asked.items() if value is not None},
@@ -268,13 +300,12 @@ def _case_id(row: Row, repeat: re.Match[str] | None) -> str:
 def _write_checks(row: Row, answer: RoundWriter) -> None:
     """Write assertions, and evaluators that raised as unjudged checks."""
     for name, result in row.assertions.items():
-        rubric = None if result.judge is None else result.judge[2]
         answer.check(
             name,
             result.evaluator,
             result.value if isinstance(result.value, bool) else None,
             score=number(result.value),
-            expected=None if rubric is None else text(rubric),
+            expected=result.expected,
             reason=result.reason,
         )
     for broken in row.evaluator_failures:

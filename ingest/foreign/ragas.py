@@ -2,7 +2,9 @@
 
 Tried on 0.4.3; columns of versions before 0.2 (``question``, ``answer``) are
 recognised by name. Files contain no run, model, time or ids: a file is a run, its name
-the version of the prompt, and a case is identified by its question. The tool has no
+the version of the prompt, and a case is identified by its question: of a conversation
+what people say in it. All columns that begin like a reference or a rubric are what is
+expected. The tool has no
 pass rule. A failed metric is NaN, which Ragas writes as an empty cell.
 """
 
@@ -10,16 +12,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign.documents import is_infinite, refused
 from promptlab.ingest.foreign.names import is_best_unclear
 from promptlab.ingest.foreign.registry import Head
-from promptlab.ingest.foreign.table.cells import is_few, is_nothing, number_of
-from promptlab.ingest.foreign.table.dialect import is_nameless
+from promptlab.ingest.foreign.table.cells import content, is_few, is_nothing, number_of
+from promptlab.ingest.foreign.table.dialect import Row, is_nameless
 from promptlab.ingest.foreign.table.opening import Rows
 from promptlab.ingest.foreign.table.tasks import Tasks
 from promptlab.ingest.foreign.writing import Record, unclear_problem
@@ -31,11 +33,19 @@ if TYPE_CHECKING:
 
 FORMS = ("jsonl", "csv")
 
-_ASKED = {"user_input": {"response", "reference", "retrieved_contexts"}}
+_ASKED = {
+    "user_input": {
+        *("response", "reference", "retrieved_contexts", "reference_topics"),
+        *("reference_tool_calls", "rubrics"),
+    }
+}
 _ASKED_ONCE = {"question": {"answer", "contexts"}}
 """Columns of versions before 0.2; both must exist."""
 _OUTPUT = ("response", "answer")
 _EXPECTED = ("reference", "ground_truth", "ground_truths")
+_EXPECTS = ("reference", "rubric", "ground_truth")
+"""How columns begin that say what is expected."""
+_REFERENCE = "reference"
 _SAMPLE = frozenset(
     {
         *("user_input", "question", *_OUTPUT, *_EXPECTED, "retrieved_contexts"),
@@ -96,9 +106,54 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     if (meaning := _meaning(rows)) is not None:
         mapping, unclear = meaning
         folder = PurePath(source.name).parent.name  # below the ingested path
-        tasks = Tasks(without_date(folder) or "ragas", mapping, source, kind="ragas")
+        measured = {*mapping.scores, *mapping.values}
+        tasks = Tasks(
+            without_date(folder) or "ragas",
+            mapping,
+            source,
+            kind="ragas",
+            as_meant=lambda row: _sample(row, mapping, measured),
+        )
         yield from tasks.read(rows)
         yield from map(unclear_problem, unclear)
+
+
+def _sample(row: Row, mapping: TableMapping, measured: Collection[str]) -> Row:
+    """Return a row with all that is expected, and with the question of a conversation.
+
+    Its replies become the answer, so that they do not identify the case.
+    """
+    expected = {
+        name: held
+        for name, cell in row.items()
+        if name.startswith(_EXPECTS)
+        and name not in measured
+        and (held := content(cell)) not in (None, [], {})
+    }
+    if [*expected] != [mapping.expected] and expected:
+        row = {**row, mapping.expected or _REFERENCE: expected}
+    for name in mapping.inputs:
+        if talk := _talk(row.get(name)):
+            people, replies = (
+                [each["content"] for each in talk if each.get("type") == kind]
+                for kind in ("human", "ai")
+            )
+            row = {**row, name: people, "conversation": talk}
+            if mapping.output and is_nothing(row.get(mapping.output)):
+                row[mapping.output] = replies[-1] if replies else None
+    return row
+
+
+def _talk(cell: Any) -> list[dict[str, Any]]:
+    """Return the messages of a conversation; none of any other cell."""
+    if not isinstance(cell, list) and str(cell)[:1] != "[":
+        return []
+    held = content(cell)
+    is_talk = isinstance(held, list) and all(
+        isinstance(each, dict) and "content" in each for each in held
+    )
+    people = is_talk and [each for each in held if each.get("type") == "human"]
+    return held if people else []
 
 
 def _meaning(rows: Rows) -> tuple[TableMapping, list[str]] | None:
@@ -111,9 +166,11 @@ def _meaning(rows: Rows) -> tuple[TableMapping, list[str]] | None:
     columns: dict[str, bool] = {}  # whether each may be a metric
     numbers, texts = Counter[str](), Counter[str]()
     values: dict[str, set[float]] = defaultdict(set)  # a few of each
+    is_talk = False
     for row in rows:
         if isinstance(row, Problem):
             continue
+        is_talk = is_talk or bool(_talk(row[1].get("user_input")))
         for name, cell in row[1].items():
             if name not in columns:
                 columns[name] = name not in _SAMPLE and not is_nameless(name)
@@ -148,13 +205,15 @@ def _meaning(rows: Rows) -> tuple[TableMapping, list[str]] | None:
     others = [name for name in metrics if name not in scores]
     settings = {
         "inputs": [name for name in ("user_input", "question") if name in columns],
-        "output": next((name for name in _OUTPUT if name in columns), None),
-        "expected": next((name for name in _EXPECTED if name in columns), None),
+        "output": next((name for name in _OUTPUT if name in columns), None)
+        or ("response" if is_talk else None),
+        "expected": next((name for name in _EXPECTED if name in columns), None)
+        or (_REFERENCE if any(each.startswith(_EXPECTS) for each in columns) else None),
         "scores": scores,
         "values": others,
         "lower_is_better": [name for name in others if _base(name) in _LOWER],
     }
-    if not metrics and settings["output"] is None:
+    if not metrics and columns.keys().isdisjoint(_OUTPUT):
         raise refused("no_metrics", "its rows hold no metric and no answer: a data set")
     unclear = [name for name in others if _is_binary(name, values[name])]
     mapping = TableMapping.model_validate({k: v for k, v in settings.items() if v})

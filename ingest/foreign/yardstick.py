@@ -8,7 +8,7 @@ on as parameters of a dimension: other parameters are another yardstick.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any
 
@@ -96,3 +96,30 @@ _plain = cache(plain_name)
 @cache
 def _is_no_part(name: str) -> bool:
     return bool(_OF_CALLS.fullmatch(_plain(name))) or is_secret(name)
+
+
+class SaidOfScorers:
+    """What a tool says of its scorers along with each of their results.
+
+    What is the same with all results of a scorer is a setting of it, and what differs
+    is a part of the result.
+    """
+
+    def __init__(self) -> None:
+        self._said: dict[str, dict[str, Any]] = {}
+        self._differs: set[tuple[str, str]] = set()
+
+    def see(self, scorer: str, said: Mapping[str, Any]) -> None:
+        """Record what is said along with one result."""
+        known = self._said.setdefault(scorer, {})
+        for key, each in said.items():
+            if known.setdefault(key, each) != each:
+                self._differs.add((scorer, key))
+
+    def parameters(self, name: str) -> dict[str, dict[str, Any]]:
+        """Return the settings of each scorer as a parameter of this name."""
+        same = {
+            scorer: {k: v for k, v in said.items() if (scorer, k) not in self._differs}
+            for scorer, said in self._said.items()
+        }
+        return {scorer: {name: said} for scorer, said in same.items() if said}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -312,8 +313,23 @@ TALK = [
     {"role": "user", "content": "Which?"},
 ]
 ASKED: dict[str, tuple[dict[str, object], dict[str, object]]] = {
-    "a query": ({"query": "Nile?", "document": "Atlas"}, {"query": "Nile?"}),
-    "a question": ({"question": "Nile?", "document": "Atlas"}, {"query": "Nile?"}),
+    "a query": (
+        {"query": "Nile?", "document": "Atlas", "context": "found", "share": 0.5},
+        {"query": "Nile?", "document": "Atlas"},
+    ),
+    "a question": (
+        {
+            "question": "Nile?",
+            "conversation_id": "c1",
+            "thread_id": "t1",
+            "river_id": 7,
+        },
+        {"query": "Nile?", "river_id": 7},
+    ),
+    "tools": (
+        {"query": "Nile?", "tool_definitions": [{"name": "map"}]},
+        {"query": "Nile?", "tool_definitions": [{"name": "map"}]},
+    ),
     "a document": (
         {"document": "Atlas", "context": "found", "note": None},
         {"query": None, "document": "Atlas"},
@@ -342,3 +358,134 @@ def test_what_a_row_asks_is_the_content_of_its_case(what: str, tmp_path: Path) -
     file.write_text(json.dumps(run), "utf-8")
     (context,) = table(reading_of(file), "cases")["context"]
     assert json.loads(context) == expected
+
+
+def _written(file: Path, inputs: dict[str, object]) -> Reading:
+    row = {f"inputs.{name}": value for name, value in inputs.items()}
+    run = {"rows": [{**row, "outputs.f1.f1_score": 1.0}], "metrics": {}}
+    file.write_text(json.dumps(run), "utf-8")
+    return reading_of(file)
+
+
+def test_what_a_row_expects_is_in_all_columns_of_such_a_name(tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    asked: dict[str, object] = {"query": "Nile?", "ground_truth": "sea"}
+    tools = {"expected_tool_calls": ["map"], "retrieval_ground_truth": None}
+    found = [
+        json.loads(table(_written(file, each), "baselines")["payload"].item())
+        for each in (asked, asked | tools)
+    ]
+    both = {"ground_truth": "sea", "expected_tool_calls": ["map"]}
+    assert found == [{"answer": "sea"}, {"answer": both}]
+
+
+def test_a_row_without_id_and_query_is_known_by_what_it_asks(tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    ids = [
+        table(_written(file, {"document": "Atlas", "response": each}), "cases")[
+            "case_id"
+        ].item()
+        for each in ("a sea", "a lake")
+    ]
+    assert ids[0] == ids[1]
+
+
+RELEVANCE = {
+    "relevance.relevance": 4.0,
+    "relevance.relevance_result": "pass",
+    "relevance.relevance_threshold": 3,
+    "relevance.relevance_properties": {
+        "model": "gpt-4o",
+        "prompt_tokens": 7,
+        "sample_output": "{}",
+        "decision_model": {
+            "deployment": "d",
+            "model": "m",
+            "rubric_hash": "a",
+            "status_probability_threshold": 0.5,
+            "option_of_a_later_version": True,
+            "execution": {"operation_id": "1", "elapsed_ms": 2},
+            "confidence": 0.5,
+            "native_answer": {"score": 4},
+        },
+    },
+}
+GRADER = {
+    "tone.type": "score_model",
+    "tone.score": 0.5,
+    "tone.passed": True,
+    "tone.threshold": 0.5,
+    "tone.sample": {
+        "model": "gpt-4o",
+        "temperature": 0.5,
+        "input": [{"role": "system", "content": "Be strict"}, {"role": "user"}],
+        "output": [{"role": "assistant", "content": "4"}],
+        "usage": {"total_tokens": 7},
+        "finish_reason": "stop",
+    },
+}
+JUDGE = ("relevance.relevance_properties",)
+DECISION = (*JUDGE, "decision_model")
+SAMPLE = ("tone.sample",)
+LEAVES = [
+    (RELEVANCE, ("relevance.relevance_threshold",), True),
+    (RELEVANCE, (*JUDGE, "model"), True),
+    (RELEVANCE, (*JUDGE, "prompt_tokens"), False),
+    (RELEVANCE, (*JUDGE, "sample_output"), False),
+    *(
+        (RELEVANCE, (*DECISION, key), is_other)
+        for key, is_other in {
+            "deployment": True,
+            "rubric_hash": True,
+            "status_probability_threshold": True,
+            "option_of_a_later_version": True,
+            "execution": False,
+            "confidence": False,
+            "native_answer": False,
+        }.items()
+    ),
+    (GRADER, ("tone.type",), True),
+    (GRADER, ("tone.threshold",), True),
+    (GRADER, ("tone.score",), False),
+    (GRADER, (*SAMPLE, "model"), True),
+    (GRADER, (*SAMPLE, "temperature"), True),
+    (GRADER, (*SAMPLE, "input", 0, "content"), True),
+    (GRADER, (*SAMPLE, "output"), False),
+    (GRADER, (*SAMPLE, "usage"), False),
+    (GRADER, (*SAMPLE, "finish_reason"), False),
+]
+
+
+@pytest.mark.parametrize(
+    ("row", "path", "is_other"), LEAVES, ids=[str(path) for _, path, _ in LEAVES]
+)
+def test_a_judge_is_all_that_azure_says_of_it_and_no_result(
+    row: dict[str, object],
+    path: tuple[str | int, ...],
+    is_other: bool,
+    tmp_path: Path,
+) -> None:
+    def judged(*rows: dict[str, object]) -> set[object]:
+        reading = _run(tmp_path / "run.json", *rows)
+        judges = table(reading, "judges")
+        checks = table(reading, "reported_checks").select("name", "threshold")
+        columns = table(reading, "dimension_configs")
+        return {
+            *columns.select("dimension_id", "parameters").rows(),
+            *checks.rows(),
+            *(judges.select("name", "model").rows() if judges.height else ()),
+        }
+
+    changed = json.loads(json.dumps(row))
+    at: Any = changed
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = 0.25 if isinstance(at[path[-1]], float | int) else "other"
+    assert (judged(row, row) != judged(changed, changed)) is is_other
+
+
+def test_columns_beside_the_score_of_a_grader_are_no_scores(tmp_path: Path) -> None:
+    reading = _run(tmp_path / "run.json", GRADER | {"tone.row_missing": False})
+    assert table(reading, "dimension_configs")["dimension_id"].to_list() == [
+        "tone.score"
+    ]

@@ -516,3 +516,136 @@ def test_one_question_judged_by_other_metrics_is_another_case(tmp_path: Path) ->
     metrics = [{"name": "Latency", "score": 1.0, "success": True}]
     cases = table(_changed(tmp_path, metricsData=metrics), "cases")
     assert cases.height == 5
+
+
+LOG = (
+    'Criteria:\nIs it a sea? \n \nEvaluation Steps:\n[\n    "Look"\n] \n \n'
+    "Rubric:\n0-5: no\n6-10: yes \n \nScore: 0.7"
+)
+METRIC = {
+    "name": "Kind [GEval]",
+    "threshold": 0.5,
+    "success": True,
+    "score": 0.7,
+    "reason": "so",
+    "strictMode": False,
+    "flaky": False,
+    "evaluationModel": "judge-1",
+    "evaluationCost": 0.1,
+    "inputTokenCount": 3,
+    "outputTokenCount": 4,
+    "verboseLogs": LOG,
+    "optionOfALaterVersion": {"depth": [1]},
+}
+NO_YARDSTICK = {
+    *("success", "score", "reason", "evaluationCost"),
+    *("inputTokenCount", "outputTokenCount"),
+}
+
+
+def _judged_by(into: Path, metric: dict[str, Any], *, of_spans: bool) -> set[Any]:
+    given: dict[str, Any] = {"metricsData": [metric]}
+    if of_spans:
+        given = {"metricsData": [], "trace": {"llmSpans": [given]}}
+    reading = _changed(into, **given)
+    names = ("round_id", "name", "type", "expected", "threshold")
+    first = table(reading, "rounds")["round_id"][0]
+    checks = table(reading, "reported_checks").filter(round_id=first).select(names)
+    judges = table(reading, "judges").select("name", "model")
+    return {*checks.rows(), *judges.rows()}
+
+
+@pytest.mark.parametrize("of_spans", [False, True], ids=["test case", "span"])
+@pytest.mark.parametrize("key", METRIC)
+def test_a_metric_judges_by_all_that_is_no_result(
+    key: str, of_spans: bool, tmp_path: Path
+) -> None:
+    given = METRIC[key]
+    other: Any = {str: "other", bool: not given, dict: {"depth": [2]}}.get(type(given))
+    changed = METRIC | {key: 0.75 if other is None else other}
+    same = _judged_by(tmp_path, METRIC, of_spans=of_spans)
+    is_same = _judged_by(tmp_path, changed, of_spans=of_spans) == same
+    assert is_same is (key in NO_YARDSTICK)
+
+
+LOGS = [
+    ("Is it a sea?", "Is it salty?", True),
+    ("6-10: yes", "6-10: no", True),
+    ('"Look"', '"Look again"', False),  # written by a model, from the criteria
+    ("Score: 0.7", "Score: 0.8", False),
+]
+
+
+@pytest.mark.parametrize(("part", "other", "is_other"), LOGS)
+def test_g_eval_judges_by_its_criteria_and_rubric(
+    part: str, other: str, is_other: bool, tmp_path: Path
+) -> None:
+    changed = METRIC | {"verboseLogs": LOG.replace(part, other)}
+    first, second = (
+        _judged_by(tmp_path, each, of_spans=False) for each in (METRIC, changed)
+    )
+    assert (first != second) is is_other
+
+
+OF_LOGS = [
+    'Criteria:\nNone \n \nEvaluation Steps:\n[\n    "{}"\n]',
+    "Role: {} \n \nRole Violations:\n[]",
+    "Prompt Instructions:\n{} \n \nVerdicts:\n[]",
+    "Allowed tools: ['{}'] \n \nTools called: []",
+    "Truths (limit={}):\n[] \n \nClaims:\n[]",
+]
+
+
+@pytest.mark.parametrize("log", OF_LOGS)
+def test_what_its_author_set_is_read_in_the_log_of_a_metric(
+    log: str, tmp_path: Path
+) -> None:
+    first, second = (
+        _judged_by(tmp_path, METRIC | {"verboseLogs": log.format(x)}, of_spans=False)
+        for x in ("7", "8")
+    )
+    assert first != second
+
+
+def test_what_the_user_says_belongs_to_a_conversation_with_an_id(
+    tmp_path: Path,
+) -> None:
+    talks = [
+        {"turns": [{"role": "user", "content": said}], "metadata": {"id": "a"}}
+        for said in ("Hi", "Bye")
+    ]
+    contexts = [table(_talks(tmp_path, talk), "cases")["context"][0] for talk in talks]
+    assert contexts == ['{"turns":["Hi"]}', '{"turns":["Bye"]}']
+
+
+def _seen(into: Path, name: str, image: dict[str, Any]) -> tuple[Any, ...]:
+    reading = _changed(
+        into,
+        input=f"Which river? [DEEPEVAL:IMAGE:{name}]",
+        imagesMapping={name: image | {"_id": name}},
+    )
+    return table(reading, "cases").row(0)
+
+
+def test_an_image_counts_by_its_content_and_not_by_its_id(tmp_path: Path) -> None:
+    image = {"dataBase64": "aaaa", "mimeType": "image/png", "filename": "a.png"}
+    first = _seen(tmp_path, "0a1b", image)
+    assert _seen(tmp_path, "2c3d", image) == first
+    assert _seen(tmp_path, "0a1b", image | {"dataBase64": "bbbb"}) != first
+
+
+def test_a_prompt_with_its_model_names_the_version_and_the_model(
+    tmp_path: Path,
+) -> None:
+    run = json.loads(LATE.read_text("utf-8"))
+    settings = {"name": "acme/large", "temperature": 0.5}
+    run["prompts"] = [
+        {"alias": "ask", "version": "v9", "text_template": "Ask {x}"}
+        | {"model_settings": settings}
+    ]
+    run["hyperparameters"] = None
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps(run), "utf-8")
+    (task,) = table(reading_of(file), "tasks").rows(named=True)
+    assert (task["model"], task["prompt_version"]) == ("acme/large", "v9")
+    assert json.loads(task["settings"]) == {"temperature": 0.5}

@@ -204,7 +204,7 @@ def test_what_is_longer_than_a_text_may_be_is_left_out_and_its_round_kept(
     tmp_path: Path,
 ) -> None:
     long = "x" * 1_000_001
-    row = {"inputs.query": "q", "inputs.answer": long, "inputs.notes": long}
+    row = {"inputs.query": "q", "inputs.answer": long, "inputs.retrieved": long}
     file = tmp_path / "early.json"
     file.write_text(json.dumps({"rows": [row]}), "utf-8")
     settings = Settings(max_string_mb=1)

@@ -441,3 +441,120 @@ def test_a_dot_between_digits_belongs_to_the_name_of_a_system(
     file = tmp_path / name
     file.write_bytes((OURS / EARLY).read_bytes())
     assert table(reading_of(file), "tasks")["variant"].to_list() == [variant]
+
+
+def _amb_run(file: Path, row: dict[str, Any] | None = None, **changes: Any) -> Reading:
+    """The run of AMB, with changes of it and of its first row."""
+    run = json.loads((OURS / "amb.json").read_text("utf-8")) | changes
+    run["results"][0] |= row or {}
+    file.write_text(json.dumps(run), "utf-8")
+    return reading_of(file)
+
+
+NAMES = [
+    (None, "notes / rag"),
+    ("notes", "notes / rag"),  # of the memory, as AMB writes it by itself
+    ("notes-large", "notes / rag / notes-large"),
+    ("notes-large_2026-10-12", "notes / rag / notes-large"),
+]
+
+
+@pytest.mark.parametrize(("name", "variant"), NAMES)
+def test_the_name_of_a_run_of_amb_is_a_part_of_its_system(
+    name: str | None, variant: str, tmp_path: Path
+) -> None:
+    tasks = table(_amb_run(tmp_path / "test.json", run_name=name), "tasks")
+    assert tasks["variant"].to_list() == [variant]
+
+
+META = {"query_timestamp": "2026-01-01", "question_type": "fact"}
+ASKED = [
+    ({"meta": META | {"query_timestamp": "2027-01-01"}}, True),
+    ({"meta": META | {"option_of_a_later_version": 1}}, True),
+    ({"meta": META | {"cost_usd": 0.5, "turns": 3, "tokens": 7}}, False),
+    ({"meta": META, "question_date": "2026-01-01"}, True),
+    ({"meta": META, "retrieve_time_ms": 7.5, "context": "other"}, False),
+]
+
+
+@pytest.mark.parametrize(("row", "is_other"), ASKED)
+def test_what_is_asked_beside_a_question_is_a_part_of_its_case(
+    row: dict[str, Any], is_other: bool, tmp_path: Path
+) -> None:
+    first, second = (
+        table(_amb_run(tmp_path / "test.json", each), "cases")["context"].to_list()
+        for each in ({"meta": META}, row)
+    )
+    assert (first != second) is is_other
+
+
+JUDGED = [
+    ({"judge_prompt": "Be strict"}, True),
+    ({"judge_temperature": 0.5}, True),
+    ({"judge_llm": "judge-b"}, True),
+    ({"judge_cost": 0.5}, False),
+    ({"ingestion_time_ms": 7.5}, False),
+]
+
+
+@pytest.mark.parametrize(("changes", "is_other"), JUDGED)
+def test_a_judge_is_all_that_a_file_says_of_it(
+    changes: dict[str, Any], is_other: bool, tmp_path: Path
+) -> None:
+    def judged(**changes: Any) -> set[Any]:
+        reading = _amb_run(tmp_path / "test.json", **changes)
+        columns = table(reading, "dimension_configs")["parameters"]
+        return {*columns, *table(reading, "judges")["model"]}
+
+    assert (judged() != judged(**changes)) is is_other
+
+
+def test_a_judge_of_longmemeval_is_all_that_its_label_says(tmp_path: Path) -> None:
+    def parameters(**label: Any) -> str:
+        rows = [json.loads(each) for each in (OURS / EARLY).read_text().splitlines()]
+        for row in rows:
+            if "autoeval_label" in row:
+                row["autoeval_label"] |= label
+        file = tmp_path / Path(EARLY).name
+        file.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+        return str(table(reading_of(file), "dimension_configs")["parameters"].item())
+
+    same = parameters(raw="yes", usage={"tokens": 3})
+    assert parameters() == same != parameters(prompt_version="v2")
+
+
+def test_one_id_of_two_questions_is_two_cases(tmp_path: Path) -> None:
+    run = json.loads((OURS / "memory_agent_bench.json").read_text("utf-8"))
+    run["data"][1]["qa_pair_id"] = run["data"][0]["qa_pair_id"]
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps(run), "utf-8")
+    reading = reading_of(file)
+    assert table(reading, "rounds")["case_id"].n_unique() == 2
+    assert "repeated_row" not in _codes(reading)
+
+
+DATA_CONFIG = [
+    ("context_max_length", True),
+    ("split", True),
+    ("max_test_samples", False),
+    ("chunk_size", False),
+]
+
+
+@pytest.mark.parametrize(("key", "is_other"), DATA_CONFIG)
+def test_the_data_of_memory_agent_bench_is_a_part_of_what_is_asked(
+    key: str, is_other: bool, tmp_path: Path
+) -> None:
+    def read(value: int) -> Reading:
+        run = json.loads((OURS / "memory_agent_bench.json").read_text("utf-8"))
+        run["dataset_config"][key] = value
+        run["agent_config"]["temperature"] = 0.5
+        file = tmp_path / "run.json"
+        file.write_text(json.dumps(run), "utf-8")
+        return reading_of(file)
+
+    first, second = (table(read(n), "cases")["context"].to_list() for n in (1, 2))
+    assert (first != second) is is_other
+    settings = json.loads(table(read(1), "tasks")["settings"].item())
+    assert settings["agent_config"]["temperature"] == 0.5
+    assert settings["dataset_config"][key] == 1

@@ -309,7 +309,7 @@ def test_another_definition_of_a_scorer_is_another_yardstick(
     file.write_text(written.replace(digest, "sha256:0"), "utf-8")
     after = parameters(reading_of(file))
     assert [name for name in before if before[name] != after[name]] == ["right"]
-    file.write_text(written.replace("scorerDigest", "other"), "utf-8")
+    file.write_text(written.replace("scorerDigest", "scorerTraceId"), "utf-8")
     assert set(parameters(reading_of(file)).values()) == {'{"scorer":"reported"}'}
 
 
@@ -434,3 +434,86 @@ def test_the_newest_verdict_of_a_scorer_counts_wherever_it_is_listed(
     ][::order]  # fmt: skip
     file.write_text(json.dumps(written), "utf-8")
     assert table(reading_of(file), "reported_scores")["value"].to_list() == [0.0]
+
+
+def _changed(into: Path, place: int = 0, **changes: object) -> Reading:
+    """The run with changes of a trace."""
+    traces = [json.loads(line) for line in TRACES.read_text("utf-8").splitlines()]
+    traces[place]["info"] |= changes
+    file = into / "traces.jsonl"
+    file.write_text("\n".join(map(json.dumps, traces)), "utf-8")
+    return reading_of(file)
+
+
+ABOUT = {
+    "threshold": ("0.5", "0.4", True),
+    "guideline": ("Be kind", "Be strict", True),
+    "mlflow.scorer.framework": ("deepeval", "ragas", True),
+    "mlflow.assessment.scorerVersion": ("1", "2", True),
+    "typesafe.model": ("a", "b", True),
+    "mlflow.optionOfALaterVersion": ("1", "2", True),
+    "mlflow.assessment.judgeCost": ("0.1", "0.2", False),
+    "mlflow.assessment.judgeInputTokens": ("7", "8", False),
+    "mlflow.assessment.scorerTraceId": ("tr-1", "tr-2", False),
+    "mlflow.assessment.sourceRunId": ("r1", "r2", False),
+    "mlflow.assessment.onlineScoringSessionId": ("s1", "s2", False),
+    "mlflow.ensemble.sub_feedbacks": ("[]", "[{}]", False),
+    "score": ("0.7", "0.8", False),
+    "matched_terms": ("sea", "lake", False),
+}
+
+
+@pytest.mark.parametrize("key", ABOUT)
+def test_a_scorer_is_defined_by_what_mlflow_says_of_it_and_no_result(
+    key: str, tmp_path: Path
+) -> None:
+    first, second, is_other = ABOUT[key]
+
+    def parameters(*given: str) -> str:
+        traces = [json.loads(line) for line in TRACES.read_text("utf-8").splitlines()]
+        for place, trace in enumerate(traces):
+            about = {key: given[place % len(given)]}
+            said = {"assessment_name": "kind", "feedback": {"value": "yes"}}
+            trace["info"]["assessments"] = [said | {"metadata": about}]
+        file = tmp_path / "traces.jsonl"
+        file.write_text("\n".join(map(json.dumps, traces)), "utf-8")
+        return str(table(reading_of(file), "dimension_configs")["parameters"].item())
+
+    assert (parameters(first) != parameters(second)) is is_other
+    # what differs from answer to answer is a result
+    assert json.loads(parameters(first, second)) == {"scorer": "reported"}
+
+
+def test_all_that_is_expected_of_an_answer_is_its_golden_answer(
+    late: Reading, tmp_path: Path
+) -> None:
+    [first, *_] = TRACES.read_text("utf-8").splitlines()
+    given = json.loads(first)["info"]["assessments"]
+    facts = {"assessment_name": "expected_facts", "expectation": {"value": ["salty"]}}
+    found = table(_changed(tmp_path, assessments=[*given, facts]), "baselines")
+    changed = set(found["payload"]) - set(table(late, "baselines")["payload"])
+    (expected,) = (json.loads(each)["answer"] for each in changed)
+    assert (expected["expected_facts"], len(expected)) == (["salty"], 2)
+
+
+def test_a_trace_that_has_not_ended_has_no_answer(tmp_path: Path) -> None:
+    rounds = table(_changed(tmp_path, place=1, state="IN_PROGRESS"), "rounds")
+    errors = rounds.filter(reported_status="error")["error"].to_list()
+    assert "the trace has the state IN_PROGRESS" in errors
+
+
+def test_prompts_of_the_registry_are_the_version_of_the_prompt(tmp_path: Path) -> None:
+    links = [{"name": "ask", "version": "3"}, {"name": "system", "version": "1"}]
+    reading = _changed(tmp_path, tags={"mlflow.linkedPrompts": json.dumps(links)})
+    assert table(reading, "tasks")["prompt_version"].to_list() == ["ask/3, system/1"]
+
+
+def test_a_classic_table_with_two_columns_of_answers_expects_both(
+    tmp_path: Path,
+) -> None:
+    columns = ["inputs", "outputs", "target", "ground_truth", "mine/score"]
+    data = {"columns": columns, "data": [["Nile", "sea", "sea", "Mediterranean", 1]]}
+    file = tmp_path / "eval_results_table.json"
+    file.write_text(json.dumps(data))
+    payload = json.loads(table(reading_of(file), "baselines")["payload"].item())
+    assert payload == {"answer": {"target": "sea", "ground_truth": "Mediterranean"}}

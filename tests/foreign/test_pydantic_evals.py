@@ -244,3 +244,81 @@ def test_spans_of_no_tracing_have_no_id(tmp_path: Path) -> None:
     reading = _report(tmp_path, cases=cases)
     assert table(reading, "rounds").height == table(reading_of(ONCE), "rounds").height
     assert "repeated_row" not in {each.code for each in reading.problems}
+
+
+def _given(into: Path, kind: str, given: list[Any], name: str = "Near") -> Reading:
+    """Return a report whose cases an evaluator judged with other arguments each."""
+    cases = json.loads(ONCE.read_text("utf-8"))["cases"]
+    for case, arguments in zip(cases, given, strict=False):
+        source = {"name": name, "arguments": arguments}
+        case[kind] = {name: {"value": True, "source": source}}
+    return _report(into, cases=cases)
+
+
+GIVEN = [
+    ([{"value": "a", "as_strings": True}, {"value": "b"}, None], "Contains"),
+    ([["a"], ["b"]], "Contains"),  # one argument without its name
+    ([{"value": "a"}, {"value": "a"}], "Contains"),
+]
+
+
+@pytest.mark.parametrize(("given", "name"), GIVEN)
+def test_what_an_evaluator_was_given_for_a_case_is_what_its_assertion_expects(
+    given: list[Any], name: str, tmp_path: Path
+) -> None:
+    reading = _given(tmp_path, "assertions", given, name)
+    checks = table(reading, "reported_checks").filter(name=name)["expected"]
+    assert [each and json.loads(each) for each in checks] == given
+    assert not table(reading, "judges").height
+
+
+@pytest.mark.parametrize("name", ["GEval", "LLMJudge"])
+def test_what_scores_a_single_case_is_a_part_of_the_case(
+    name: str, tmp_path: Path
+) -> None:
+    key = "rubric" if name == "LLMJudge" else "criteria"
+    given = [{key: each, "score_range": [1, 5]} for each in ("short", "long", "long")]
+    cases = table(_given(tmp_path, "scores", given, name), "cases")["context"]
+    found = [json.loads(each).get("evaluators") for each in cases]
+    expected = [each[key] if name == "LLMJudge" else each for each in given]
+    assert found == [*({name: each} for each in expected), None]
+    same = table(_given(tmp_path, "scores", given[1:], name), "cases")["context"]
+    assert not any("evaluators" in json.loads(each) for each in same)
+
+
+JUDGED = {"rubric": "short", "model": "a", "model_settings": {"temperature": 0.5}}
+CHANGES = [
+    ({"source": {"name": "LLMJudge", "arguments": JUDGED | more}}, is_other)
+    for more, is_other in (
+        ({"rubric": "long"}, True),
+        ({"model": "b"}, True),
+        ({"model_settings": {"temperature": 1.0}}, True),
+        ({"model_settings": {"temperature": 0.5, "timeout": 9.0}}, False),
+        ({"option_of_a_later_version": True}, True),
+        ({"evaluation_name": "a"}, False),
+        ({"score": False, "assertion": {"include_reason": True}}, False),
+    )
+] + [
+    ({"source": {"name": "Other", "arguments": JUDGED}}, True),
+    ({"evaluator_version": "2"}, True),
+    ({"reason": "so"}, False),
+    ({"value": False}, False),
+]
+
+
+@pytest.mark.parametrize(("more", "is_other"), CHANGES)
+@pytest.mark.parametrize("kind", ["assertions", "scores"])
+def test_an_evaluator_judges_by_all_that_is_no_result(
+    kind: str, more: dict[str, Any], is_other: bool, tmp_path: Path
+) -> None:
+    def yardstick(more: dict[str, Any]) -> set[Any]:
+        cases = json.loads(ONCE.read_text("utf-8"))["cases"]
+        source = {"name": "LLMJudge", "arguments": JUDGED}
+        for case in cases:
+            case[kind] = {"Near": {"value": True, "source": source} | more}
+        reading = _report(tmp_path, cases=cases)
+        columns = table(reading, "dimension_configs").filter(dimension_id="Near")
+        judges = table(reading, "judges").drop("task_id")
+        return {*columns["parameters"], *judges.rows()}
+
+    assert (yardstick({}) != yardstick(more)) is is_other

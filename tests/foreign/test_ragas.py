@@ -239,3 +239,78 @@ def test_an_aspect_whose_name_is_bad_is_told_of(tmp_path: Path) -> None:
     file = tmp_path / "r.csv"
     file.write_text("user_input,response,toxicity\na,b,1\nc,d,0\n", encoding="utf-8")
     assert [each.code for each in reading_of(file).problems] == ["unclear_direction"]
+
+
+EXPECTED: dict[str, object] = {
+    "reference": "sea",
+    "reference_contexts": ["Atlas"],
+    "reference_context_ids": [7],
+    "reference_tool_calls": [{"name": "map", "args": {}}],
+    "reference_topics": ["rivers"],
+    "rubrics": {"score1_description": "wrong", "score5_description": "right"},
+    "reference_of_a_later_version": "x",
+}
+NOT_EXPECTED: dict[str, object] = {
+    "retrieved_contexts": ["found"],
+    "retrieved_context_ids": [3],
+    "multi_responses": ["a", "b"],
+    "persona_name": "Ann",
+    "query_style": "formal",
+    "query_length": "short",
+    "synthesizer_name": "s",
+}
+
+
+@pytest.mark.parametrize("column", EXPECTED | NOT_EXPECTED)
+def test_all_references_and_rubrics_are_what_is_expected(
+    column: str, tmp_path: Path
+) -> None:
+    row = {"user_input": "Nile?", "response": "sea", **EXPECTED, **NOT_EXPECTED}
+    file = tmp_path / "a.jsonl"
+
+    def asked(row: dict[str, object]) -> list[tuple[object, ...]]:
+        file.write_text(json.dumps(row | {"faithfulness": 1}), "utf-8")
+        reading = reading_of(file)
+        assert "reference" not in table(reading, "dimension_configs")["dimension_id"]
+        cases = table(reading, "cases").select("case_id", "context").rows()
+        return [*cases, *table(reading, "baselines").select("payload").rows()]
+
+    changed = asked(row | {column: ["other"]})
+    assert (asked(row) != changed) is (column in EXPECTED)
+
+
+def test_a_rubric_without_a_reference_is_what_is_expected(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text(
+        "user_input,response,rubrics,mine\n"
+        "Nile?,sea,\"{'score1_description': 'wrong'}\",1\n"
+        "Ob?,sea,,0\n",
+        "utf-8",
+    )
+    payloads = table(reading_of(file), "baselines")["payload"].to_list()
+    rubrics = {"rubrics": {"score1_description": "wrong"}}
+    assert [json.loads(each) for each in payloads] == [{"answer": rubrics}]
+
+
+def test_a_conversation_is_known_by_what_people_say_in_it(tmp_path: Path) -> None:
+    file = tmp_path / "talks.jsonl"
+
+    def read(reply: str, question: str = "Where?") -> Reading:
+        talk = [
+            {"content": "Nile?", "type": "human"},
+            {"content": "A river", "type": "ai"},
+            {"content": question, "type": "human"},
+            {"content": reply, "type": "ai", "tool_calls": []},
+        ]
+        row = {"user_input": talk, "reference_topics": ["rivers"], "mine": 1}
+        file.write_text(json.dumps(row), "utf-8")
+        return reading_of(file)
+
+    first, second = read("Egypt"), read("Africa")
+    same = (table(each, "cases").drop("task_id") for each in (first, second))
+    assert next(same).equals(next(same))
+    assert table(second, "rounds")["raw_output"].to_list() == ["Africa"]
+    kept = json.loads(table(second, "rounds")["metadata"].item())["conversation"]
+    assert len(kept) == 4
+    other = table(read("Egypt", "Why?"), "cases")["case_id"].item()
+    assert other != table(first, "cases")["case_id"].item()

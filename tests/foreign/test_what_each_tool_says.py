@@ -280,9 +280,13 @@ FIELDS: dict[tuple[str, str], Sequence[Field]] = {
     ("DeepEval", "variant"): [
         Field("model", ("hyperparameters", "model")),
         Field("hyperparameters", ("hyperparameters",), {"model": MARK}),
+        Field("model_settings", ("prompts",), [{"model_settings": {"name": MARK}}],
+              also=[(("hyperparameters",), None)]),
     ],
     ("DeepEval", "prompt version"): [
-        Field("prompt version", ("hyperparameters", "prompt version"))
+        Field("prompt version", ("hyperparameters", "prompt version")),
+        Field("version", ("prompts",), [{"version": MARK}],
+              also=[(("hyperparameters",), None)]),
     ],
     ("DeepEval", "judge"): [
         Field("evaluationModel", ("testCases", "*", "metricsData", "*", "evaluationModel"))
@@ -340,6 +344,8 @@ FIELDS: dict[tuple[str, str], Sequence[Field]] = {
     ],
     ("MLflow", "prompt version"): [
         Field("prompt version", _argument("prompt_version")),
+        Field("mlflow.linkedPrompts", ("info", "tags", "mlflow.linkedPrompts"),
+              json.dumps([{"name": MARK, "version": "3"}])),
     ],
     ("MLflow", "judge"): [
         Field("source_id", ("info", "assessments", "*", "source"),
@@ -353,6 +359,10 @@ FIELDS: dict[tuple[str, str], Sequence[Field]] = {
     ],
     ("Azure AI Evaluation", "judge"): [
         Field("…_model", ("rows", "*", "outputs.f1.f1_score_model")),
+        Field("model", ("rows", "*", "outputs.f1.f1_score_properties"), {"model": MARK}),
+        Field("…_properties", ("rows", "*", "outputs.f1.f1_score_properties"),
+              {"model": MARK}),
+        Field("sample", ("rows", "*", "outputs.f1.sample"), {"model": MARK}),
         Field("evaluation_gpt_model", (), made=_folder_of_azure),
     ],
     ("Every Eval Ever", "title"): [

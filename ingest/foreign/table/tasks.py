@@ -104,12 +104,27 @@ _EXPECTED = {
 
 
 class Tasks:
-    """The tasks of one table."""
+    """The tasks of one table.
+
+    Args:
+        title: The title, if no column has it.
+        mapping: The meaning of its columns.
+        source: Its file.
+        kind: The tool that wrote it.
+        as_meant: Returns a row with the columns of the mapping, where they mean more
+            than a table says.
+    """
 
     def __init__(
-        self, title: str, mapping: TableMapping, source: Source, kind: str = "table"
+        self,
+        title: str,
+        mapping: TableMapping,
+        source: Source,
+        kind: str = "table",
+        as_meant: Callable[[Row], Row] = lambda row: row,
     ) -> None:
         self._mapping = mapping
+        self._as_meant = as_meant
         self._source = source
         self._kind = kind
         self._columns = (*mapping.scores, *mapping.values)
@@ -222,7 +237,7 @@ class Tasks:
         return None if column is None else said(row.get(column))
 
     def _write(self, row: Row, task: TaskWriter) -> None:
-        mapping = self._mapping
+        mapping, row = self._mapping, self._as_meant(row)
         inputs = {name: content(row.get(name)) for name in mapping.inputs}
         case_id = self._case_id(row, inputs, task)
         if case_id is None:
