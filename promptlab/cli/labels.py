@@ -426,9 +426,9 @@ _TABLE = Table(
         Column("weighted kappa of grades", plain, "weighted_kappa"),
     ),
 )
-_SLICED = Table(
-    columns=(Column("slice", plain, "slice"), *_TABLE.columns[1:]), wide=_TABLE.wide
-)
+_SLICE = Column("slice", plain, "slice")
+_SLICED = Table(columns=(_SLICE, *_TABLE.columns[1:]), wide=_TABLE.wide)
+_SLICED_OF_SEVERAL = Table(columns=(_SLICE, *_TABLE.columns), wide=_TABLE.wide)
 _RATE_TABLE = Table(
     columns=(
         Column("title", plain, "title"),
@@ -440,8 +440,10 @@ _RATE_TABLE = Table(
         Column("note", _reason, "reason"),
     ),
     wide=(
+        Column("judge", plain, "judge"),
         Column("dimension", plain, "dimension_id"),
         Column("measure", words, "measure"),
+        Column("task", plain, "task_id"),
         Column("created", plain, "created_at"),
     ),
 )
@@ -498,7 +500,9 @@ def judges(call: Call, judge: str | None, by: str | None, min_tnr: float | None)
                 if judge
                 else f"no labelled answer has a {by}; docs/judges.md tells what {by} is"
             )
-        call.print_rows(names, rows, _SLICED if by else _TABLE)
+        n_judges = len({row[names.index("judge")] for row in rows})
+        sliced = _SLICED if n_judges == 1 else _SLICED_OF_SEVERAL
+        call.print_rows(names, rows, sliced if by else _TABLE)
         if judge and not by and call.format == "table":
             for sql, table, title in (
                 (_DIFFERENT, _DIFFERENT_TABLE, "Judge and people differ"),
