@@ -424,7 +424,7 @@ create table if not exists raw.named_baselines (
     task_id varchar,                    -- null: cleared
     set_at timestamptz not null,        -- When it was set, UTC
     n_scores bigint,                    -- scores from outside that the task had; null: not known
-    judged json                         -- dimension ('': the verdicts) → cases that it judged; null: not known
+    judged json                         -- kind, id and n cases of each part that judged it; null: not known
 );
 
 -- A pair of tasks that a person asked to compare; the marts keep it from then on.
@@ -444,7 +444,7 @@ create table if not exists raw.decisions (
     is_first boolean,                   -- no run of the base branch was before it; null: not known
     rechecks json,                      -- ids of the re-checks that it rests on; null for one that was purged
     n_scores bigint,                    -- scores from outside that the task had; null: not known
-    judged json                         -- dimension ('': the verdicts) → cases that it judged; null: not known
+    judged json                         -- kind, id and n cases of each part that judged it; null: not known
 );
 
 -- What the config said of titles, variants and prices at the last build that read it.

@@ -49,7 +49,7 @@ def newest_moment(con: duckdb.DuckDBPyConnection) -> datetime | None:
 # The cases that each part of a task's evaluation judged.
 _JUDGED = """(
     from intermediate.int_judged_parts as parts
-    select json_group_object(coalesce(dimension_id, ''), n_cases)
+    select to_json(list({{'kind': part_kind, 'id': part_id, 'n': n_cases}}))
     where parts.task_id = {task}
 )"""
 

@@ -197,11 +197,9 @@ class Gate:
             note = self._not_tested(score)
             yield _rule(rule, None, limit, "inconclusive", note)
             return
-        if changes.scores is not None:
-            yield self._of_scores(rule, limit, changes.scores)
-            yield from self._check(changes, limit)
-            return
-        share = limit if chance is None else 2 * _SCORES_SHARE * limit
+        of_scores = changes.scores
+        is_alone = chance is None and of_scores is None
+        share = limit if is_alone else 2 * _SCORES_SHARE * limit
         share /= max(1, self.numbers.task["n_variants"])
         has_dropped = (
             score.delta is not None
@@ -209,6 +207,13 @@ class Gate:
             and score.p_value is not None
             and score.p_value <= share
         )
+        if of_scores is not None:
+            if has_dropped and of_scores["p_scores"] > (1 - _SCORES_SHARE) * limit:
+                yield _rule(rule, score.p_value, limit, "fail", score.conclusion)
+            else:
+                yield self._of_scores(rule, limit, of_scores)
+            yield from self._check(changes, limit)
+            return
         p = score.p_value if chance is None else chance["p"]
         fails = chance is not None and chance["p"] <= (1 - _SCORES_SHARE) * limit
         if has_dropped and not fails:
@@ -256,7 +261,7 @@ class Gate:
     def _of_scores(self, rule: str, limit: float, tested: Row) -> GateRule:
         """Judge scores that are lower than chance explains."""
         p = tested["p_scores"]
-        if p > limit:
+        if p > (1 - _SCORES_SHARE) * limit:
             return _rule(rule, p, limit, "pass")
         if "cases_independent" in (from_json(tested["assumptions"]) or []):
             return self._too_few_clusters(rule, limit, p, tested)
@@ -803,6 +808,7 @@ _GONE = frozenset({"titles_gone", "variants_gone"})
 _CHANGED = frozenset(
     {
         "assertions_unjudged",
+        "baseline_of_another_testset",
         "baseline_unjudged",
         "baseline_unscored",
         "dimension_changed",

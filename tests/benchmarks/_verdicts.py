@@ -49,7 +49,7 @@ create table intermediate.int_case_results (
     n_rounds_in_error bigint
 );
 create table intermediate.int_scored_rounds (
-    task_id varchar, case_id varchar, place bigint, score double
+    task_id varchar, case_id varchar, dimensions_hash varchar, place bigint, score double
 );
 create table intermediate.int_case_contents (
     task_id varchar, case_id varchar, contents_hash varchar, assertions_hash varchar
@@ -263,7 +263,7 @@ def fill_scores(
     con.execute(
         """
         insert into intermediate.int_scored_rounds
-        select suite || '-' || run, 'c' || case_no, place, score from rounds;
+        select suite || '-' || run, 'c' || case_no, 'same', place, score from rounds;
 
         insert into intermediate.int_case_contents
         select distinct task_id, case_id, 'same', null from intermediate.int_scored_rounds

@@ -3,11 +3,6 @@
 with
 
 pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
-tasks as (
-    select * from {{ ref('stg_tasks__tasks') }}
-    where task_id in (select pairs.baseline_task_id from pairs)
-),
-loads as (select * from {{ ref('stg_loads__loads') }}),
 decisions as (select * from {{ ref('stg_tasks__decisions') }}),
 namings as (select * from {{ ref('stg_tasks__named_baselines') }}),
 named as (select * from {{ ref('int_named_baselines') }}),
@@ -37,23 +32,16 @@ judgings as (
         decisions.judged
 
     from decisions
-    inner join tasks using (task_id)
-    inner join loads on tasks.load_id = loads.load_id
     left join accepted using (task_id)
-    where
-        decisions.judged is not null
-        and decisions.decided_at > loads.finished_at
-        and (accepted.set_at is null or decisions.decided_at > accepted.set_at)
+    where accepted.set_at is null or decisions.decided_at > accepted.set_at
 
     union all
 
     select
-        accepted.task_id,
-        accepted.judged
+        task_id,
+        judged
 
     from accepted
-    inner join tasks using (task_id)
-    where accepted.judged is not null
 
 ),
 
@@ -61,10 +49,10 @@ judged as (
 
     select
         task_id,
-        judged,
-        {{ unnested(json_object_keys('judged')) }} as part
+        {{ unnested(json_elements('judged')) }} as part
 
     from judgings
+    where judged is not null and task_id in (select pairs.baseline_task_id from pairs)
 
 ),
 
@@ -72,11 +60,12 @@ most as (
 
     select
         task_id,
-        part,
-        max(cast({{ json_object_member('judged', 'part') }} as bigint)) as n_cases
+        {{ json_text('part', 'kind') }} as part_kind,
+        {{ json_text('part', 'id') }} as part_id,
+        max(cast({{ json_text('part', 'n') }} as bigint)) as n_cases
 
     from judged
-    group by task_id, part
+    group by task_id, part_kind, part_id
 
 ),
 
@@ -85,16 +74,23 @@ gaps as (
     select
         pairs.baseline_task_id,
         pairs.candidate_task_id,
-        case when most.part = '' then 'baseline_unjudged' else 'baseline_unscored' end as gap,
-        case when most.part = '' then 'verdicts' else most.part end as subject,
-        coalesce(parts.name, most.part) as name,
+        case most.part_kind
+            when 'verdicts' then 'baseline_unjudged'
+            when 'testset' then 'baseline_of_another_testset'
+            else 'baseline_unscored'
+        end as gap,
+        coalesce(most.part_id, 'verdicts') as subject,
+        coalesce(parts.name, most.part_id) as name,
         most.n_cases as n_before,
         coalesce(parts.n_cases, 0) as n_now
 
     from pairs
     inner join most on pairs.baseline_task_id = most.task_id
     left join parts
-        on most.task_id = parts.task_id and most.part = coalesce(parts.dimension_id, '')
+        on
+            most.task_id = parts.task_id
+            and most.part_kind = parts.part_kind
+            and most.part_id is not distinct from parts.part_id
     where coalesce(parts.n_cases, 0) < most.n_cases
 
     union all

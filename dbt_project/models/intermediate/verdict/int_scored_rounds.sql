@@ -18,21 +18,48 @@ without_verdicts as (
 
 ),
 
-weighed as (
+shared as (
 
     select
         round_scores.task_id,
         round_scores.case_id,
         round_scores.round_id,
+        round_scores.dimension_id,
+        round_scores.exact_score,
+        dimensions.weight_used,
         {{ rounded(
-            exact_sum('dimensions.weight_used * round_scores.exact_score')
-            ~ ' / ' ~ exact_sum('dimensions.weight_used'), 9
-        ) }} as score
+            'dimensions.weight_used / ' ~ exact_sum(
+                'dimensions.weight_used',
+                'over (partition by round_scores.task_id, round_scores.case_id,'
+                ~ ' round_scores.round_id)'
+            )
+        ) }} as share
 
     from round_scores
     inner join dimensions using (task_id, dimension_id)
-    where round_scores.task_id in (select without_verdicts.task_id from without_verdicts)
-    group by round_scores.task_id, round_scores.case_id, round_scores.round_id
+    inner join rounds using (task_id, case_id, round_id)
+    where
+        round_scores.task_id in (select without_verdicts.task_id from without_verdicts)
+        and not rounds.is_error
+
+),
+
+weighed as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        count(*) as n_dimensions,
+        max(count(*)) over (partition by task_id, case_id) as most_dimensions,
+        md5({{ joined("dimension_id || ' ' || cast(share as string)", "', '", 'dimension_id') }})
+            as dimensions_hash,
+        {{ rounded(
+            exact_sum('weight_used * exact_score') ~ ' / ' ~ exact_sum('weight_used'), 9
+        ) }} as score
+
+    from shared
+    group by task_id, case_id, round_id
 
 ),
 
@@ -45,6 +72,9 @@ scored as (
         weighed.case_id,
         weighed.round_id,
 
+        ---------- strings
+        weighed.dimensions_hash,
+
         ---------- numerics
         row_number() over (
             partition by weighed.task_id, weighed.case_id
@@ -54,7 +84,8 @@ scored as (
 
     from weighed
     inner join rounds using (task_id, case_id, round_id)
-    where not rounds.is_error
+    -- a mean over fewer dimensions is another number
+    where weighed.n_dimensions = weighed.most_dimensions
 
 )
 

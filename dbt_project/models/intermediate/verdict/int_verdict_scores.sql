@@ -6,22 +6,37 @@ scored_rounds as (
     where task_id in (select contents.run_task_id from contents)
 ),
 
-rounds as (
+-- scores of the same dimensions with the same weights
+alike as (
 
     select
         contents.*,
         scored_rounds.place as round_place,
         scored_rounds.score,
-        count(*) over of_case as n,
-        count(case when contents.place = 0 then 1 end) over of_case as k,
-        max(scored_rounds.score) over of_case as highest
+        scored_rounds.dimensions_hash,
+        min(case when contents.place = 0 then scored_rounds.dimensions_hash end) over (
+            partition by contents.task_id, contents.case_id
+        ) as own_dimensions_hash
 
     from contents
     inner join scored_rounds
         on
             contents.run_task_id = scored_rounds.task_id
             and contents.case_id = scored_rounds.case_id
-    window of_case as (partition by contents.task_id, contents.case_id)
+
+),
+
+rounds as (
+
+    select
+        *,
+        count(*) over of_case as n,
+        count(case when place = 0 then 1 end) over of_case as k,
+        max(score) over of_case as highest
+
+    from alike
+    where dimensions_hash = own_dimensions_hash
+    window of_case as (partition by task_id, case_id)
 
 ),
 

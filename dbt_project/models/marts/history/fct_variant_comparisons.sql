@@ -72,7 +72,9 @@ judged_otherwise as (
         on
             others.leader_task_id = of_leader.task_id
             and of_other.dimension_id = of_leader.dimension_id
-    where {{ dimension_difference('of_other', 'of_leader') }} is not null
+    where
+        {{ dimension_difference('of_other', 'of_leader') }} is not null
+        or of_other.weight_configured <> of_leader.weight_configured
 
     union all
 

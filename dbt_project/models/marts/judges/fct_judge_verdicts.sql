@@ -6,7 +6,9 @@ checks as (select * from {{ ref('int_reported_checks') }} where {{ in_this_build
 dimensions as (
     select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}
 ),
+asked as (select * from {{ ref('int_dimensions_resolved') }}),
 given_scores as (select * from {{ ref('stg_scores__scores') }} where {{ in_this_build() }}),
+chosen as (select * from {{ ref('int_scores_chosen') }}),
 tasks as (select * from {{ ref('stg_tasks__tasks') }} where {{ in_this_build() }}),
 
 configured as (
@@ -14,53 +16,62 @@ configured as (
     select
         task_id,
         dimension_id,
-        {{ json_number('parameters', 'pass_score') }} as pass_score,
-        {{ json_text('parameters', 'scorer_name') }} as scorer_name
+        {{ json_number('parameters', 'pass_score') }} as pass_score
 
     from dimensions
 
 ),
 
--- the newest score of each scorer; that of the configured scorer counts, else the newest
+-- the newest score of each scorer, given to a dimension or to the scorer that it names
 given as (
 
     select
-        given_scores.*,
+        given_scores.task_id,
+        given_scores.case_id,
+        given_scores.round_id,
+        coalesce(asked.dimension_id, given_scores.dimension_id) as dimension_id,
+        given_scores.scorer,
+        given_scores.scorer_version,
+        given_scores.payload,
+        given_scores.score / given_scores.scale as score,
         row_number() over (
             partition by
                 given_scores.task_id, given_scores.case_id, given_scores.round_id,
-                given_scores.dimension_id
-            order by
-                case when given_scores.scorer = configured.scorer_name then 0 else 1 end,
-                given_scores.load_id desc,
-                given_scores.line_number desc
-        ) as choice,
-        row_number() over (
-            partition by
-                given_scores.task_id, given_scores.case_id, given_scores.round_id,
-                given_scores.dimension_id, given_scores.scorer, given_scores.scorer_version
+                given_scores.dimension_id, asked.dimension_id,
+                given_scores.scorer, given_scores.scorer_version
             order by given_scores.load_id desc, given_scores.line_number desc
         ) as recency
 
     from given_scores
-    left join configured using (task_id, dimension_id)
+    left join asked
+        on
+            given_scores.task_id = asked.task_id
+            and given_scores.dimension_id = asked.scores_from
 
 ),
 
 scorers as (
 
     select
-        task_id,
-        case_id,
-        round_id,
-        dimension_id,
-        concat_ws(' ', scorer, scorer_version) as judge,
-        {{ json_text('payload', 'position') }} as place,
-        score / scale as score,
-        choice = 1 as is_used
+        given.task_id,
+        given.case_id,
+        given.round_id,
+        given.dimension_id,
+        concat_ws(' ', given.scorer, given.scorer_version) as judge,
+        {{ json_text('given.payload', 'position') }} as place,
+        given.score,
+        chosen.task_id is not null as is_used
 
     from given
-    where recency = 1
+    left join chosen
+        on
+            given.task_id = chosen.task_id
+            and given.case_id = chosen.case_id
+            and given.round_id = chosen.round_id
+            and given.dimension_id = chosen.dimension_id
+            and given.scorer = chosen.given_by
+            and given.scorer_version is not distinct from chosen.given_by_version
+    where given.recency = 1
 
 ),
 

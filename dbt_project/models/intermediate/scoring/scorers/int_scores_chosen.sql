@@ -36,7 +36,8 @@ offered as (
                 scores.task_id, scores.case_id, scores.round_id,
                 scores.dimension_id, dimensions.dimension_id
             order by
-                case when scores.scorer = dimensions.scorer then 0 else 1 end,
+                -- what a tool gave to its own dimensions
+                case when scores.scorer in ('reported', 'memory') then 0 else 1 end,
                 loads.finished_at desc nulls last,
                 scores.load_id desc,
                 scores.line_number desc

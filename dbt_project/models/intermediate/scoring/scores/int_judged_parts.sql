@@ -6,11 +6,26 @@ case_results as (
     select * from {{ ref('int_case_results') }}
     where status <> 'unevaluated' and {{ in_this_build() }}
 ),
+tasks as (
+    select * from {{ ref('int_tasks_resolved') }}
+    where testset_id is not null and {{ in_this_build() }}
+),
 case_scores as (
     select * from {{ ref('int_case_scores') }} where score is not null and {{ in_this_build() }}
 ),
 dimensions as (
     select * from {{ ref('int_dimension_contents') }} where {{ in_this_build() }}
+),
+
+judged as (
+
+    select
+        task_id,
+        count(*) as n_cases
+
+    from case_results
+    group by task_id
+
 ),
 
 scored as (
@@ -31,23 +46,36 @@ parts as (
 
         ---------- ids
         task_id,
-        cast(null as string) as dimension_id,
+        cast(null as string) as part_id,
 
         ---------- strings
+        'verdicts' as part_kind,
         cast(null as string) as name,
 
         ---------- numerics
-        count(*) as n_cases
+        n_cases
 
-    from case_results
-    group by task_id
+    from judged
+
+    union all
+
+    select
+        tasks.task_id,
+        tasks.testset_id as part_id,
+        'testset' as part_kind,
+        tasks.testset_id as name,
+        judged.n_cases
+
+    from tasks
+    inner join judged using (task_id)
 
     union all
 
     -- a dimension without weight, verdict and target decides nothing
     select
         dimensions.task_id,
-        dimensions.dimension_id,
+        dimensions.dimension_id as part_id,
+        'dimension' as part_kind,
         dimensions.name,
         case
             when
