@@ -403,8 +403,15 @@ LONG = "You are a careful agent of ACME. " * 5
             {"model": "hf/local", "model_args": {"model_path": "/data/m/7b"}},
             {"model": "hf/local", "model_args": {"model_path": "/data/m/70b"}},
         ),
+        (
+            {"model": "hf/local", "model_args": {"model_path": "/data/m/1/final"}},
+            {"model": "hf/local", "model_args": {"model_path": "/data/m/2/final"}},
+        ),
     ],
-    ids=["end of long arguments", "solver", "arguments of the solver", "local model"],
+    ids=[
+        *("end of long arguments", "solver", "arguments of the solver"),
+        *("local model", "folder of a local model"),
+    ],
 )
 def test_two_ways_to_run_a_task_are_two_variants(
     one: dict[str, object], other: dict[str, object], tmp_path: Path
@@ -605,7 +612,7 @@ def test_whatever_a_log_says_of_its_judging_is_the_yardstick(
 @pytest.mark.parametrize(
     "options",
     [
-        {"timeout": 3, "max_connections": 9, "api_key": "k", "unknown": None},
+        {"max_retries": 3, "max_connections": 9, "api_key": "k", "unknown": None},
         {"judge": {"base_url": "https://b.test", "args": {}, "config": {"seed": None}}},
     ],
 )
