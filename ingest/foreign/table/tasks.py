@@ -10,6 +10,7 @@ from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import first_line, number, text
 from promptlab.ingest.foreign.identity import (
+    AskedOfIds,
     OwnIds,
     SameRun,
     content_id,
@@ -146,6 +147,9 @@ class Tasks:
         )
         self._odd: _OddCells = {}
         self._repeated = OwnIds("case, round and cells")
+        self._asked = AskedOfIds()
+        expected = () if mapping.expected is None else (mapping.expected,)
+        self._asking = (*mapping.inputs, *expected)
 
     def read(
         self, rows: Iterable[tuple[int, Row] | Problem]
@@ -197,6 +201,7 @@ class Tasks:
                 self._write(row, task)
                 yield from task.written()
         yield from (*_problems_of(self._odd), *self._repeated.problems())
+        yield from self._asked.problems(self._mapping.case or "")
         for name, task in tasks.items():
             self._close(name, task, run_id, same_run.hash() + parts[name])
             yield from task.written()
@@ -321,7 +326,9 @@ class Tasks:
 
     def _case_id(self, row: Row, inputs: Row, task: TaskWriter) -> str | None:
         if self._mapping.case is not None:
-            return plain_name(self._cell(row, self._mapping.case) or "") or None
+            own_id = plain_name(self._cell(row, self._mapping.case) or "")
+            asked = tuple(text_alike(row.get(name)) or None for name in self._asking)
+            return self._asked.named(own_id, asked, task.task_id) if own_id else None
         same_inputs = {k: text_alike(v) for k, v in inputs.items()}
         case_id = content_id(same_inputs, first_text(inputs.values()))
         return case_id if self._mapping.round is not None else task.distinct(case_id)
