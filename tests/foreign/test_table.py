@@ -264,6 +264,35 @@ def test_words_for_pass_and_fail() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"verdict": "strict"}, {"verdict": "lax"}),
+        ({"scores": ("judge",)}, {"scores": ("judge",), "scales": {"judge": (0, 10)}}),
+        (
+            {"scores": ("judge",), "scales": {"judge": (0, 10)}},
+            {"scores": ("judge",), "scales": {"judge": (-20, 10)}},
+        ),
+        (
+            {"scores": ("judge",), "scales": {"judge": (0, 10)}},
+            {"scores": ("judge",), "scales": {"judge": (10, 0)}},
+        ),
+    ],
+)
+def test_the_column_of_the_verdict_and_the_scale_of_a_score_are_its_judge(
+    one: dict[str, Any], other: dict[str, Any], tmp_path: Path
+) -> None:
+    path = _written(tmp_path, "id,strict,lax,judge\n1,pass,fail,1\n")
+    before, again, after = (
+        table(read(path, TableMapping(case="id", **each)), "judges")
+        for each in (one, one, other)
+    )
+    judged = ["verdict" if "verdict" in one else "judge"]
+    assert before["name"].to_list() == after["name"].to_list() == judged
+    assert before["template"].to_list() == again["template"].to_list()
+    assert before["template"].to_list() != after["template"].to_list()
+
+
 AGAIN = "id,question,answer,gold\n" + "".join(
     f"{n},{kind} {n}?,{answer},{kind} {n}\n"
     for kind in ("math", "law")
