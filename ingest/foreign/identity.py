@@ -58,6 +58,58 @@ class Occurrences:
         return case_id if occurrence == 1 else f"{case_id}~{occurrence}"
 
 
+_Asked = tuple[str | None, ...]
+"""What a row asks and expects; ``None`` where it says nothing."""
+
+
+class AskedOfIds:
+    """Tells apart what has one id and asks several things.
+
+    Ids may begin again in each category or joined file. The first content of an id
+    keeps it; every other one has its hash behind the id, in every run.
+    """
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[str, ...], _Asked] = {}
+        self._several: dict[str, None] = {}
+
+    def named(self, own_id: str, asked: _Asked, *within: str) -> str:
+        """Return the id of what a row asks.
+
+        Args:
+            own_id: Its own id.
+            asked: What it asks, always as many parts.
+            within: A further part of the key, such as a task.
+        """
+        first = self._first.setdefault((own_id, *within), asked)
+        if first == asked:
+            return own_id
+        both = zip(first, asked, strict=True)
+        if all(a is None or b is None or a == b for a, b in both):
+            if None in first:  # a later row of the same says more
+                filled = zip(first, asked, strict=True)
+                said = tuple(b if a is None else a for a, b in filled)
+                self._first[own_id, *within] = said
+            return own_id
+        self._several[own_id] = None
+        return f"{own_id}/{content_id(asked[0] if len(asked) == 1 else asked)}"
+
+    def problems(self, column: str) -> Iterator[Problem]:
+        """Return one warning for all ids that ask several things."""
+        if self._several:
+            first, n = next(iter(self._several)), len(self._several)
+            values = f"1 id in `{column}`, {first}, asks"
+            if n > 1:
+                values = f"{n} ids in `{column}`, the first {first}, each ask"
+            yield warning(
+                "several_of_id",
+                f"{values} several things: rows with other inputs or another expected"
+                " answer are cases of their own, with a hash behind the id. Name a"
+                " column in `case` that has another value for each question",
+                record_id=first,
+            )
+
+
 class SameRun:
     """A hash over the rows of a run that is independent of their order.
 

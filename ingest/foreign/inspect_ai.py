@@ -49,7 +49,7 @@ from promptlab.ingest.foreign.writing import (
     TaskWriter,
     category_tag,
 )
-from promptlab.ingest.foreign.yardstick import yardstick
+from promptlab.ingest.foreign.yardstick import without_machine, yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 
@@ -351,6 +351,53 @@ def _resolved(value: Any, sample: Sample) -> Any:
     return value
 
 
+def _input(sample: Sample) -> Any:
+    """Return what a sample asks, without what Inspect writes anew in each run.
+
+    Messages get an id if they have none, and paths of pictures become absolute.
+    """
+    given = _resolved(sample.input, sample)
+    if not isinstance(given, list):
+        return given
+    return [
+        {
+            key: _content(each) if key == "content" else each
+            for key, each in message.items()
+            if key != "id"
+        }
+        if isinstance(message, dict) and "role" in message
+        else message
+        for message in given
+    ]
+
+
+_MEDIA = ("image", "audio", "video", "document")
+
+
+def _content(given: Any) -> Any:
+    """Return the content of a message, with the ends of the paths of its files."""
+    if not isinstance(given, list):
+        return given
+    return [
+        {
+            key: _without_machine(value) if key in _MEDIA else value
+            for key, value in members(part).items()
+        }
+        if isinstance(part, dict)
+        else part
+        for part in given
+    ]
+
+
+def _without_machine(given: Any) -> Any:
+    """Return paths without what is another one on each machine."""
+    if isinstance(given, str):
+        return given if given.startswith("data:") else without_machine(given)
+    if isinstance(given, dict):
+        return {key: _without_machine(each) for key, each in given.items()}
+    return given
+
+
 _RULES: dict[str, Rule] = {
     "accuracy": "mean_over_cases",
     "mean": "mean_over_cases",
@@ -467,11 +514,11 @@ class LogReading:
         case = task.known(case_id)
         if case is None:
             self._known[case_id] = sample.id
-            context: dict[str, Any] = {"input": _resolved(sample.input, sample)}
+            context: dict[str, Any] = {"input": _input(sample)}
             environment = {
                 "choices": sample.choices,
-                "files": sample.files,
-                "setup": _resolved(sample.setup, sample),
+                "files": _without_machine(sample.files),
+                "setup": _without_machine(_resolved(sample.setup, sample)),
                 "sandbox": yardstick(sample.sandbox),
             }
             context |= {name: each for name, each in environment.items() if each}

@@ -34,6 +34,7 @@ from promptlab.ingest.foreign.documents import (
     text,
 )
 from promptlab.ingest.foreign.identity import (
+    AskedOfIds,
     Occurrences,
     SameRun,
     content_id,
@@ -519,7 +520,7 @@ class _Run:
 
         Questions without an id may occur twice in a conversation.
         """
-        seen = Occurrences()
+        seen, of_ids = Occurrences(), AskedOfIds()
         found: dict[str, tuple[str, str | None, Row]] = {}
         for name, row in rows:
             cluster = name or _word(
@@ -537,11 +538,8 @@ class _Run:
             else:
                 instance = cluster if self._form == "memory_agent_rows" else None
                 case_id = joined_texts([instance, own], "/")
-            if (
-                case_id in found
-                and _at(found[case_id][2], self._layout.question) != asked
-            ):
-                case_id = f"{case_id}/{content_id(asked)}"  # an id of another question
+            words = asked if asked is None or isinstance(asked, str) else text(asked)
+            case_id = of_ids.named(case_id, (words,))
             if case_id in found:
                 self._repeated += 1
             found[case_id] = case_id, cluster, row

@@ -259,11 +259,14 @@ class Total(msgspec.Struct, gc=False, kw_only=True):
 
 
 class Judge(msgspec.Struct, gc=False):
-    """The model that judged a dimension or an assertion, and its rubric."""
+    """The model that judged a dimension or an assertion, and its rubric.
+
+    Of a table it is what the mapping says: the column of the verdict, or a scale.
+    """
 
     task_id: str
     name: str
-    """Dimension or assertion that was judged."""
+    """Dimension or assertion that was judged, or ``verdict``."""
     model: str | None = None
     template: str | None = None
     """Its prompt; ``None``: the default of the tool."""

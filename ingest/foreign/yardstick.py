@@ -19,30 +19,53 @@ _OF_CALLS = re.compile(
     r"(\w+ ){0,2}(base url|api base|endpoint|api host|api version)|base path|host"
     r"|user agent|proxy|proxies"
     # how often and how many at once
-    r"|(attempt |request )?timeouts?( ms| s)?|((max|num) )?retr(y|ies)( count| on \w+)?"
+    r"|((max|num) )?retr(y|ies)( count| on \w+)?"
     r"|(max )?concurrency|max concurrent|(max |adaptive )?connections|(rate )?delay"
     r"|((max|num) )?(workers|threads|processes)|rate limit|batch( size)?|throttle\w*"
     # what it shows and keeps
     r"|verbose( mode)?|debug|quiet|show (progress|indicator)|progress( bar)?|logger"
     r"|log level|(use |write )?cache|cache (dir|path|prompt)"
 )
-"""Settings of calls: they change neither what is asked nor how it is judged."""
+"""Settings of calls: they change neither what is asked nor how it is judged.
+
+A time limit is none: what a judge or a test does not finish has failed.
+"""
 _SECRET = re.compile(
-    r"^key$|\b(api|access|auth|private|secret|subscription|service|account|signing"
+    r"\b(api|access|auth|private|secret|subscription|service|account|signing"
     r"|encryption)( \w+)? keys?\b|\b(secrets?|passwords?|passwd|passphrase|auth"
-    r"|authorization|headers|credentials?|cookies?|bearer)\b|\btoken$"
+    r"|authorization|headers|credentials?|cookies?|bearer)\b|\b token$"
 )
 _NO_SECRET = re.compile(
     r"\b(stop|start|end|eos|bos|pad|unk|mask|sep|cls|image|special|first|last) token$"
 )
 """Tokens of a text. Names such as ``max_tokens`` and ``answer_key`` are no secrets."""
+_MAYBE_SECRET = frozenset({"key", "token"})
+"""Names that are as often those of a field or a word: their value tells."""
+_LIKE_SECRET = re.compile(r"(?=\D*\d)\S{16,}")
 _ADDRESS = re.compile(r"\s+at 0x[0-9a-fA-F]+(?=>)")
-_FOLDERS = re.compile(
-    r"(?:file:/{2,3})?(?:[A-Za-z]:[\\/]|/(?:app|builds?|content|data|github|home|mnt"
-    r"|opt|private|root|runner|srv|tmp|Users|usr|var|workdir|work|workspaces?|__w)/)"
-    r"(?:[^\s'\"<>|]*[\\/])?(?=[^\\/\s])"
+_MACHINE = (
+    # a checkout of CI, a home, a temporary folder, of Windows and of others
+    r"[A-Za-z]:[\\/]+(?:a[\\/]+[^\\/\s]+[\\/]+[^\\/\s]+[\\/]+"
+    r"|(?:[^\s'\"<>|]*?[\\/])?(?:(?i:te?mp)[\\/]+)(?:[^\\/\s]+[\\/]+(?=[^\\/\s]))?"
+    r"|Users[\\/]+[^\\/\n'\"<>|]+[\\/]+)"
+    r"|/home/runner/work/[^/\s]+/[^/\s]+/|/(?:home|Users)/[^/\s]+/|/root/"
+    r"|/github/workspace/|/(?:__w|builds)/[^/\s]+/[^/\s]+/|/workspaces/[^/\s]+/"
+    r"|/(?:workspace|workdir|app)/"
+    r"|(?:/private)?/var/folders/[^/\s]+/[^/\s]+/T/(?:[^/\s]+/(?=[^/\s]))?"
+    r"|(?:/private)?(?:/var)?/tmp/(?:[^/\s]+/(?=[^/\s]))?"
 )
-"""The folders of an absolute path, which are another one on each machine."""
+_ROOTS = (
+    r"[A-Za-z]:[\\/]|/(?:app|builds?|content|data|github|home|mnt|opt|private|root"
+    r"|runner|srv|tmp|Users|usr|var|workdir|work|workspaces?|__w)/"
+)
+_PATH = re.compile(
+    rf"(?<![\w.~-])(?<!:/)(?:file:/{{2,3}})?(?:{_MACHINE}|(?={_ROOTS}))"
+    r"(?P<rest>[^\s'\"<>|]*[^\\/\s'\"<>|])"
+)
+"""An absolute path: what is the machine's own in it, and the rest."""
+_DRIVE = re.compile(r"^[A-Za-z]:(?=[\\/])")
+_KEPT = 3
+"""Components of a path that count: which checkpoint of which model."""
 
 
 def yardstick(said: Any, *no_part: str) -> Any:
@@ -50,7 +73,8 @@ def yardstick(said: Any, *no_part: str) -> Any:
 
     Left out at any depth are members that say nothing (null, empty), so that a default
     which a newer version writes out changes nothing; settings of calls, such as
-    timeouts; what may be a secret; folders of absolute paths, and addresses in memory.
+    retries; what may be a secret; of absolute paths what is another one on each machine
+    (`without_machine`), and addresses in memory.
 
     Args:
         said: Any JSON value: the options of a scorer, its configuration.
@@ -65,15 +89,33 @@ def without_addresses(written: str) -> str:
     return _ADDRESS.sub("", written)
 
 
-def is_secret(name: str) -> bool:
-    """Return true for the name of a setting that may hold a secret."""
+def without_machine(written: str) -> str:
+    """Return a text with the last components of absolute paths, below the machine's.
+
+    Homes, temporary folders and checkouts of CI are other ones on each machine.
+    """
+    return _PATH.sub(_end_of_path, written)
+
+
+def _end_of_path(path: re.Match[str]) -> str:
+    parts = re.split(r"[\\/]+", _DRIVE.sub("", path["rest"]))
+    return "/".join([part for part in parts if part][-_KEPT:])
+
+
+def is_secret(name: str, value: Any = None) -> bool:
+    """Return true for a setting that may hold a secret, by its name.
+
+    Of the names ``key`` and ``token`` the value decides.
+    """
     plain = _plain(name)
+    if plain in _MAYBE_SECRET:
+        return isinstance(value, str) and bool(_LIKE_SECRET.fullmatch(value))
     return bool(_SECRET.search(plain)) and not _NO_SECRET.search(plain)
 
 
 def _rest(said: Any, no_part: Collection[str]) -> Any:
     if isinstance(said, str):
-        return without_addresses(_FOLDERS.sub("", said))
+        return without_addresses(without_machine(said))
     if isinstance(said, list):
         return [_rest(each, no_part) for each in said]
     if not isinstance(said, dict):
@@ -81,7 +123,7 @@ def _rest(said: Any, no_part: Collection[str]) -> Any:
     found = {
         name: _rest(each, no_part)
         for name, each in said.items()
-        if _plain(name) not in no_part and not _is_no_part(name)
+        if _plain(name) not in no_part and not _is_no_part(name, each)
     }
     return {name: each for name, each in found.items() if not _is_empty(each)}
 
@@ -93,8 +135,14 @@ def _is_empty(said: Any) -> bool:
 _plain = cache(plain_name)
 
 
+def _is_no_part(name: str, value: Any) -> bool:
+    if _plain(name) in _MAYBE_SECRET:
+        return is_secret(name, value)
+    return _never_a_part(name)
+
+
 @cache
-def _is_no_part(name: str) -> bool:
+def _never_a_part(name: str) -> bool:
     return bool(_OF_CALLS.fullmatch(_plain(name))) or is_secret(name)
 
 

@@ -403,8 +403,15 @@ LONG = "You are a careful agent of ACME. " * 5
             {"model": "hf/local", "model_args": {"model_path": "/data/m/7b"}},
             {"model": "hf/local", "model_args": {"model_path": "/data/m/70b"}},
         ),
+        (
+            {"model": "hf/local", "model_args": {"model_path": "/data/m/1/final"}},
+            {"model": "hf/local", "model_args": {"model_path": "/data/m/2/final"}},
+        ),
     ],
-    ids=["end of long arguments", "solver", "arguments of the solver", "local model"],
+    ids=[
+        *("end of long arguments", "solver", "arguments of the solver"),
+        *("local model", "folder of a local model"),
+    ],
 )
 def test_two_ways_to_run_a_task_are_two_variants(
     one: dict[str, object], other: dict[str, object], tmp_path: Path
@@ -605,7 +612,7 @@ def test_whatever_a_log_says_of_its_judging_is_the_yardstick(
 @pytest.mark.parametrize(
     "options",
     [
-        {"timeout": 3, "max_connections": 9, "api_key": "k", "unknown": None},
+        {"max_retries": 3, "max_connections": 9, "api_key": "k", "unknown": None},
         {"judge": {"base_url": "https://b.test", "args": {}, "config": {"seed": None}}},
     ],
 )
@@ -635,6 +642,41 @@ def test_the_environment_of_a_sample_is_a_part_of_what_it_asks(
         for each in (one, other)
     )
     assert (before != after).to_list() == [True, *([False] * (len(before) - 1))]
+
+
+def _messages(n: int, folder: str, words: str = "Which river?") -> list[Any]:
+    picture = {"type": "image", "image": f"{folder}/pictures/a.png"}
+    content = [{"type": "text", "text": words}, picture]
+    return [{"id": f"id{n}", "role": "user", "source": "input", "content": content}]
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other"),
+    [
+        ("input", _messages(1, "/home/ann/p"), _messages(2, "/github/workspace/p")),
+        ("setup", "/home/ann/p/setup.sh", "/home/runner/work/p/p/p/setup.sh"),
+        ("files", {"a": "/home/ann/p/a.csv"}, {"a": "/tmp/x/p/a.csv"}),
+    ],
+)
+def test_what_inspect_writes_anew_in_each_run_is_not_asked(
+    name: str, one: Any, other: Any, tmp_path: Path
+) -> None:
+    before, after = (
+        table(_changed(tmp_path, ("samples", 0, name), each), "cases")["context"]
+        for each in (one, other)
+    )
+    assert before.to_list() == after.to_list()
+
+
+@pytest.mark.parametrize("other", ["Which sea?", "Which river? "])
+def test_other_words_in_a_message_are_another_question(
+    other: str, tmp_path: Path
+) -> None:
+    before, after = (
+        table(_changed(tmp_path, ("samples", 0, "input"), each), "cases")["context"]
+        for each in (_messages(1, "/tmp/x"), _messages(1, "/tmp/x", other))
+    )
+    assert (before != after).sum() == 1
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ def test_another_class_or_model_graded_spec_is_another_yardstick(
     assert parameters(args={"modelgraded_spec": "fact"}) != {before}
     assert parameters(args={"ignore_case": True}) != {before}
     assert parameters(args={"scorer": "own"}) != {before}
-    assert parameters(args={"eval_kwargs": {"timeout": 3}}) == {before}
+    assert parameters(args={"eval_kwargs": {"max_retries": 3}}) == {before}
     (other,) = parameters(args={"scorer": "own"})
     assert json.loads(other)["scorer"] == "reported"  # of promptlab
 

@@ -293,7 +293,7 @@ CHANGES = [
         ({"rubric": "long"}, True),
         ({"model": "b"}, True),
         ({"model_settings": {"temperature": 1.0}}, True),
-        ({"model_settings": {"temperature": 0.5, "timeout": 9.0}}, False),
+        ({"model_settings": {"temperature": 0.5, "timeout": 9.0}}, True),
         ({"option_of_a_later_version": True}, True),
         ({"evaluation_name": "a"}, False),
         ({"score": False, "assertion": {"include_reason": True}}, False),

@@ -45,6 +45,9 @@ def _written(tmp_path: Path, data: bytes | str, name: str = "any.csv") -> Path:
     return path
 
 
+MAPPING_OF_IDS = TableMapping(
+    case="id", inputs=("question",), expected="gold", output="answer"
+)
 NAMES = {
     "results_2026-10-12": "results",
     "results-20261012_030000-v2": "results-v2",
@@ -259,6 +262,93 @@ def test_words_for_pass_and_fail() -> None:
     assert [verdict_of(each) for each in words] == [
         "pass", "fail", "pass", "unevaluated", "pass", None, "error"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"verdict": "strict"}, {"verdict": "lax"}),
+        ({"scores": ("judge",)}, {"scores": ("judge",), "scales": {"judge": (0, 10)}}),
+        (
+            {"scores": ("judge",), "scales": {"judge": (0, 10)}},
+            {"scores": ("judge",), "scales": {"judge": (-20, 10)}},
+        ),
+        (
+            {"scores": ("judge",), "scales": {"judge": (0, 10)}},
+            {"scores": ("judge",), "scales": {"judge": (10, 0)}},
+        ),
+    ],
+)
+def test_the_column_of_the_verdict_and_the_scale_of_a_score_are_its_judge(
+    one: dict[str, Any], other: dict[str, Any], tmp_path: Path
+) -> None:
+    path = _written(tmp_path, "id,strict,lax,judge\n1,pass,fail,1\n")
+    before, again, after = (
+        table(read(path, TableMapping(case="id", **each)), "judges")
+        for each in (one, one, other)
+    )
+    judged = ["verdict" if "verdict" in one else "judge"]
+    assert before["name"].to_list() == after["name"].to_list() == judged
+    assert before["template"].to_list() == again["template"].to_list()
+    assert before["template"].to_list() != after["template"].to_list()
+
+
+AGAIN = "id,question,answer,gold\n" + "".join(
+    f"{n},{kind} {n}?,{answer},{kind} {n}\n"
+    for kind in ("math", "law")
+    for n in range(3)
+    for answer in ("a", "b")
+)
+
+
+def test_rows_of_one_id_that_ask_something_else_are_other_cases(tmp_path: Path) -> None:
+    reading = read(_written(tmp_path, AGAIN), MAPPING_OF_IDS)
+    cases = table(reading, "cases")["case_id"].to_list()
+    assert cases[:3] == ["0", "1", "2"]
+    assert [re.sub(r"[0-9a-f]{12}$", "#", each) for each in cases[3:]] == [
+        *("0/#", "1/#", "2/#")
+    ]
+    assert table(reading, "rounds")["run_index"].to_list() == [1, 2] * 6
+    assert len(set(table(reading, "baselines")["payload"])) == 6
+    (problem,) = (p for p in reading.problems if p.code == "several_of_id")
+    assert "3 ids in `id`, the first 0, each ask several things" in problem.message
+    again = read(
+        _written(tmp_path, AGAIN.replace(",a,", ",c,"), "d.csv"), MAPPING_OF_IDS
+    )
+    assert table(again, "cases")["case_id"].to_list() == cases
+
+
+def test_another_expected_answer_is_another_case_and_an_empty_cell_is_none(
+    tmp_path: Path,
+) -> None:
+    rows = "1,Nile?,a,sea\n1,,b,\n1,Nile?,c,lake\n2,Rhine?,a,\n2,Rhine?,b,sea\n2,Rhine?,c,lake\n"
+    reading = read(
+        _written(tmp_path, f"id,question,answer,gold\n{rows}"), MAPPING_OF_IDS
+    )
+    rounds = table(reading, "rounds")
+    cases = [each[:2] for each in rounds["case_id"]]
+    assert cases == ["1", "1", "1/", "2", "2", "2/"]
+
+
+def test_ids_that_begin_again_in_another_task_are_cases_of_it(tmp_path: Path) -> None:
+    rows = "1,Nile?,a,m\n1,Rhine?,a,n\n"
+    mapping = TableMapping(case="id", inputs=("question",), output="answer", title="of")
+    reading = read(_written(tmp_path, f"id,question,answer,of\n{rows}"), mapping)
+    assert table(reading, "cases")["case_id"].to_list() == ["1", "1"]
+    assert "several_of_id" not in {p.code for p in reading.problems}
+
+
+def test_a_column_whose_values_come_again_with_other_questions_is_no_id(
+    tmp_path: Path,
+) -> None:
+    mapping, _, notes = guess(_written(tmp_path, AGAIN))
+    assert (mapping.case, mapping.inputs) == (None, ("question",))
+    assert notes[0].startswith("id: its values come again with other questions")
+    rounds = AGAIN.replace("law", "math")
+    assert guess(_written(tmp_path, rounds, "b.csv")).mapping.case == "id"
+    tasks = AGAIN.replace("gold", "dataset").replace(" 0\n", "\n")
+    tasks = re.sub(r"(math|law) \d\n", r"\1\n", tasks)
+    assert guess(_written(tmp_path, tasks, "c.csv")).mapping.case == "id"
 
 
 def test_the_guess_says_what_the_columns_seem_to_mean(tmp_path: Path) -> None:

@@ -995,7 +995,7 @@ def test_a_changed_judge_is_a_changed_yardstick(titles, capsys, title):
     out = capsys.readouterr().out
     assert out.startswith("? Cannot tell")
     said = " ".join(out.split())
-    assert "“tone” is judged by another model or rubric" in said
+    assert "“tone” is judged by another model, rubric, column or scale" in said
     assert f"`promptlab baseline set '{title}-2'` compares later runs with this" in said
 
 
@@ -1013,7 +1013,7 @@ def test_all_that_is_judged_in_another_way_is_one_rule(titles, capsys):
     result = json.loads(capsys.readouterr().out)
     rules = [rule for rule in result["rules"] if rule["rule"] == "same_yardstick"]
     assert len(rules) == 1
-    assert "is judged by another model or rubric" in rules[0]["note"]
+    assert "is judged by another model, rubric, column or scale" in rules[0]["note"]
     assert rules[0]["note"] in result["headline"]
 
 

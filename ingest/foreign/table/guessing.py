@@ -33,6 +33,7 @@ from promptlab.ingest.foreign.table.cells import (
     nested_names,
     number_of,
     said,
+    text_alike,
     verdict_of,
     with_nested,
 )
@@ -138,6 +139,7 @@ def guess(path: Path) -> Guess:
             if name not in taken and _suits(setting, cells[name]):
                 settings[setting] = name
                 break
+    no_id = _take_no_id(settings, cells, notes)
     _guess_unit(settings, cells, plain, notes)
     if "expected" not in settings and plain.get(settings.get("output", "")) == "answer":
         # next to a column for what was said, "answer" is what was expected
@@ -158,7 +160,9 @@ def guess(path: Path) -> Guess:
     if "inputs" in settings:
         settings["inputs"] = (settings["inputs"],)
     taken = {*settings.values(), *settings.get("inputs", ())}
-    taken |= {name for name in cells if is_nameless(name) or "." in name}
+    taken |= {
+        name for name in cells if is_nameless(name) or "." in name or name == no_id
+    }
     _guess_numbers(settings, {n: c for n, c in cells.items() if n not in taken}, notes)
     settings = {name: value for name, value in settings.items() if value}
     try:
@@ -198,6 +202,27 @@ def _cells(rows: list[Row]) -> dict[str, list[Any]]:
     rows = [with_nested(row, paths) for row in rows]
     columns = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in columns}
+
+
+def _take_no_id(
+    settings: dict[str, Any], cells: dict[str, list[Any]], notes: list[str]
+) -> str | None:
+    """Leave out an id that has several questions in one task; return its column."""
+    name, asked = settings.get("case"), settings.get("inputs")
+    if name is None or asked is None:
+        return None
+    of_task = ("title", "model", "prompt_version")
+    within = [cells[settings[each]] for each in of_task if each in settings]
+    ids = [tuple(map(said, key)) for key in zip(cells[name], *within, strict=True)]
+    questions = map(text_alike, cells[asked])
+    if len(set(zip(ids, questions, strict=True))) == len(set(ids)):
+        return None
+    del settings["case"]
+    notes.append(
+        f"{name}: its values come again with other questions, so it is no id; the"
+        " questions tell cases apart, unless case names a column"
+    )
+    return str(name)
 
 
 def _guess_time(

@@ -10,6 +10,7 @@ from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import first_line, number, text
 from promptlab.ingest.foreign.identity import (
+    AskedOfIds,
     OwnIds,
     SameRun,
     content_id,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _DUST = 1e-9
+_VERDICT = "verdict"
 
 _Name = tuple[str, str, str]
 """Title, model, prompt version."""
@@ -146,6 +148,9 @@ class Tasks:
         )
         self._odd: _OddCells = {}
         self._repeated = OwnIds("case, round and cells")
+        self._asked = AskedOfIds()
+        expected = () if mapping.expected is None else (mapping.expected,)
+        self._asking = (*mapping.inputs, *expected)
 
     def read(
         self, rows: Iterable[tuple[int, Row] | Problem]
@@ -197,6 +202,7 @@ class Tasks:
                 self._write(row, task)
                 yield from task.written()
         yield from (*_problems_of(self._odd), *self._repeated.problems())
+        yield from self._asked.problems(self._mapping.case or "")
         for name, task in tasks.items():
             self._close(name, task, run_id, same_run.hash() + parts[name])
             yield from task.written()
@@ -321,7 +327,9 @@ class Tasks:
 
     def _case_id(self, row: Row, inputs: Row, task: TaskWriter) -> str | None:
         if self._mapping.case is not None:
-            return plain_name(self._cell(row, self._mapping.case) or "") or None
+            own_id = plain_name(self._cell(row, self._mapping.case) or "")
+            asked = tuple([text_alike(row.get(each)) or None for each in self._asking])
+            return self._asked.named(own_id, asked, task.task_id) if own_id else None
         same_inputs = {k: text_alike(v) for k, v in inputs.items()}
         case_id = content_id(same_inputs, first_text(inputs.values()))
         return case_id if self._mapping.round is not None else task.distinct(case_id)
@@ -377,6 +385,22 @@ class Tasks:
             order=self._graded,
             numbers=self._columns,
         )
+        if self._kind == "table":  # in files of tools a column is always the same
+            for judged, template in self._judged_by().items():
+                task.judge(judged, template=template)
+
+    def _judged_by(self) -> dict[str, str]:
+        """Return what the mapping judges by: the file itself does not say it."""
+        mapping = self._mapping
+        found = {}
+        for name in mapping.scores:
+            worst, best = mapping.scales.get(name, (0.0, 1.0))
+            found[name] = f"scale from {worst:g} to {best:g}"
+        if mapping.verdict is not None:
+            also = found.get(_VERDICT)
+            column = f"column {mapping.verdict}"
+            found[_VERDICT] = f"{column}, {also}" if also else column
+        return found
 
 
 def _from_zero(cell: Any) -> float | None:
