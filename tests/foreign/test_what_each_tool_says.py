@@ -457,8 +457,8 @@ def test_a_mapped_table_fills_each_column_that_its_line_names(tmp_path: Path) ->
     )  # fmt: skip
     filled = Filled(reading_of(file, {"rows": mapping}))
     assert {name: filled.of(name) for name in NAMES if name != "run"} == {
-        "title": {"T"}, "variant": {"M"}, "prompt version": {"V"}, "judge": set(),
-        "tags": {"G"}, "cost": {str(COST)}, "first metric": {"right"},
+        "title": {"T"}, "variant": {"M"}, "prompt version": {"V"},
+        "judge": {"scale from 0 to 1"}, "tags": {"G"}, "cost": {str(COST)}, "first metric": {"right"},
     }  # fmt: skip
 
 
