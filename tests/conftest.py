@@ -27,6 +27,7 @@ settings.register_profile(
     "promptlab",
     deadline=None,
     derandomize=True,
+    max_examples=50,  # always the same ones
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("promptlab")

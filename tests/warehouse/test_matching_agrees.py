@@ -37,8 +37,8 @@ from tests.judging.cases import (
 from tests.judging.samples import samples
 from tests.matching_cases import matching_cases
 
-GENERATED = 3000
-GENERATED_SAMPLES = 3000
+GENERATED = 2000
+GENERATED_SAMPLES = 2000
 
 
 class Pair(NamedTuple):
