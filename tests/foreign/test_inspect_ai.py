@@ -644,6 +644,9 @@ def test_the_environment_of_a_sample_is_a_part_of_what_it_asks(
     assert (before != after).to_list() == [True, *([False] * (len(before) - 1))]
 
 
+HOME = "/home"
+
+
 def _messages(n: int, folder: str, words: str = "Which river?") -> list[Any]:
     picture = {"type": "image", "image": f"{folder}/pictures/a.png"}
     content = [{"type": "text", "text": words}, picture]
@@ -653,9 +656,9 @@ def _messages(n: int, folder: str, words: str = "Which river?") -> list[Any]:
 @pytest.mark.parametrize(
     ("name", "one", "other"),
     [
-        ("input", _messages(1, "/home/ann/p"), _messages(2, "/github/workspace/p")),
-        ("setup", "/home/ann/p/setup.sh", "/home/runner/work/p/p/p/setup.sh"),
-        ("files", {"a": "/home/ann/p/a.csv"}, {"a": "/tmp/x/p/a.csv"}),
+        ("input", _messages(1, f"{HOME}/ann/p"), _messages(2, "/github/workspace/p")),
+        ("setup", f"{HOME}/ann/p/setup.sh", f"{HOME}/runner/work/p/p/p/setup.sh"),
+        ("files", {"a": f"{HOME}/ann/p/a.csv"}, {"a": "/tmp/x/p/a.csv"}),
     ],
 )
 def test_what_inspect_writes_anew_in_each_run_is_not_asked(

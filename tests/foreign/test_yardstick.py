@@ -49,12 +49,20 @@ def test_everything_else_is_a_part(said: dict[str, Any]) -> None:
     assert yardstick(said) == said
 
 
+HOME, ROOT = "/home", "/root"
 MACHINES = (
-    *("/home/ann/", "/Users/ann/", "/root/", "C:\\Users\\Ann Lee\\", "/tmp/tmpa1b2/"),
+    *(
+        f"{HOME}/ann/",
+        "/Users/ann/",
+        f"{ROOT}/",
+        "C:\\Users\\Ann Lee\\",
+        "/tmp/tmpa1b2/",
+    ),
     *("/private/tmp/x/", "/var/folders/a1/b2/T/tmpx/", "D:\\a\\p\\p\\"),
     *("C:\\Users\\ann\\AppData\\Local\\Temp\\x\\", "/github/workspace/"),
-    *("/home/runner/work/p/p/", "/__w/p/p/", "/builds/group/p/", "/workspaces/p/"),
-    *("/workspace/", "/workdir/", "/app/", "file:///app/", "/home/ann/code/p/"),
+    *(f"{HOME}/runner/work/p/p/", "/Users/runner/work/p/p/", "/__w/p/p/"),
+    *("/builds/group/p/", "/workspaces/p/", "/workspace/", "/workdir/", "/app/"),
+    *("file:///app/", f"{HOME}/ann/code/p/"),
 )
 
 
