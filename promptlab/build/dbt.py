@@ -263,8 +263,12 @@ def compile_plan(project: Path) -> Plan:
     Raises:
         BuildError: dbt rejects the project.
     """
+    from promptlab.ingest.raw.tables import ensure_schema
+
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(db=Path(folder) / f"{_DATABASE}.duckdb")
+        with open_duckdb(settings.db) as con:
+            ensure_schema(con, ingest_version=__version__)
 
         def dbt(*call: str, manifest: Any = None) -> Any:
             return invoke(
@@ -320,21 +324,31 @@ class _Graph:
 
 
 def _nodes(graph: _Graph, words: dict[str, Any], db: Path) -> Iterator[Node]:
-    with open_duckdb(db, read_only=True) as seeds:
-        emptiness = Emptiness(seeds)
+    with open_duckdb(db) as con:
+        emptiness = Emptiness(con)
         for key in graph.ordered():
             node = graph.nodes[key]
             kind: Literal["seed", "view", "table", "incremental", "test"]
             if node.resource_type == "seed":
-                kind, sql = "seed", _rows_of_seed(seeds, node)
+                kind, sql = "seed", _rows_of_seed(con, node)
             elif node.resource_type == "test":
                 _check_plain(node)
                 kind, sql = "test", node.compiled_code
             else:
                 kind, sql = node.config.materialized, node.compiled_code
             sql = _unqualified(sql).strip()
+            relation = f'"{node.schema}"."{node.alias}"'
+            columns: list[str] = []
             if kind == "view":
-                emptiness.add_view(f'"{node.schema}"."{node.alias}"', sql)
+                emptiness.add_view(relation, sql)
+                _create_schema(con, node)
+                con.execute(f"create view {relation} as {sql}")
+            elif kind in _TABLES:
+                columns = _contract(node) or _columns(con, sql)
+                _create_schema(con, node)
+                con.execute(f"create table {relation} ({', '.join(columns)})")
+            elif kind == "seed":
+                columns = _columns(con, sql)
             empty_if = emptiness.of(sql) if kind not in {"seed", "view"} else []
             yield Node(
                 name=node.name if kind == "test" else node.alias,
@@ -345,12 +359,22 @@ def _nodes(graph: _Graph, words: dict[str, Any], db: Path) -> Iterator[Node]:
                 is_of_one_build=kind == "table"
                 and node.schema == "intermediate"
                 and not node.config.unique_key,
-                contract=_contract(node) if kind in _TABLES else [],
+                columns=columns,
                 key=node.config.get("unique_key") if kind in _TABLES else None,
                 batch=node.config.meta.get("batch") if kind in _TABLES else None,
                 mentions=node.config.meta.get("mentions", []),
                 replaced=words["replaced"].get(node.name),
             )
+
+
+def _create_schema(con: duckdb.DuckDBPyConnection, node: Any) -> None:
+    con.execute(f'create schema if not exists "{node.schema}"')
+
+
+def _columns(con: duckdb.DuckDBPyConnection, sql: str) -> list[str]:
+    """Return names and types of the columns of a query."""
+    described = con.execute(f"describe {sql}").fetchall()
+    return [f'"{name}" {data_type}' for name, data_type, *_ in described]
 
 
 def _contract(node: Any) -> list[str]:

@@ -117,20 +117,17 @@ class _Rows:
             self._known[relation] = found is not None
         return self._known[relation]
 
-    def create(self, relation: str, query: str) -> None:
-        """Create a table, or replace it, with the rows of a query."""
-        self._known[relation] = self._write(
-            f"create or replace table {relation} as {query}"
-        )
-
-    def create_empty(self, relation: str, columns: str) -> None:
-        """Create a table with these columns, or replace it."""
-        self._con.execute(f"create or replace table {relation} ({columns})")
+    def create(self, relation: str, columns: list[str]) -> None:
+        """Create a table without rows, or replace it."""
+        definition = ",\n".join(columns)
+        self._con.execute(f"create or replace table {relation} ({definition})")
         self._known[relation] = False
 
     def insert(self, relation: str, query: str) -> None:
         """Add the rows of a query to a table."""
-        if self._write(f"insert into {relation} by name {query}"):
+        statement = f"insert into {relation} by name {query}"
+        (count,) = self._con.execute(statement).fetchall()[0]
+        if count:
             self._known[relation] = True
 
     def delete(self, relation: str, condition: str) -> None:
@@ -144,11 +141,6 @@ class _Rows:
         if self.of(relation):
             self._con.execute(f"truncate table {relation}")
             self._known[relation] = False
-
-    def _write(self, statement: str) -> bool:
-        """Run a statement and return true if it wrote rows."""
-        (count,) = self._con.execute(statement).fetchall()[0]
-        return bool(count)
 
 
 def _relations(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str, bool]]:
@@ -204,44 +196,28 @@ def _write(
     rebuild: bool,
     is_empty: bool,
 ) -> None:
-    """Write the rows of a model to its table."""
+    """Write a view, or the rows of a seed or a model to its table."""
     kind = "view" if node.kind == "view" else "table"
     name = node.relation
-    if there == kind and not rebuild:
-        if node.kind not in {"seed", "view"}:
-            _update(node, rows, is_empty=is_empty)
+    is_kept = there == kind and not rebuild
+    if is_kept and node.kind in {"seed", "view"}:
         return
     if there is None:
         con.execute(f'create schema if not exists "{node.schema}"')
     elif there != kind:
         con.execute(f"drop {there} {name}")
-    if node.contract:
-        columns = ",\n".join(node.contract)
-        rows.create_empty(name, columns)
-        if not is_empty:
-            rows.insert(name, node.query)
-    elif kind == "view":
+    if kind == "view":
         con.execute(f"create or replace view {name} as {node.query}")
-    elif is_empty:
-        # optimizing and running a query takes longer than binding its columns
-        rows.create(name, f"from ({node.query}) limit 0")
-    else:
-        rows.create(name, node.query)
-
-
-def _update(node: Node, rows: _Rows, *, is_empty: bool) -> None:
-    """Write the rows of a model to its table of the last build."""
-    if node.kind == "incremental":
-        assert node.replaced is not None
-        rows.delete(node.relation, node.replaced)
-    elif node.contract or is_empty:
-        # a table that is replaced loses its comments
-        rows.clear(node.relation)
-    else:
-        rows.create(node.relation, node.query)
         return
+    if not is_kept:
+        rows.create(name, node.columns)
+    elif node.kind == "incremental":
+        assert node.replaced is not None
+        rows.delete(name, node.replaced)
+    else:
+        rows.clear(name)
     if not is_empty:
-        rows.insert(node.relation, node.query)
+        rows.insert(name, node.query)
 
 
 def _test(con: duckdb.DuckDBPyConnection, node: Node) -> None:
@@ -342,7 +318,7 @@ def plan_that_names_rows(plan: Plan, node: Node) -> Plan:
 
 
 def _rules_as_tests(node: Node) -> Iterator[Node]:
-    for name, rule in _rules(node.contract):
+    for name, rule in _rules(node.columns):
         yield Node(
             name=f"{name} of {node.name}",
             kind="test",
@@ -350,9 +326,9 @@ def _rules_as_tests(node: Node) -> Iterator[Node]:
         )
 
 
-def _rules(contract: list[str]) -> Iterator[tuple[str, str]]:
+def _rules(columns: list[str]) -> Iterator[tuple[str, str]]:
     """Return name and condition of each rule; the default name is the condition."""
-    for line in contract:
+    for line in columns:
         if found := _OF_A_ROW.fullmatch(line):
             yield found["name"] or f"`{found['rule']}`", found["rule"]
         elif found := _OF_A_COLUMN.fullmatch(line):

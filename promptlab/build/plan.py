@@ -172,8 +172,8 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     """Sets of tables: its query returns no rows if all tables of one set are empty."""
     is_of_one_build: bool = False
     """True if its rows are intermediate results, deleted at the end of a build."""
-    contract: list[str] = []
-    """Columns of a table with types and constraints; empty: taken from the query."""
+    columns: list[str] = []
+    """Columns of a table with their types, and the constraints of its contract."""
     key: str | None = None
     """The column whose values a batch lists: the owner of the rows."""
     batch: str | None = None

@@ -150,9 +150,9 @@ def stricter(line: str) -> plan.Plan:
     place = next(i for i, n in enumerate(compiled.nodes) if n.name == "fct_rounds")
     rounds = compiled.nodes[place]
     column = line.split()[0]
-    kept = [other for other in rounds.contract if other.split()[0] != column]
+    kept = [other for other in rounds.columns if other.split()[0] != column]
     nodes = list(compiled.nodes)
-    nodes[place] = msgspec.structs.replace(rounds, contract=[*kept, line])
+    nodes[place] = msgspec.structs.replace(rounds, columns=[*kept, line])
     return msgspec.structs.replace(compiled, nodes=nodes)
 
 
