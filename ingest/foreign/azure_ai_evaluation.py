@@ -376,12 +376,13 @@ class _RunOfRows:
 
     def _see_judge(self, key: str, outputs: dict[str, Any]) -> None:
         """Record what a row says of the judge of an output, or of its grader."""
-        properties = members(outputs.get(f"{key}_properties"))
+        own = key if f"{key}_model" in outputs else key.removesuffix("_score")
+        properties = members(outputs.get(f"{own}_properties"))
         sample = members(outputs.get(f"{_of(key)}.sample"))
         # a sample's folder names one model, of all metrics with the prefix
         of_folder = self._parameters.get("evaluation_gpt_model")
         for model in (
-            outputs.get(f"{key}_model"),
+            outputs.get(f"{own}_model"),
             properties.get("model"),
             sample.get("model"),
             of_folder if key.startswith("gpt_") else None,

@@ -538,7 +538,7 @@ def _write_spans(case: TestCase, answer: RoundWriter) -> None:
         told = next(iter([*failed, *broken]), metrics[0])
         settings = {text(m.settings): m.settings for m in metrics if m.settings}
         for each in metrics:
-            answer.task.judged_by(f"{name} (spans)", each.evaluationModel)
+            _see_judge(f"{name} (spans)", each, answer.task)
         answer.check(
             f"{name} (spans)",
             f"{told.kind} of spans",
@@ -605,13 +605,21 @@ def _status(case: TestCase) -> Status:
     return "fail" if failed or (case.success is False and not broken) else "unevaluated"
 
 
+def _see_judge(name: str, metric: Metric, task: TaskWriter) -> None:
+    """Record the model of a metric, and what it was asked."""
+    if metric.evaluationModel:
+        asked = text(metric.settings) if metric.settings else None
+        task.judged_by(name, metric.evaluationModel, rubric=asked)
+
+
 def _write(metric: Metric, answer: RoundWriter, *, lower: bool) -> None:
     value = number(metric.score)
     share = on_scale(value)
-    answer.task.judged_by(metric.title, metric.evaluationModel)
+    _see_judge(metric.title, metric, answer.task)
     judge = {"judge": metric.evaluationModel, "judge_cost": metric.evaluationCost}
     verdicts = metric.verdicts if isinstance(metric, Expectations) else []
     for verdict in verdicts:
+        _see_judge(verdict.title, metric, answer.task)
         answer.check(
             verdict.title,
             "expectation",

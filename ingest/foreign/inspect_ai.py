@@ -718,7 +718,10 @@ class LogReading:
             model = _models(_grader(options, roles, self._asked))
             asked = (options.get(key) for key in _ASKED)
             template = "\n".join(each for each in asked if isinstance(each, str))
-            self._task.judge(name, model, template=template)
+            # of a scorer with several values each is a dimension
+            own = [n for n in self._task.dimensions if n.split(".")[0] == name]
+            for dimension in own or [name]:
+                self._task.judge(dimension, model, template=template)
 
     def _case_id(self, sample: Sample) -> str:
         case_id = plain_name(str(sample.id)) or "(blank)"

@@ -481,10 +481,11 @@ def _write_score(assessments: Sequence[Assessment], answer: RoundWriter) -> None
     given = feedback.value if feedback else None
     values = [value for each in assessments if (value := _value(each)) is not None]
     value = sum(values) / len(values) if values else None
-    source = assessment.source or {}
-    model = source.get("source_id")
-    if source.get("source_type") in _JUDGES and isinstance(model, str):
-        answer.task.judged_by(assessment.assessment_name, model)
+    for each in assessments:
+        source = each.source or {}
+        model = source.get("source_id")
+        if source.get("source_type") in _JUDGES and isinstance(model, str):
+            answer.task.judged_by(assessment.assessment_name, model)
     about: dict[str, Any] = {}
     if len(assessments) > 1:
         about["given"] = [

@@ -1030,9 +1030,12 @@ def _judges(asserts: Sequence[Any], options: Mapping[str, Any]) -> Iterator[Judg
     for each in asserts:
         if not isinstance(each, dict):
             continue
-        if isinstance(each.get("assert"), list):
-            yield from _judges(each["assert"], options)
         kind, metric = each.get("type"), each.get("metric")
+        if isinstance(each.get("assert"), list):
+            members_of_set = list(_judges(each["assert"], options))
+            yield from members_of_set
+            if isinstance(metric, str) and metric:  # a set is what its members make it
+                yield from ((metric, *judged[1:]) for judged in members_of_set)
         if not isinstance(kind, str) or _RULES.fullmatch(kind):
             continue
         model = _models(each.get("provider") or options.get("provider"), kind)

@@ -10,15 +10,98 @@ asked as (select * from {{ ref('int_dimensions_resolved') }}),
 given_scores as (select * from {{ ref('stg_scores__scores') }} where {{ in_this_build() }}),
 chosen as (select * from {{ ref('int_scores_chosen') }}),
 tasks as (select * from {{ ref('stg_tasks__tasks') }} where {{ in_this_build() }}),
+reported_judges as (
+    select * from {{ ref('stg_reported__judges') }} where {{ in_this_build() }}
+),
 
 configured as (
 
     select
         task_id,
         dimension_id,
-        {{ json_number('parameters', 'pass_score') }} as pass_score
+        {{ json_number('parameters', 'pass_score') }} as pass_score,
+        {{ canonical_json('parameters') }} as parameters_text,
+        {{ json_text('parameters', 'judge') }} is not null as has_judge
 
     from dimensions
+
+),
+
+-- all that the file of a tool says of who judged; settings of a judge are parameters
+said as (
+
+    select
+        task_id,
+        judged_name,
+        judge_model,
+        concat_ws(chr(10), 'template ' || template, 'rubric ' || rubric) as told
+
+    from reported_judges
+
+    union all
+
+    select
+        configured.task_id,
+        configured.dimension_id as judged_name,
+        cast(null as string) as judge_model,
+        configured.parameters_text as told
+
+    from configured
+    left join reported_judges
+        on
+            configured.task_id = reported_judges.task_id
+            and configured.dimension_id = reported_judges.judged_name
+    where
+        configured.parameters_text <> '{"scorer":"reported"}'
+        and (configured.has_judge or reported_judges.task_id is not null)
+
+),
+
+-- all judges of a task make its verdicts, unless the file says what does
+said_of_verdicts as (
+
+    select
+        said.task_id,
+        'verdict' as judged_name,
+        said.judge_model,
+        said.told
+
+    from said
+    left join reported_judges
+        on said.task_id = reported_judges.task_id and reported_judges.judged_name = 'verdict'
+    where reported_judges.task_id is null
+
+    union all
+
+    select
+        tasks.task_id,
+        'verdict' as judged_name,
+        cast(null as string) as judge_model,
+        cast(tasks.judge as string) as told
+
+    from tasks
+    where
+        tasks.judge is not null
+        and tasks.task_id in (select reported_judges.task_id from reported_judges)
+
+    union all
+
+    select * from said
+
+),
+
+-- several models that judged one dimension are one judge together
+named as (
+
+    select
+        task_id,
+        judged_name,
+        {{ joined('judge_model', "', '", 'judge_model', distinct=true) }} as models,
+        left(md5({{ joined("nullif(told, '')", 'chr(10)', "nullif(told, '')", distinct=true) }}), 8)
+            as version
+
+    from said_of_verdicts
+    group by task_id, judged_name
 
 ),
 
@@ -37,9 +120,12 @@ given as (
         row_number() over (
             partition by
                 given_scores.task_id, given_scores.case_id, given_scores.round_id,
-                given_scores.dimension_id, asked.dimension_id,
-                given_scores.scorer, given_scores.scorer_version
-            order by given_scores.load_id desc, given_scores.line_number desc
+                coalesce(asked.dimension_id, given_scores.dimension_id),
+                concat_ws(' ', given_scores.scorer, given_scores.scorer_version)
+            order by
+                case when asked.dimension_id is null then 1 else 0 end,
+                given_scores.load_id desc,
+                given_scores.line_number desc
         ) as recency
 
     from given_scores
@@ -75,6 +161,27 @@ scorers as (
 
 ),
 
+-- all assertions of one name have to pass
+asserted as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        check_name as dimension_id,
+        max(check_type) as check_type,
+        case
+            when bool_or(status = 'fail') then 'fail'
+            when bool_and(status = 'pass') then 'pass'
+        end as verdict,
+        min(score) as score
+
+    from checks
+    where check_name <> 'verdict'
+    group by task_id, case_id, round_id, check_name
+
+),
+
 of_dimensions as (
 
     select
@@ -82,7 +189,19 @@ of_dimensions as (
         round_scores.case_id,
         round_scores.round_id,
         round_scores.dimension_id,
-        coalesce(scorers.judge, cast(tasks.judge as string), round_scores.scorer) as judge,
+        coalesce(
+            scorers.judge,
+            case
+                when named.task_id is not null
+                    then concat_ws(
+                        ' ', coalesce(named.models, round_scores.scorer), named.version
+                    )
+            end,
+            cast(tasks.judge as string),
+            round_scores.scorer
+        ) as judge,
+        asserted.task_id is not null as is_asserted,
+        asserted.verdict as asserted_verdict,
         round_scores.score,
         scorers.place,
         true as is_used
@@ -96,6 +215,18 @@ of_dimensions as (
             and round_scores.round_id = scorers.round_id
             and round_scores.dimension_id = scorers.dimension_id
             and scorers.is_used
+    left join named
+        on
+            round_scores.task_id = named.task_id
+            and round_scores.dimension_id = named.judged_name
+    -- the score of a scorer from outside is not what the tool asserted
+    left join asserted
+        on
+            round_scores.task_id = asserted.task_id
+            and round_scores.case_id = asserted.case_id
+            and round_scores.round_id = asserted.round_id
+            and round_scores.dimension_id = asserted.dimension_id
+            and scorers.judge is null
 
     union all
 
@@ -105,6 +236,8 @@ of_dimensions as (
         scorers.round_id,
         scorers.dimension_id,
         scorers.judge,
+        false as is_asserted,
+        cast(null as string) as asserted_verdict,
         scorers.score,
         scorers.place,
         false as is_used
@@ -115,31 +248,44 @@ of_dimensions as (
 
 ),
 
+-- 0 and 1 are verdicts where a judge gave nothing else: among grades they are grades
+scales as (
+
+    select
+        *,
+        min(case when score is null or score in (0, 1) then 1 else 0 end) over (
+            partition by task_id, dimension_id, judge
+        ) = 1 as is_binary
+
+    from of_dimensions
+    where dimension_id <> 'verdict'
+
+),
+
 judged_dimensions as (
 
     select
-        of_dimensions.task_id,
-        of_dimensions.case_id,
-        of_dimensions.round_id,
-        of_dimensions.dimension_id,
-        of_dimensions.judge,
+        scales.task_id,
+        scales.case_id,
+        scales.round_id,
+        scales.dimension_id,
+        scales.judge,
         case
-            when of_dimensions.score is null then null
             when configured.pass_score is not null
                 then case
-                    when of_dimensions.score >= configured.pass_score then 'pass'
-                    else 'fail'
+                    when scales.score >= configured.pass_score then 'pass'
+                    when scales.score < configured.pass_score then 'fail'
                 end
-            when of_dimensions.score = 1 then 'pass'
-            when of_dimensions.score = 0 then 'fail'
+            when scales.is_asserted then scales.asserted_verdict
+            when scales.is_binary and scales.score = 1 then 'pass'
+            when scales.is_binary and scales.score = 0 then 'fail'
         end as verdict,
-        of_dimensions.place,
-        of_dimensions.score,
-        of_dimensions.is_used
+        scales.place,
+        scales.score,
+        scales.is_used
 
-    from of_dimensions
+    from scales
     left join configured using (task_id, dimension_id)
-    where of_dimensions.dimension_id <> 'verdict'
 
 ),
 
@@ -147,33 +293,34 @@ judged_dimensions as (
 of_assertions as (
 
     select
-        checks.task_id,
-        checks.case_id,
-        checks.round_id,
-        checks.check_name as dimension_id,
-        coalesce(cast(max(tasks.judge) as string), max(checks.check_type)) as judge,
-        case
-            when bool_or(checks.status = 'fail') then 'fail'
-            when bool_or(checks.status = 'pass') then 'pass'
-        end as verdict,
+        asserted.task_id,
+        asserted.case_id,
+        asserted.round_id,
+        asserted.dimension_id,
+        coalesce(
+            case
+                when named.task_id is not null
+                    then concat_ws(' ', coalesce(named.models, asserted.check_type), named.version)
+            end,
+            cast(tasks.judge as string),
+            asserted.check_type
+        ) as judge,
+        asserted.verdict,
         cast(null as string) as place,
-        min(checks.score) as score,
+        asserted.score,
         true as is_used
 
-    from checks
+    from asserted
     inner join tasks using (task_id)
+    left join named
+        on asserted.task_id = named.task_id and asserted.dimension_id = named.judged_name
     left join round_scores
         on
-            checks.task_id = round_scores.task_id
-            and checks.case_id = round_scores.case_id
-            and checks.round_id = round_scores.round_id
-            and checks.check_name = round_scores.dimension_id
-    where round_scores.task_id is null and checks.check_name <> 'verdict'
-    group by
-        checks.task_id,
-        checks.case_id,
-        checks.round_id,
-        checks.check_name
+            asserted.task_id = round_scores.task_id
+            and asserted.case_id = round_scores.case_id
+            and asserted.round_id = round_scores.round_id
+            and asserted.dimension_id = round_scores.dimension_id
+    where round_scores.task_id is null
 
 ),
 
@@ -184,7 +331,14 @@ of_rounds as (
         rounds.case_id,
         rounds.round_id,
         'verdict' as dimension_id,
-        coalesce(cast(tasks.judge as string), 'verdict') as judge,
+        coalesce(
+            case
+                when named.task_id is not null
+                    then concat_ws(' ', coalesce(named.models, 'verdict'), named.version)
+            end,
+            cast(tasks.judge as string),
+            'verdict'
+        ) as judge,
         case when rounds.status in ('pass', 'fail') then rounds.status end as verdict,
         cast(null as string) as place,
         cast(null as double) as score,
@@ -192,6 +346,7 @@ of_rounds as (
 
     from rounds
     inner join tasks using (task_id)
+    left join named on rounds.task_id = named.task_id and named.judged_name = 'verdict'
 
 ),
 
@@ -207,6 +362,38 @@ verdicts as (
 
     select * from of_assertions
 
+),
+
+-- a file of scores may call its scorer as the file of the tool calls its judge
+ranked as (
+
+    select
+        *,
+        row_number() over (
+            partition by task_id, case_id, round_id, dimension_id, judge
+            order by case when is_used then 0 else 1 end
+        ) as place_of_judge
+
+    from verdicts
+
+),
+
+first_of_judges as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        dimension_id,
+        judge,
+        verdict,
+        place,
+        score,
+        is_used
+
+    from ranked
+    where place_of_judge = 1
+
 )
 
-select * from verdicts
+select * from first_of_judges
