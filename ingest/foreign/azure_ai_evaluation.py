@@ -376,8 +376,11 @@ class _RunOfRows:
 
     def _see_judge(self, key: str, outputs: dict[str, Any]) -> None:
         """Record what a row says of the judge of an output, or of its grader."""
-        own = key if f"{key}_model" in outputs else key.removesuffix("_score")
-        properties = members(outputs.get(f"{own}_properties"))
+        # a score and its result have one judge
+        ends = dict.fromkeys((key, key.removesuffix("_score")))
+        own = next((each for each in ends if f"{each}_model" in outputs), key)
+        said_of = next((each for each in ends if f"{each}_properties" in outputs), key)
+        properties = members(outputs.get(f"{said_of}_properties"))
         sample = members(outputs.get(f"{_of(key)}.sample"))
         # a sample's folder names one model, of all metrics with the prefix
         of_folder = self._parameters.get("evaluation_gpt_model")

@@ -605,6 +605,9 @@ def _status(case: TestCase) -> Status:
     return "fail" if failed or (case.success is False and not broken) else "unevaluated"
 
 
+_EXPECTATION = "expectation"
+
+
 def _see_judge(name: str, metric: Metric, task: TaskWriter) -> None:
     """Record the model of a metric, and what it was asked."""
     if metric.evaluationModel:
@@ -618,11 +621,12 @@ def _write(metric: Metric, answer: RoundWriter, *, lower: bool) -> None:
     _see_judge(metric.title, metric, answer.task)
     judge = {"judge": metric.evaluationModel, "judge_cost": metric.evaluationCost}
     verdicts = metric.verdicts if isinstance(metric, Expectations) else []
+    if verdicts:  # each has another name: who judged is said of their type
+        _see_judge(_EXPECTATION, metric, answer.task)
     for verdict in verdicts:
-        _see_judge(verdict.title, metric, answer.task)
         answer.check(
             verdict.title,
-            "expectation",
+            _EXPECTATION,
             verdict.passed,
             reason=verdict.reason,
             error=metric.error if verdict.passed is None else None,

@@ -513,8 +513,6 @@ class _Run:
         self._unjudged: list[str] = []
         self._n_answers = 0
         self._judging = SaidOfScorers()
-        self._repeats: dict[str, None] = {}
-        """Names of the judgements of rows that were judged several times."""
         self._odd_verdicts: list[str] = []
 
     def _last_of_each(self, rows: list[Placed]) -> list[tuple[str, str | None, Row]]:
@@ -569,8 +567,7 @@ class _Run:
             else None,
         )
         if _JUDGE in task.dimensions:
-            for judged in (_JUDGE, *self._repeats):
-                task.judge(judged, " + ".join(self._judges))
+            task.judge(_JUDGE, " + ".join(self._judges))
         names = list(task.dimensions)
         headline = next((n for n in (_JUDGE, *_HEADLINES) if n in names), None)
         task.grade(
@@ -654,7 +651,6 @@ class _Run:
             value = share if value is not None and share is not None else value
             answer.score(_JUDGE, value, value, summary=reason)
         for name, each in repeats:
-            self._repeats[name] = None
             judgement = _judgement(each)
             answer.check(name, _JUDGE, None if judgement is None else judgement > 0.5)
         self._write_scores(row, answer)

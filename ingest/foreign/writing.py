@@ -266,7 +266,7 @@ class Judge(msgspec.Struct, gc=False):
 
     task_id: str
     name: str
-    """Dimension or assertion that was judged, or ``verdict``."""
+    """Dimension, assertion or type of assertions that was judged, or ``verdict``."""
     model: str | None = None
     template: str | None = None
     """Its prompt; ``None``: the default of the tool."""

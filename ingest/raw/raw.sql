@@ -322,7 +322,7 @@ create table if not exists raw.dimension_configs (
 create table if not exists raw.judges (
     load_id bigint not null,
     task_id varchar not null,
-    name varchar not null,              -- Dimension or assertion that was judged
+    name varchar not null,              -- Dimension, assertion or type of assertions that was judged
     model varchar,                      -- Model that judged; null: not known
     template varchar,                   -- Its prompt; null: the default of the tool
     rubric varchar                      -- What it was asked; null: not known, or it differs from case to case

@@ -484,6 +484,19 @@ def test_a_judge_is_all_that_azure_says_of_it_and_no_result(
     assert (judged(row, row) != judged(changed, changed)) is is_other
 
 
+def test_a_score_has_the_judge_of_its_result(tmp_path: Path) -> None:
+    said = {
+        "clarity.clarity_score": 1.0,
+        "clarity.clarity_result": "pass",
+        "clarity.clarity_model": "gpt-4o",
+    }
+    judges = table(_run(tmp_path / "run.json", said), "judges")
+    assert sorted(judges.select("name", "model").rows()) == [
+        ("clarity.clarity", "gpt-4o"),
+        ("clarity.clarity_score", "gpt-4o"),
+    ]
+
+
 def test_columns_beside_the_score_of_a_grader_are_no_scores(tmp_path: Path) -> None:
     reading = _run(tmp_path / "run.json", GRADER | {"tone.row_missing": False})
     assert table(reading, "dimension_configs")["dimension_id"].to_list() == [

@@ -293,9 +293,16 @@ def test_an_expectation_is_a_check_with_its_reason(tmp_path: Path) -> None:
     reading = _changed(
         tmp_path,
         metricsData=[],
-        expectationsData={"success": False, "score": 0.0, "verdicts": verdicts},
+        expectationsData={
+            "success": False,
+            "score": 0.0,
+            "verdicts": verdicts,
+            "evaluationModel": "acme/judge",
+        },
         success=False,
     )
+    judges = table(reading, "judges").select("name", "model").rows()
+    assert {("expectation", "acme/judge"), ("Expectations", "acme/judge")} <= {*judges}
     first = table(reading, "rounds").row(0, named=True)
     assert first["reported_status"] == "fail"
     checks = table(reading, "reported_checks").filter(type="expectation")

@@ -337,6 +337,22 @@ def test_another_option_of_a_scorer_is_another_yardstick(
     assert [name for name in before if before[name] != after[name]] == ["includes"]
 
 
+def test_a_model_judged_each_value_of_its_scorer(tmp_path: Path) -> None:
+    log = json.loads(LATE.with_suffix(".json").read_text("utf-8"))
+    for sample in log["samples"]:
+        sample["scores"] = {"faithful": {"value": {"tone": 1, "truth": 0}}}
+    options = {"model": "acme/judge"}
+    log["eval"]["scorers"] = [{"name": "faithful", "options": options}]
+    log["results"]["scores"] = []
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps(log), "utf-8")
+    judges = table(reading_of(file), "judges").select("name", "model").rows()
+    assert sorted(judges) == [
+        ("faithful.tone", "acme/judge"),
+        ("faithful.truth", "acme/judge"),
+    ]
+
+
 @pytest.mark.parametrize("name", ["model_graded_qa", "acme/faithful"])
 @pytest.mark.parametrize("is_in_results", [True, False])
 @pytest.mark.parametrize(

@@ -385,6 +385,23 @@ def test_the_mean_over_chunks_is_graded_whatever_it_is(
     assert _weights(file, [{"relevant": [1, 4]}]) == {}
 
 
+def test_all_models_that_judged_chunks_are_the_judge(tmp_path: Path) -> None:
+    file = tmp_path / "traces.jsonl"
+    written = json.loads(TRACES.read_text("utf-8").splitlines()[0])
+    written["info"]["assessments"] = [
+        {
+            "assessment_name": "relevant",
+            "feedback": {"value": "yes"},
+            "source": {"source_type": "LLM_JUDGE", "source_id": model},
+            "metadata": {"chunk_index": str(chunk)},
+        }
+        for chunk, model in enumerate(["one", "other"])
+    ]
+    file.write_text(json.dumps(written), "utf-8")
+    judges = table(reading_of(file), "judges").select("name", "model").rows()
+    assert judges == [("relevant", "one, other")]
+
+
 def test_a_person_counts_only_where_no_scorer_does(tmp_path: Path) -> None:
     file = tmp_path / "traces.jsonl"
     written = json.loads(TRACES.read_text("utf-8").splitlines()[0])

@@ -549,6 +549,20 @@ def _judges(
     return table(reading, "judges").drop("task_id").unique().rows()
 
 
+def test_a_set_of_assertions_has_the_judge_of_its_members(tmp_path: Path) -> None:
+    member = {"type": "llm-rubric", "value": "Is it kind?", "provider": "acme:large"}
+    rules = {"type": "contains", "value": "x"}
+    told = _judges(
+        tmp_path,
+        {},
+        {"type": "assert-set", "metric": "kind", "assert": [member, rules]},
+    )
+    assert sorted(told) == [
+        ("kind", "acme:large", None, "Is it kind?"),
+        ("llm-rubric", "acme:large", None, "Is it kind?"),
+    ]
+
+
 def _typed(**models: object) -> dict[str, object]:
     return {"text": {"id": "acme:large"}, "embedding": "acme:near", **models}
 

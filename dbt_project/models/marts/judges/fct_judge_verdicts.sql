@@ -57,7 +57,7 @@ said as (
 
 ),
 
--- all judges of a task make its verdicts, unless the file says what does
+-- all judges of a task make its verdicts; the mapping of a table says which column does
 said_of_verdicts as (
 
     select
@@ -67,9 +67,8 @@ said_of_verdicts as (
         said.told
 
     from said
-    left join reported_judges
-        on said.task_id = reported_judges.task_id and reported_judges.judged_name = 'verdict'
-    where reported_judges.task_id is null
+    inner join tasks using (task_id)
+    where coalesce(tasks.source_kind <> 'table', true)
 
     union all
 
@@ -289,7 +288,8 @@ judged_dimensions as (
 
 ),
 
--- an assertion counts under its name where no dimension is called so
+-- an assertion counts under its name where no dimension is called so; its judge is that of
+-- its name, else that of all assertions of its type
 of_assertions as (
 
     select
@@ -301,6 +301,10 @@ of_assertions as (
             case
                 when named.task_id is not null
                     then concat_ws(' ', coalesce(named.models, asserted.check_type), named.version)
+                when of_types.task_id is not null
+                    then concat_ws(
+                        ' ', coalesce(of_types.models, asserted.check_type), of_types.version
+                    )
             end,
             cast(tasks.judge as string),
             asserted.check_type
@@ -314,6 +318,8 @@ of_assertions as (
     inner join tasks using (task_id)
     left join named
         on asserted.task_id = named.task_id and asserted.dimension_id = named.judged_name
+    left join named as of_types
+        on asserted.task_id = of_types.task_id and asserted.check_type = of_types.judged_name
     left join round_scores
         on
             asserted.task_id = round_scores.task_id
