@@ -135,8 +135,8 @@ def _fitting(
 def _has_answers(columns: Sequence[str], tables: Mappings) -> bool:
     """Return true for rows with an ``id`` that are answers, and not test cases.
 
-    They have an answer, a verdict or a number that a mapping names. If they lack another
-    column of it, they are a table without a mapping, which may be a newer run.
+    They have an answer, a verdict or a number that a mapping names. If they lack
+    another column of it, they are a table without a mapping, and may be a newer run.
     """
     from promptlab.ingest.testsets import PIPELINE_FIELDS
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -14,8 +13,8 @@ import click
 from promptlab import messages
 from promptlab.cli import streams
 from promptlab.cli.output import Table, print_rows, speak
-from promptlab.errors import UsageError, did_you_mean
-from promptlab.paths import languages
+from promptlab.errors import did_you_mean
+from promptlab.paths import check_local, languages
 
 if TYPE_CHECKING:
     import duckdb
@@ -100,13 +99,8 @@ def common(
     return decorate
 
 
-_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/|(md|motherduck):")
-
-
 def _refuse_urls(values: Iterable[object]) -> None:
-    """Refuse paths that are URLs: everything is read and written locally.
-
-    Only paths and tuples of paths are checked.
+    """Check the paths, and tuples of paths, among values.
 
     Raises:
         UsageError: One of them is a URL.
@@ -114,15 +108,8 @@ def _refuse_urls(values: Iterable[object]) -> None:
     for value in values:
         if isinstance(value, tuple):
             _refuse_urls(value)
-        elif isinstance(value, Path) and _URL.match(str(value)):
-            scheme, _, rest = str(value).partition(":")
-            # Path() removed one of the two slashes
-            url = f"{scheme}://{rest.lstrip('/')}" if rest[:1] == "/" else value
-            raise UsageError(
-                f"{url} is a URL, and promptlab reads and writes local files only: name"
-                " a local path, and copy it from or to there with the storage's own"
-                " tool, such as `aws s3 sync`"
-            )
+        elif isinstance(value, Path):
+            check_local(value)
 
 
 _COMMON = ("db", "lock_timeout", "threads", "memory_limit", "log_format", "lang")

@@ -236,8 +236,10 @@ class TableMapping(BaseModel):
 
     @property
     def facts(self) -> frozenset[str]:
-        """Return the columns that not every row has where rows have keys of their own:
-        errors, times, tokens and costs."""
+        """Return the columns of errors, times, tokens and costs.
+
+        Where rows have keys of their own, not every row has these.
+        """
         one = {self.error, self.latency_ms, self.latency_s, self.cost}
         one |= {self.input_tokens, self.output_tokens}
         return frozenset(filter(None, one))
