@@ -8,13 +8,10 @@ import errno
 import functools
 import hashlib
 import os
-import re
 import shutil
 import stat
 import tempfile
 from pathlib import Path
-
-from promptlab.errors import UsageError
 
 PACKAGE = Path(__file__).resolve().parent
 
@@ -150,23 +147,3 @@ def _rows(seed: str) -> list[dict[str, str]]:
     file = dbt_project() / "seeds" / "scoring" / f"{seed}.csv"
     with file.open(encoding="utf-8", newline="") as rows:
         return list(csv.DictReader(rows))
-
-
-_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/|(md|motherduck):")
-
-
-def check_local(path: Path) -> None:
-    """Check that a path is no URL: everything is read and written locally.
-
-    Raises:
-        UsageError: it is one.
-    """
-    if _URL.match(str(path)):
-        scheme, _, rest = str(path).partition(":")
-        # Path() removed one of the two slashes
-        url = f"{scheme}://{rest.lstrip('/')}" if rest[:1] == "/" else path
-        raise UsageError(
-            f"{url} is a URL, and promptlab reads and writes local files only: name"
-            " a local path, and copy it from or to there with the storage's own tool,"
-            " such as `aws s3 sync`"
-        )

@@ -31,7 +31,6 @@ from promptlab.errors import DatabaseLocked, SettingsError, WarehouseError
 from promptlab.ingest.raw.catalogue import BY_NAME, OF_BUILDS, SCHEMA_VERSION
 from promptlab.ingest.raw.rows import Key
 from promptlab.ingest.raw.tables import polars_types
-from promptlab.paths import check_local
 
 if TYPE_CHECKING:
     import duckdb
@@ -68,7 +67,6 @@ class ParquetLayer:
 
         Raises:
             SettingsError: it is not such an address.
-            UsageError: the folder is a URL.
         """
         folder = address.removeprefix(SCHEME)
         if folder == address or not folder:
@@ -76,7 +74,6 @@ class ParquetLayer:
                 f"{address}: expected {SCHEME}DIR, such as {SCHEME}raw"
                 f" or {SCHEME}/data/raw"
             )
-        check_local(Path(folder))
         layer = cls(Path(folder))
         odd = sorted(_ODD & set(str(layer.folder)))
         if odd:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -13,8 +14,8 @@ import click
 from promptlab import messages
 from promptlab.cli import streams
 from promptlab.cli.output import Table, print_rows, speak
-from promptlab.errors import did_you_mean
-from promptlab.paths import check_local, languages
+from promptlab.errors import UsageError, did_you_mean
+from promptlab.paths import languages
 
 if TYPE_CHECKING:
     import duckdb
@@ -99,8 +100,14 @@ def common(
     return decorate
 
 
+_LAYER = "parquet://"
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/|(md|motherduck):")
+
+
 def _refuse_urls(values: Iterable[object]) -> None:
-    """Check the paths, and tuples of paths, among values.
+    """Refuse paths that are URLs: everything is read and written locally.
+
+    Only paths, tuples of paths and the folders of ``parquet://DIR`` are checked.
 
     Raises:
         UsageError: One of them is a URL.
@@ -108,8 +115,17 @@ def _refuse_urls(values: Iterable[object]) -> None:
     for value in values:
         if isinstance(value, tuple):
             _refuse_urls(value)
-        elif isinstance(value, Path):
-            check_local(value)
+        elif isinstance(value, str) and value.startswith(_LAYER):
+            _refuse_urls([Path(value.removeprefix(_LAYER))])
+        elif isinstance(value, Path) and _URL.match(str(value)):
+            scheme, _, rest = str(value).partition(":")
+            # Path() removed one of the two slashes
+            url = f"{scheme}://{rest.lstrip('/')}" if rest[:1] == "/" else value
+            raise UsageError(
+                f"{url} is a URL, and promptlab reads and writes local files only: name"
+                " a local path, and copy it from or to there with the storage's own"
+                " tool, such as `aws s3 sync`"
+            )
 
 
 _COMMON = ("db", "lock_timeout", "threads", "memory_limit", "log_format", "lang")
