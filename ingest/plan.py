@@ -94,10 +94,12 @@ def _with_kind(found: FoundFile, kind: str, tables: Mappings) -> Planned:
             raise InputError(f"{found.path}: cannot be read: {reason}") from None
         return replace(found, fault=reason), None
     form = mapping = None
+    columns: list[str] = []
     if tables:
         form = form_of(head, lambda columns: _fitting(columns, tables) is not None)
     if form is not None:
-        mapping = _fitting(columns_of(found.path, form) or [], tables)
+        columns = columns_of(found.path, form) or []
+        mapping = _fitting(columns, tables, has_keys=form == "jsonl")
     if mapping is not None and kind in {"auto", TABLE}:  # the config takes precedence
         return replace(found, form=form, mapping=mapping), TABLE
     foreign = recognise_foreign(head)
@@ -105,7 +107,8 @@ def _with_kind(found: FoundFile, kind: str, tables: Mappings) -> Planned:
         return replace(found, form=foreign[1]), foreign[0]
     if kind == "auto":
         kind_of_ours = recognise(head)
-        if kind_of_ours is not None:
+        is_run = kind_of_ours == "testset" and _has_answers(columns, tables)
+        if kind_of_ours is not None and not is_run:
             return found, kind_of_ours
     form = form_of(head)
     if kind == "auto" and found.named:
@@ -116,11 +119,31 @@ def _with_kind(found: FoundFile, kind: str, tables: Mappings) -> Planned:
 
 
 def _fitting(
-    columns: Sequence[str], tables: Mappings
+    columns: Sequence[str], tables: Mappings, *, has_keys: bool = False
 ) -> tuple[str, TableMapping] | None:
-    """Return the first mapping that matches the columns of a table."""
-    fitting = ((name, each) for name, each in tables.items() if each.fits(columns))
-    return next(fitting, None)
+    """Return the first mapping that matches the columns of a table.
+
+    If each row *has keys* of its own, a file without any error has no key for it.
+    """
+    for without_facts in (False, True) if has_keys else (False,):
+        for name, mapping in tables.items():
+            if mapping.fits(columns, without_facts=without_facts):
+                return name, mapping
+    return None
+
+
+def _has_answers(columns: Sequence[str], tables: Mappings) -> bool:
+    """Return true for rows with an ``id`` that are answers, and not test cases.
+
+    They have an answer, a verdict or a number that a mapping names. If they lack
+    another column of it, they are a table without a mapping, and may be a newer run.
+    """
+    from promptlab.ingest.testsets import PIPELINE_FIELDS
+
+    of_tests = set(PIPELINE_FIELDS) - {"inputs"}
+    return of_tests.isdisjoint(columns) and any(
+        mapping.has_answers_in(columns) for mapping in tables.values()
+    )
 
 
 _NOT_TEXT = {

@@ -799,18 +799,14 @@ def to_judge(con: duckdb.DuckDBPyConnection, tasks: Sequence[str]) -> list[str]:
     """Return those of the tasks that ``run`` judges, the oldest first.
 
     These are what was loaded since the newest decision on it, and the newest run of a
-    title. Other runs were only compared again: the decisions on them stay.
+    title, with the variants that the same call loaded. Other runs were only compared
+    again: the decisions on them stay.
     """
     from promptlab.ingest.raw.requests import loaded_since_decided
 
     wanted = set(loaded_since_decided(con, tasks))
     newest = con.execute(
-        """
-        select task_id
-        from marts.dim_tasks
-        where role = 'full'
-        qualify run_number = max(run_number) over (partition by title)
-        """
+        "select newest_task_id from marts.dim_variants where is_current"
     ).fetchall()
     wanted.update(str(row[0]) for row in newest)
     return [task_id for task_id in tasks if task_id in wanted]

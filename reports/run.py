@@ -159,7 +159,7 @@ def worst(gates: Mapping[str, GateResult]) -> GateResult:
     """
 
     def rank(gate: GateResult) -> tuple[int, int]:
-        return WORST_FIRST.index(gate.verdict), -gate.broke.n
+        return WORST_FIRST.index(gate.verdict), -(gate.broke.n + gate.newly_failing.n)
 
     return min(gates.values(), key=rank)
 

@@ -573,7 +573,7 @@ def brief(result: GateResult, filters: Filters, most: int) -> str:
 def _clauses(result: GateResult, filters: Filters, named: int) -> Iterator[list[Piece]]:
     """Return the deciding reasons, broken cases first, and then the others."""
     cases = []
-    n_lost = result.broke.n + result.only_errors.n
+    n_lost = sum(each.n for _, each in _lost(result))
     if n_lost or (result.change_verdict and result.n_judged_twice):
         cases = [_cases(result, filters, named)]
     why = list(_reasons(result, filters))
@@ -621,7 +621,7 @@ def _shipped(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
     ):
         yield [Piece(texts.text("headline.not_confirmed"))]
     elif (
-        not result.broke.n + result.only_errors.n
+        not any(each.n for _, each in _lost(result))
         and result.power_of_one_break is not None
     ):
         share = filters.percent(result.power_of_one_break)
@@ -643,13 +643,12 @@ def _first_run(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
 def _cases(result: GateResult, filters: Filters, named: int) -> list[Piece]:
     """Return ``2 cases broke (a, b), 1 gave only errors (c), 4 were fixed``."""
     texts = filters.catalogue
-    known = "newly_fail" if _is_unconfirmed(result) else "broke"
     lost = [
         [
             Piece(texts.text(f"headline.{key}", n=cases.n)),
             *_named(cases, filters, named),
         ]
-        for key, cases in ((known, result.broke), ("only_errors", result.only_errors))
+        for key, cases in _lost(result)
         if cases.n
     ]
     said = [Piece(texts.text("headline.none_broke"))]
@@ -657,26 +656,19 @@ def _cases(result: GateResult, filters: Filters, named: int) -> list[Piece]:
         comma = [Piece(texts.text("word.comma"))]
         said = [*said, *comma, *pieces] if number else pieces
     if result.fixed.n:
-        known = "newly_pass" if _is_unconfirmed(result) else "fixed"
-        said.append(Piece(texts.text(f"headline.{known}", n=result.fixed.n)))
+        is_tested = any(rule.rule in _BY_CHANCE for rule in result.rules)
+        key = "newly_pass" if is_tested and not result.broke.n else "fixed"
+        said.append(Piece(texts.text(f"headline.{key}", n=result.fixed.n)))
     return said
 
 
-def _is_unconfirmed(result: GateResult) -> bool:
-    """Return true if no newly failing case is known to be broken.
-
-    A case is broken if the test or a re-check says so, or a rule that does not ask for
-    either.
-    """
-    if result.decision == "run_again":
-        return True
-    tested = [r for r in result.rules if r.rule in _BY_CHANCE]
-    failed = {r.rule for r in result.rules if r.verdict == "fail"}
-    if failed & {*_BY_CHANCE, *_TOLD_BY_CASES}:
-        return False
-    if result.decision == "cannot_tell":
-        return bool(tested)
-    return any(r.rule == _CHECKED for r in tested)
+def _lost(result: GateResult) -> list[tuple[str, CaseList]]:
+    """Return the cases that were better in the baseline, with the key of their text."""
+    return [
+        ("broke", result.broke),
+        ("newly_fail", result.newly_failing),
+        ("only_errors", result.only_errors),
+    ]
 
 
 def _rounds_alike(result: GateResult, filters: Filters) -> str:
@@ -782,7 +774,7 @@ def _by_chance(rule: GateRule, result: GateResult, filters: Filters) -> Iterator
             if each.recheck is None or not each.recheck.is_enough
         )
         has_recheck = "new_run" not in result.advice
-        if not result.broke.n and rule.note:  # of cases that count one round
+        if not result.newly_failing.n and rule.note:  # of cases that count one round
             yield _clause(rule)
         elif expected is not None:
             said = filters.number(expected, 1)

@@ -395,6 +395,9 @@ _STRING = re.compile(rb'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?')
 _AFTER_KEY = re.compile(rb'(\\*)"\s*:\s*\Z')
 _MARK = re.compile(rb"\[redacted:[a-z_]+\]")
 
+MAX_YAML_BYTES = 2 << 20
+"""Maximum size of YAML; PyYAML needs seconds for more, and pipelines are smaller."""
+
 # YAML values may be unquoted: a value begins after its key.
 _YAML_VALUE = re.compile(rb"[ \t]*(?:-[ \t]+)*(?:[^\s:#]+:[ \t]+)?\Z")
 _YAML_SECRET = re.compile(
@@ -402,6 +405,45 @@ _YAML_SECRET = re.compile(
     r":[ \t]+)([^\s|>{#][^\n\r]*)".encode(),
     re.IGNORECASE | re.MULTILINE,
 )
+_YAML_KEY = re.compile(rf"[\w.-]*(?:{WORDS})|{WHOLE}", re.IGNORECASE)
+_NO_SECRETS_OF_YAML = {"tag:yaml.org,2002:null", "tag:yaml.org,2002:bool"}
+_ANCHOR = re.compile(r"(?:!\S*\s+)?(&\S+\s+)?(?:!\S*\s+)?")
+
+
+def _values_of_yaml(text: str) -> list[tuple[int, int]] | None:
+    """Return the places of texts, numbers and lists under secret keys, in order.
+
+    Returns:
+        Start and end in characters; ``None`` if it cannot be parsed, or is too large.
+    """
+    import yaml
+
+    if len(text) > MAX_YAML_BYTES:
+        return None
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError):
+        return None
+    found: set[tuple[int, int]] = set()
+    waiting = [(root, False)] if root is not None else []
+    seen = set()
+    while waiting:
+        node, is_secret_here = waiting.pop()
+        if (id(node), is_secret_here) in seen:  # an alias
+            continue
+        seen.add((id(node), is_secret_here))
+        if isinstance(node, yaml.SequenceNode):
+            waiting += [(item, is_secret_here) for item in node.value]
+        elif isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                waiting += [(key, False), (value, _is_secret_in_yaml(str(key.value)))]
+        elif is_secret_here and node.value and node.tag not in _NO_SECRETS_OF_YAML:
+            found.add((node.start_mark.index, node.end_mark.index))
+    return sorted(found)
+
+
+def _is_secret_in_yaml(key: str) -> bool:
+    return bool(_YAML_KEY.fullmatch(key)) and is_secret(key.encode())
 
 
 class Redactor:
@@ -423,7 +465,7 @@ class Redactor:
         if self.mode == "off":
             return data
         if self._yaml:
-            data = _YAML_SECRET.sub(self._yaml_secret, data)
+            data = self._redact_yaml(data)
         pattern, rules = _compiled(self.mode)
         found = pattern.search(data)
         if found is None:
@@ -487,6 +529,25 @@ class Redactor:
                 mark = inner + mark + inner
         self.counts[rule.name] += 1
         return mark + b"\n" * value.count(b"\n")
+
+    def _redact_yaml(self, data: bytes) -> bytes:
+        """Redact what is under secret keys; line by line if it is no YAML."""
+        text = data.decode("utf-8", "surrogateescape")
+        places = _values_of_yaml(text)
+        if places is None:
+            return _YAML_SECRET.sub(self._yaml_secret, data)
+        pieces, done = [], 0
+        for start, end in places:
+            value = text[start:end].rstrip()  # a block ends where the next key begins
+            if start < done or _MARK.fullmatch(value.strip("\"'").encode()):
+                continue
+            self.counts["secret"] += 1
+            anchor = (_ANCHOR.match(value) or [""])[1] or ""
+            lines = "\n" * (value.count("\n") - anchor.count("\n"))
+            mark = f'{anchor}"[redacted:secret]"{lines}'
+            pieces += [text[done:start], mark]
+            done = start + len(value)
+        return "".join([*pieces, text[done:]]).encode("utf-8", "surrogateescape")
 
     def _yaml_secret(self, match: re.Match[bytes]) -> bytes:
         if not is_secret(match[2]):

@@ -17,12 +17,10 @@ from typing import Any
 import yaml
 from yaml.constructor import ConstructorError, SafeConstructor
 
+from promptlab.ingest.files.redaction import MAX_YAML_BYTES
 from promptlab.ingest.reading.problems import Problem
 from promptlab.json_text.places import BOM, Keys, pointer
 from promptlab.json_text.reading import SURROGATE
-
-#: Maximum bytes of a file. PyYAML needs seconds for more; pipelines are much smaller.
-MAX_BYTES = 2 << 20
 
 #: Maximum nesting depth of mappings and lists.
 MAX_DEPTH = 100
@@ -58,8 +56,10 @@ class YamlText:
 def read_yaml(data: bytes) -> YamlText:
     """Read one YAML document; never raises."""
     result = YamlText()
-    if len(data) > MAX_BYTES:
-        message = f"{len(data)} bytes of YAML; the limit is {MAX_BYTES}. Is this it?"
+    if len(data) > MAX_YAML_BYTES:
+        message = (
+            f"{len(data)} bytes of YAML; the limit is {MAX_YAML_BYTES}. Is this it?"
+        )
         result.problems.append(Problem("too_large", message, line=1, column=1))
         return result
     data = data.removeprefix(BOM)

@@ -100,13 +100,14 @@ def common(
     return decorate
 
 
+_LAYER = "parquet://"
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/|(md|motherduck):")
 
 
 def _refuse_urls(values: Iterable[object]) -> None:
     """Refuse paths that are URLs: everything is read and written locally.
 
-    Only paths and tuples of paths are checked.
+    Only paths, tuples of paths and the folders of ``parquet://DIR`` are checked.
 
     Raises:
         UsageError: One of them is a URL.
@@ -114,6 +115,8 @@ def _refuse_urls(values: Iterable[object]) -> None:
     for value in values:
         if isinstance(value, tuple):
             _refuse_urls(value)
+        elif isinstance(value, str) and value.startswith(_LAYER):
+            _refuse_urls([Path(value.removeprefix(_LAYER))])
         elif isinstance(value, Path) and _URL.match(str(value)):
             scheme, _, rest = str(value).partition(":")
             # Path() removed one of the two slashes

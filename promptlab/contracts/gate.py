@@ -15,7 +15,7 @@ from pydantic import Field
 from promptlab.contracts.base import Contract, NonBlank
 from promptlab.contracts.comparison import Verdict
 
-GATE_FORMAT_VERSION = "1.8"
+GATE_FORMAT_VERSION = "1.9"
 # 1.0  first version
 # 1.1  the decision in one sentence, the cases that broke and were fixed; rules that a
 #      first run skips
@@ -28,6 +28,7 @@ GATE_FORMAT_VERSION = "1.8"
 # 1.7  cases that only ended in errors, which are not broken; the rounds that were run,
 #      and those that the test counted
 # 1.8  advice where the baseline is a run of another variant
+# 1.9  cases that newly fail apart from those that broke
 
 GateVerdict = Literal["pass", "fail", "inconclusive", "check"]
 RuleVerdict = Literal["pass", "fail", "inconclusive", "check", "skipped"]
@@ -245,8 +246,12 @@ class GateResult(Contract):
     headline: str
     """The decision and its reasons in one sentence, in the requested language."""
     broke: CaseList
-    """Cases that passed in the baseline and do not now, or lost a must-have; without
-    those of ``only_errors``."""
+    """Cases that passed in the baseline and do not now, or lost a must-have, where the
+    test, a re-check or a rule says that it is no chance; without those of
+    ``only_errors``."""
+    newly_failing: CaseList
+    """The other cases that passed in the baseline and do not now: nothing says yet that
+    they broke."""
     only_errors: CaseList
     """Cases that passed in the baseline and gave no answer now: every round ended in an
     error."""

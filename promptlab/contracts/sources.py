@@ -234,21 +234,41 @@ class TableMapping(BaseModel):
         """Return the columns that may be fields inside objects."""
         return sorted(name for name in self.columns if "." in name or name[:1] == "/")
 
-    def fits(self, columns: Collection[str]) -> bool:
+    @property
+    def facts(self) -> frozenset[str]:
+        """Return the columns of errors, times, tokens and costs.
+
+        Where rows have keys of their own, not every row has these.
+        """
+        one = {self.error, self.latency_ms, self.latency_s, self.cost}
+        one |= {self.input_tokens, self.output_tokens}
+        return frozenset(filter(None, one))
+
+    def fits(self, columns: Collection[str], *, without_facts: bool = False) -> bool:
         """Return true if a table has all the columns that it names.
 
         Fields inside objects are dotted paths.
+
+        Args:
+            columns: those of the table.
+            without_facts: errors, times, tokens and costs may be missing.
         """
-        there = set(columns)
-        return all(
-            name in there or (name[:1] == "/" and ".".join(steps_of(name)) in there)
-            for name in self.columns
-        )
+        needed = self.columns - self.facts if without_facts else self.columns
+        return all(_is_in(name, columns) for name in needed)
+
+    def has_answers_in(self, columns: Collection[str]) -> bool:
+        """Return true if a table has an answer, a verdict or a number that it names."""
+        named = {self.output, self.verdict, *self.scores, *self.values} - {None}
+        return any(_is_in(str(name), columns) for name in named)
 
     def digest(self) -> str:
         """Return a text that is equal for equal mappings."""
         said = self.model_dump_json(exclude_defaults=True).encode()
         return hashlib.blake2b(said, digest_size=6).hexdigest()
+
+
+def _is_in(name: str, columns: Collection[str]) -> bool:
+    return name in columns or (name[:1] == "/" and ".".join(steps_of(name)) in columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ MOST_CASES = 1_000
 """Maximum number of cases in a list; all are counted."""
 
 KINDS = (
-    "broke",
+    "lost",
     "only_errors",
     "newly_failing",
     "must_have_lost",
@@ -292,9 +292,9 @@ group by runs.task_id
 having count(*) filter (where kept.title is null) > 0
 """
 
-# Broken are passing cases that no longer pass, and lost must-haves: one list, so that
-# the count always matches the cases named next to it; without those whose rounds all
-# ended in an error, which gave no answer. A case that was judged or scored in the
+# Lost are passing cases that no longer pass, and lost must-haves: one list, so that the
+# count always matches the cases named next to it; without those whose rounds all ended
+# in an error, which gave no answer. A case that was judged or scored in the
 # baseline is not compared if it is gone, has lost its verdict (whatever still scores
 # it) or its score, or was asked or expected something else; and if it fails, and gave
 # no answer there: it may have broken since.

@@ -192,8 +192,8 @@ class Gate:
         chance, score = changes.chance, changes.overall
         is_tested = chance is not None or score.p_value is not None
         is_nothing_shared = score.reason in _NOTHING_SHARED
-        n_broke = changes.cases["broke"].n + changes.cases["only_errors"].n
-        if not is_tested and (is_nothing_shared or not n_broke):
+        n_lost = changes.cases["lost"].n + changes.cases["only_errors"].n
+        if not is_tested and (is_nothing_shared or not n_lost):
             note = self._not_tested(score)
             yield _rule(rule, None, limit, "inconclusive", note)
             return

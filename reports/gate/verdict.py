@@ -200,7 +200,7 @@ def _judged(
     decision = _DECISIONS[verdict]
     first = gate.is_first_run and verdict == "pass"
     nobody = CaseList(n=0, case_ids=[])
-    broke = _broke(changes, rules)
+    broke, newly_failing = _lost(changes, rules, decision)
     result = of_contract(
         GateResult,
         numbers.task,
@@ -210,7 +210,10 @@ def _judged(
         decision="first_run" if first else decision,
         headline="",
         broke=broke,
-        only_errors=nobody if changes is None else _only_errors(changes, broke),
+        newly_failing=newly_failing,
+        only_errors=nobody
+        if changes is None
+        else _without(changes.cases["only_errors"], broke),
         fixed=nobody if changes is None else changes.cases["fixed"],
         not_compared=nobody if changes is None else changes.cases["not_compared"],
         p=chance.get("p"),
@@ -251,22 +254,45 @@ def _smallest_drop(task: Row) -> float | None:
     return smallest_drop(cases, rounds, variance)
 
 
-def _broke(changes: Changes | None, rules: Iterable[GateRule]) -> CaseList:
-    """Return the broken cases: those confirmed by a re-check, if there was one."""
+_CHECKED = "regression.on_check"
+_TESTED = {"regression.false_alarm", _CHECKED}
+_OF_ALL = {"regression.false_alarm", "regression.allow_newly_failing"}
+
+
+def _lost(
+    changes: Changes | None, rules: Iterable[GateRule], decision: Decision
+) -> tuple[CaseList, CaseList]:
+    """Return the cases that broke, and those that newly fail.
+
+    A re-check names the cases that broke, the rule about must-haves those that lost
+    one; the test, and the rule about newly failing cases, mean all. Where nothing of
+    this was asked, every newly failing case broke.
+    """
+    nobody = CaseList(n=0, case_ids=[])
     if changes is None:
-        return CaseList(n=0, case_ids=[])
-    if any(r.rule == "regression.on_check" and r.verdict == "fail" for r in rules):
+        return nobody, nobody
+    lost = changes.cases["lost"]
+    asked = {r.rule for r in rules}
+    failed = {r.rule for r in rules if r.verdict == "fail"}
+    if _CHECKED in failed:
         case_ids = confirmed(changes.records)
-        return CaseList(n=len(case_ids), case_ids=case_ids)
-    return changes.cases["broke"]
+        broke = CaseList(n=len(case_ids), case_ids=case_ids)
+    elif failed & _OF_ALL:
+        broke = lost
+    elif "regression.allow_must_have_lost" in failed:
+        broke = _without(changes.cases["must_have_lost"], changes.cases["only_errors"])
+    elif decision == "run_again" or asked & _TESTED:
+        broke = nobody
+    else:
+        broke = lost
+    return broke, _without(lost, broke)
 
 
-def _only_errors(changes: Changes, broke: CaseList) -> CaseList:
-    """Return the cases without an answer, less those that a re-check confirmed."""
-    found = changes.cases["only_errors"]
-    known = set(broke.case_ids)
-    left = [case_id for case_id in found.case_ids if case_id not in known]
-    return CaseList(n=found.n - len(found.case_ids) + len(left), case_ids=left)
+def _without(cases: CaseList, others: CaseList) -> CaseList:
+    """Return the cases of a list that are not in another."""
+    known = set(others.case_ids)
+    left = [case_id for case_id in cases.case_ids if case_id not in known]
+    return CaseList(n=cases.n - len(cases.case_ids) + len(left), case_ids=left)
 
 
 def _record(row: Row, filters: Filters, *, has_recheck: bool) -> CaseRecord:

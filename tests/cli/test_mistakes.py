@@ -249,6 +249,8 @@ def test_the_testset_of_the_command_line_must_be_there_too(tmp_path, monkeypatch
         (["export", "--parquet", "s3://bucket/lake"], "s3://bucket/lake"),
         (["publish", "s3://bucket/w.duckdb"], "s3://bucket/w.duckdb"),
         (["report", "--out", "file:///tmp/out"], "file://tmp/out"),
+        (["ingest", ".", "--sink", "parquet://s3://bucket/raw"], "s3://bucket/raw"),
+        (["build", "--raw", "parquet://gs://bucket/raw"], "gs://bucket/raw"),
         (["runs", "--db", "md:warehouse"], "md:warehouse"),
         (["runs", "--db", "s3://bucket/w.duckdb"], "s3://bucket/w.duckdb"),
     ],

@@ -577,6 +577,48 @@ def test_a_table_without_a_mapping_is_told_so(tmp_path: Path) -> None:
     assert re.search(r"init --table \S*any.csv` guesses", load.message)
 
 
+KINDS_OF_LINES: list[tuple[dict[str, Any], str | None]] = [
+    ({"id": "c1", "question": "q", "answer": "a", "passed": 1, "error": "x"}, "table"),
+    # a run without errors has no key for them
+    ({"id": "c1", "question": "q", "answer": "a", "passed": 1}, "table"),
+    # the verdict has another name: a table that no mapping fits, and no testset
+    ({"id": "c1", "question": "q", "answer": "a", "grade": 1}, None),
+    ({"id": "c1", "question": "q", "answer": "a", "expected": "b"}, None),
+    ({"id": "c1", "inputs": {"question": "q"}, "answer": "a"}, None),
+    ({"id": "c1", "question": "q", "expected": "b"}, "testset"),
+    ({"id": "c1", "question": "q"}, "testset"),
+    ({"id": "c1", "answer": "a", "expected_outputs": {"reply": "b"}}, "testset"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("row", "kind"), KINDS_OF_LINES)
+def test_lines_with_an_id_and_an_answer_that_a_mapping_names_are_no_testset(
+    row: dict[str, Any], kind: str | None, tmp_path: Path
+) -> None:
+    mapping = TableMapping(
+        case="id",
+        inputs=("question",),
+        output="answer",
+        verdict="passed",
+        error="error",
+    )
+    path = _written(
+        tmp_path, "".join(f"{json.dumps(row)}\n" for _ in range(3)), "t.jsonl"
+    )
+    ((found, named),) = plan([path], tables={"t": mapping})
+    assert named == kind
+    assert ("no mapping" in (found.fault or "")) == (kind is None)
+    ((found, in_folder),) = plan([tmp_path], tables={"t": mapping})
+    assert (in_folder, found.mapping is None) == (kind or "table", kind != "table")
+
+
+def test_only_lines_may_lack_the_column_of_errors(tmp_path: Path) -> None:
+    mapping = TableMapping(case="id", output="answer", verdict="ok", error="error")
+    path = _written(tmp_path, "id,answer,ok\nc1,a,1\n")
+    ((found, kind),) = plan([path], tables={"t": mapping})
+    assert (kind, found.mapping) == (None, None)
+
+
 @pytest.mark.parametrize(
     ("file", "name"),
     [

@@ -112,6 +112,12 @@ def situations() -> list[Run]:
         parameters_2={"quality": {"pass_score": 0.45}},
         targets_2={"quality": {"min_score": 0.9}},
     )  # fmt: skip
+    pair(
+        "one-must-lost", steady, {**steady, "c6": 0.3, "c7": 0.2, "c0": 0.9},
+        parameters_1={"quality": {"pass_score": 0.45}},
+        parameters_2={"quality": {"pass_score": 0.45}},
+        broken_musts_2=frozenset({"c5"}),
+    )  # fmt: skip
     lonely = Run("lonely-1", "lonely", 3, {"quality": steady})
     return [lonely, *(run for both in pairs.values() for run in both)]
 

@@ -47,6 +47,7 @@ def gate_of(result: AnalysisResult) -> GateResult:
     ("task", "said"),
     [
         ("broke-2", "Do not ship: 2 cases newly fail (c7, c6), 2 newly pass; 1 target was missed (QUALITY); +7.0 points against the baseline may be chance."),
+        ("one-must-lost-2", "Do not ship: 1 case broke (c5), 2 cases newly fail (c7, c6), 1 was fixed; +0.9 points against the baseline may be chance."),
         ("improved-2", "Ship: no case broke; +26.8 points against the baseline, more than chance; with 1 round a break of one case would have been found in 0.5% of runs."),
         ("regressed-2", "Do not ship: −26.8 points against the baseline, more than chance; no case could be judged right or wrong: give a dimension a `pass_score` in its parameters, or name a testset (`--testset`, or `env.testset` of the task), or give the cases golden answers and the task a dimension `accuracy`."),
         ("tagged-2", "Do not ship: the share of rounds in error is 12.5%, the limit 5.0%; no case broke; ±0.0 points against the baseline, practically unchanged."),
@@ -110,12 +111,13 @@ def test_every_count_is_the_length_of_its_list_and_of_the_comparison(results):
             assert gate.broke.n == gate.fixed.n == 0
             continue
         assert gate.fixed.n == result.comparison.counts.newly_fixed
-        broke = {
+        lost = {
             case.case_id
             for case in result.comparison.cases
             if case.must_have_lost or case.status_change == "newly_failing"
         }
-        assert broke == set(gate.broke.case_ids)
+        named = [*gate.broke.case_ids, *gate.newly_failing.case_ids]
+        assert sorted(named) == sorted(lost)
         n_alerts = len(re.findall('<li class="alert">', to_html(result)))
         assert n_alerts == len(result.summary.alerts)
 
@@ -128,9 +130,10 @@ def test_no_sentence_counts_alerts_beside_the_list_of_them(results):
 def test_a_task_that_lost_a_case_never_ships_and_names_it(results):
     for result in results:
         gate = gate_of(result)
-        if gate.broke.n:
-            assert gate.decision not in ("ship", "first_run")
-            assert gate.broke.case_ids[0] in gate.headline
+        for cases in (gate.broke, gate.newly_failing):
+            if cases.n:
+                assert gate.decision not in ("ship", "first_run")
+                assert cases.case_ids[0] in gate.headline
         if gate.decision == "ship":
             assert gate.n_judged_twice or gate.change is not None
 
@@ -218,6 +221,7 @@ def test_a_run_to_be_run_again_names_cases_that_only_a_first_round_fails(con):
         "decision": "run_again",
         "rules": [rule],
         "broke": none,
+        "newly_failing": none,
     }
     gate = gate_results(con, ["broke-2"], lang="en")["broke-2"].model_copy(update=asked)
     assert headline(gate, Filters(catalogue("en"))).startswith(f"Run again: {note}")

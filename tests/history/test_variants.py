@@ -18,7 +18,7 @@ from promptlab.cli import run_cli
 from promptlab.database import dictionaries
 from promptlab.settings import load_settings
 from promptlab.warehouse import Warehouse
-from tests.history.runs import Histories, live_through
+from tests.history.runs import Histories, Run, even, live_through
 
 
 @dataclass
@@ -1506,10 +1506,10 @@ def test_a_model_that_follows_a_refused_one_in_one_folder_is_refused_too(
     ]
     files = [str(night.write(Path.cwd())) for night in nights]
     run_cli(["run", *files, "--out", "out"])
-    said = capsys.readouterr().err
-    assert (
-        "of 3 earlier runs 1 got “Do not ship”: eval-3/0; `promptlab gate ID`" in said
-    )
+    said = capsys.readouterr()
+    assert said.out.count("✗ Do not ship") == 1
+    assert "the worst of 2 variants: " in said.out
+    assert "earlier" not in said.err
     with warehouse.examining() as con:
         decisions = con.execute(
             "select task_id, max_by(decision, decided_at) from raw.decisions"
@@ -1540,3 +1540,24 @@ def test_a_run_that_is_repeated_after_a_mistake_judges_all_that_was_loaded(wareh
     assert [decision for _, decision in decisions] == [
         *("first_run", "do_not_ship", "do_not_ship")
     ]
+
+
+def test_run_prints_the_worst_variant_of_its_call_also_without_run_ids(
+    warehouse, capsys
+):
+    """As the gate does: variants of one call are side by side."""
+    judged = {"quality": {"pass_score": 0.5}}
+    for day in (1, 2):
+        folder = Path.cwd() / f"night{day}"
+        for model in ("a", "b"):
+            score = 0.0 if (day, model) == (2, "a") else 1.0
+            scores = {"quality": even(score, 12)}
+            Run(
+                f"{model}{day}", "t", day, scores, model=model, parameters=judged
+            ).write(folder)
+        capsys.readouterr()
+        run_cli(["run", str(folder), "--out", "out"])
+    said = capsys.readouterr()
+    assert said.out.startswith("✗ Do not ship")
+    assert "the worst of 2 variants: a" in said.out
+    assert "earlier" not in said.err

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptlab.errors import InputError
+from promptlab.ingest.files.redaction import MAX_YAML_BYTES
 from promptlab.ingest.pipelines import load_pipeline_config, parse_pipeline
-from promptlab.ingest.reading.yaml_text import MAX_BYTES, read_yaml
+from promptlab.ingest.reading.yaml_text import read_yaml
 from tests.ingest.at_once import read_pipeline
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -263,7 +264,7 @@ def test_hostile_nesting_is_a_fault_and_no_crash(text):
 
 
 def test_a_file_beyond_the_limit_is_not_even_parsed():
-    assert rejects(b"#" * (MAX_BYTES + 1)) == [("too_large", 1, 1, None)]
+    assert rejects(b"#" * (MAX_YAML_BYTES + 1)) == [("too_large", 1, 1, None)]
 
 
 @pytest.mark.parametrize(

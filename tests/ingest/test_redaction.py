@@ -134,6 +134,41 @@ def test_yaml_stays_yaml():
     }
 
 
+MARK = "[redacted:secret]"
+
+SECRETS_OF_YAML = [
+    ("auth: {api_key: hunter2, base: x}", {"auth": {"api_key": MARK, "base": "x"}}),
+    ("db_password: >-\n  hunter2\n  hunter2\nid: p", {"db_password": MARK, "id": "p"}),
+    ("m:\n  api_key: |\n    hunter2\nid: p", {"m": {"api_key": MARK}, "id": "p"}),
+    ("passwords:\n  - hunter2\n  - [hunter2, 7]", {"passwords": [MARK, [MARK, MARK]]}),
+    ("client_secret:\n  hunter2", {"client_secret": MARK}),
+    ("token : hunter2 # why", {"token": MARK}),
+    ("'password': \"hunter2\"", {"password": MARK}),
+    ("a: &x hunter2\npassword: *x", {"a": MARK, "password": MARK}),
+    ("password: !!str &x hunter2\na: *x", {"a": MARK, "password": MARK}),
+    ("l: &x [*x, {token: hunter2}]", None),
+    ("password: hunter2\nbroken: [", None),
+    (
+        "secrets:\n  - {user: u, token: hunter2}",
+        {"secrets": [{"user": "u", "token": MARK}]},
+    ),
+    (
+        "max_tokens: 5\npassword:\nsecret: false\ntoken: ''",
+        {"max_tokens": 5, "password": None, "secret": False, "token": ""},
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "value"), SECRETS_OF_YAML)
+def test_secrets_of_yaml_are_redacted_in_every_form(text: str, value: object) -> None:
+    redacted = redact(text, "on", is_yaml=True)
+    assert "hunter2" not in redacted
+    assert redacted.count("\n") == text.count("\n")
+    assert redact(redacted, "on", is_yaml=True) == redacted
+    if value is not None:
+        assert yaml.safe_load(redacted) == value
+
+
 def test_secrets_alone_go_where_the_mode_is_on_and_nothing_where_it_is_off():
     text = '{"token":"x","mail":"a@b.cn"}'
     assert redact(text, "on") == '{"token":"[redacted:secret]","mail":"a@b.cn"}'

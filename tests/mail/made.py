@@ -178,6 +178,7 @@ def gate(headline: str, **changed: Any) -> GateResult:
         "decision": "do_not_ship",
         "headline": headline,
         "broke": CaseList(n=2, case_ids=["a", "b"]),
+        "newly_failing": CaseList(n=0, case_ids=[]),
         "only_errors": CaseList(n=0, case_ids=[]),
         "fixed": CaseList(n=0, case_ids=[]),
         "not_compared": CaseList(n=0, case_ids=[]),

@@ -85,14 +85,20 @@ def test_the_worst_of_equal_verdicts_has_the_most_newly_failing_cases(six):
     gate = groups["better"][0]["gate"]
     one, two = (
         gate.model_copy(
-            update={"verdict": "check", "broke": CaseList(n=n, case_ids=["c"] * n)}
+            update={
+                "verdict": "check",
+                "newly_failing": CaseList(n=n, case_ids=["c"] * n),
+            }
         )
         for n in (1, 2)
     )
     passing = gate.model_copy(update={"verdict": "pass"})
     assert worst({"a": passing, "b": one, "c": two}) is two
     assert (
-        worst({"c": two, "b": one.model_copy(update={"verdict": "fail"})}).broke.n == 1
+        worst(
+            {"c": two, "b": one.model_copy(update={"verdict": "fail"})}
+        ).newly_failing.n
+        == 1
     )
 
 
