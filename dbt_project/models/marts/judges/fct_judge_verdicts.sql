@@ -10,97 +10,16 @@ asked as (select * from {{ ref('int_dimensions_resolved') }}),
 given_scores as (select * from {{ ref('stg_scores__scores') }} where {{ in_this_build() }}),
 chosen as (select * from {{ ref('int_scores_chosen') }}),
 tasks as (select * from {{ ref('stg_tasks__tasks') }} where {{ in_this_build() }}),
-reported_judges as (
-    select * from {{ ref('stg_reported__judges') }} where {{ in_this_build() }}
-),
+named as (select * from {{ ref('int_judges_named') }}),
 
 configured as (
 
     select
         task_id,
         dimension_id,
-        {{ json_number('parameters', 'pass_score') }} as pass_score,
-        {{ canonical_json('parameters') }} as parameters_text,
-        {{ json_text('parameters', 'judge') }} is not null as has_judge
+        {{ json_number('parameters', 'pass_score') }} as pass_score
 
     from dimensions
-
-),
-
--- all that the file of a tool says of who judged; settings of a judge are parameters
-said as (
-
-    select
-        task_id,
-        judged_name,
-        judge_model,
-        concat_ws(chr(10), 'template ' || template, 'rubric ' || rubric) as told
-
-    from reported_judges
-
-    union all
-
-    select
-        configured.task_id,
-        configured.dimension_id as judged_name,
-        cast(null as string) as judge_model,
-        configured.parameters_text as told
-
-    from configured
-    left join reported_judges
-        on
-            configured.task_id = reported_judges.task_id
-            and configured.dimension_id = reported_judges.judged_name
-    where
-        configured.parameters_text <> '{"scorer":"reported"}'
-        and (configured.has_judge or reported_judges.task_id is not null)
-
-),
-
--- all judges of a task make its verdicts; the mapping of a table says which column does
-said_of_verdicts as (
-
-    select
-        said.task_id,
-        'verdict' as judged_name,
-        said.judge_model,
-        said.told
-
-    from said
-    inner join tasks using (task_id)
-    where coalesce(tasks.source_kind <> 'table', true)
-
-    union all
-
-    select
-        tasks.task_id,
-        'verdict' as judged_name,
-        cast(null as string) as judge_model,
-        cast(tasks.judge as string) as told
-
-    from tasks
-    where
-        tasks.judge is not null
-        and tasks.task_id in (select reported_judges.task_id from reported_judges)
-
-    union all
-
-    select * from said
-
-),
-
--- several models that judged one dimension are one judge together
-named as (
-
-    select
-        task_id,
-        judged_name,
-        {{ joined('judge_model', "', '", 'judge_model', distinct=true) }} as models,
-        left(md5({{ joined("nullif(told, '')", 'chr(10)', "nullif(told, '')", distinct=true) }}), 8)
-            as version
-
-    from said_of_verdicts
-    group by task_id, judged_name
 
 ),
 
@@ -181,7 +100,7 @@ asserted as (
 
 ),
 
-of_dimensions as (
+used as (
 
     select
         round_scores.task_id,
@@ -190,12 +109,7 @@ of_dimensions as (
         round_scores.dimension_id,
         coalesce(
             scorers.judge,
-            case
-                when named.task_id is not null
-                    then concat_ws(
-                        ' ', coalesce(named.models, round_scores.scorer), named.version
-                    )
-            end,
+            {{ named_judge('named', 'round_scores.scorer') }},
             cast(tasks.judge as string),
             round_scores.scorer
         ) as judge,
@@ -227,7 +141,10 @@ of_dimensions as (
             and round_scores.dimension_id = asserted.dimension_id
             and scorers.judge is null
 
-    union all
+),
+
+-- a file of scores may call its scorer as the file of the tool calls its judge
+replaced as (
 
     select
         scorers.task_id,
@@ -243,48 +160,72 @@ of_dimensions as (
 
     from scorers
     inner join rounds using (task_id, case_id, round_id)
-    where not scorers.is_used
+    left join used
+        on
+            scorers.task_id = used.task_id
+            and scorers.case_id = used.case_id
+            and scorers.round_id = used.round_id
+            and scorers.dimension_id = used.dimension_id
+            and scorers.judge = used.judge
+    where not scorers.is_used and used.task_id is null
+
+),
+
+of_dimensions as (
+
+    select * from used
+    where dimension_id <> 'verdict'
+
+    union all
+
+    select * from replaced
+    where dimension_id <> 'verdict'
 
 ),
 
 -- 0 and 1 are verdicts where a judge gave nothing else: among grades they are grades
-scales as (
+graded as (
 
-    select
-        *,
-        min(case when score is null or score in (0, 1) then 1 else 0 end) over (
-            partition by task_id, dimension_id, judge
-        ) = 1 as is_binary
+    select distinct
+        task_id,
+        dimension_id,
+        judge
 
     from of_dimensions
-    where dimension_id <> 'verdict'
+    where score not in (0, 1)
 
 ),
 
 judged_dimensions as (
 
     select
-        scales.task_id,
-        scales.case_id,
-        scales.round_id,
-        scales.dimension_id,
-        scales.judge,
+        of_dimensions.task_id,
+        of_dimensions.case_id,
+        of_dimensions.round_id,
+        of_dimensions.dimension_id,
+        of_dimensions.judge,
         case
             when configured.pass_score is not null
                 then case
-                    when scales.score >= configured.pass_score then 'pass'
-                    when scales.score < configured.pass_score then 'fail'
+                    when of_dimensions.score >= configured.pass_score then 'pass'
+                    when of_dimensions.score < configured.pass_score then 'fail'
                 end
-            when scales.is_asserted then scales.asserted_verdict
-            when scales.is_binary and scales.score = 1 then 'pass'
-            when scales.is_binary and scales.score = 0 then 'fail'
+            when of_dimensions.is_asserted then of_dimensions.asserted_verdict
+            when graded.task_id is not null then null
+            when of_dimensions.score = 1 then 'pass'
+            when of_dimensions.score = 0 then 'fail'
         end as verdict,
-        scales.place,
-        scales.score,
-        scales.is_used
+        of_dimensions.place,
+        of_dimensions.score,
+        of_dimensions.is_used
 
-    from scales
+    from of_dimensions
     left join configured using (task_id, dimension_id)
+    left join graded
+        on
+            of_dimensions.task_id = graded.task_id
+            and of_dimensions.dimension_id = graded.dimension_id
+            and of_dimensions.judge = graded.judge
 
 ),
 
@@ -298,14 +239,8 @@ of_assertions as (
         asserted.round_id,
         asserted.dimension_id,
         coalesce(
-            case
-                when named.task_id is not null
-                    then concat_ws(' ', coalesce(named.models, asserted.check_type), named.version)
-                when of_types.task_id is not null
-                    then concat_ws(
-                        ' ', coalesce(of_types.models, asserted.check_type), of_types.version
-                    )
-            end,
+            {{ named_judge('named', 'asserted.check_type') }},
+            {{ named_judge('of_types', 'asserted.check_type') }},
             cast(tasks.judge as string),
             asserted.check_type
         ) as judge,
@@ -338,10 +273,7 @@ of_rounds as (
         rounds.round_id,
         'verdict' as dimension_id,
         coalesce(
-            case
-                when named.task_id is not null
-                    then concat_ws(' ', coalesce(named.models, 'verdict'), named.version)
-            end,
+            {{ named_judge('named', "'verdict'") }},
             cast(tasks.judge as string),
             'verdict'
         ) as judge,
@@ -368,38 +300,6 @@ verdicts as (
 
     select * from of_assertions
 
-),
-
--- a file of scores may call its scorer as the file of the tool calls its judge
-ranked as (
-
-    select
-        *,
-        row_number() over (
-            partition by task_id, case_id, round_id, dimension_id, judge
-            order by case when is_used then 0 else 1 end
-        ) as place_of_judge
-
-    from verdicts
-
-),
-
-first_of_judges as (
-
-    select
-        task_id,
-        case_id,
-        round_id,
-        dimension_id,
-        judge,
-        verdict,
-        place,
-        score,
-        is_used
-
-    from ranked
-    where place_of_judge = 1
-
 )
 
-select * from first_of_judges
+select * from verdicts

@@ -1,0 +1,100 @@
+with
+
+judges as (
+    select * from {{ ref('stg_reported__judges') }} where {{ in_this_build() }}
+),
+dimensions as (
+    select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}
+),
+tasks as (select * from {{ ref('stg_tasks__tasks') }} where {{ in_this_build() }}),
+
+configured as (
+
+    select
+        task_id,
+        dimension_id,
+        {{ canonical_json('parameters') }} as parameters_text,
+        {{ json_text('parameters', 'judge') }} is not null as has_judge
+
+    from dimensions
+
+),
+
+-- all that the file of a tool says of who judged; settings of a judge are parameters
+said as (
+
+    select
+        task_id,
+        judged_name,
+        judge_model,
+        concat_ws(chr(10), 'template ' || template, 'rubric ' || rubric) as told
+
+    from judges
+
+    union all
+
+    select
+        configured.task_id,
+        configured.dimension_id as judged_name,
+        cast(null as string) as judge_model,
+        configured.parameters_text as told
+
+    from configured
+    left join judges
+        on
+            configured.task_id = judges.task_id
+            and configured.dimension_id = judges.judged_name
+    where
+        configured.parameters_text <> '{"scorer":"reported"}'
+        and (configured.has_judge or judges.task_id is not null)
+
+),
+
+-- all judges of a task make its verdicts; the mapping of a table says which column does
+said_of_verdicts as (
+
+    select
+        said.task_id,
+        'verdict' as judged_name,
+        said.judge_model,
+        said.told
+
+    from said
+    inner join tasks using (task_id)
+    where coalesce(tasks.source_kind <> 'table', true)
+
+    union all
+
+    select
+        tasks.task_id,
+        'verdict' as judged_name,
+        cast(null as string) as judge_model,
+        cast(tasks.judge as string) as told
+
+    from tasks
+    where
+        tasks.judge is not null
+        and tasks.task_id in (select judges.task_id from judges)
+
+    union all
+
+    select * from said
+
+),
+
+-- several models that judged one dimension are one judge together
+named as (
+
+    select
+        task_id,
+        judged_name,
+        {{ joined('judge_model', "', '", 'judge_model', distinct=true) }} as models,
+        left(md5({{ joined("nullif(told, '')", 'chr(10)', "nullif(told, '')", distinct=true) }}), 8)
+            as version
+
+    from said_of_verdicts
+    group by task_id, judged_name
+
+)
+
+select * from named
