@@ -15,19 +15,75 @@ totals as (
 
 ),
 
--- Whole numbers whose sums have at most 7801 places; where 60ths fit equal
--- sums of few rounds stay equal.
-scales as (
+sizes as (
+
+    select distinct
+        task_id,
+        treatment,
+        abs(difference) as size
+
+    from sums
+
+),
+
+multiples as (
 
     select
-        *,
-        case
-            when total <= 65 then floor(65 / total) * 60
-            else 3900 / total
-        end as scale
+        task_id,
+        treatment,
+        {{ unnested(whole_numbers(
+            '1', 'cast(least(4000, floor(16383 / total)) as bigint) + 1'
+        )) }} as multiple
 
     from totals
     where total > 0
+
+),
+
+-- A common multiple of the denominators makes every difference a whole number, so that equal
+-- sums are equal.
+whole as (
+
+    select
+        task_id,
+        treatment,
+        multiple
+
+    from multiples
+    inner join sizes using (task_id, treatment)
+    group by task_id, treatment, multiple
+    having max(abs(multiple * size - round(multiple * size))) < 1e-6
+
+),
+
+smallest as (
+
+    select
+        task_id,
+        treatment,
+        min(multiple) as multiple
+
+    from whole
+    group by task_id, treatment
+
+),
+
+-- Where there is none so small, differences are rounded. Sums that are nearer than five standard
+-- deviations of what rounding does to them, the root of the number of clusters, are equal.
+scales as (
+
+    select
+        totals.task_id,
+        totals.treatment,
+        coalesce(smallest.multiple, 16383 / totals.total) as scale,
+        case
+            when smallest.multiple is null then cast(ceil(sqrt(totals.n_clusters)) as bigint)
+            else 0
+        end as tolerance
+
+    from totals
+    left join smallest using (task_id, treatment)
+    where totals.total > 0
 
 ),
 
@@ -36,7 +92,7 @@ scaled as (
     select
         scales.task_id,
         scales.treatment,
-        scales.n_clusters,
+        scales.tolerance,
         cast(round(scales.scale * sums.difference) as bigint) as points
 
     from sums
@@ -44,31 +100,33 @@ scaled as (
 
 ),
 
+-- a total is as low as the sum of the falls is high
 observed as (
 
     select
         task_id,
         treatment,
-        n_clusters,
-        sum(points) as points,
-        sum(abs(points)) as most_points
+        greatest(0, sum(case when points < 0 then -points else 0 end) - max(tolerance)) as falls,
+        sum(abs(points)) + 1 as n_sums
 
     from scaled
-    group by task_id, treatment, n_clusters
+    group by task_id, treatment
 
 ),
 
 different as (
 
     select
-        task_id,
-        treatment,
-        abs(points) as points,
+        scaled.task_id,
+        scaled.treatment,
+        abs(scaled.points) as points,
+        observed.n_sums,
         count(*) as n_alike
 
     from scaled
-    where points <> 0
-    group by task_id, treatment, abs(points)
+    inner join observed using (task_id, treatment)
+    where scaled.points <> 0
+    group by scaled.task_id, scaled.treatment, abs(scaled.points), observed.n_sums
 
 ),
 
@@ -76,7 +134,7 @@ angles as (
 
     select
         *,
-        {{ unnested(whole_numbers('1', '4097')) }} as j
+        {{ unnested(whole_numbers('1', 'cast(floor(n_sums / 2) as bigint) + 1')) }} as j
 
     from different
 
@@ -90,9 +148,9 @@ waves as (
         task_id,
         treatment,
         j,
-        exp(sum(n_alike * ln(abs(cos(2 * pi() * j * points / 8192)) + 1e-300))) as size,
+        exp(sum(n_alike * ln(abs(cos(pi() * j * points / n_sums)) + 1e-300))) as size,
         sum(
-            case when cos(2 * pi() * j * points / 8192) < 0 then n_alike else 0 end
+            case when cos(pi() * j * points / n_sums) < 0 then n_alike else 0 end
         ) % 2 as is_negative
 
     from angles
@@ -105,23 +163,17 @@ tests as (
     select
         observed.task_id,
         observed.treatment,
-        observed.n_clusters,
-        (observed.points + observed.most_points + 1) / 8192e0 + coalesce(sum(
-            case when waves.j = 4096 then 1 else 2 end
+        (observed.n_sums - observed.falls + coalesce(sum(
+            case when 2 * waves.j = observed.n_sums then 1 else 2 end
             * case when waves.is_negative = 1 then -waves.size else waves.size end
-            * sin(pi() * waves.j * (observed.points + observed.most_points + 1) / 8192)
-            / sin(pi() * waves.j / 8192)
-            * cos(pi() * waves.j * (observed.points - observed.most_points) / 8192)
-        ) / 8192, 0) as p
+            * sin(pi() * waves.j * (observed.n_sums - observed.falls) / observed.n_sums)
+            / sin(pi() * waves.j / observed.n_sums)
+            * cos(pi() * waves.j * observed.falls / observed.n_sums)
+        ), 0)) / observed.n_sums as p
 
     from observed
     left join waves using (task_id, treatment)
-    group by
-        observed.task_id,
-        observed.treatment,
-        observed.n_clusters,
-        observed.points,
-        observed.most_points
+    group by observed.task_id, observed.treatment, observed.falls, observed.n_sums
 
 ),
 
