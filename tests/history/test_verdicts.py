@@ -605,7 +605,9 @@ def of_signs(rounds: Any, passes: Any, cluster_size: int) -> Fraction:
     return Fraction(lower, 2 ** len(sums))
 
 
-def clustered(rounds: int, runs: int, clusters: int, missing: float = 0.0) -> sql.Suites:
+def clustered(
+    rounds: int, runs: int, clusters: int, missing: float = 0.0
+) -> sql.Suites:
     """Twenty suites of clusters of four cases, of which some fail more often now."""
     rng = np.random.default_rng(runs)
     shape = (20, 4 * clusters, runs + 1)
@@ -654,7 +656,7 @@ def test_equal_sums_are_equal_where_no_small_number_makes_the_differences_whole(
     """Rounds of every number from 1 to 9: the common denominator has many digits."""
     found, exact = of_clusters(con, clustered(9, 1, clusters, missing=0.3))
     more = np.subtract(found, exact)
-    assert -1e-9 <= more.min()
+    assert more.min() >= -1e-9
     assert more.max() < 0.0002
 
 

@@ -1,102 +1,17 @@
 with
 
 sums as (select * from {{ ref('int_cluster_sums') }}),
+points as (select * from {{ ref('int_cluster_points') }}),
 
-totals as (
+counted as (
 
     select
         task_id,
         treatment,
-        count(*) as n_clusters,
-        {{ exact_sum('abs(difference)') }} as total
+        count(*) as n_clusters
 
     from sums
     group by task_id, treatment
-
-),
-
-sizes as (
-
-    select distinct
-        task_id,
-        treatment,
-        abs(difference) as size
-
-    from sums
-
-),
-
-multiples as (
-
-    select
-        task_id,
-        treatment,
-        {{ unnested(whole_numbers(
-            '1', 'cast(least(4000, floor(16383 / total)) as bigint) + 1'
-        )) }} as multiple
-
-    from totals
-    where total > 0
-
-),
-
--- A common multiple of the denominators makes every difference a whole number, so that equal
--- sums are equal.
-whole as (
-
-    select
-        task_id,
-        treatment,
-        multiple
-
-    from multiples
-    inner join sizes using (task_id, treatment)
-    group by task_id, treatment, multiple
-    having max(abs(multiple * size - round(multiple * size))) < 1e-6
-
-),
-
-smallest as (
-
-    select
-        task_id,
-        treatment,
-        min(multiple) as multiple
-
-    from whole
-    group by task_id, treatment
-
-),
-
--- Where there is none so small, differences are rounded. Sums that are nearer than five standard
--- deviations of what rounding does to them, the root of the number of clusters, are equal.
-scales as (
-
-    select
-        totals.task_id,
-        totals.treatment,
-        coalesce(smallest.multiple, 16383 / totals.total) as scale,
-        case
-            when smallest.multiple is null then cast(ceil(sqrt(totals.n_clusters)) as bigint)
-            else 0
-        end as tolerance
-
-    from totals
-    left join smallest using (task_id, treatment)
-    where totals.total > 0
-
-),
-
-scaled as (
-
-    select
-        scales.task_id,
-        scales.treatment,
-        scales.tolerance,
-        cast(round(scales.scale * sums.difference) as bigint) as points
-
-    from sums
-    inner join scales using (task_id, treatment)
 
 ),
 
@@ -109,7 +24,7 @@ observed as (
         greatest(0, sum(case when points < 0 then -points else 0 end) - max(tolerance)) as falls,
         sum(abs(points)) + 1 as n_sums
 
-    from scaled
+    from points
     group by task_id, treatment
 
 ),
@@ -117,16 +32,16 @@ observed as (
 different as (
 
     select
-        scaled.task_id,
-        scaled.treatment,
-        abs(scaled.points) as points,
+        clusters.task_id,
+        clusters.treatment,
+        abs(clusters.points) as points,
         observed.n_sums,
         count(*) as n_alike
 
-    from scaled
+    from points as clusters
     inner join observed using (task_id, treatment)
-    where scaled.points <> 0
-    group by scaled.task_id, scaled.treatment, abs(scaled.points), observed.n_sums
+    where clusters.points <> 0
+    group by clusters.task_id, clusters.treatment, abs(clusters.points), observed.n_sums
 
 ),
 
@@ -182,19 +97,19 @@ cluster_tests as (
     select
 
         ---------- ids
-        totals.task_id,
+        counted.task_id,
 
         ---------- strings
-        totals.treatment,
+        counted.treatment,
 
         ---------- numerics
-        totals.n_clusters,
+        counted.n_clusters,
         case
             when tests.p is null then 1e0
             else {{ rounded('least(1e0, greatest(0e0, tests.p))', 9) }}
         end as p
 
-    from totals
+    from counted
     left join tests using (task_id, treatment)
 
 )

@@ -22,7 +22,7 @@ levels as (select * from {{ ref('int_test_levels') }}),
 correlations as (select * from {{ ref('int_round_correlations') }}),
 shifts as (select * from {{ ref('int_run_shifts') }}),
 assumptions as (select * from {{ ref('int_verdict_assumptions') }}),
-simulated as (select * from {{ ref('verdict_power') }}),
+powers as (select * from {{ ref('int_verdict_powers') }}),
 variants as (select * from {{ ref('int_task_variants') }}),
 case_verdicts as (
     select * from {{ ref('fct_verdict_cases') }}
@@ -107,80 +107,6 @@ scored as (
     from scored_cases
     inner join tested using (task_id, case_id)
     group by scored_cases.task_id
-
-),
-
--- the simulated suites of the next size with no more rounds now
-sized as (
-
-    select *
-
-    from (
-        select
-            counted.task_id,
-            counted.n_rounds_per_case,
-            simulated.n_rounds,
-            simulated.n_runs,
-            simulated.share_found,
-            dense_rank() over (
-                partition by counted.task_id
-                order by
-                    simulated.n_cases < counted.n_cases,
-                    abs(simulated.n_cases - counted.n_cases)
-            ) as distance
-
-        from counted
-        cross join simulated
-        where counted.n_cases > 0
-    ) as by_distance
-    where distance = 1 and n_rounds_per_case >= n_rounds
-
-),
-
--- cases may have more or fewer rounds before
-histories as (
-
-    select
-        cases.task_id,
-        cases.n - cases.k as n_before,
-        count(*) as n_cases
-
-    from cases
-    inner join tested using (task_id, case_id)
-    where tested.p is not null
-    group by cases.task_id, cases.n - cases.k
-
-),
-
--- of the suites with no more rounds before (n_runs, and the baseline) the luckiest
-powers_by_history as (
-
-    select
-        histories.task_id,
-        histories.n_cases,
-        max(
-            case
-                when round(histories.n_before / sized.n_rounds) > sized.n_runs
-                    then sized.share_found
-                else 0
-            end
-        ) as share_found
-
-    from histories
-    inner join sized using (task_id)
-    group by histories.task_id, histories.n_before, histories.n_cases
-
-),
-
--- any of the cases may be the one that breaks
-powers as (
-
-    select
-        task_id,
-        {{ exact_sum('n_cases * share_found') }} / sum(n_cases) as share_found
-
-    from powers_by_history
-    group by task_id
 
 ),
 
@@ -284,7 +210,7 @@ final as (
             when counted.n_cases > 0 and clusters.n_clusters is null
                 then coalesce({{ rounded('levels.level') }}, 0e0)
         end as attained_level,
-        case when clusters.n_clusters is null then {{ rounded('powers.share_found') }} end
+        case when clusters.n_clusters is null then powers.share_found end
             as power_of_one_break,
         correlations.correlation as round_correlation,
         {{ rounded('shifts.spread') }} as run_spread,
