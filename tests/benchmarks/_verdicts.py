@@ -19,10 +19,10 @@ from promptlab.build import plan
 MODELS = (
     "int_reference_runs", "int_drift_runs", "int_verdict_contents", "int_verdict_scores",
     "int_verdict_rounds", "int_round_correlations",
-    "int_rounds_counted", "int_verdict_cases", "int_run_tests", "int_drift_contents", "int_drift_cases",
+    "int_rounds_counted", "int_verdict_runs", "int_verdict_cases", "int_verdict_powers", "int_run_tests", "int_drift_contents", "int_drift_cases",
     "int_drift_trends", "int_test_strata", "int_test_evidence",
     "int_test_sums", "int_test_waves", "int_rank_tests", "int_exact_tests", "int_test_levels",
-    "int_run_shifts", "int_cluster_sums", "int_cluster_tests", "int_verdict_p_values", "int_run_p_values", "int_verdict_cases_tested",
+    "int_run_shifts", "int_cluster_sums", "int_cluster_points", "int_cluster_tests", "int_verdict_p_values", "int_run_p_values", "int_verdict_cases_tested",
     "int_verdict_assumptions", "fct_verdict_cases", "fct_verdicts", "fct_drift",
 )  # fmt: skip
 

@@ -585,20 +585,138 @@ def test_the_variants_of_a_run_are_tested_together_and_each_by_itself(con):
     assert min(v["p_in_run"] for v in verdicts) == verdicts[0]["p_run"]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_clusters_have_the_share_of_all_signs_that_sum_to_so_little(con, seed):
-    rng = np.random.default_rng(seed)
-    passes = rng.binomial(1, rng.uniform(0.3, 0.9, (1, 32, 1)), (1, 32, 2))
-    passes[0, :10, -1] = 0
-    sql.fill(con, of_runs(passes, 1), cluster_size=4)
+def of_signs(rounds: Any, passes: Any, cluster_size: int) -> Fraction:
+    """Return the share of all signs with a total as low or lower; nothing is rounded."""
+    sums: dict[int, Fraction] = defaultdict(Fraction)
+    for place, (n, s) in enumerate(zip(rounds, passes, strict=True)):
+        now = Fraction(int(s[-1]), int(n[-1]))
+        before = Fraction(int(s[:-1].sum()), int(n[:-1].sum()))
+        sums[place // cluster_size] += now - before
+    whole = math.lcm(*(each.denominator for each in sums.values()))
+    ways = {0: 1}
+    for each in sums.values():
+        new: dict[int, int] = defaultdict(int)
+        for total, n_ways in ways.items():
+            new[total + int(whole * each)] += n_ways
+            new[total - int(whole * each)] += n_ways
+        ways = new
+    seen = int(whole * sum(sums.values()))
+    lower = sum(n_ways for total, n_ways in ways.items() if total <= seen)
+    return Fraction(lower, 2 ** len(sums))
+
+
+def clustered(
+    rounds: int, runs: int, clusters: int, missing: float = 0.0
+) -> sql.Suites:
+    """Twenty suites of clusters of four cases, of which some fail more often now."""
+    rng = np.random.default_rng(runs)
+    shape = (20, 4 * clusters, runs + 1)
+    p = np.repeat(rng.choice([1, 1, 0.85, 0.6], (*shape[:2], 1)), runs + 1, axis=2)
+    p[..., -1] -= rng.choice([0, 0.3], shape[:2])
+    asked = np.full(shape, rounds) - rng.binomial(rounds - 1, missing, shape)
+    passes = rng.binomial(asked, p)
+    return sql.Suites(asked, passes, passes > 0, np.zeros_like(passes))
+
+
+def of_clusters(
+    con: duckdb.DuckDBPyConnection, suites: sql.Suites
+) -> tuple[list[float], list[float]]:
+    """Return the p-values of clusters of four, and those without rounding."""
+    sql.fill(con, suites, cluster_size=4)
+    # all rounds count: none of them is a copy
+    con.execute("create or replace temp table kept as from policy.verdict_policy")
+    con.execute("update policy.verdict_policy set min_runs_correlation = 99")
+    sql.run(con)
+    con.execute("create or replace table policy.verdict_policy as from kept")
+    verdicts = dictionaries(
+        con, "from marts.fct_verdicts order by split_part(task_id, '-', 1)::int"
+    )
+    assert {v["n_clusters"] for v in verdicts} == {suites.rounds.shape[1] // 4}
+    assert [v["p"] for v in verdicts] == [v["p_clusters"] for v in verdicts]
+    every = zip(suites.rounds, suites.passes, strict=True)
+    exact = [float(of_signs(rounds, passes, 4)) for rounds, passes in every]
+    return [v["p_clusters"] for v in verdicts], exact
+
+
+@pytest.mark.parametrize(
+    ("rounds", "runs", "clusters"),
+    [(1, 1, 8), (1, 7, 8), (1, 8, 16), (3, 3, 8), (3, 9, 10), (5, 2, 12), (3, 7, 40)],
+)
+def test_clusters_have_the_share_of_all_signs_that_sum_to_so_little(
+    con, rounds, runs, clusters
+):
+    found, exact = of_clusters(con, clustered(rounds, runs, clusters))
+    assert found == pytest.approx(exact, abs=2e-9)
+
+
+@pytest.mark.parametrize("clusters", [8, 16])
+def test_equal_sums_are_equal_where_no_small_number_makes_the_differences_whole(
+    con, clusters
+):
+    """Rounds of every number from 1 to 9: the common denominator has many digits."""
+    found, exact = of_clusters(con, clustered(9, 1, clusters, missing=0.3))
+    more = np.subtract(found, exact)
+    assert more.min() >= -1e-9
+    assert more.max() < 0.0002
+
+
+def test_thirds_that_cancel_in_every_cluster_are_no_difference(con):
+    """A third is not a binary number: three of them and -1 are not quite 0."""
+    passes = np.tile([[3, 2], [3, 2], [3, 2], [0, 3]], (6, 1))[None]
+    sql.fill(con, of_runs(passes, 3), cluster_size=4)
     sql.run(con)
     [verdict] = dictionaries(con, "from marts.fct_verdicts")
-    sums = (passes[0, :, 1] - passes[0, :, 0]).reshape(8, 4).sum(1)
-    signs = np.array(list(itertools.product((1, -1), repeat=8)))
-    expected = (signs @ sums <= sums.sum()).mean()
-    assert verdict["n_clusters"] == 8
-    assert verdict["p_clusters"] == pytest.approx(expected, abs=2e-9)
-    assert verdict["p"] == verdict["p_clusters"]
+    assert (verdict["p_clusters"], verdict["n_clusters"]) == (1, 6)
+
+
+@pytest.mark.parametrize(("size", "is_known"), [(1, True), (4, False)])
+def test_nothing_is_said_of_the_power_where_cases_share_clusters_and_no_round_varies(
+    con, size, is_known
+):
+    sql.fill(con, of_runs(np.full((1, 40, 8), 3), 3), cluster_size=size)
+    sql.run(con)
+    [verdict] = dictionaries(con, "from marts.fct_verdicts")
+    found = [verdict[name] is None for name in ("attained_level", "power_of_one_break")]
+    assert found == [not is_known] * 2
+    clusters = verdict["n_clusters"], verdict["p_clusters"]
+    assert clusters == ((None, None) if is_known else (10, 1))
+
+
+@pytest.mark.parametrize(
+    ("judged_otherwise", "n_runs", "power"),
+    [
+        # 3 rounds now, and 21 or 3 before
+        (0, 7, 0.925),
+        (40, 1, 0.305),
+        # a new assertion of half of the cases
+        (20, 7, (0.925 + 0.305) / 2),
+    ],
+)
+def test_the_power_is_that_of_the_runs_that_the_test_uses(
+    con, judged_otherwise, n_runs, power
+):
+    """A run that judged in another way is the baseline, or none."""
+    sql.fill(con, of_runs(np.full((1, 40, 8), 3), 3))
+    con.execute(
+        "update intermediate.int_case_contents set assertions_hash = 'new'"
+        " where task_id = '0-7' and substr(case_id, 2)::int < ?",
+        [judged_otherwise],
+    )
+    sql.run(con)
+    [verdict] = dictionaries(con, "from marts.fct_verdicts")
+    assert verdict["n_reference_runs"] == n_runs
+    assert verdict["power_of_one_break"] == pytest.approx(power, abs=1e-6)
+
+
+def test_the_power_counts_rounds_before_and_not_runs(con):
+    """Seven runs of one round before are less than seven of three."""
+    passes = np.full((1, 40, 8), 1)
+    passes[..., -1] = 3
+    sql.fill(con, sql.Suites(passes, passes, passes > 0, np.zeros_like(passes)))
+    sql.run(con)
+    [verdict] = dictionaries(con, "from marts.fct_verdicts")
+    # that of 3 x 0
+    assert (verdict["n_reference_runs"], verdict["power_of_one_break"]) == (7, 0.305)
 
 
 def test_five_clusters_are_too_few_and_the_verdict_says_so(con):

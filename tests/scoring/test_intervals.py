@@ -70,6 +70,17 @@ TASKS = [
         ],
         [dimension("mean", scorer="judge", pass_score=1)],
     ),
+    *(
+        task(
+            f"clusters-{name}",
+            [
+                case("x", tags=["all"], **({"cluster": each} if each else {}))
+                for each in CLUSTERS
+            ],
+            [dimension("mean", scorer="judge", pass_score=1)],
+        )
+        for name in ("right", "wrong")
+    ),
     *(sample_task(name, values) for name, values in SAMPLES.items()),
     weighted_task("some", SOME),
     weighted_task("right-or-wrong", RIGHT_OR_WRONG),
@@ -101,6 +112,8 @@ SCORES = [
             for line in lines(f"interval-{name}", each, values)
         ),
         *lines("clusters", "mean", RIGHT_OR_WRONG),
+        *lines("clusters-right", "mean", [1.0] * 12),
+        *lines("clusters-wrong", "mean", [0.0] * 12),
         *lines("weighted-some", "mean", SOME),
         *lines("weighted-right-or-wrong", "mean", RIGHT_OR_WRONG),
         *lines("overall", "one", SOME),
@@ -222,6 +235,23 @@ def test_cases_of_a_cluster_are_one_piece_of_evidence(scored):
     assert (overall["ci_low"], overall["ci_high"]) == expected
     for measure in ("pass_rate", "tag_pass_rate"):
         rate = scored.row("fct_trends", "clusters", measure=measure)
+        assert (rate["ci_low"], rate["ci_high"]) == expected
+
+
+@pytest.mark.parametrize("name", ["right", "wrong"])
+def test_clusters_of_nothing_but_right_or_wrong_cases_are_one_answer_each(scored, name):
+    """Wilson of five clusters of 3, 3, 3, 2 and 1 cases."""
+    z2 = stats.norm.ppf(0.975) ** 2
+    n = 12**2 / (3 * 3**2 + 2**2 + 1)
+    bounds = (n / (n + z2), 1) if name == "right" else (0, z2 / (n + z2))
+    expected = pytest.approx(bounds, abs=1e-6)
+    found = scored.dimension(f"clusters-{name}", "mean")
+    assert found["ci_method"] == "wilson"
+    assert (found["ci_low"], found["ci_high"]) == expected
+    overall = scored.summary(f"clusters-{name}")
+    assert (overall["ci_low"], overall["ci_high"]) == expected
+    for measure in ("pass_rate", "tag_pass_rate"):
+        rate = scored.row("fct_trends", f"clusters-{name}", measure=measure)
         assert (rate["ci_low"], rate["ci_high"]) == expected
 
 

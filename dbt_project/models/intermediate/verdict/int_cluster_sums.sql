@@ -68,7 +68,8 @@ sums as (
         treatment,
 
         ---------- numerics
-        {{ exact_sum('difference') }} as difference
+        -- thirds that cancel sum to 0
+        {{ rounded(exact_sum('difference'), 12) }} as difference
 
     from tested
     group by task_id, treatment, cluster_id

@@ -1,74 +1,47 @@
 with
 
 sums as (select * from {{ ref('int_cluster_sums') }}),
+points as (select * from {{ ref('int_cluster_points') }}),
 
-totals as (
+counted as (
 
     select
         task_id,
         treatment,
-        count(*) as n_clusters,
-        {{ exact_sum('abs(difference)') }} as total
+        count(*) as n_clusters
 
     from sums
     group by task_id, treatment
 
 ),
 
--- Whole numbers whose sums have at most 7801 places; where 60ths fit equal
--- sums of few rounds stay equal.
-scales as (
-
-    select
-        *,
-        case
-            when total <= 65 then floor(65 / total) * 60
-            else 3900 / total
-        end as scale
-
-    from totals
-    where total > 0
-
-),
-
-scaled as (
-
-    select
-        scales.task_id,
-        scales.treatment,
-        scales.n_clusters,
-        cast(round(scales.scale * sums.difference) as bigint) as points
-
-    from sums
-    inner join scales using (task_id, treatment)
-
-),
-
+-- a total is as low as the sum of the falls is high
 observed as (
 
     select
         task_id,
         treatment,
-        n_clusters,
-        sum(points) as points,
-        sum(abs(points)) as most_points
+        greatest(0, sum(case when points < 0 then -points else 0 end) - max(tolerance)) as falls,
+        sum(abs(points)) + 1 as n_sums
 
-    from scaled
-    group by task_id, treatment, n_clusters
+    from points
+    group by task_id, treatment
 
 ),
 
 different as (
 
     select
-        task_id,
-        treatment,
-        abs(points) as points,
+        clusters.task_id,
+        clusters.treatment,
+        abs(clusters.points) as points,
+        observed.n_sums,
         count(*) as n_alike
 
-    from scaled
-    where points <> 0
-    group by task_id, treatment, abs(points)
+    from points as clusters
+    inner join observed using (task_id, treatment)
+    where clusters.points <> 0
+    group by clusters.task_id, clusters.treatment, abs(clusters.points), observed.n_sums
 
 ),
 
@@ -76,7 +49,7 @@ angles as (
 
     select
         *,
-        {{ unnested(whole_numbers('1', '4097')) }} as j
+        {{ unnested(whole_numbers('1', 'cast(floor(n_sums / 2) as bigint) + 1')) }} as j
 
     from different
 
@@ -90,9 +63,9 @@ waves as (
         task_id,
         treatment,
         j,
-        exp(sum(n_alike * ln(abs(cos(2 * pi() * j * points / 8192)) + 1e-300))) as size,
+        exp(sum(n_alike * ln(abs(cos(pi() * j * points / n_sums)) + 1e-300))) as size,
         sum(
-            case when cos(2 * pi() * j * points / 8192) < 0 then n_alike else 0 end
+            case when cos(pi() * j * points / n_sums) < 0 then n_alike else 0 end
         ) % 2 as is_negative
 
     from angles
@@ -105,23 +78,17 @@ tests as (
     select
         observed.task_id,
         observed.treatment,
-        observed.n_clusters,
-        (observed.points + observed.most_points + 1) / 8192e0 + coalesce(sum(
-            case when waves.j = 4096 then 1 else 2 end
+        (observed.n_sums - observed.falls + coalesce(sum(
+            case when 2 * waves.j = observed.n_sums then 1 else 2 end
             * case when waves.is_negative = 1 then -waves.size else waves.size end
-            * sin(pi() * waves.j * (observed.points + observed.most_points + 1) / 8192)
-            / sin(pi() * waves.j / 8192)
-            * cos(pi() * waves.j * (observed.points - observed.most_points) / 8192)
-        ) / 8192, 0) as p
+            * sin(pi() * waves.j * (observed.n_sums - observed.falls) / observed.n_sums)
+            / sin(pi() * waves.j / observed.n_sums)
+            * cos(pi() * waves.j * observed.falls / observed.n_sums)
+        ), 0)) / observed.n_sums as p
 
     from observed
     left join waves using (task_id, treatment)
-    group by
-        observed.task_id,
-        observed.treatment,
-        observed.n_clusters,
-        observed.points,
-        observed.most_points
+    group by observed.task_id, observed.treatment, observed.falls, observed.n_sums
 
 ),
 
@@ -130,19 +97,19 @@ cluster_tests as (
     select
 
         ---------- ids
-        totals.task_id,
+        counted.task_id,
 
         ---------- strings
-        totals.treatment,
+        counted.treatment,
 
         ---------- numerics
-        totals.n_clusters,
+        counted.n_clusters,
         case
             when tests.p is null then 1e0
             else {{ rounded('least(1e0, greatest(0e0, tests.p))', 9) }}
         end as p
 
-    from totals
+    from counted
     left join tests using (task_id, treatment)
 
 )

@@ -1,9 +1,6 @@
 with
 
-reference_runs as (
-    select * from {{ ref('int_reference_runs') }}
-    where {{ in_this_build('comparisons', 'task_id') }}
-),
+runs as (select * from {{ ref('int_verdict_runs') }}),
 policy as (select * from {{ ref('verdict_policy') }}),
 rounds as (select * from {{ ref('int_rounds_counted') }}),
 correlations as (select * from {{ ref('int_round_correlations') }}),
@@ -16,12 +13,11 @@ clusters as (
 all_assumptions as (
 
     select distinct
-        reference_runs.task_id,
+        task_id,
         'earlier_versions_alike' as assumption
 
-    from reference_runs
-    cross join policy
-    where reference_runs.tier = 2 and policy.max_tier >= 2
+    from runs
+    where tier = 2
 
     union all
 

@@ -50,8 +50,6 @@ p_values as (
         {{ rounded('widened.p_few', 9) }} as p_few,
         {{ rounded('widened.p_broad', 9) }} as p_broad,
         {{ rounded('widened.p', 9) }} as p_uncalibrated,
-        clusters.p as p_clusters,
-        clusters.n_clusters,
         case
             when clusters.n_clusters >= policy.min_clusters then clusters.p
             else widened.p_widened

@@ -8,17 +8,21 @@ reference_runs as (
     select * from {{ ref('int_reference_runs') }}
     where {{ in_this_build('comparisons', 'task_id') }}
 ),
-policy as (select * from {{ ref('verdict_policy') }}),
+runs_tested as (select * from {{ ref('int_verdict_runs') }}),
 cases as (select * from {{ ref('int_verdict_cases') }} where measure = 'verdict'),
 scored_cases as (select * from {{ ref('int_verdict_cases') }} where measure = 'score'),
 tested as (select * from {{ ref('int_verdict_cases_tested') }}),
 p_values as (select * from {{ ref('int_verdict_p_values') }}),
+clusters as (
+    select * from {{ ref('int_cluster_tests') }}
+    where treatment = 'errors_left_out'
+),
 run_p_values as (select * from {{ ref('int_run_p_values') }}),
 levels as (select * from {{ ref('int_test_levels') }}),
 correlations as (select * from {{ ref('int_round_correlations') }}),
 shifts as (select * from {{ ref('int_run_shifts') }}),
 assumptions as (select * from {{ ref('int_verdict_assumptions') }}),
-simulated as (select * from {{ ref('verdict_power') }}),
+powers as (select * from {{ ref('int_verdict_powers') }}),
 variants as (select * from {{ ref('int_task_variants') }}),
 case_verdicts as (
     select * from {{ ref('fct_verdict_cases') }}
@@ -48,11 +52,11 @@ runs as (
         max(
             case when reference_runs.place = 1 then reference_runs.reference_task_id end
         ) as baseline_task_id,
-        count(*) filter (where reference_runs.tier <= policy.max_tier) as n_reference_runs,
+        count(runs_tested.reference_task_id) as n_reference_runs,
         count(*) filter (where reference_runs.tier > 1) as n_runs_of_other_versions
 
     from reference_runs
-    cross join policy
+    left join runs_tested using (task_id, reference_task_id)
     group by reference_runs.task_id
 
 ),
@@ -103,36 +107,6 @@ scored as (
     from scored_cases
     inner join tested using (task_id, case_id)
     group by scored_cases.task_id
-
-),
-
--- the simulated suites of the next size; of those with no more data the luckiest
-powers as (
-
-    select
-        task_id,
-        max(share_found) as share_found
-
-    from (
-        select
-            counted.task_id,
-            simulated.share_found,
-            counted.n_rounds_per_case >= simulated.n_rounds
-            and runs.n_reference_runs > simulated.n_runs as has_no_more_data,
-            dense_rank() over (
-                partition by counted.task_id
-                order by
-                    simulated.n_cases < counted.n_cases,
-                    abs(simulated.n_cases - counted.n_cases)
-            ) as distance
-
-        from counted
-        inner join runs on counted.task_id = runs.task_id
-        cross join simulated
-        where counted.n_cases > 0
-    ) as sized
-    where distance = 1 and has_no_more_data
-    group by task_id
 
 ),
 
@@ -219,8 +193,8 @@ final as (
         case when counted.n_cases > 0 then coalesce(p_values.p_uncalibrated, 1e0) end
             as p_uncalibrated,
         case when counted.n_cases > 0 then coalesce(p_values.p, 1e0) end as p,
-        p_values.p_clusters,
-        p_values.n_clusters,
+        clusters.p as p_clusters,
+        clusters.n_clusters,
         of_errors.p as p_errors_as_passes,
         case when counted.n_cases > 0 then coalesce(run_p_values.n_variants, 1) end as n_variants,
         case when counted.n_cases > 0 then coalesce(run_p_values.p_run, p_values.p, 1e0) end
@@ -233,10 +207,11 @@ final as (
         case when scored.n_cases > 0 then coalesce(run_p_values.p_in_run, p_values.p, 1e0) end
             as p_scores,
         case
-            when counted.n_cases > 0 and p_values.p_clusters is null
+            when counted.n_cases > 0 and clusters.n_clusters is null
                 then coalesce({{ rounded('levels.level') }}, 0e0)
         end as attained_level,
-        case when p_values.p_clusters is null then powers.share_found end as power_of_one_break,
+        case when clusters.n_clusters is null then powers.share_found end
+            as power_of_one_break,
         correlations.correlation as round_correlation,
         {{ rounded('shifts.spread') }} as run_spread,
         coalesce(rechecked.n_to_recheck, 0) as n_to_recheck,
@@ -258,6 +233,7 @@ final as (
         on runs.task_id = p_values.task_id and p_values.treatment = 'errors_left_out'
     left join p_values as of_errors
         on runs.task_id = of_errors.task_id and of_errors.treatment = 'errors_as_passes'
+    left join clusters on runs.task_id = clusters.task_id
     left join of_rechecks on runs.task_id = of_rechecks.task_id
     left join rechecked on runs.task_id = rechecked.task_id
     left join powers on runs.task_id = powers.task_id

@@ -13,9 +13,10 @@ of_clusters as (
         dimensions.task_id,
         dimensions.dimension_id,
         count(*) as n_cases,
+        min(case_scores.score) as lowest,
+        max(case_scores.score) as highest,
         bool_and(case_scores.score in (0, 1)) as is_all_or_nothing,
         sum(case_scores.confidence) as sum_of_weights,
-        sum(power(case_scores.confidence, 2)) as sum_of_squared_weights,
         sum(case_scores.confidence * (case_scores.score - dimensions.exact_score)) as pull
 
     from dimensions
@@ -29,6 +30,7 @@ of_clusters as (
 
 ),
 
+-- where all cases are right, or none, clusters do not differ: each is one answer
 weighted as (
 
     select
@@ -36,12 +38,15 @@ weighted as (
         dimension_id,
         count(*) as n,
         case
+            when
+                bool_and(is_all_or_nothing)
+                and (count(*) = sum(n_cases) or min(lowest) = max(highest))
+                then 'wilson'
             when count(*) < sum(n_cases) then 'clusters'
-            when bool_and(is_all_or_nothing) then 'wilson'
             else 't'
         end as ci_method,
         sum(sum_of_weights) as sum_of_weights,
-        sum(sum_of_squared_weights) as sum_of_squared_weights,
+        sum(power(sum_of_weights, 2)) as sum_of_squared_weights,
         sum(power(pull, 2)) as spread
 
     from of_clusters

@@ -27,7 +27,6 @@ half_widths as (
     select
         task_id,
         n_scored_cases,
-        n_clusters < n_scored_cases as has_clusters,
         {{ t_quantile('(n_clusters - 1)') }} * standard_error as half_width
 
     from spread
@@ -73,8 +72,8 @@ joined as (
         tasks.task_id,
         overall.overall_score,
         coalesce(overall.is_mostly_unscored, false) as is_mostly_unscored,
-        case when not half_widths.has_clusters then of_one_dimension.ci_low end as wilson_low,
-        case when not half_widths.has_clusters then of_one_dimension.ci_high end as wilson_high,
+        of_one_dimension.ci_low as wilson_low,
+        of_one_dimension.ci_high as wilson_high,
         case
             when not overall.has_no_interval
                 then {{ rounded('greatest(0.0, overall.overall_score - half_widths.half_width)') }}

@@ -1,0 +1,97 @@
+with
+
+-- cases with rounds on both sides
+cases as (
+    select * from {{ ref('int_verdict_cases') }}
+    where measure = 'verdict' and k > 0 and k < n
+),
+simulated as (select * from {{ ref('verdict_power') }}),
+
+counted as (
+
+    select
+        task_id,
+        count(*) as n_cases,
+        round(avg(k)) as n_rounds_now
+
+    from cases
+    group by task_id
+
+),
+
+-- the simulated suites of the next size with no more rounds now
+sized as (
+
+    select *
+
+    from (
+        select
+            counted.task_id,
+            counted.n_rounds_now,
+            simulated.n_rounds,
+            simulated.n_runs,
+            simulated.share_found,
+            dense_rank() over (
+                partition by counted.task_id
+                order by
+                    simulated.n_cases < counted.n_cases,
+                    abs(simulated.n_cases - counted.n_cases)
+            ) as distance
+
+        from counted
+        cross join simulated
+    ) as by_distance
+    where distance = 1 and n_rounds_now >= n_rounds
+
+),
+
+-- cases may have more or fewer rounds before
+histories as (
+
+    select
+        task_id,
+        n - k as n_before,
+        count(*) as n_cases
+
+    from cases
+    group by task_id, n - k
+
+),
+
+-- of the suites with no more rounds before (n_runs, and the baseline) the luckiest
+powers_by_history as (
+
+    select
+        histories.task_id,
+        histories.n_cases,
+        max(
+            case
+                when round(histories.n_before / sized.n_rounds) > sized.n_runs
+                    then sized.share_found
+                else 0
+            end
+        ) as share_found
+
+    from histories
+    inner join sized using (task_id)
+    group by histories.task_id, histories.n_before, histories.n_cases
+
+),
+
+-- any of the cases may be the one that breaks
+powers as (
+
+    select
+
+        ---------- ids
+        task_id,
+
+        ---------- numerics
+        {{ rounded(exact_sum('n_cases * share_found') ~ ' / sum(n_cases)') }} as share_found
+
+    from powers_by_history
+    group by task_id
+
+)
+
+select * from powers
