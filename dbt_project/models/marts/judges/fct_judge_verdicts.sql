@@ -6,9 +6,7 @@ checks as (select * from {{ ref('int_reported_checks') }} where {{ in_this_build
 dimensions as (
     select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}
 ),
-asked as (select * from {{ ref('int_dimensions_resolved') }}),
-given_scores as (select * from {{ ref('stg_scores__scores') }} where {{ in_this_build() }}),
-chosen as (select * from {{ ref('int_scores_chosen') }}),
+scorers as (select * from {{ ref('int_scores_by_judge') }}),
 tasks as (select * from {{ ref('stg_tasks__tasks') }} where {{ in_this_build() }}),
 named as (select * from {{ ref('int_judges_named') }}),
 
@@ -20,62 +18,6 @@ configured as (
         {{ json_number('parameters', 'pass_score') }} as pass_score
 
     from dimensions
-
-),
-
--- the newest score of each scorer, given to a dimension or to the scorer that it names
-given as (
-
-    select
-        given_scores.task_id,
-        given_scores.case_id,
-        given_scores.round_id,
-        coalesce(asked.dimension_id, given_scores.dimension_id) as dimension_id,
-        given_scores.scorer,
-        given_scores.scorer_version,
-        given_scores.payload,
-        given_scores.score / given_scores.scale as score,
-        row_number() over (
-            partition by
-                given_scores.task_id, given_scores.case_id, given_scores.round_id,
-                coalesce(asked.dimension_id, given_scores.dimension_id),
-                concat_ws(' ', given_scores.scorer, given_scores.scorer_version)
-            order by
-                case when asked.dimension_id is null then 1 else 0 end,
-                given_scores.load_id desc,
-                given_scores.line_number desc
-        ) as recency
-
-    from given_scores
-    left join asked
-        on
-            given_scores.task_id = asked.task_id
-            and given_scores.dimension_id = asked.scores_from
-
-),
-
-scorers as (
-
-    select
-        given.task_id,
-        given.case_id,
-        given.round_id,
-        given.dimension_id,
-        concat_ws(' ', given.scorer, given.scorer_version) as judge,
-        {{ json_text('given.payload', 'position') }} as place,
-        given.score,
-        chosen.task_id is not null as is_used
-
-    from given
-    left join chosen
-        on
-            given.task_id = chosen.task_id
-            and given.case_id = chosen.case_id
-            and given.round_id = chosen.round_id
-            and given.dimension_id = chosen.dimension_id
-            and given.scorer = chosen.given_by
-            and given.scorer_version is not distinct from chosen.given_by_version
-    where given.recency = 1
 
 ),
 

@@ -13,9 +13,8 @@ of_clusters as (
         dimensions.task_id,
         dimensions.dimension_id,
         count(*) as n_cases,
-        min(case_scores.score) as lowest,
-        max(case_scores.score) as highest,
-        bool_and(case_scores.score in (0, 1)) as is_all_or_nothing,
+        bool_and(case_scores.score = 1) as is_right,
+        bool_and(case_scores.score = 0) as is_wrong,
         sum(case_scores.confidence) as sum_of_weights,
         sum(case_scores.confidence * (case_scores.score - dimensions.exact_score)) as pull
 
@@ -38,11 +37,9 @@ weighted as (
         dimension_id,
         count(*) as n,
         case
-            when
-                bool_and(is_all_or_nothing)
-                and (count(*) = sum(n_cases) or min(lowest) = max(highest))
-                then 'wilson'
+            when bool_and(is_right) or bool_and(is_wrong) then 'wilson'
             when count(*) < sum(n_cases) then 'clusters'
+            when bool_and(is_right or is_wrong) then 'wilson'
             else 't'
         end as ci_method,
         sum(sum_of_weights) as sum_of_weights,
@@ -80,9 +77,7 @@ robust_spans as (
         * {{ t_quantile('(n_scored_cases - 2 * n_cut - 1)') }} as half_width
 
     from dimensions
-    where
-        aggregation in ('trimmed_mean', 'winsorized_mean')
-        and n_scored_cases - 2 * n_cut > 1
+    where aggregation in ('trimmed_mean', 'winsorized_mean') and n_scored_cases - 2 * n_cut > 1
 
 ),
 
