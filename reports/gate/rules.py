@@ -665,9 +665,7 @@ class Gate:
         """Ask to run must-haves again that fail in fewer than most rounds."""
         if changes.chance is None or not lost.n:
             return None
-        passing = set(changes.chance["mostly_passing"] or ())
-        mostly = {case_id for case_id in lost.case_ids if case_id not in passing}
-        broken, unsettled = self._settled(lost.case_ids, mostly, of_must_haves=True)
+        broken, unsettled = self._settled_must_haves(lost, changes.chance)
         if broken:
             note = self._note("must_have_lost", n=len(broken), cases=_named(broken))
             return _rule(rule, float(len(broken)), 0.0, "fail", note)
@@ -678,6 +676,22 @@ class Gate:
             cases=_named(unsettled or lost.case_ids),
         )
         return _rule(rule, float(n), 0.0, self._asks if unsettled else "pass", note)
+
+    def _settled_must_haves(
+        self, lost: CaseList, chance: Row
+    ) -> tuple[list[str], list[str]]:
+        """Return the cases that fail in most rounds, and those to run again."""
+        passing = set(chance["mostly_passing"] or ())
+        mostly = {case_id for case_id in lost.case_ids if case_id not in passing}
+        return self._settled(lost.case_ids, mostly, of_must_haves=True)
+
+    def must_haves_lost(self, changes: Changes) -> CaseList:
+        """Return the cases that lost a must-have, by the rule of the policy."""
+        lost = changes.cases["must_have_lost"]
+        if self.policy.regression.must_pass != "majority" or changes.chance is None:
+            return lost
+        broken, _ = self._settled_must_haves(lost, changes.chance)
+        return CaseList(n=len(broken), case_ids=broken)
 
     def _coverage_of_baseline(self, limit: float | None) -> Iterator[GateRule]:
         """A broken case may be among the cases that are not compared.

@@ -23,7 +23,7 @@ from promptlab.contracts.gate import (
 )
 from promptlab.errors import NothingToDo, UsageError
 from promptlab.power import smallest_drop
-from promptlab.reports.gate.numbers import Changes, GateNumbers, gate_numbers
+from promptlab.reports.gate.numbers import GateNumbers, gate_numbers
 from promptlab.reports.gate.policy import Policy, built_in_policy
 from promptlab.reports.gate.rules import Gate, confirmed
 from promptlab.reports.printing import Filters
@@ -200,7 +200,7 @@ def _judged(
     decision = _DECISIONS[verdict]
     first = gate.is_first_run and verdict == "pass"
     nobody = CaseList(n=0, case_ids=[])
-    broke, newly_failing = _lost(changes, rules, decision)
+    broke, newly_failing = _lost(gate, rules, decision)
     result = of_contract(
         GateResult,
         numbers.task,
@@ -260,7 +260,7 @@ _OF_ALL = {"regression.false_alarm", "regression.allow_newly_failing"}
 
 
 def _lost(
-    changes: Changes | None, rules: Iterable[GateRule], decision: Decision
+    gate: Gate, rules: Iterable[GateRule], decision: Decision
 ) -> tuple[CaseList, CaseList]:
     """Return the cases that broke, and those that newly fail.
 
@@ -269,6 +269,7 @@ def _lost(
     this was asked, every newly failing case broke.
     """
     nobody = CaseList(n=0, case_ids=[])
+    changes = gate.numbers.changes
     if changes is None:
         return nobody, nobody
     lost = changes.cases["lost"]
@@ -280,7 +281,7 @@ def _lost(
     elif failed & _OF_ALL:
         broke = lost
     elif "regression.allow_must_have_lost" in failed:
-        broke = _without(changes.cases["must_have_lost"], changes.cases["only_errors"])
+        broke = _without(gate.must_haves_lost(changes), changes.cases["only_errors"])
     elif decision == "run_again" or asked & _TESTED:
         broke = nobody
     else:
