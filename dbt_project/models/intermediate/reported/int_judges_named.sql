@@ -50,7 +50,8 @@ said as (
 
 ),
 
--- all judges of a task make its verdicts; the mapping of a table says which column does
+-- all judges of a task make its verdicts, and the score of a row of promptfoo; of a table the
+-- mapping says which column is the verdict
 said_of_verdicts as (
 
     select
@@ -62,6 +63,18 @@ said_of_verdicts as (
     from said
     inner join tasks using (task_id)
     where coalesce(tasks.source_kind <> 'table', true)
+
+    union all
+
+    select
+        said.task_id,
+        'score' as judged_name,
+        said.judge_model,
+        said.told
+
+    from said
+    inner join tasks using (task_id)
+    where tasks.source_kind = 'promptfoo'
 
     union all
 
