@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import duckdb
 import pytest
@@ -18,10 +20,21 @@ from tests import six_titles
 os.environ["LC_ALL"] = "C.UTF-8"  # English, wherever the tests run
 os.environ.pop("COLUMNS", None)
 
+T = TypeVar("T")
+
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples_zh"  # the harder ones: wide characters
 GOLDEN = Path(__file__).parent / "golden"
 ACTUAL = Path(__file__).parent / "actual"
+
+EXHAUSTIVE = bool(os.environ.get("PROMPTLAB_EXHAUSTIVE"))
+"""Every case of every table (`make test-exhaustive`), not only a part of each kind."""
+
+
+def part_of(cases: Iterable[T], every: int, start: int = 0) -> list[T]:
+    """Return one of *every* so many cases; all of them in `make test-exhaustive`."""
+    return list(cases) if EXHAUSTIVE else list(cases)[start % every :: every]
+
 
 settings.register_profile(
     "promptlab",
@@ -145,6 +158,15 @@ def _built(files: Path, factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def example_warehouse(example_db: Path) -> Warehouse:
     return Warehouse(example_db)
+
+
+@pytest.fixture
+def rarely_collected() -> Iterator[None]:
+    """Look for garbage rarely, as what dbt knows of the project is large and stays."""
+    before = gc.get_threshold()
+    gc.set_threshold(200_000)
+    yield
+    gc.set_threshold(*before)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """One judge: the warehouse and the evaluator judge everything alike.
 
 Both are held to the tables of cases, reasoned out by hand, and to each other on
-thousands of generated ones. *Pairs* of an expectation and an output test the comparison of
+hundreds of generated ones. *Pairs* of an expectation and an output test the comparison of
 values; *samples*, rounds with all kinds of expectations, test the rest: which
 output is compared in each scope, every kind of rule, golden answers. The same verdict,
 and the same failures in the same order. All of them go through one warehouse.
@@ -25,6 +25,7 @@ from promptlab.contracts.scoring import RULE_VALUES, golden_alternatives
 from promptlab.evaluator.matching import MISSING, MatchOptions, judge, searchable_text
 from promptlab.json_text.reading import parse_as_duckdb
 from promptlab.warehouse import Warehouse
+from tests.conftest import EXHAUSTIVE
 from tests.evaluator.test_matching_properties import OPTIONS, pairs
 from tests.judging import both
 from tests.judging.cases import (
@@ -37,8 +38,7 @@ from tests.judging.cases import (
 from tests.judging.samples import samples
 from tests.matching_cases import matching_cases
 
-GENERATED = 2000
-GENERATED_SAMPLES = 2000
+GENERATED = GENERATED_SAMPLES = 2000 if EXHAUSTIVE else 500
 
 
 class Pair(NamedTuple):
