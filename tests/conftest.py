@@ -6,7 +6,7 @@ import fcntl
 import gc
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from promptlab.warehouse import Warehouse
 from tests import six_titles
 
+gc.set_threshold(50_000)  # as the program does: what dbt knows of a project is large
 os.environ["LC_ALL"] = "C.UTF-8"  # English, wherever the tests run
 os.environ.pop("COLUMNS", None)
 
@@ -158,15 +159,6 @@ def _built(files: Path, factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def example_warehouse(example_db: Path) -> Warehouse:
     return Warehouse(example_db)
-
-
-@pytest.fixture
-def rarely_collected() -> Iterator[None]:
-    """Look for garbage rarely, as what dbt knows of the project is large and stays."""
-    before = gc.get_threshold()
-    gc.set_threshold(200_000)
-    yield
-    gc.set_threshold(*before)
 
 
 @pytest.fixture

@@ -183,7 +183,7 @@ def test_what_is_gone_leaves_no_row(changed):
 
 
 def test_what_an_unfinished_build_left_is_not_taken_for_built(
-    writable_example_db, tmp_path, rarely_collected
+    writable_example_db, tmp_path
 ):
     """A task changes, the build stops after the check, a comparison is requested."""
     run = json.loads(RUN.read_text("utf-8"))

@@ -24,7 +24,7 @@ from tests.ingest.test_load import task, write
 from tests.warehouse.test_incremental import differences
 
 
-def test_dbt_compiles_the_same_plan_every_time(rarely_collected):
+def test_dbt_compiles_the_same_plan_every_time():
     assert plan.encode(plan.load()) == plan.encode(compile_plan(dbt_project()))
 
 
@@ -81,7 +81,7 @@ def contracts(db: Path) -> list[tuple]:
 
 
 @pytest.mark.slow
-def test_a_part_of_a_new_warehouse_can_be_built(tmp_path, rarely_collected):
+def test_a_part_of_a_new_warehouse_can_be_built(tmp_path):
     """The tests of models that were not selected do not run."""
     warehouse = Warehouse(tmp_path / "w.duckdb")
     warehouse.ingest(EXAMPLES / "sentiment_pipeline")

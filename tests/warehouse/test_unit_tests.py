@@ -18,7 +18,7 @@ from tests.ingest.test_load import task, write
 
 @pytest.mark.slow
 def test_a_full_refresh_by_dbt_builds_all_and_every_rule_gives_what_its_unit_test_says(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], rarely_collected: None
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The cure that messages name: nothing of it fails or is left out."""
     db = tmp_path / "w.duckdb"
