@@ -125,7 +125,7 @@ def slow_round(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A built warehouse of one round that takes two seconds."""
     folder = tmp_path_factory.mktemp("slow_round")
     document = task("one")
-    document["cases"][0]["rounds"][0]["metadata"] = {"latency_ms": 2000}
+    document["cases"][0]["rounds"][0]["latency_ms"] = 2000
     warehouse = Warehouse(folder / "w.duckdb")
     warehouse.ingest(write(folder / "one.json", document))
     warehouse.build()
