@@ -39,7 +39,7 @@ from tests.judging.samples import samples
 from tests.matching_cases import matching_cases
 
 GENERATED = 2000 if EXHAUSTIVE else 500
-GENERATED_SAMPLES = 2000  # fewer do not ask for everything
+GENERATED_SAMPLES = 2000 if EXHAUSTIVE else 1000  # fewer do not ask for everything
 
 
 class Pair(NamedTuple):
