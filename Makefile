@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 SPARK := $(VENV)/.spark
 ICEBERG := .venv-iceberg
 
-.PHONY: setup demo test parity parity-quick parity-cluster faults check check-python check-dbt check-sql format golden schemas docs bench simulate lock dist clean
+.PHONY: setup demo test test-exhaustive parity parity-quick parity-cluster faults check check-python check-dbt check-sql format golden schemas docs bench simulate lock dist clean
 
 ## Make .venv from the locked, hashed requirements; quick when nothing has changed.
 setup: $(STAMP)
@@ -29,6 +29,10 @@ demo: setup
 ## The test suite, a file at a time on each core.
 test: setup
 	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
+
+## The same with every case of the tables that the test suite takes a part of.
+test-exhaustive: setup
+	PROMPTLAB_EXHAUSTIVE=1 $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 ## The same models on Apache Spark and on DuckDB: every table equal. Without Java it is skipped, in words.
 ## One build of all models on Spark takes longer than any other test may.

@@ -6,8 +6,9 @@ import fcntl
 import gc
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
 import duckdb
 import pytest
@@ -16,14 +17,26 @@ from hypothesis import HealthCheck, settings
 from promptlab.warehouse import Warehouse
 from tests import six_titles
 
+gc.set_threshold(50_000)  # as the program does: what dbt knows of a project is large
 os.environ["LC_ALL"] = "C.UTF-8"  # English, wherever the tests run
 os.environ.pop("COLUMNS", None)
 gc.set_threshold(50_000)  # as the program does; a tenth of the time
+
+T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples_zh"  # the harder ones: wide characters
 GOLDEN = Path(__file__).parent / "golden"
 ACTUAL = Path(__file__).parent / "actual"
+
+EXHAUSTIVE = bool(os.environ.get("PROMPTLAB_EXHAUSTIVE"))
+"""Every case of every table (`make test-exhaustive`), not only a part of each kind."""
+
+
+def part_of(cases: Iterable[T], every: int, start: int = 0) -> list[T]:
+    """Return one of *every* so many cases; all of them in `make test-exhaustive`."""
+    return list(cases) if EXHAUSTIVE else list(cases)[start % every :: every]
+
 
 settings.register_profile(
     "promptlab",

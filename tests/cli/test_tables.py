@@ -33,6 +33,7 @@ from promptlab.cli.output import (
 )
 from promptlab.reports.pages import environment
 from promptlab.warehouse import Warehouse
+from tests.conftest import part_of
 from tests.ingest.test_load import task, write
 
 # ---------- tables in the terminal: what fits, what is folded, what is coloured, what is left
@@ -123,8 +124,14 @@ def test_every_table_fits_the_terminal_and_tears_no_id(
     assert torn_ids(out) == []
 
 
-@pytest.mark.parametrize("columns", [80, 200])
-@pytest.mark.parametrize("args", READING[:-2], ids=" ".join)
+@pytest.mark.parametrize(
+    ("args", "columns"),
+    [
+        pytest.param(args, columns, id=f"{' '.join(args)} {columns}")
+        for n, args in enumerate(READING[:-2])
+        for columns in part_of((80, 200), 2, start=n)
+    ],
+)
 def test_wide_fits_the_terminal_too(on_terminal, example_db, args, columns):
     args = [*args, "--wide", "--db", str(example_db)]
     out = on_terminal(columns, lambda: run_cli(args))

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -133,28 +134,69 @@ COMMANDS = [
     ("doctor", "--wide"),
     ("report", "t1", "--out", "out3"),
 ]
-CALLS = [(args, "table") for args in COMMANDS]
-CALLS += [(args, "csv") for args in COMMANDS]
-CALLS += [(args, "json") for args in COMMANDS if args[0] in ("show", "query")]
+CALLS = [(*args, "--format", form) for form in ("table", "csv") for args in COMMANDS]
+CALLS += [
+    (*args, "--format", "json") for args in COMMANDS if args[0] in ("show", "query")
+]
+LOGGED = [
+    (*args, "--log-format", log) for log in ("text", "json") for args in COMMANDS[:5]
+]
+
+_END = "-- the end of a call --"
+_MAIN = f"""
+import json, sys
+from promptlab.cli import run_cli
+from promptlab.cli.streams import guard_stderr, outlast_readers
+outlast_readers()
+guard_stderr()
+for call in json.loads(sys.argv[1]):
+    run_cli(call)
+    for stream in (sys.stdout, sys.stderr):
+        print("{_END}", file=stream, flush=True)
+"""
+"""What ``promptlab.__main__`` does, for several calls in one process."""
+
+Outputs = dict[tuple[str, ...], str]
 
 
-@pytest.mark.parametrize(("args", "form"), CALLS)
-def test_no_line_of_a_command_is_obeyed_by_a_runner(args, form, hostile):
-    done = run(hostile, *args, "--format", form, GITHUB_ACTIONS="true")
-    lines = f"{done.stdout}\n{done.stderr}".splitlines()
+def outputs(folder: Path, calls: Sequence[tuple[str, ...]], **environ: str) -> Outputs:
+    """Return what each call writes to both streams, which are pipes."""
+    done = subprocess.run(
+        [sys.executable, "-c", _MAIN, json.dumps(calls)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environ},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    parts = zip(done.stdout.split(_END), done.stderr.split(_END), strict=True)
+    return dict(zip(calls, map("\n".join, list(parts)[:-1]), strict=True))
+
+
+@pytest.fixture(scope="module")
+def under_a_runner(hostile: Path) -> Outputs:
+    return outputs(hostile, CALLS, GITHUB_ACTIONS="true")
+
+
+@pytest.mark.parametrize("call", CALLS, ids=" ".join)
+def test_no_line_of_a_command_is_obeyed_by_a_runner(call, under_a_runner):
+    lines = under_a_runner[call].splitlines()
     assert len(lines) > 1
     assert [line for line in lines if is_obeyed(line)] == []
-    assert not set(done.stdout + done.stderr) & set("\x1b\x07\x9b\u202e")
+    assert not set(under_a_runner[call]) & set("\x1b\x07\x9b\u202e")
 
 
-@pytest.mark.parametrize("args", COMMANDS[:5], ids=" ".join)
-def test_no_message_and_no_table_is_obeyed_elsewhere(args, hostile):
-    environ = {"GITHUB_ACTIONS": "", "TF_BUILD": ""}
-    for log in ("text", "json"):
-        done = run(hostile, *args, "--log-format", log, **environ)
-        lines = f"{done.stdout}\n{done.stderr}".splitlines()
-        assert [line for line in lines if line.lstrip().startswith("::")] == []
-        assert not set(done.stdout + done.stderr) & set("\x1b\x07\x9b\u202e")
+@pytest.fixture(scope="module")
+def elsewhere(hostile: Path) -> Outputs:
+    return outputs(hostile, LOGGED, GITHUB_ACTIONS="", TF_BUILD="")
+
+
+@pytest.mark.parametrize("call", LOGGED, ids=" ".join)
+def test_no_message_and_no_table_is_obeyed_elsewhere(call, elsewhere):
+    lines = elsewhere[call].splitlines()
+    assert lines
+    assert [line for line in lines if line.lstrip().startswith("::")] == []
+    assert not set(elsewhere[call]) & set("\x1b\x07\x9b\u202e")
 
 
 @pytest.mark.parametrize("github", ["", "true"])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from promptlab.cli import run_cli
 from promptlab.warehouse import Warehouse
 from tests.faults.conftest import contents, finish, start, write_many
 
@@ -39,9 +40,9 @@ def loaded(tmp_path: Path) -> Warehouse:
 
 
 def test_two_ingests_at_once_both_end_and_nothing_is_lost(tmp_path):
-    one = write_many(tmp_path / "one", files=30, cases=20)
+    one = write_many(tmp_path / "one", files=30, cases=4)
     two = tmp_path / "two"
-    for path in write_many(two, files=60, cases=20).iterdir():
+    for path in write_many(two, files=60, cases=4).iterdir():
         if int(path.stem[1:]) < 30:
             path.unlink()
     db = tmp_path / "w.duckdb"
@@ -54,7 +55,7 @@ def test_two_ingests_at_once_both_end_and_nothing_is_lost(tmp_path):
         assert code == 0, err
     tables = contents(db)
     assert len(tables["raw.tasks"]) == 60
-    assert len(tables["raw.rounds"]) == 60 * 20
+    assert len(tables["raw.rounds"]) == 60 * 4
     assert len({row[0] for row in tables["raw.loads"]}) == 60
 
 
@@ -71,13 +72,13 @@ def test_two_ingests_at_once_both_end_and_nothing_is_lost(tmp_path):
     ],
 )
 def test_who_holds_the_file_is_said_and_nothing_is_changed(
-    loaded, tmp_path, command, how
+    loaded, tmp_path, monkeypatch, capsys, command, how
 ):
+    monkeypatch.chdir(tmp_path)
     holder = hold(loaded.settings.db, how)
     before = loaded.settings.db.read_bytes() if how == "read" else None
-    code, _, err = finish(
-        start(*command, "--db", "w.duckdb", "--lock-timeout", 0.2, cwd=tmp_path)
-    )
+    code = run_cli([*command, "--db", "w.duckdb", "--lock-timeout", "0.2"])
+    err = capsys.readouterr().err
     assert code == 70, err
     assert f"(PID {holder.pid})" in err
     assert "nothing was changed" in err
@@ -86,13 +87,11 @@ def test_who_holds_the_file_is_said_and_nothing_is_changed(
     holder.communicate()
 
 
-def test_the_doctor_only_warns_of_a_file_that_is_held(loaded):
+def test_the_doctor_only_warns_of_a_file_that_is_held(loaded, capsys):
     holder = hold(loaded.settings.db, "write")
-    code, out, _ = finish(
-        start("doctor", "--db", loaded.settings.db, "--lock-timeout", 0.2)
-    )
-    assert code == 0
-    assert f"PID {holder.pid}" in out
+    db = str(loaded.settings.db)
+    assert run_cli(["doctor", "--db", db, "--lock-timeout", "0.2"]) == 0
+    assert f"PID {holder.pid}" in capsys.readouterr().out
     holder.communicate()
 
 
@@ -115,24 +114,26 @@ def test_two_runs_at_once_wait_for_each_other_and_both_end(tmp_path):
             "run", write_many(tmp_path / name, files, cases=2),
             "--db", db, "--out", tmp_path / f"out-{name}", "--lock-timeout", 120,
         )
-        for name, files in (("one", 2), ("two", 5))
+        for name, files in (("one", 1), ("two", 3))
     ]  # fmt: skip
     for child in children:
         code, _, err = finish(child)
         assert code == 0, err
     tables = contents(db)
-    assert len(tables["raw.tasks"]) == 5
-    assert len(tables["marts.fct_task_summaries"]) == 5
+    assert len(tables["raw.tasks"]) == 3
+    assert len(tables["marts.fct_task_summaries"]) == 3
 
 
 @pytest.mark.parametrize("command", ["build", "run"])
-def test_a_build_waits_for_the_file_or_says_who_holds_it(loaded, tmp_path, command):
+def test_a_build_waits_for_the_file_or_says_who_holds_it(
+    loaded, tmp_path, capsys, command
+):
     db = loaded.settings.db
     more = [tmp_path / "in", "--out", tmp_path / "out"] if command == "run" else []
     holder = hold(db, "read")
-    code, _, err = finish(start(command, *more, "--db", db, "--lock-timeout", 0.2))
-    assert code == 70
-    assert f"(PID {holder.pid})" in err
+    call = [command, *map(str, more), "--db", str(db), "--lock-timeout", "0.2"]
+    assert run_cli(call) == 70
+    assert f"(PID {holder.pid})" in capsys.readouterr().err
     waiting = start(command, *more, "--db", db, "--lock-timeout", 60)
     with pytest.raises(subprocess.TimeoutExpired):
         waiting.wait(timeout=2)

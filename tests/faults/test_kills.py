@@ -39,7 +39,7 @@ def kill_after(child, seconds: float) -> None:
     child.communicate()
 
 
-@pytest.mark.parametrize("seed", range(50 if FULL else 4))
+@pytest.mark.parametrize("seed", range(50 if FULL else 2))
 def test_a_killed_ingest_leaves_whole_files_and_the_next_completes(
     files, undisturbed, tmp_path, monkeypatch, seed
 ):
@@ -87,7 +87,7 @@ def seconds_of_a_build(history, tmp_path_factory: pytest.TempPathFactory) -> flo
     return time.monotonic() - started
 
 
-@pytest.mark.parametrize("seed", range(50 if FULL else 4))
+@pytest.mark.parametrize("seed", range(50 if FULL else 2))
 def test_a_killed_build_leaves_the_marts_of_before_or_of_after(
     history, seconds_of_a_build, tmp_path, seed
 ):

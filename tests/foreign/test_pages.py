@@ -174,10 +174,11 @@ def test_where_a_tool_judges_nothing_the_advice_is_what_its_users_can_do(
 def test_every_kind_of_report_can_be_written_of_every_tool(
     every_tool: Warehouse, tmp_path: Path, lang: str
 ) -> None:
+    kind = "source_kind, title, variant" if lang == "en" else "source_kind"
     tasks = every_tool.sql(
-        "select any_value(task_id) from marts.dim_tasks"
-        " group by source_kind, title, variant order by all"
-    )["any_value(task_id)"].to_list()
+        "select any_value(task_id order by task_id) as task_id from marts.dim_tasks"
+        f" group by {kind} order by all"
+    )["task_id"].to_list()
     written = every_tool.report(tasks, tmp_path, formats=[*FORMATS], lang=lang)
     pages = [path for path in written if is_of_a_task(path)]
     assert len(pages) == len(tasks) * len(FORMATS) + 1

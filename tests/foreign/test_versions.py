@@ -14,6 +14,7 @@ import pytest
 from promptlab.contracts.sources import SourcePath, TableMapping
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
+from tests.conftest import part_of
 from tests.foreign.reading_of import DATA, reading_of
 
 
@@ -259,11 +260,18 @@ NIGHTS = {
 }
 
 
-@pytest.mark.parametrize("names", NIGHTS.values(), ids=NIGHTS)
-@pytest.mark.parametrize("kind", ["table", "memory_benchmarks"])
+@pytest.mark.parametrize(
+    ("night", "kind"),
+    [
+        (night, kind)
+        for n, night in enumerate(NIGHTS)
+        for kind in part_of(("table", "memory_benchmarks"), 2, start=n)
+    ],
+)
 def test_a_night_with_the_answers_of_an_earlier_night_is_a_run(
-    tmp_path: Path, names: list[str], kind: str
+    tmp_path: Path, night: str, kind: str
 ) -> None:
+    names = NIGHTS[night]
     mapping = TableMapping(case="id", output="answer", verdict="passed")
     settings = Settings(tables={"qa": mapping} if kind == "table" else {})
     warehouse = Warehouse(tmp_path / "w.duckdb", settings=settings)

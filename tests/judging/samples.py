@@ -116,7 +116,7 @@ def rules(draw: st.DrawFn, whole: list[Any], parts: Parts) -> dict[str, Any]:
     if near and kind in ("equals", "allowed_values") and draw(st.booleans()):
         found = draw(st.sampled_from(near))
         value = found if kind == "equals" else [*value, found]
-    if near and kind == "contains_any" and draw(st.booleans()):
+    if near and kind in ("contains_any", "starts_with") and draw(st.booleans()):
         found = draw(st.sampled_from(near))
         text = found if isinstance(found, str) else compact_as_duckdb(found)
         value = [draw(NEEDLES), text[:2] or "a"]

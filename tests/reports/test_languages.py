@@ -169,34 +169,38 @@ def visible(html: str) -> str:
     return " ".join(("".join(tree.itertext()) + " " + " ".join(labels)).split())
 
 
+@pytest.fixture(scope="module")
+def every_page(
+    chinese_db: Path, english_db: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, list[tuple[str, str]]]:
+    """Language → all pages of the examples in it."""
+    return {
+        lang: list(pages(db, tmp_path_factory.mktemp(lang), lang))
+        for lang, db in (("zh", chinese_db), ("en", english_db))
+    }
+
+
 @pytest.mark.parametrize(("lang", "other"), [("zh", "en"), ("en", "zh")])
-def test_no_sentence_of_the_other_language_stands_on_a_page(
-    chinese_db, english_db, tmp_path, lang, other
-):
-    db = {"zh": chinese_db, "en": english_db}[lang]
+def test_no_sentence_of_the_other_language_stands_on_a_page(every_page, lang, other):
     foreign = fragments(other) - fragments(lang)
     assert len(foreign) > 200
     faults = [
         (page, sentence)
-        for page, text in pages(db, tmp_path, lang)
+        for page, text in every_page[lang]
         for sentence in foreign
         if sentence in text
     ]
     assert faults == []
 
 
-def test_an_english_page_of_the_english_examples_holds_no_chinese_letter(
-    english_db, tmp_path
-):
-    for page, text in pages(english_db, tmp_path, "en"):
+def test_an_english_page_of_the_english_examples_holds_no_chinese_letter(every_page):
+    for page, text in every_page["en"]:
         assert not HAN.findall(text), (page, HAN.findall(text)[:20])
 
 
-def test_a_chinese_page_of_the_chinese_examples_holds_no_english_sentence(
-    chinese_db, tmp_path
-):
+def test_a_chinese_page_of_the_chinese_examples_holds_no_english_sentence(every_page):
     sentence = re.compile(r"[A-Z][a-z]+(?: [a-z]+){4,}")
-    for page, text in pages(chinese_db, tmp_path, "zh"):
+    for page, text in every_page["zh"]:
         assert not sentence.findall(text), (page, sentence.findall(text)[:20])
 
 

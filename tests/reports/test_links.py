@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import cache
 from itertools import pairwise
 from urllib.parse import unquote
 
@@ -28,6 +29,7 @@ def out(example_db, tmp_path_factory):
     return folder
 
 
+@cache
 def parsed(page):
     return html5lib.parse(page.read_text("utf-8"), namespaceHTMLElements=False)
 

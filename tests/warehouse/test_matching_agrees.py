@@ -25,6 +25,7 @@ from promptlab.contracts.scoring import RULE_VALUES, golden_alternatives
 from promptlab.evaluator.matching import MISSING, MatchOptions, judge, searchable_text
 from promptlab.json_text.reading import parse_as_duckdb
 from promptlab.warehouse import Warehouse
+from tests.conftest import EXHAUSTIVE
 from tests.evaluator.test_matching_properties import OPTIONS, pairs
 from tests.judging import both
 from tests.judging.cases import (
@@ -37,8 +38,8 @@ from tests.judging.cases import (
 from tests.judging.samples import samples
 from tests.matching_cases import matching_cases
 
-GENERATED = 2000
-GENERATED_SAMPLES = 2000
+GENERATED = 2000 if EXHAUSTIVE else 500
+GENERATED_SAMPLES = 2000 if EXHAUSTIVE else 1000  # fewer do not ask for everything
 
 
 class Pair(NamedTuple):
