@@ -94,20 +94,32 @@ spans as (
 
 ),
 
+measured as (
+
+    select
+        spans.title, spans.variant, spans.run_number, spans.task_id,
+        any_value(value) filter (measure = 'latency_p50') as latency,
+        any_value(value) filter (measure = 'cost_total') as cost
+    from spans
+    left join marts.fct_trends as trends
+        on spans.task_id = trends.task_id and trends.subject is null
+    group by all
+
+),
+
+-- the first known value, and that of the newest run, which may be unknown
 measures as (
 
     select
-        trends.title, trends.variant,
-        count(distinct trends.task_id) as n_measured,
-        min_by(value, task_number) filter (measure = 'latency_p50') as latency_first,
-        max_by(value, task_number) filter (measure = 'latency_p50') as latency,
-        min_by(value, task_number) filter (measure = 'cost_total') as cost_first,
-        max_by(value, task_number) filter (measure = 'cost_total') as cost
-    from marts.fct_trends as trends
-    inner join spans using (task_id)
-    where
-        trends.subject is null and trends.measure in ('latency_p50', 'cost_total')
-    group by trends.title, trends.variant
+        title, variant,
+        count(latency) as n_latencies,
+        arg_min(latency, (run_number, task_id)) as latency_first,
+        arg_max_null(latency, (run_number, task_id)) as latency,
+        count(cost) as n_costs,
+        arg_min(cost, (run_number, task_id)) as cost_first,
+        arg_max_null(cost, (run_number, task_id)) as cost
+    from measured
+    group by title, variant
 
 ),
 
@@ -146,7 +158,7 @@ select
     case when prompts.n_versions > 1 then prompts.best end as best_version,
     prompts.best_score, prompts.is_clear,
     measures.latency_first, measures.latency, measures.cost_first, measures.cost,
-    measures.n_measured, coalesce(tasks.is_new, false) as is_new,
+    measures.n_latencies, measures.n_costs, coalesce(tasks.is_new, false) as is_new,
     coalesce(abs(ln(nullif(measures.latency, 0) / nullif(measures.latency_first, 0)))
         > ln({_MOVED}), false) as latency_moved,
     coalesce(abs(ln(nullif(measures.cost, 0) / nullif(measures.cost_first, 0)))

@@ -358,7 +358,8 @@ def arrange_mail(
     worse = [c for c in by_case.values() if c.must_have_lost or c.change == "worse"]
     grave = [c for c in worse if c.severity and c.case_id not in listed]
     shown = grave[: limits.changes]
-    n_told = len(shown) + sum(c.case_id in listed for c in worse)
+    told = listed.union(c.case_id for c in shown)
+    n_told = sum(c.change == "worse" and c.case_id in told for c in worse)
     most = _RUNS_WITHOUT if picture is None else _RUNS_WITH_PICTURE
     steps = list(history[::-1][:most])
     by_dimension = {d.subject: d for d in comparison.dimensions} if comparison else {}

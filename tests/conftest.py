@@ -20,7 +20,6 @@ from tests import six_titles
 gc.set_threshold(50_000)  # as the program does: what dbt knows of a project is large
 os.environ["LC_ALL"] = "C.UTF-8"  # English, wherever the tests run
 os.environ.pop("COLUMNS", None)
-gc.set_threshold(50_000)  # as the program does; a tenth of the time
 
 T = TypeVar("T")
 

@@ -243,6 +243,20 @@ def test_a_case_that_is_listed_is_not_listed_again_among_the_changes():
     assert "- case-000003 · 70.0（基线 90.0，−20.0）" in text
 
 
+def test_cases_that_got_worse_are_all_listed_or_counted_as_more():
+    """A case that lost a must-have, and no points, was taken for one of them."""
+    lost = [
+        change(n, change="same", delta=0.0, must_have_lost=True, severity="critical")
+        for n in range(3)
+    ]
+    worse = [change(n, severity=None) for n in range(10, 15)]
+    compared = comparison(cases=5)
+    compared = compared.model_copy(update={"cases": [*lost, *worse]})
+    assert compared.counts.worse == 5
+    message = to_message(result(lang="en"), comparison=compared)
+    assert "5 more cases got worse" in body(message)
+
+
 def test_a_lost_must_have_is_said_in_words():
     compared = comparison(
         cases=1,

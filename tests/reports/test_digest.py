@@ -6,6 +6,7 @@ import email
 import email.policy
 import json
 import re
+import shutil
 import threading
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -26,6 +27,7 @@ from promptlab.reports.digest import (
     teams_payload,
 )
 from promptlab.reports.edition import Edition
+from promptlab.reports.index import read_index
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 EDITION = Edition(NOW, "en", report_url="https://reports.example.com/")
@@ -119,7 +121,25 @@ def test_latency_is_compared_with_the_last_run_before(six_titles_db):
         if line["title"] == title
     ]
     assert line["latency_first"] == before
-    assert line["n_measured"] >= 2
+    assert line["n_latencies"] >= 2
+
+
+def test_cost_and_latency_of_a_newest_run_without_them_are_unknown(
+    six_titles_db, tmp_path
+):
+    """They were those of an older run."""
+    copy = shutil.copy(six_titles_db, tmp_path / "copy.duckdb")
+    with connect(copy, read_only=False) as con:
+        con.execute("""
+            delete from marts.fct_trends
+            where task_id in (select newest_task_id from marts.dim_variants)
+        """)
+        index = read_index(con, EDITION)
+    found = [line for lines in index.groups.values() for line in lines]
+    assert max(line["n_costs"] for line in found) > 1
+    for line in found:
+        assert (line["latency"], line["cost"]) == (None, None)
+        assert not line["latency_moved"] and not line["cost_moved"]
 
 
 def test_the_cost_is_compared_with_the_same_time_before(digest):
