@@ -30,8 +30,12 @@ where slice_kind = 'all'
 order by dimension_id, judge
 """
 
+# shares are weighted by the draw, so that they may differ from those of the counts
 _AGREEMENT = """
-select *
+select
+    *,
+    coalesce(abs(tnr - n_both_fail / nullif(n_fail, 0)) > 1e-6, false)
+    or coalesce(abs(tpr - n_both_pass / nullif(n_pass, 0)) > 1e-6, false) as is_weighted
 from marts.fct_judge_agreement
 where dimension_id = $dimension and judge = $judge
 order by

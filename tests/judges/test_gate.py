@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
 from urllib.parse import quote
 
+import duckdb
 import pytest
 
 from promptlab.history import exit_code, judge
 from promptlab.power import drop_power
+from promptlab.reports.edition import Edition
 from promptlab.reports.gate.policy import load_policy
+from promptlab.reports.judge import judge_html, judges
 from promptlab.warehouse import Warehouse
 from tests.judges.suite import formats, judged, scores, task
 from tests.judges.test_agreement import agreement
@@ -151,8 +157,32 @@ def test_the_page_of_a_judge_shows_its_agreement_and_corrected_rates(
         assert f"{100 * share:.1f}%" in text
     assert f"Of {found['n_fail']} answers that people failed" in text
     assert "../../run-1/report.html#case-" in text
+    is_weighted = abs(found["tnr"] - found["n_both_fail"] / found["n_fail"]) > 1e-6
+    assert ("Shares are weighted" in text) == is_weighted
     index = (tmp_path / "out/index.html").read_text("utf-8")
     assert f"judges/{quote(page.parent.name)}/report.html" in index
+
+
+def test_the_page_of_a_judge_says_where_its_shares_are_not_those_of_its_counts(
+    warehouse, tmp_path
+):
+    """Shares are weighted by how the answers were drawn."""
+    copy = Path(shutil.copy(warehouse.settings.db, tmp_path / "copy.duckdb"))
+    with duckdb.connect(str(copy)) as con:
+        con.execute("update marts.fct_judge_agreement set tnr = 0.5")
+        pages = [
+            judge_html(
+                con,
+                dimension,
+                judge,
+                Edition(datetime.now(UTC), "en"),
+                href=str,
+                index=None,
+            )
+            for dimension, judge in judges(con)
+        ]
+    assert pages
+    assert all("Shares are weighted" in page for page in pages)
 
 
 def test_the_page_of_a_run_shows_the_corrected_rate_and_what_it_could_have_found(
