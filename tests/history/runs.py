@@ -186,7 +186,7 @@ def live_through(histories: Mapping[str, Sequence[Any]], folder: Path) -> Histor
         while steps and isinstance(steps[0], str):
             if steps[0].startswith("purge") and not and_purges:
                 return
-            answers[steps[0]].append(_answer(steps.pop(0), warehouse))
+            answers[steps[0]].append(answer(steps.pop(0), warehouse))
 
     with contextlib.chdir(folder):
         while any(left.values()):
@@ -204,8 +204,11 @@ def live_through(histories: Mapping[str, Sequence[Any]], folder: Path) -> Histor
     return Histories(warehouse, dict(answers))
 
 
-def _answer(command: str, warehouse: Warehouse) -> Answer:
-    """Run a command on this warehouse, which may be open: opening it takes a while."""
+def answer(command: str, warehouse: Warehouse) -> Answer:
+    """Run a command on this warehouse.
+
+    Within `kept_open` it is not opened again, which takes as long as a decision.
+    """
     with (
         mock.patch.object(Call, "warehouse", lambda _: warehouse),
         contextlib.redirect_stdout(io.StringIO()) as out,
