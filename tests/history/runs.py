@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from promptlab.cli import run_cli
+from promptlab.cli.options import Call
 from promptlab.warehouse import Warehouse
 
 Scores = Mapping[str, float | None]
@@ -178,6 +180,14 @@ def live_through(histories: Mapping[str, Sequence[Any]], folder: Path) -> Histor
     warehouse = Warehouse(folder / "histories.duckdb")
     answers: dict[str, list[Answer]] = defaultdict(list)
     left = {title: list(steps) for title, steps in histories.items()}
+
+    def command(title: str, *, and_purges: bool) -> None:
+        steps = left[title]
+        while steps and isinstance(steps[0], str):
+            if steps[0].startswith("purge") and not and_purges:
+                return
+            answers[steps[0]].append(answer(steps.pop(0), warehouse))
+
     with contextlib.chdir(folder):
         while any(left.values()):
             with warehouse.kept_open():
@@ -186,14 +196,22 @@ def live_through(histories: Mapping[str, Sequence[Any]], folder: Path) -> Histor
                         file = replace(night, title=title).write(folder)
                         warehouse.ingest(file, **night.given)
                 warehouse.build()
-            for steps in left.values():
-                while steps and isinstance(steps[0], str):
-                    command = steps.pop(0)
-                    answers[command].append(_answer(command, warehouse))
+                for title in left:
+                    command(title, and_purges=False)
+            # a purge replaces the file, so that nothing may have it open
+            for title in left:
+                command(title, and_purges=True)
     return Histories(warehouse, dict(answers))
 
 
-def _answer(command: str, warehouse: Warehouse) -> Answer:
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        code = run_cli([*shlex.split(command), "--db", str(warehouse.settings.db)])
+def answer(command: str, warehouse: Warehouse) -> Answer:
+    """Run a command on this warehouse.
+
+    Within `kept_open` it is not opened again, which takes as long as a decision.
+    """
+    with (
+        mock.patch.object(Call, "warehouse", lambda _: warehouse),
+        contextlib.redirect_stdout(io.StringIO()) as out,
+    ):
+        code = run_cli(shlex.split(command))
     return Answer(code, out.getvalue())

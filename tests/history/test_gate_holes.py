@@ -16,15 +16,14 @@ from typing import Any
 
 import pytest
 
-from promptlab.cli import run_cli
 from promptlab.contracts.gate import GateResult
-from promptlab.history import judge
+from promptlab.history import judge, record
 from promptlab.ingest.raw.requests import record_decisions
 from promptlab.reports.gate.policy import Policy, built_in_policy, parse_policy
 from promptlab.reports.gate.verdict import gate_results
 from promptlab.settings import Settings, TitleSettings
 from promptlab.warehouse import Warehouse
-from tests.history.runs import Run, even
+from tests.history.runs import Run, answer, even
 
 N = 6
 """Cases; the first of them is changed."""
@@ -358,8 +357,8 @@ def _target_nights() -> dict[str, tuple[Files, Files]]:
         for title in ("measured", "unmeasured", "removed")
     }
     for case in nights["unmeasured"][1]["run"]["cases"][1:]:
-        for answer in case["rounds"]:
-            answer["latency_ms"] = None
+        for each in case["rounds"]:
+            each["latency_ms"] = None
     run = nights["removed"][1]["run"]
     run["dimensions"] = [
         each for each in run["dimensions"] if each["dimension_id"] != "latency"
@@ -600,15 +599,15 @@ def three_nights(tmp_path_factory: pytest.TempPathFactory) -> Nights:
             ]
         warehouse.ingest(_outage_night(folder, day))
         warehouse.build()
-        for title, days in asked.items():
-            if day in days:
-                args = ["gate", f"{title}-{day}", "--db", str(warehouse.settings.db)]
-                nights.codes[title][day] = run_cli(args)
-        [result] = judge(warehouse, f"outage-{day}", built_in_policy(), lang="en")
-        nights.judged[day] = result
-        with warehouse.writable() as con:
-            policy = built_in_policy().hash
-            record_decisions(con, [(result.task_id, result.decision)], policy)
+        policy = built_in_policy()
+        with warehouse.kept_open():
+            for title, days in asked.items():
+                if day in days:
+                    found = answer(f"gate '{title}-{day}'", warehouse)
+                    nights.codes[title][day] = found.code
+            [result] = judge(warehouse, f"outage-{day}", policy, lang="en")
+            nights.judged[day] = result
+            record(warehouse, [result], policy)
     return nights
 
 
@@ -702,9 +701,10 @@ def both_lose(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
         warehouse = Warehouse(db, settings=Settings(titles={"setting": setting}))
         warehouse.ingest(folder)
         for asked in (1, 2, 3) if day == 3 else (day,):
-            warehouse.build()
-            for title in ("testset", "setting", "scores"):
-                run_cli(["gate", f"{title}-{asked}", "--db", str(db)])
+            with warehouse.kept_open():
+                warehouse.build()
+                for title in ("testset", "setting", "scores"):
+                    answer(f"gate {title}-{asked}", warehouse)
     return warehouse
 
 

@@ -20,7 +20,7 @@ from promptlab.reports import Edition
 from promptlab.reports.gate.policy import built_in_policy, parse_policy
 from promptlab.reports.title import read_title
 from promptlab.warehouse import Warehouse
-from tests.history.test_reference_runs import GOOD, write, write_titled
+from tests.history.test_reference_runs import GOOD, decide, write, write_titled
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 ONE = {f"c{n}": "y" for n in range(10)}
@@ -288,9 +288,8 @@ class Unsettled:
     """What was shipped after a re-check that is purged or corrected then."""
 
     warehouse: Warehouse
-    codes: dict[str, list[int]]
-    """Title → exit codes of the gate: before the re-check, after it, and of the next
-    run."""
+    decisions: dict[str, list[str]]
+    """Title → what the gate said before the re-check, after it, and of the next run."""
     rechecks: dict[str, str]
     """Title → the re-checks of what was shipped, after the purge."""
 
@@ -299,50 +298,48 @@ class Unsettled:
 def unsettled(first: Warehouse, tmp_path_factory: pytest.TempPathFactory) -> Unsettled:
     folder = tmp_path_factory.mktemp("unsettled")
     warehouse = copy_of(first, folder)
-    codes: dict[str, list[int]] = {title: [] for title in PURGED}
-    codes[CORRECTED] = []
+    decisions: dict[str, list[str]] = {title: [] for title in (*PURGED, CORRECTED)}
 
-    def gate(title: str, name: str) -> None:
-        db = str(warehouse.settings.db)
-        codes[title].append(run_cli(["gate", f"{title}-{name}", "--db", db]))
+    def gate(name: str, *titles: str) -> None:
+        with warehouse.kept_open():
+            for title in titles:
+                decisions[title].append(decide(warehouse, f"{title}-{name}"))
 
-    for title in PURGED:
-        gate(title, "new")
+    gate("new", *PURGED)
     for title in PURGED:
         ask_again(warehouse, folder, title, "y" * 10, "y" * 10)
     half = "y" * 5 + "n" * 5
     ask_again(warehouse, folder, CORRECTED, half, half)
     warehouse.build()
-    for title in codes:
-        gate(title, "new")
-    for title, sides in PURGED.items():
-        purge(warehouse, tasks=[f"{title}-{side}" for side in sides])
+    gate("new", *decisions)
+    purge(
+        warehouse,
+        tasks=[f"{title}-{side}" for title, sides in PURGED.items() for side in sides],
+    )
     with warehouse.examining() as con:
         rechecks = con.execute(
             "select task_id, rechecks from raw.decisions where decision = 'ship'"
         ).fetchall()
-    warehouse.build()
     file = write_titled(folder, CORRECTED, "before", 5, {"c0": "y" * 10})
     warehouse.ingest(file, recheck_of=f"{CORRECTED}-old")
-    for title in codes:
+    for title in decisions:
         file = write_titled(folder, title, "next", 6, ONE | {"c0": "n"}, "v2")
         warehouse.ingest(file)
     warehouse.build()
-    for title in PURGED:
-        gate(title, "next")
-    return Unsettled(warehouse, codes, dict(rechecks))
+    gate("next", *PURGED)
+    return Unsettled(warehouse, decisions, dict(rechecks))
 
 
 @pytest.mark.parametrize("title", PURGED)
 def test_what_a_purged_recheck_shipped_is_shipped_no_more(unsettled, title):
-    assert unsettled.codes[title] == [3, 0, 3]
+    assert unsettled.decisions[title] == ["run_again", "ship", "run_again"]
     rechecks = unsettled.rechecks[f"{title}-new"]
     assert not any(f"{title}-{side}" in rechecks for side in PURGED[title])
     assert baseline_of(unsettled.warehouse, f"{title}-next") == f"{title}-old"
 
 
 def test_a_corrected_recheck_of_the_old_side_unsettles_what_it_shipped(unsettled):
-    assert unsettled.codes[CORRECTED] == [0]
+    assert unsettled.decisions[CORRECTED] == ["ship"]
     next_run, old = f"{CORRECTED}-next", f"{CORRECTED}-old"
     assert baseline_of(unsettled.warehouse, next_run) == old
 

@@ -30,18 +30,40 @@ def folder(tmp_path_factory) -> Path:
     return folder
 
 
+Call = Callable[..., tuple[int, str, str]]
+
+
 @pytest.fixture
-def call(folder, tmp_path, capsys, monkeypatch):
-    """Run a command on a copy of the warehouse, in the folder of the files."""
-    db = shutil.copy(folder / "w.duckdb", tmp_path / "copy.duckdb")
+def caller(folder, capsys, monkeypatch) -> Callable[[Path], Call]:
+    """Run commands on a warehouse, in the folder of the files."""
     monkeypatch.chdir(folder)
 
-    def call(*args: str) -> tuple[int, str, str]:
-        code = run_cli([args[0], "--db", str(db), *args[1:]])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
+    def of(db: Path) -> Call:
+        def call(*args: str) -> tuple[int, str, str]:
+            code = run_cli([args[0], "--db", str(db), *args[1:]])
+            captured = capsys.readouterr()
+            return code, captured.out, captured.err
 
-    return call
+        return call
+
+    return of
+
+
+@pytest.fixture
+def call(folder, tmp_path, caller) -> Call:
+    """Run a command on a copy of the warehouse."""
+    return caller(shutil.copy(folder / "w.duckdb", tmp_path / "copy.duckdb"))
+
+
+@pytest.fixture(scope="module")
+def copy(folder, tmp_path_factory) -> Path:
+    return shutil.copy(folder / "w.duckdb", tmp_path_factory.mktemp("pairs"))
+
+
+@pytest.fixture
+def call_again(copy, caller) -> Call:
+    """Run a command on one copy, in which the pairs of other tests stay."""
+    return caller(copy)
 
 
 def compared(found: tuple[int, str, str]) -> list[tuple[str, str]]:
@@ -67,8 +89,10 @@ PAIRS = [("eval-1/1", "eval-3/1"), ("eval-1/0", "eval-3/0")]
         ("eval-3", "eval-1", [(after, before) for before, after in PAIRS]),
     ],
 )
-def test_two_runs_files_or_tasks_are_compared_by_variant(call, before, after, pairs):
-    found = call("compare", before, after, "--format", "json")
+def test_two_runs_files_or_tasks_are_compared_by_variant(
+    call_again, before, after, pairs
+):
+    found = call_again("compare", before, after, "--format", "json")
     assert compared(found) == pairs
     assert found[2].count("building") <= 1
 
@@ -143,26 +167,40 @@ def flaky(number: int, failing: int) -> Callable[[dict[str, Any]], None]:
     return change
 
 
-@pytest.mark.parametrize(("rounds", "is_flaky"), [(3, True), (1, False)])
-def test_newly_failing_flaky_cases_name_the_rule_that_lets_them_pass(
-    tmp_path, rounds, is_flaky
-):
-    warehouse = Warehouse(tmp_path / "w.duckdb")
+FLAKY = {"of three rounds": (3, True), "of one round": (1, False)}
+"""Title → its rounds, and whether one that fails may be flaky."""
+
+
+@pytest.fixture(scope="module")
+def newly_failing(tmp_path_factory) -> Warehouse:
+    folder = tmp_path_factory.mktemp("newly_failing")
+    warehouse = Warehouse(folder / "w.duckdb")
     for number, n in ((1, 0), (2, 1)):
-        night = Night(number, rounds=rounds)
-        warehouse.ingest(write_changed(night, tmp_path, flaky(number, n)))
+        for title, (rounds, _) in FLAKY.items():
+            night = Night(number, rounds=rounds, title=title)
+            warehouse.ingest(write_changed(night, folder, flaky(number, n)))
         warehouse.build()
-    (result,) = warehouse.gate()
+    return warehouse
+
+
+@pytest.mark.parametrize("title", FLAKY)
+def test_newly_failing_flaky_cases_name_the_rule_that_lets_them_pass(
+    newly_failing, title
+):
+    _, is_flaky = FLAKY[title]
+    (result,) = newly_failing.gate(f"{title}-2")
     assert result.decision == "run_again", result.headline
     assert ("on_check" in result.advice) is is_flaky
     assert ('`on_check = "pass"`' in result.headline) is is_flaky
 
 
-def test_a_pair_that_is_not_a_task_and_its_baseline_says_what_was_not_tested(call):
-    code, out, _ = call("compare", "eval-1/0", "eval-3/1")
+def test_a_pair_that_is_not_a_task_and_its_baseline_says_what_was_not_tested(
+    call_again,
+):
+    code, out, _ = call_again("compare", "eval-1/0", "eval-3/1")
     assert code == 4
     assert "only the scores are tested: the exact test of the rounds" in one_line(out)
-    out = call("compare", "eval-3/1")[1]
+    out = call_again("compare", "eval-3/1")[1]
     assert "only the scores are tested" not in one_line(out)
 
 

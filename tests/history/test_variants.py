@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -334,13 +335,18 @@ def test_a_pull_request_is_compared_with_the_base_branch(warehouse, monkeypatch)
     assert rows == [("main", None, True), *[("fix", "abc123", False)] * 2]
 
 
-def test_a_branch_without_a_run_of_the_base_branch_has_no_baseline(warehouse, capsys):
-    load(warehouse, Night(1), Night(2), branch="fix")
-    assert baselines(warehouse)["eval-2/0"] is None
-    assert run_cli(["gate", "--db", str(warehouse.settings.db)]) == 4
-    assert "no earlier run of this variant is from the base branch" in " ".join(
-        capsys.readouterr().out.split()
-    )
+HISTORIES["branch"] = [
+    Night(1, given={"branch": "fix"}),
+    Night(2, given={"branch": "fix"}),
+    "gate branch-2",
+]
+
+
+def test_a_branch_without_a_run_of_the_base_branch_has_no_baseline(histories):
+    assert baselines(histories.warehouse)["branch-2/0"] is None
+    [found] = histories.answers["gate branch-2"]
+    assert found.code == 4
+    assert "no earlier run of this variant is from the base branch" in found.said
 
 
 def gate(capsys, warehouse: Warehouse, *args: str) -> tuple[int, list[dict[str, Any]]]:
@@ -393,18 +399,20 @@ def test_a_newer_file_that_was_left_out_is_never_shipped_over(
 
 
 @pytest.mark.parametrize(
-    ("name", "code"), [("night3.json", 4), ("night-3.json", 0), ("README.md", 0)]
+    ("names", "code"), [(["night3.json"], 4), (["night-3.json", "README.md"], 0)]
 )
 def test_next_to_a_newer_run_a_file_with_the_name_of_a_run_may_be_one(
-    warehouse, nights, capsys, name, code
+    warehouse, nights, capsys, names, code
 ):
-    (nights / name).write_text("{}")
+    for name in names:
+        (nights / name).write_text("{}")
     Night(4, rounds=3).write(nights)
     warehouse.ingest(nights)
     warehouse.build()
     found, results = gate(capsys, warehouse, "latest")
     assert found == code
-    assert (name in results[0]["headline"]) == (code == 4)
+    for name in names:
+        assert (name in results[0]["headline"]) == (code == 4)
 
 
 def test_a_run_that_is_named_is_judged_and_a_repaired_file_ends_the_doubt(
@@ -458,12 +466,18 @@ def test_every_form_of_the_gate_says_the_worst_first(titles, capsys):
         assert out.index("Do not ship: 3 cases broke") < out.index("Ship: no"), form
 
 
-def test_a_run_name_joins_what_was_loaded_in_several_calls(warehouse, capsys):
-    nights = (Night(1), Night(2, providers=("other",)))
-    load(warehouse, *nights, run_name="nightly-1")  # each in a call of its own
-    code, found = gate(capsys, warehouse, "nightly-1")
-    assert [each["variant"] for each in found] == ["other × short", "small × short"]
-    assert code == 0
+HISTORIES["joined"] = [
+    Night(1, given={"run_name": "nightly-1"}),
+    Night(2, providers=("other",), given={"run_name": "nightly-1"}),
+    "gate nightly-1 --format json",
+]
+
+
+def test_a_run_name_joins_what_was_loaded_in_several_calls(histories):
+    [found] = histories.answers["gate nightly-1 --format json"]
+    variants = [each["variant"] for each in found.results]
+    assert variants == ["other × short", "small × short"]
+    assert found.code == 0
 
 
 @pytest.mark.usefixtures("nights")
@@ -684,20 +698,10 @@ def test_a_time_that_is_none_is_refused(warehouse, capsys, time):
     assert "expected a date or time such as" in capsys.readouterr().err
 
 
-def test_the_page_of_a_run_shows_its_variants_case_by_case(warehouse, tmp_path):
-    load(
-        warehouse,
-        Night(1, TWO, ("small", "large")),
-        Night(2, TWO, ("small", "large"), fails={"small": ["t2", "<b>"]}),
-    )
-    out = tmp_path / "out"
-    with warehouse.built() as con:
-        tasks = [
-            row[0]
-            for row in con.execute("select task_id from marts.dim_tasks").fetchall()
-        ]
-    written = warehouse.report(tasks, out, lang="en")
-    (page,) = [path for path in written if "runs" in path.parts]
+def test_the_page_of_a_run_shows_its_variants_case_by_case(titles, tmp_path):
+    tasks = [f"case by case-2/{n}" for n in range(4)]
+    written = titles.report(tasks, tmp_path / "out", lang="en")
+    (page,) = [path for path in written if path.match("runs/case*/*")]
     text = page.read_text("utf-8")
     assert text.count("<tr class=") == 1  # t2 alone fails anywhere
     assert "large × short leads with 100.0." in text
@@ -934,6 +938,7 @@ TITLES: dict[str, list[tuple[dict[str, Any], Callable[[Document], None] | None]]
         ]
         for name, models in (("one", ("m0",)), ("four", ("m0", "m1", "m2", "m3")))
     },
+    "case by case": [(BOTH, None), (BOTH | {"fails": {"small": ["t2", "<b>"]}}, None)],
     "prices": [
         (
             {
@@ -1035,19 +1040,100 @@ def configured(text: str) -> Warehouse:
     return Warehouse(settings.db, settings=settings)
 
 
-def test_a_renamed_title_keeps_its_history_by_an_alias(warehouse):
+CONFIG = """
+[titles."Support triage"]
+alias = ["triage"]
+[titles."owned"]
+primary = "tone"
+owner = "support"
+[variants]
+"small × short" = "small × brief"
+[prices]
+"SM*" = { input = 2, output = 10 }
+"""
+
+
+@dataclass
+class Configured:
+    """What the marts say after a build."""
+
+    baselines: dict[str, str | None]
+    summary: list[tuple]
+    """Score and owner of the title "owned"."""
+    costs: list[tuple]
+    """Costs of the title "tokens"."""
+
+
+@dataclass
+class Configs:
+    """Builds of the same files one after the other."""
+
+    plain: Configured
+    configured: Configured
+    unconfigured: Configured
+    """Then by a command without the config."""
+    emptied: Configured
+    """Then with a table without titles."""
+    is_noticed: bool
+    """Whether the warehouse was not up to date because of the config alone."""
+
+
+@pytest.fixture(scope="module")
+def configs(tmp_path_factory) -> Configs:
     def rename(document: Document) -> None:
         document["config"]["description"] = "Support triage"
 
-    load_changed(warehouse, None, rename)
-    assert baselines(warehouse)["eval-2/0"] is None
-    configured('[titles."Support triage"]\nalias = ["triage"]\n').build()
-    assert baselines(warehouse)["eval-2/0"] == "eval-1/0"
+    def scores(document: Document) -> None:
+        for row in rows_of(document):
+            row["namedScores"] = {"tone": 0.25}
+
+    def counted(document: Document) -> None:
+        for row in rows_of(document):
+            del row["cost"]
+            row["response"]["tokenUsage"] = {"prompt": 1000, "completion": 100}
+
+    def told() -> Configured:
+        with warehouse.built() as con:
+            summary = con.execute(
+                "select primary_metric, overall_score, owner"
+                " from marts.dim_tasks inner join marts.fct_task_summaries"
+                " using (task_id) where title = 'owned'"
+            ).fetchall()
+            costs = con.execute(
+                "select cost_total, cost_per_pass, n_pass from marts.fct_costs"
+                " where task_id = 'tokens-1/0'"
+            ).fetchall()
+        return Configured(baselines(warehouse), summary, costs)
+
+    def built(config: str) -> Configured:
+        configured(config).build()
+        return told()
+
+    folder = tmp_path_factory.mktemp("configs")
+    warehouse = Warehouse(folder / "w.duckdb")
+    brief = Night(2, (("brief", "Short! {{q}}"), TWO[1]), title="prompts")
+    with contextlib.chdir(folder):
+        for night, change in (
+            (Night(1), None), (Night(2), rename),
+            (Night(1, TWO, title="prompts"), None), (brief, None),
+            (Night(1, title="owned"), scores), (Night(1, title="tokens"), counted),
+        ):  # fmt: skip
+            warehouse.ingest(write_changed(night, folder, change))
+        warehouse.build()
+        plain = told()
+        is_noticed = not configured(CONFIG).last_build().has_all
+        with_config = built(CONFIG)
+        is_noticed &= configured(CONFIG).last_build().has_all
+        warehouse.build()
+        return Configs(plain, with_config, told(), built("[titles]\n"), is_noticed)
+
+
+def test_a_renamed_title_keeps_its_history_by_an_alias(configs):
+    assert configs.plain.baselines["eval-2/0"] is None
+    assert configs.configured.baselines["eval-2/0"] == "eval-1/0"
     # a command without the config leaves it as it was; an empty table takes it back
-    warehouse.build()
-    assert baselines(warehouse)["eval-2/0"] == "eval-1/0"
-    configured("[titles]\n").build()
-    assert baselines(warehouse)["eval-2/0"] is None
+    assert configs.unconfigured.baselines["eval-2/0"] == "eval-1/0"
+    assert configs.emptied.baselines["eval-2/0"] is None
 
 
 def test_run_asks_whether_a_first_title_with_the_same_cases_was_renamed(
@@ -1066,8 +1152,11 @@ def test_run_asks_whether_a_first_title_with_the_same_cases_was_renamed(
 
     assert "renamed" not in asked(titled(Night(1), "triage"))
     other = Night(2, variables={f"t{n}": f"other {n}" for n in range(1, 7)})
-    assert "renamed" not in asked(titled(other, "the same ids, other questions"))
-    said = asked(titled(Night(3), "Support triage"))
+    said = asked(
+        titled(other, "the same ids, other questions"),
+        titled(Night(3), "Support triage"),
+    )
+    assert said.count("renamed") == 1
     assert (
         'Has "triage" been renamed? 6 of the 6 cases are the same. To continue its'
         ' history, add to promptlab.toml: [titles."Support triage"] alias = ["triage"]'
@@ -1075,46 +1164,19 @@ def test_run_asks_whether_a_first_title_with_the_same_cases_was_renamed(
     assert "renamed" not in asked(titled(Night(4), "Support triage"))
 
 
-def test_a_renamed_variant_keeps_its_history(warehouse):
-    load(warehouse, Night(1, TWO), Night(2, (("brief", "Short! {{q}}"), TWO[1])))
-    assert baselines(warehouse)["eval-2/0"] is None
-    configured('[variants]\n"small × short" = "small × brief"\n').build()
-    assert baselines(warehouse)["eval-2/0"] == "eval-1/0"
+def test_a_renamed_variant_keeps_its_history(configs):
+    assert configs.plain.baselines["prompts-2/0"] is None
+    assert configs.configured.baselines["prompts-2/0"] == "prompts-1/0"
 
 
-def test_a_title_has_the_score_and_the_owner_that_the_config_names(warehouse):
-    def scores(document: Document) -> None:
-        for row in rows_of(document):
-            row["namedScores"] = {"tone": 0.25}
-
-    load_changed(warehouse, scores)
-    query = (
-        "select primary_metric, overall_score, owner"
-        " from marts.dim_tasks inner join marts.fct_task_summaries using (task_id)"
-    )
-    with warehouse.built() as con:
-        assert con.execute(query).fetchall() == [("score", 1.0, None)]
-    changed = configured('[titles."triage"]\nprimary = "tone"\nowner = "support"\n')
-    assert not changed.last_build().has_all
-    changed.build()
-    assert changed.last_build().has_all
-    with warehouse.built() as con:
-        assert con.execute(query).fetchall() == [("tone", 0.25, "support")]
+def test_a_title_has_the_score_and_the_owner_that_the_config_names(configs):
+    assert configs.plain.summary == [("score", 1.0, None)]
+    assert configs.is_noticed
+    assert configs.configured.summary == [("tone", 0.25, "support")]
 
 
-def test_tokens_cost_what_the_config_says_where_the_tool_says_nothing(warehouse):
-    def counted(document: Document) -> None:
-        for row in rows_of(document):
-            del row["cost"]
-            row["response"]["tokenUsage"] = {"prompt": 1000, "completion": 100}
-
-    load_changed(warehouse, counted)
-    configured('[prices]\n"SM*" = { input = 2, output = 10 }\n').build()
-    with warehouse.built() as con:
-        found = con.execute(
-            "select cost_total, cost_per_pass, n_pass from marts.fct_costs"
-        ).fetchall()
-    assert found == [(0.018, 0.003, 6)]
+def test_tokens_cost_what_the_config_says_where_the_tool_says_nothing(configs):
+    assert configs.configured.costs == [(0.018, 0.003, 6)]
 
 
 def test_a_price_without_output_is_refused_with_its_place(warehouse, capsys):
@@ -1346,7 +1408,7 @@ def test_a_run_of_which_every_variant_is_new_is_no_first_run(title, histories):
 
 
 HISTORIES["own-calls"] = []
-for models in (("m1", "m2"), ("m1", "m2"), ("m1", "m2b"), ("m1", "m2b")):
+for models in (("m1", "m2"), ("m1", "m2b"), ("m1", "m2b")):
     for model in models:
         number = len(HISTORIES["own-calls"]) // 2 + 1
         HISTORIES["own-calls"] += [
@@ -1361,8 +1423,8 @@ def test_a_model_that_was_refused_beside_two_others_is_not_compared_with_itself(
     histories,
 ):
     """Each model runs in a call of its own."""
-    assert histories.codes("gate own-calls-6", "gate own-calls-8") == [1, 4]
-    [last] = histories.answers["gate own-calls-8"]
+    assert histories.codes("gate own-calls-4", "gate own-calls-6") == [1, 4]
+    [last] = histories.answers["gate own-calls-6"]
     assert "no earlier run of this variant was shipped" in last.said
 
 
@@ -1371,11 +1433,14 @@ def test_run_judges_what_it_loaded_and_the_newest_run_not_what_was_compared_agai
 ):
     """The last night of a variant that is gone is old: its decision stays."""
 
-    def run(number: int, *models: str) -> str:
+    def run(*nights: Night) -> str:
         capsys.readouterr()
-        file = Night(number, providers=models, rounds=3).write(Path.cwd())
-        run_cli(["run", str(file), "--out", "out"])
+        files = [str(night.write(Path.cwd())) for night in nights]
+        run_cli(["run", *files, "--out", "out"])
         return capsys.readouterr().out
+
+    def night(number: int, *models: str) -> Night:
+        return Night(number, providers=models, rounds=3)
 
     def decisions() -> list[tuple[str, str]]:
         with warehouse.examining() as con:
@@ -1383,17 +1448,15 @@ def test_run_judges_what_it_loaded_and_the_newest_run_not_what_was_compared_agai
                 "select task_id, decision from raw.decisions order by decided_at"
             ).fetchall()
 
-    run(1, "small", "large")
-    run(2, "small", "large")
-    run(3, "small")
+    run(night(1, "small", "large"), night(2, "small", "large"))
+    run(night(3, "small"))
     before = decisions()
     assert run_cli(["baseline", "set", "eval-3"]) == 0
-    assert "large" not in run(4, "small")
     prices = '[prices]\n"small" = {input = 1, output = 2}\n"large" = {input = 1, output = 2}\n'
     Path("promptlab.toml").write_text(prices, encoding="utf-8")
-    assert "large" not in run(5, "small")
+    assert "large" not in run(night(4, "small"))
     after = [pair for pair in decisions() if pair not in before]
-    assert after == [("eval-4/0", "ship"), ("eval-5/0", "ship")]
+    assert after == [("eval-4/0", "ship")]
 
 
 HISTORIES["deleted"] = [
@@ -1427,26 +1490,20 @@ NEW_MODELS = {"one": (("m1",), ("m2",)), "two": (("m1", "l1"), ("m2", "l2"))}
 """Title → its models in two nights, and those of the two after, which are worse."""
 
 
-def run_nights(title: str, folder: Path) -> list[str]:
-    """Write a file for each of its nights."""
-    before, after = NEW_MODELS[title]
+for title, (before, after) in NEW_MODELS.items():
     worse = {model: ["t1", "t2", "t3"] for model in after}
-    nights = [
-        *(Night(n, providers=before, rounds=3, title=title) for n in (1, 2)),
-        *(
-            Night(n, providers=after, fails=worse, rounds=3, title=title)
-            for n in (3, 4)
-        ),
-    ]
-    return [str(night.write(folder)) for night in nights]
+    HISTORIES[title] = []
+    for number in (1, 2, 3, 4):
+        models, fails = (before, {}) if number < 3 else (after, worse)
+        HISTORIES[title] += [
+            Night(number, providers=models, fails=fails, rounds=3),
+            f"gate {title}-{number}",
+        ]
 
 
-def run_decisions(folder: Path, *calls: Sequence[str]) -> dict[str, str]:
-    """Task → the decision on it, after a call of ``run`` for each list of files."""
-    db = folder / "run.duckdb"
-    for files in calls:
-        run_cli(["run", *files, "--db", str(db), "--out", str(folder / "out")])
-    with Warehouse(db).examining() as con:
+def newest_decisions(warehouse: Warehouse) -> dict[str, str]:
+    """Task → the last decision on it."""
+    with warehouse.examining() as con:
         found = con.execute(
             "select task_id, max_by(decision, decided_at) from raw.decisions"
             " group by task_id order by task_id"
@@ -1455,35 +1512,37 @@ def run_decisions(folder: Path, *calls: Sequence[str]) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def night_by_night(tmp_path_factory) -> dict[str, str]:
-    """The decisions where each night of both titles is a call of its own."""
-    folder = tmp_path_factory.mktemp("night_by_night")
-    files = [run_nights(title, folder) for title in NEW_MODELS]
-    return run_decisions(folder, *zip(*files, strict=True))
+def at_once(tmp_path_factory) -> dict[str, str]:
+    """The decisions where all nights of both titles are in one folder."""
+    folder = tmp_path_factory.mktemp("at_once")
+    (folder / "in").mkdir()
+    for title in NEW_MODELS:
+        for night in HISTORIES[title]:
+            if isinstance(night, Night):
+                replace(night, title=title).write(folder / "in")
+    db = folder / "w.duckdb"
+    files, out = str(folder / "in"), str(folder / "out")
+    assert run_cli(["run", files, "--db", str(db), "--out", out]) == 0
+    return newest_decisions(Warehouse(db))
 
 
 @pytest.mark.parametrize("title", NEW_MODELS)
 def test_a_folder_in_which_models_replaced_others_is_judged_like_single_nights(
-    tmp_path, night_by_night, title
+    at_once, histories, title
 ):
     """Two nights of one model or of two, and then two of others, which are worse."""
-    found = run_decisions(tmp_path, run_nights(title, tmp_path))
-    assert found == {
-        task_id: decision
-        for task_id, decision in night_by_night.items()
-        if task_id.startswith(f"{title}-")
-    }
+    found = {task: said for task, said in at_once.items() if task.startswith(title)}
+    one_by_one = newest_decisions(histories.warehouse)
+    assert found == {task: one_by_one[task] for task in found}
+    assert len(found) == 4 * len(NEW_MODELS[title][0])
     assert [*found.values()][-1] in ("do_not_ship", "cannot_tell")
 
 
 def test_files_that_are_read_again_for_a_setting_keep_their_decisions(warehouse):
     """The runs before are judged again too, so that the newest one is the baseline."""
-    night = Night(1, rounds=3, tests=("t1", "t2")).write(Path.cwd())
-    run_cli(["run", str(night), "--out", "out"])
-    nights = [night]
-    for number in (2, 3):
-        nights.append(Night(number, rounds=3).write(Path.cwd()))
-        run_cli(["run", *map(str, nights), "--out", "out"])
+    nights = [Night(1, rounds=3, tests=("t1", "t2")).write(Path.cwd())]
+    nights += [Night(number, rounds=3).write(Path.cwd()) for number in (2, 3)]
+    run_cli(["run", *map(str, nights), "--out", "out"])
     Path("promptlab.toml").write_text('tag_keys = ["category"]\n', encoding="utf-8")
     nights.append(Night(4, rounds=3).write(Path.cwd()))
     run_cli(["run", *map(str, nights), "--out", "out"])
@@ -1510,12 +1569,7 @@ def test_a_model_that_follows_a_refused_one_in_one_folder_is_refused_too(
     assert said.out.count("✗ Do not ship") == 1
     assert "the worst of 2 variants: " in said.out
     assert "earlier" not in said.err
-    with warehouse.examining() as con:
-        decisions = con.execute(
-            "select task_id, max_by(decision, decided_at) from raw.decisions"
-            " group by task_id order by task_id"
-        ).fetchall()
-    assert [decision for _, decision in decisions] == [
+    assert [*newest_decisions(warehouse).values()] == [
         *("first_run", "ship", "do_not_ship", "do_not_ship")
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
@@ -18,15 +19,28 @@ Query = Callable[[str, Collection[str]], list[dict[str, Any]]]
 
 
 @pytest.fixture(scope="session")
-def made_up(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Runs]:
-    """A warehouse of made-up runs and, where they are at hand, of the real ones."""
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Runs]:
+    """A warehouse of made-up runs, and they; open it read-only."""
     folder = tmp_path_factory.mktemp("memory")
     runs = write_runs(folder / "in")
     warehouse = Warehouse(folder / "memory.duckdb")
-    real = [SHARED / "memory"] if (SHARED / "memory").is_dir() else []
-    assert warehouse.ingest(folder / "in", *real).n_rejected == 0
+    assert warehouse.ingest(folder / "in").n_rejected == 0
     warehouse.build()
     return Path(warehouse.settings.db), runs
+
+
+@pytest.fixture(scope="session")
+def made_up(
+    written: tuple[Path, Runs], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Runs]:
+    """The same with the real ones, where they are at hand."""
+    if not (SHARED / "memory").is_dir():
+        return written
+    db = shutil.copy(written[0], tmp_path_factory.mktemp("real") / "memory.duckdb")
+    warehouse = Warehouse(db)
+    assert warehouse.ingest(SHARED / "memory").n_rejected == 0
+    warehouse.build()
+    return Path(db), written[1]
 
 
 @pytest.fixture(scope="session")

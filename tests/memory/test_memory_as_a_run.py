@@ -17,7 +17,7 @@ from scipy import stats
 from promptlab.cli import run_cli
 from promptlab.errors import UsageError
 from promptlab.warehouse import Warehouse
-from tests.conftest import EXAMPLES
+from tests.conftest import ROOT
 from tests.memory import oracle
 from tests.memory.runs import ANSWERED_AGAIN, Document, Runs, write, write_runs
 from tests.operations.conftest import contents
@@ -79,11 +79,9 @@ def test_three_runs_are_too_many(memory):
     assert "one run, or two" in err
 
 
-def test_a_memory_run_is_no_recheck_and_has_none(tmp_path, capsys):
-    db, examples = tmp_path / "w.duckdb", EXAMPLES / "memory"
+def test_a_memory_run_is_no_recheck_and_has_none(english_db, tmp_path, capsys):
+    db, examples = shutil.copy(english_db, tmp_path), ROOT / "examples"
     warehouse = Warehouse(db)
-    warehouse.ingest(examples)
-    warehouse.build()
     new = "travel_diary/250615_2100"
     assert run_cli(["recheck", new, "--db", str(db)]) == 0
     script = capsys.readouterr().out
@@ -91,8 +89,7 @@ def test_a_memory_run_is_no_recheck_and_has_none(tmp_path, capsys):
     assert "--recheck-of" not in script
 
     with pytest.raises(UsageError, match="memory benchmark, which has no re-check"):
-        warehouse.ingest(examples, recheck_of=new)
-    warehouse.ingest(EXAMPLES / "customer_service/runs")
+        warehouse.ingest(examples / "memory", recheck_of=new)
     again = shutil.copytree(next(examples.rglob("250615_2100")), tmp_path / "251201_1")
     found = warehouse.ingest(again, recheck_of="cs-regression-v3.1")
     assert {file.status for file in found.files} == {"rejected"}
@@ -400,12 +397,9 @@ def test_what_a_call_says_of_its_files_is_said_of_their_run(tmp_path):
 
 
 def test_a_run_that_is_purged_leaves_nothing_and_the_next_one_is_compared_anew(
-    tmp_path,
+    written, tmp_path
 ):
-    write_runs(tmp_path / "in")
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(tmp_path / "in")
-    warehouse.build()
+    warehouse = Warehouse(shutil.copy(written[0], tmp_path / "w.duckdb"))
     db = ["--db", str(tmp_path / "w.duckdb")]
     assert run_cli(["purge", "--run", ANSWERED_AGAIN[0], "--yes", *db]) == 0
     after = contents(tmp_path / "w.duckdb", "raw", "intermediate", "marts")
@@ -416,11 +410,11 @@ def test_a_run_that_is_purged_leaves_nothing_and_the_next_one_is_compared_anew(
     assert contents(tmp_path / "w.duckdb", "marts") == built
 
 
-def test_a_file_that_comes_again_replaces_its_conversation_in_all_tables(tmp_path):
-    runs = write_runs(tmp_path / "in")
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(tmp_path / "in")
-    warehouse.build()
+def test_a_file_that_comes_again_replaces_its_conversation_in_all_tables(
+    written, tmp_path
+):
+    db, runs = written
+    warehouse = Warehouse(shutil.copy(db, tmp_path / "w.duckdb"))
     of_run = (
         "select n_cases, n_error from marts.fct_task_summaries"
         f" where task_id = '{ANSWERED_AGAIN[0]}'"
