@@ -492,7 +492,8 @@ def test_a_single_round_that_newly_fails_is_to_be_run_again(titles, capsys):
     code, (found,) = gate(capsys, titles, "one fails-2")
     assert (code, found["decision"]) == (3, "run_again")
     assert found["headline"].startswith("Run again: 1 case newly fails (t1)")
-    assert found["broke"]["case_ids"] == ["t1"]
+    assert found["broke"]["n"] == 0
+    assert found["newly_failing"]["case_ids"] == ["t1"]
 
 
 def test_a_policy_may_let_what_chance_explains_pass(titles, capsys, tmp_path):
