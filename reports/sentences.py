@@ -499,9 +499,10 @@ _TOLD_BY_CASES = frozenset(
 )
 _TOLD_BY_CHANGE = "regression.max_drop"
 _TESTED = "regression.false_alarm"
-_BY_CHANCE = frozenset({_TESTED, "regression.on_check"})
+CHECKED = "regression.on_check"
+BY_CHANCE = frozenset({_TESTED, CHECKED})
+"""Rules that ask whether chance explains what newly fails."""
 _TOLD_BY_NOTE = frozenset({"all_files", "all_rows", "same_yardstick", "min_tnr"})
-_CHECKED = "regression.on_check"
 
 _AFTER_REASONS = ("name_baseline", "own_baseline", "on_check", "other_variant")
 """Advice that follows the reasons of a decision, in its own clause."""
@@ -616,9 +617,7 @@ def _shipped(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
         return
     if _ways(result):
         yield [Piece(_nothing_judged(result, filters))]
-    if any(
-        r.rule == _CHECKED and r.limit and r.verdict == "pass" for r in result.rules
-    ):
+    if any(r.rule == CHECKED and r.limit and r.verdict == "pass" for r in result.rules):
         yield [Piece(texts.text("headline.not_confirmed"))]
     elif (
         not any(each.n for _, each in _lost(result))
@@ -656,7 +655,7 @@ def _cases(result: GateResult, filters: Filters, named: int) -> list[Piece]:
         comma = [Piece(texts.text("word.comma"))]
         said = [*said, *comma, *pieces] if number else pieces
     if result.fixed.n:
-        is_tested = any(rule.rule in _BY_CHANCE for rule in result.rules)
+        is_tested = any(rule.rule in BY_CHANCE for rule in result.rules)
         key = "newly_pass" if is_tested and not result.broke.n else "fixed"
         said.append(Piece(texts.text(f"headline.{key}", n=result.fixed.n)))
     return said
@@ -709,8 +708,8 @@ def _reason(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[st
         rule.verdict in ("fail", "check") or _ways(result)
     ):
         return
-    is_confirmed = rule.rule == _CHECKED and rule.verdict == "fail"
-    if rule.rule in _BY_CHANCE and (rule.value is not None or is_confirmed):
+    is_confirmed = rule.rule == CHECKED and rule.verdict == "fail"
+    if rule.rule in BY_CHANCE and (rule.value is not None or is_confirmed):
         yield from _by_chance(rule, result, filters)
         return
     if rule.rule == _NOT_COMPARED or (
@@ -721,7 +720,7 @@ def _reason(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[st
         n = int(rule.value or 0)
         yield texts.text("headline.missed_targets", n=n, names=rule.note)
         return
-    if rule.rule in {*_TOLD_BY_CASES, *_BY_CHANCE, _TOLD_BY_CHANGE, *_TOLD_BY_NOTE}:
+    if rule.rule in {*_TOLD_BY_CASES, *BY_CHANCE, _TOLD_BY_CHANGE, *_TOLD_BY_NOTE}:
         yield _clause(rule)
         return
     name = _rule_name(rule, filters)
@@ -755,7 +754,7 @@ def _by_chance(rule: GateRule, result: GateResult, filters: Filters) -> Iterator
         return
     if rule.verdict == "inconclusive":
         yield _clause(rule)
-    elif rule.rule == _CHECKED and rule.verdict == "fail":
+    elif rule.rule == CHECKED and rule.verdict == "fail":
         broke = set(result.broke.case_ids)
         again = [each.recheck for each in result.cases if each.case_id in broke]
         failing = [each for each in again if each is not None]

@@ -48,7 +48,7 @@ _MACHINE = (
     r"[A-Za-z]:[\\/]+(?:a[\\/]+[^\\/\s]+[\\/]+[^\\/\s]+[\\/]+"
     r"|(?:[^\s'\"<>|]*?[\\/])?(?:(?i:te?mp)[\\/]+)(?:[^\\/\s]+[\\/]+(?=[^\\/\s]))?"
     r"|Users[\\/]+[^\\/\n'\"<>|]+[\\/]+)"
-    r"|/(?:home|Users)/runner/work/[^/\s]+/[^/\s]+/|/(?:(?:home|Users)/[^/\s]+|root)/"
+    r"|/(?:home|Users)/runner[/]work/[^/\s]+/[^/\s]+/|/(?:(?:home|Users)/[^/\s]+|root)/"
     r"|/github/workspace/|/(?:__w|builds)/[^/\s]+/[^/\s]+/|/workspaces/[^/\s]+/"
     r"|/(?:workspace|workdir|app)/"
     r"|(?:/private)?/var/folders/[^/\s]+/[^/\s]+/T/(?:[^/\s]+/(?=[^/\s]))?"

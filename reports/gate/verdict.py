@@ -28,7 +28,7 @@ from promptlab.reports.gate.policy import Policy, built_in_policy
 from promptlab.reports.gate.rules import Gate, confirmed
 from promptlab.reports.printing import Filters
 from promptlab.reports.queries import Row, from_json, of_contract, rows
-from promptlab.reports.sentences import headline
+from promptlab.reports.sentences import BY_CHANCE, CHECKED, headline
 from promptlab.reports.texts import catalogue
 from promptlab.task_ids import resolve_task
 
@@ -254,8 +254,6 @@ def _smallest_drop(task: Row) -> float | None:
     return smallest_drop(cases, rounds, variance)
 
 
-_CHECKED = "regression.on_check"
-_TESTED = {"regression.false_alarm", _CHECKED}
 _OF_ALL = {"regression.false_alarm", "regression.allow_newly_failing"}
 
 
@@ -275,14 +273,14 @@ def _lost(
     lost = changes.cases["lost"]
     asked = {r.rule for r in rules}
     failed = {r.rule for r in rules if r.verdict == "fail"}
-    if _CHECKED in failed:
+    if CHECKED in failed:
         case_ids = confirmed(changes.records)
         broke = CaseList(n=len(case_ids), case_ids=case_ids)
     elif failed & _OF_ALL:
         broke = lost
     elif "regression.allow_must_have_lost" in failed:
         broke = _without(gate.must_haves_lost(changes), changes.cases["only_errors"])
-    elif decision == "run_again" or asked & _TESTED:
+    elif decision == "run_again" or asked & BY_CHANCE:
         broke = nobody
     else:
         broke = lost

