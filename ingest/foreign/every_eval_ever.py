@@ -412,10 +412,11 @@ class SampledRun:
                 dimension = self._dimension(line)
                 key = (line.evaluation_name, line.sample_id, dimension)
                 numbered = integer(parsed((line.metadata or {}).get("round")))
-                if numbered and ids.again(line.sample_id, *key, numbered):
+                if numbered is not None and ids.again(line.sample_id, *key, numbered):
                     continue
                 seen[key] += 1
-                yield line, dimension, numbered or seen[key]
+                given = seen[key] if numbered is None else numbered
+                yield line, dimension, given
         yield from ids.problems()
 
     def _result(self, line: Line) -> Result | None:

@@ -71,6 +71,21 @@ _METRICS = f"""
 """
 _LINES = f"""
     with of_rounds as ({_VALUES}),
+    rounds as (
+        select
+            *,
+            case
+                -- a table may repeat a number, and a line needs one of its own
+                when count(distinct run_index) over (partition by case_id)
+                    < count(*) over (partition by case_id)
+                    then row_number() over (
+                        partition by case_id order by run_index, round_id
+                    )
+                else run_index
+            end as number
+        from marts.fct_rounds
+        where task_id = $task_id
+    ),
     golden as (
         select
             case_id,
@@ -92,18 +107,17 @@ _LINES = f"""
             select any_value(cluster) from staging.stg_tasks__cases as own
             where own.task_id = $task_id and own.case_id = c.case_id
         ) as cluster,
-        r.run_index, r.status, r.input_tokens, r.output_tokens, r.latency_ms, r.cost,
+        r.number, r.status, r.input_tokens, r.output_tokens, r.latency_ms, r.cost,
         coalesce(raw.raw_output, r.answer) as answer, coalesce(raw.error, r.error_code)
             as error
     from of_rounds as v
-    inner join marts.fct_rounds as r
-        on r.task_id = $task_id and v.case_id = r.case_id and v.round_id = r.round_id
+    inner join rounds as r on v.case_id = r.case_id and v.round_id = r.round_id
     inner join marts.dim_cases as c on c.task_id = $task_id and v.case_id = c.case_id
     inner join staging.stg_tasks__rounds as raw
         on raw.task_id = $task_id and v.case_id = raw.case_id
         and v.round_id = raw.round_id
     left join golden on v.case_id = golden.case_id
-    order by c.case_position, r.run_index, v.dimension_id
+    order by c.case_position, r.number, v.dimension_id
 """
 
 
@@ -347,7 +361,7 @@ class _ExportedTask:
             "performance": {"latency_ms": row["latency_ms"]},
             "error": row["error"] if row["status"] == "error" else None,
             "metadata": {
-                "round": str(row["run_index"]),
+                "round": str(row["number"]),
                 "verdict": row["status"],
                 **({"tags": tags} if tags else {}),
                 **({"cluster": row["cluster"]} if row["cluster"] else {}),

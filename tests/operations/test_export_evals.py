@@ -13,8 +13,10 @@ from typing import Any
 import jsonschema
 import pytest
 
+from promptlab.contracts.sources import TableMapping
 from promptlab.errors import UsageError
 from promptlab.operations.export_evals import export_evals
+from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES
 from tests.foreign.reading_of import DATA
@@ -30,12 +32,25 @@ SCHEMAS = SHARED / "every_eval_ever"
 def origin(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     here = tmp_path_factory.mktemp("origin")
     (here / "clusters.json").write_text(json.dumps(_conversations()), "utf-8")
-    warehouse = Warehouse(here / "w.duckdb")
+    mapping = TableMapping(
+        case="id", inputs=["q"], output="a", round="k", verdict="ok", cost="cost"
+    )
+    settings = Settings(tables={"rivers": mapping})
+    warehouse = Warehouse(here / "w.duckdb", settings=settings)
     warehouse.ingest(EXAMPLES / "customer_service", DATA / "inspect_ai", DATA / "ragas")
     warehouse.ingest(DATA / "promptfoo")
     warehouse.ingest(here / "clusters.json")
+    (here / "rivers.csv").write_text(_ROUNDS_FROM_ZERO, "utf-8")
+    warehouse.ingest(here / "rivers.csv")
     warehouse.build()
     return warehouse
+
+
+_ROUNDS_FROM_ZERO = "id,k,q,a,ok,cost\n" + "".join(
+    f"c{i},{k},Q{i}?,A{i} {k},{'no' if (i, k) == (0, 1) else 'yes'},0.0{i + k + 1}\n"
+    for i in range(4)
+    for k in range(3)
+)
 
 
 def _conversations() -> dict[str, Any]:
@@ -235,6 +250,30 @@ def test_a_title_leads_nowhere_but_below_the_folder(tmp_path: Path) -> None:
 def test_an_unknown_task_is_named(origin: Warehouse, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nope"):
         export_evals(origin, tmp_path, tasks=["nope"], exported_at=NOW)
+
+
+def test_rounds_of_one_number_are_lines_of_their_own(tmp_path: Path) -> None:
+    rows = "id,k,q,a,ok\nc,0,Q?,A,yes\nc,1,Q?,B,no\nc,0,Q?,C,yes\nd,5,R?,D,no\n"
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "rivers.csv").write_text(rows, "utf-8")
+    mapping = TableMapping(case="id", inputs=["q"], output="a", round="k", verdict="ok")
+    settings = Settings(tables={"rivers": mapping})
+    here = Warehouse(tmp_path / "here.duckdb", settings=settings)
+    here.ingest(tmp_path / "in")
+    here.build()
+    export_evals(here, tmp_path / "out", exported_at=NOW)
+    back = Warehouse(tmp_path / "back.duckdb")
+    back.ingest(tmp_path / "out")
+    back.build()
+    rounds = (
+        "select case_id, run_index, answer, status from marts.fct_rounds order by all"
+    )
+    assert back.sql(rounds).rows() == [
+        ("c", 1, "A", "pass"),
+        ("c", 2, "C", "pass"),
+        ("c", 3, "B", "fail"),
+        ("d", 5, "D", "fail"),
+    ]
 
 
 def test_golden_answers_go_out_whatever_their_key_and_rechecks_stay(
