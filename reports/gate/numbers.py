@@ -665,10 +665,12 @@ def _numbers(
 
 _OF_DIMENSIONS = frozenset(
     {
+        "baseline_unscored",
         "dimension_changed",
         "dimension_removed",
         "dimension_unscored",
         "dimension_unweighted",
+        "judge_changed",
         "target_loosened",
         "verdict_removed",
     }

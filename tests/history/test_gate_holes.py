@@ -724,3 +724,9 @@ def test_what_baseline_and_candidate_lose_together_is_missing(both_lose, title):
     lost = {"baseline_unjudged", "baseline_of_another_testset"}
     unjudged = lost if title == "testset" else set()
     assert set(gaps) == {"baseline_unscored"} | unjudged
+
+
+def test_a_gap_names_a_dimension_of_ours_in_the_language_of_the_gate(both_lose):
+    [gate] = both_lose.gate("testset-3", lang="en")
+    assert "“Expectations” counted" in gate.model_dump_json()
+    assert "期望匹配" not in gate.model_dump_json()
