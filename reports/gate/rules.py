@@ -154,6 +154,7 @@ class Gate:
         return (
             is_judged_otherwise
             or has_removed_cases
+            or (changes is not None and _fell_alike(changes.overall))
             or any(row["why"] in _GONE for row in self.numbers.partial)
         )
 
@@ -231,6 +232,11 @@ class Gate:
             or not (score.n_judged or self._has_only_scores(score))
         ):
             yield _rule(rule, p, limit, "inconclusive", self._not_tested(score))
+            yield from self._check(changes, limit)
+        elif _fell_alike(score):
+            points = self.filters.delta(score.delta)
+            note = self._note("fell_alike", n=score.n_pairs, points=points)
+            yield _rule(rule, score.p_value, limit, "inconclusive", note)
             yield from self._check(changes, limit)
         else:
             yield _rule(rule, p, limit, "pass")
@@ -861,6 +867,18 @@ def _rule(
     note: str | None = None,
 ) -> GateRule:
     return GateRule(rule=rule, value=value, limit=limit, verdict=verdict, note=note)
+
+
+def _fell_alike(score: ScoreComparison) -> bool:
+    """Return true if five cases or more fell by the same amount.
+
+    Without spread p depends on their number alone: below eight or nine cases even a
+    fall to 0 would be called chance.
+    """
+    has_spread = score.ci_low is not None
+    is_fall = score.delta is not None and score.delta < 0
+    is_tested = score.verdict == "regressed" or score.reason == "no_spread"
+    return is_fall and is_tested and not has_spread
 
 
 def _named(names: Sequence[str]) -> str:
