@@ -81,10 +81,18 @@ def promptlab_case(request: pytest.FixtureRequest) -> Callable[..., Any]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add the evaluation result of a test to the report of its teardown."""
+    """Add the evaluation result of a test to the report of its teardown.
+
+    A subtest has a report of its own, before that of its test, which passes.
+    """
     report = yield
-    if report.when == "call" or (report.when == "setup" and report.failed):
-        item.stash[_RECORD] = _record(item, call, report)
+    if report.when == "setup":
+        item.stash[_RECORD] = _record(item, call, report) if report.failed else None
+    elif report.when == "call":
+        record, before = _record(item, call, report), item.stash[_RECORD]
+        if before is not None and before["status"] != "pass":
+            record = _with_verdict(record, before)
+        item.stash[_RECORD] = record
     elif (
         report.when == "teardown"
         and (record := item.stash.get(_RECORD, None)) is not None
@@ -126,6 +134,18 @@ def _record(
         record["status"] = "fail" if is_verdict else "error"
         record["judge_feedback" if is_verdict else "error"] = said_why
     return record
+
+
+def _with_verdict(
+    record: dict[str, Any] | None, of_subtest: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the record of a test of which a subtest failed."""
+    if record is None:
+        return of_subtest
+    if record["status"] != "pass":
+        return record
+    verdict = {"status", "judge_feedback", "error"} & of_subtest.keys()
+    return record | {name: of_subtest[name] for name in verdict}
 
 
 class _Writer:

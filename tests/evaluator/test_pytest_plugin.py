@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import polars  # noqa: F401  # pytester takes out of sys.modules what a test imports
 import pytest
 
 from promptlab.warehouse import Warehouse
@@ -89,6 +90,51 @@ def test_a_run_file_has_a_result_per_recorded_test(recorded):
     (file,) = warehouse.ingest(folder / "out/run.jsonl").files
     assert (file.status, file.problems) == ("loaded", [])
     assert file.records_loaded == 6
+
+
+def test_a_failed_subtest_fails_its_case(pytester: pytest.Pytester):
+    pytester.makepyfile(
+        """
+        import unittest
+        import pytest
+
+        @pytest.mark.promptlab(title="Support")
+        class TestPlan(unittest.TestCase):
+            def test_steps(self):
+                for step in "abc":
+                    with self.subTest(step=step):
+                        self.assertNotEqual(step, "b")
+
+            def test_breaks(self):
+                with self.subTest("a"):
+                    raise TimeoutError("30 s")
+                with self.subTest("b"):
+                    assert True
+
+            def test_holds(self):
+                with self.subTest("a"):
+                    assert True
+
+        @pytest.mark.promptlab(title="Support", case="skipped")
+        def test_that_is_skipped(subtests, promptlab_case):
+            promptlab_case("x", model="m")
+            with subtests.test("tone"):
+                assert "x" == "y"
+            pytest.skip("the rest needs a network")
+        """
+    )
+    pytester.runpytest_inprocess("--promptlab", "run.jsonl")
+    lines = (pytester.path / "run.jsonl").read_text("utf-8").splitlines()
+    records = {each["sample_id"]: each for each in map(json.loads, lines)}
+    found = {name.rpartition("::")[2]: each["status"] for name, each in records.items()}
+    assert found == {
+        "test_steps": "fail",
+        "test_breaks": "error",
+        "test_holds": "pass",
+        "skipped": "fail",
+    }
+    assert records["skipped"]["judge_feedback"].startswith("AssertionError")
+    assert records["skipped"]["raw_output"] == "x"
 
 
 def test_nothing_is_recorded_without_the_option(pytester: pytest.Pytester):
