@@ -22,6 +22,7 @@ from pydantic import BaseModel
 
 from promptlab.contracts.analysis_input import EvaluationRecord
 from promptlab.ingest.files.dates import base_of
+from promptlab.ingest.judged_by import Judge, JudgedBy, hash_of, judge_of, judged_by
 from promptlab.ingest.raw.rows import Reading, Reference, Rows
 from promptlab.ingest.reading.checked_columns import (
     NEGATIVE_COST,
@@ -76,6 +77,9 @@ class ResultsSoFar:
         self.tags: dict[Id, dict[str, None]] = {}
         self.inputs: dict[Id, str] = {}
         """Task and case → the inputs of its first result."""
+        self.judged_by: dict[Id, set[JudgedBy]] = {}
+        """Task and case → what judged its results."""
+        self.judges: dict[str, set[Judge]] = {}
         self.zoneless = CountedProblems(
             lambda _name, _first, count: zone_message(count)
         )
@@ -85,13 +89,14 @@ class ResultsSoFar:
         self.mixed: Problem | None = None
         """First result of another variant than its run."""
 
-    def cases(self) -> Iterator[tuple[str, str, int, str, list[str]]]:
-        """Yield task, case, position of the case, its inputs and its tags."""
+    def cases(self) -> Iterator[tuple[str, str, int, str, list[str], str | None]]:
+        """Yield task, case, its position, inputs and tags, and what judged it."""
         for task_id, counts in self.counts.items():
             for position, case_id in enumerate(counts):
                 key = (task_id, case_id)
                 inputs, tags = self.inputs.get(key, "{}"), self.tags.get(key, ())
-                yield *key, position, inputs, list(tags)
+                judged_by = hash_of(self.judged_by.get(key, ()))
+                yield *key, position, inputs, list(tags), judged_by
 
     def references(self) -> list[Reference]:
         """Return the testset that each task names."""
@@ -234,6 +239,7 @@ class ResultRows:
                 task_id, case_id, *_ = self.ids.row(row)
                 tags = so_far.tags.setdefault((task_id, case_id), {})
                 tags.update(dict.fromkeys(one.tags))
+        self._remember_yardstick()
         asked = self.ids.select("task_id", "case_id", self._inputs.alias("inputs"))
         for *case, inputs in asked.filter(pl.col("inputs") != "{}").iter_rows():
             so_far.inputs.setdefault(tuple(case), inputs)
@@ -244,6 +250,20 @@ class ResultRows:
                 strict=True,
             ):
                 so_far.rounds.add((*pair, round_id))
+
+    def _remember_yardstick(self) -> None:
+        """Add what judged each result, if it says so; errors are judged by nothing."""
+        so_far, ids = self._so_far, self.ids
+        for task_id, case_id, one in zip(
+            ids["task_id"], ids["case_id"], self._records.structs, strict=True
+        ):
+            if (judge := judge_of(bytes(one.metadata))) is not None:
+                so_far.judges.setdefault(task_id, set()).add(judge)
+            if one.error or one.status == "error":
+                continue
+            by = judged_by(bytes(one.step_outputs), bytes(one.metadata))
+            if any(by):
+                so_far.judged_by.setdefault((task_id, case_id), set()).add(by)
 
     def tasks(self) -> pl.DataFrame:
         """Return a row per task: its first row, its common fields, its times.
@@ -287,14 +307,30 @@ class ResultRows:
 
 def case_columns(so_far: ResultsSoFar) -> Table:
     """Return a row per sample, in order of its first result, tags of all its rounds."""
-    columns: list[Any] = list(zip(*so_far.cases(), strict=True)) or [[]] * 5
-    task_ids, case_ids, positions, inputs, tags = columns
+    columns: list[Any] = list(zip(*so_far.cases(), strict=True)) or [[]] * 6
+    task_ids, case_ids, positions, inputs, tags, judged_by = columns
     return {
         "task_id": texts(task_ids),
         "case_id": texts(case_ids),
         "position": integers(positions),
         "context": texts(inputs),
         "tags": _lists(tags),
+        "expectation_hash": texts(judged_by),
+    }
+
+
+def judge_columns(so_far: ResultsSoFar) -> Table:
+    """Return a row per task that names its judges; several are one together."""
+
+    def joined(names: Iterable[str]) -> str | None:
+        return ", ".join(sorted(set(filter(None, names)))) or None
+
+    judges = so_far.judges.items()
+    return {
+        "task_id": texts([task_id for task_id, _ in judges]),
+        "name": texts(["judge"] * len(judges)),
+        "model": texts([joined(each.agent_id for each in who) for _, who in judges]),
+        "template": texts([joined(each.flow for each in who) for _, who in judges]),
     }
 
 
@@ -411,6 +447,8 @@ def _read_batch(records: StructRecords, stem: str, so_far: ResultsSoFar) -> Read
     if records.is_last:
         tables["tasks"] = task_columns(so_far)
         tables["cases"] = case_columns(so_far)
+        if so_far.judges:
+            tables["judges"] = judge_columns(so_far)
         records.problems += so_far.zoneless.problems()
         records.problems += so_far.costs.problems()
     return Reading(

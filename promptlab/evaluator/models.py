@@ -78,6 +78,12 @@ class RuleConfig:
         if shape == "pattern" and (error := translate(self.value.strip()).error):
             raise UsageError(f"{where}: pattern {self.value!r} cannot be used: {error}")
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what decides about an answer: all but the message."""
+        about = {"name": self.name, "type": self.type, "severity": self.severity}
+        given = {"field": self.field, "value": self.value}
+        return about | {key: each for key, each in given.items() if each is not None}
+
     @classmethod
     def of(cls, rule: RuleConfig | Mapping[str, Any]) -> RuleConfig:
         """Return a rule, given a rule or its mapping from YAML."""
@@ -224,11 +230,16 @@ class EvaluationResult:
     rule_violations: list[Any] = field(default_factory=list)
     """One object per broken rule: rule, type, field, severity, message."""
 
+    rules: list[dict[str, Any]] | None = None
+    """The rules that the sample had to keep; ``None`` without rules. A run without a
+    rule that judged its baseline is not compared with it in silence."""
+
     unjudged_rules: list[str] | None = None
     """Names of the rules that could not be judged; ``None`` if all were judged."""
 
     judge: dict[str, Any] | None = None
-    """Result of the judge, if one was called: status, reason, must_have."""
+    """Result of the judge, if one was called: status, reason, must_have, and its
+    agent_id and flow if the configuration names them."""
 
     tags: list[str] = field(default_factory=list)
     final_output: Any = None

@@ -176,6 +176,8 @@ class Evaluation:
     aggregation: ScopeResult | None
     final: ScopeResult | None
     rules: RuleFindings | None
+    kept_rules: list[dict[str, Any]] | None
+    """The rules that the sample had to keep."""
     is_error: bool
     failed_required: bool
     judgement: Judgement | None = None
@@ -480,6 +482,7 @@ class UnifiedEvaluator:
             aggregation=aggregation_result(case, aggregation(steps, final), self.lang),
             final=final_result(case, final, steps, self.lang),
             rules=findings if rules else None,
+            kept_rules=[rule.to_dict() for rule in rules] or None,
             is_error=is_error,
             failed_required=failed_required,
         )
@@ -548,8 +551,9 @@ class UnifiedEvaluator:
             failed_steps=list(run.failed_steps),
             status=evaluation.status,
             rule_violations=list(evaluation.violations),
+            rules=evaluation.kept_rules,
             unjudged_rules=evaluation.unjudged_rules or None,
-            judge=None if judgement is None else judgement.to_dict(),
+            judge=None if judgement is None else judgement.to_dict() | self._who(),
             tags=case.tags,
             final_output=None if final.is_missing else copy_json(final.value),
             raw_output=run.raw_output,
@@ -560,6 +564,12 @@ class UnifiedEvaluator:
             pipeline=None if self.pipeline is None else self.pipeline.id,
             **known | {"created_at": utc_text(known["created_at"])},
         )
+
+    def _who(self) -> dict[str, str]:
+        """Return who judges: another one judges by another yardstick."""
+        config = self.config
+        who = {"agent_id": config.judge_agent_id, "flow": config.judge_flow}
+        return {name: each for name, each in who.items() if each}
 
 
 def _outputs(step_outputs: Mapping[str, Any]) -> dict[str, Any]:

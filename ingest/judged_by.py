@@ -1,0 +1,117 @@
+"""What judged an evaluation result: its expectations, its rules and its judge.
+
+The evaluator writes them into the result. A later run that lacks one of them, or has
+another, is judged by another yardstick.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, TypeVar
+
+import msgspec
+
+_T = TypeVar("_T")
+JudgedBy = tuple[str, str]
+"""Hashes of the expectations and of the rules of a result; empty: none."""
+
+
+class Judge(msgspec.Struct, frozen=True):
+    """The judge of a result."""
+
+    agent_id: str = ""
+    flow: str = ""
+
+
+class _Scope(msgspec.Struct):
+    """The verdict about a step, the aggregation or the final output."""
+
+    expected: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _Verdicts(msgspec.Struct):
+    """The verdicts in ``step_outputs``."""
+
+    steps: dict[str, _Scope] = msgspec.field(
+        name="_intermediate_evaluation", default_factory=dict
+    )
+    aggregation: _Scope | None = msgspec.field(
+        name="_aggregation_evaluation", default=None
+    )
+    final: _Scope | None = msgspec.field(name="_final_evaluation", default=None)
+
+
+class _Rule(msgspec.Struct):
+    """A rule, without its message, which decides nothing."""
+
+    name: str
+    type: str
+    field: Any = None
+    value: msgspec.Raw = msgspec.Raw(b"null")
+    severity: str = "must"
+
+
+class _Metadata(msgspec.Struct):
+    rules: msgspec.Raw = msgspec.Raw(b"[]")
+    judge: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+def judge_of(metadata: bytes) -> Judge | None:
+    """Return the judge that the metadata of a result names."""
+    if b'"judge"' not in metadata:
+        return None
+    judge = _decoded(_about(metadata).judge, Judge)
+    return judge if judge != Judge() else None
+
+
+def judged_by(step_outputs: bytes, metadata: bytes) -> JudgedBy:
+    """Return hashes of what a result says that it had to meet."""
+    return _digest(_expected(step_outputs)), _digest(sorted(_must_rules(metadata)))
+
+
+def hash_of(results: Collection[JudgedBy]) -> str | None:
+    """Return ``<hash of the expectations>/<hash of the rules>`` of a case."""
+    if not results:
+        return None
+    return "/".join(
+        _digest(each.encode() for each in sorted(set(parts)))
+        for parts in zip(*results, strict=True)
+    )
+
+
+def _expected(step_outputs: bytes) -> Iterator[bytes]:
+    if b'_evaluation"' not in step_outputs:
+        return
+    verdicts = _decoded(step_outputs, _Verdicts) or _Verdicts()
+    for step, scope in sorted(verdicts.steps.items()):
+        yield b"step " + msgspec.json.encode(step) + bytes(scope.expected)
+    if verdicts.aggregation is not None:
+        yield b"aggregation " + bytes(verdicts.aggregation.expected)
+    if verdicts.final is not None:
+        yield b"final " + bytes(verdicts.final.expected)
+
+
+def _must_rules(metadata: bytes) -> Iterator[bytes]:
+    if b'"rules"' not in metadata:
+        return
+    for rule in _decoded(_about(metadata).rules, list[_Rule]) or ():
+        if rule.severity == "must":
+            yield msgspec.json.encode(rule)
+
+
+def _about(metadata: bytes) -> _Metadata:
+    return _decoded(metadata, _Metadata) or _Metadata()
+
+
+def _decoded(written: Any, kind: type[_T]) -> _T | None:
+    """Return JSON as *kind*; ``None`` if it says something else."""
+    try:
+        return msgspec.json.decode(written, type=kind)
+    except msgspec.DecodeError:
+        return None
+
+
+def _digest(parts: Iterable[bytes]) -> str:
+    said = b"\x1f".join(parts)
+    return hashlib.blake2b(said, digest_size=16).hexdigest() if said else ""
