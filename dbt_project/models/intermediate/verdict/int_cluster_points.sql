@@ -2,15 +2,41 @@ with
 
 sums as (select * from {{ ref('int_cluster_sums') }}),
 
+-- of each cluster only what a run has more than the worst one
+raised as (
+
+    select
+        task_id,
+        treatment,
+        cluster_id,
+        place,
+        pass_rates - min(pass_rates) over (partition by task_id, treatment, cluster_id) as size
+
+    from sums
+
+),
+
+highest as (
+
+    select
+        task_id,
+        treatment,
+        max(size) as size
+
+    from raised
+    group by task_id, treatment, cluster_id
+
+),
+
 totals as (
 
     select
         task_id,
         treatment,
         count(*) as n_clusters,
-        {{ exact_sum('abs(difference)') }} as total
+        {{ exact_sum('size') }} as total
 
-    from sums
+    from highest
     group by task_id, treatment
 
 ),
@@ -20,9 +46,9 @@ sizes as (
     select distinct
         task_id,
         treatment,
-        abs(difference) as size
+        size
 
-    from sums
+    from raised
 
 ),
 
@@ -40,8 +66,8 @@ multiples as (
 
 ),
 
--- A common multiple of the denominators makes every difference a whole number, so that equal
--- sums are equal.
+-- A common multiple of the denominators makes every size a whole number, so that equal sums
+-- are equal.
 whole as (
 
     select
@@ -69,16 +95,17 @@ smallest as (
 
 ),
 
--- Where there is none so small, differences are rounded. Sums that are nearer than five standard
--- deviations of what rounding does to them, the root of the number of clusters, are equal.
+-- Where there is none so small, sizes are rounded. Sums that are nearer than five standard
+-- deviations of what rounding does to their difference are equal.
 scales as (
 
     select
         totals.task_id,
         totals.treatment,
-        coalesce(smallest.multiple, 16383 / totals.total) as scale,
+        coalesce(smallest.multiple, 4095 / totals.total) as scale,
         case
-            when smallest.multiple is null then cast(ceil(sqrt(totals.n_clusters)) as bigint)
+            when smallest.multiple is null
+                then cast(ceil(2 * sqrt(totals.n_clusters)) as bigint)
             else 0
         end as tolerance
 
@@ -94,16 +121,17 @@ points as (
 
         ---------- ids
         scales.task_id,
-        sums.cluster_id,
+        raised.cluster_id,
 
         ---------- strings
         scales.treatment,
 
         ---------- numerics
-        cast(round(scales.scale * sums.difference) as bigint) as points,
+        raised.place,
+        cast(round(scales.scale * raised.size) as bigint) as points,
         scales.tolerance
 
-    from sums
+    from raised
     inner join scales using (task_id, treatment)
 
 )

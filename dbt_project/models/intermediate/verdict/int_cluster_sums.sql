@@ -1,58 +1,83 @@
 with
 
 cases as (select * from {{ ref('int_verdict_cases') }} where k > 0 and k < n),
+rounds as (
+    select * from {{ ref('int_rounds_counted') }}
+    where k > 0 and task_id in (select cases.task_id from cases)
+),
 run_tests as (select * from {{ ref('int_run_tests') }}),
 clusters as (
     select * from {{ ref('stg_tasks__cases') }}
     where task_id in (select cases.task_id from cases)
 ),
 
-differences as (
-
-    select
-        cases.task_id,
-        clusters.cluster_id,
-        cases.x / cast(cases.k as double)
-        - (cases.s - cases.x) / cast(cases.n - cases.k as double) as difference
-
-    from cases
-    inner join clusters using (task_id, case_id)
-
-),
-
 -- clusters of one case each are the cases
 clustered as (
 
-    select task_id
+    select cases.task_id
 
-    from differences
-    group by task_id
-    having count(distinct cluster_id) < count(*)
+    from cases
+    inner join clusters using (task_id, case_id)
+    group by cases.task_id
+    having count(distinct clusters.cluster_id) < count(*)
 
 ),
 
-tested as (
+tests as (
 
     select
         task_id,
-        'errors_left_out' as treatment,
-        cluster_id,
-        difference
+        task_id as test_id,
+        'errors_left_out' as treatment
 
-    from differences
-    where task_id in (select clustered.task_id from clustered)
+    from clustered
 
     union all
 
     select
-        run_tests.test_id as task_id,
-        run_tests.treatment,
-        differences.cluster_id,
-        differences.difference
+        clustered.task_id,
+        run_tests.test_id,
+        run_tests.treatment
 
-    from differences
+    from clustered
     inner join run_tests using (task_id)
-    where differences.task_id in (select clustered.task_id from clustered)
+
+),
+
+-- the task is at place 0, its reference runs are at the others
+places as (
+
+    select distinct
+        tests.test_id,
+        tests.treatment,
+        rounds.place
+
+    from tests
+    inner join rounds using (task_id)
+
+),
+
+-- a run that lacks a case is taken to have answered it as the task did
+rates as (
+
+    select
+        tests.test_id,
+        tests.treatment,
+        clusters.cluster_id,
+        places.place,
+        coalesce(
+            rounds.x / cast(rounds.k as double), cases.x / cast(cases.k as double)
+        ) as pass_rate
+
+    from tests
+    inner join cases using (task_id)
+    inner join clusters using (task_id, case_id)
+    inner join places using (test_id, treatment)
+    left join rounds
+        on
+            tests.task_id = rounds.task_id
+            and cases.case_id = rounds.case_id
+            and places.place = rounds.place
 
 ),
 
@@ -61,18 +86,19 @@ sums as (
     select
 
         ---------- ids
-        task_id,
+        test_id as task_id,
         cluster_id,
 
         ---------- strings
         treatment,
 
         ---------- numerics
-        -- thirds that cancel sum to 0
-        {{ rounded(exact_sum('difference'), 12) }} as difference
+        place,
+        -- thirds that sum to a whole number are equal to it
+        {{ rounded(exact_sum('pass_rate'), 12) }} as pass_rates
 
-    from tested
-    group by task_id, treatment, cluster_id
+    from rates
+    group by test_id, treatment, cluster_id, place
 
 )
 

@@ -8,40 +8,67 @@ counted as (
     select
         task_id,
         treatment,
-        count(*) as n_clusters
+        count(distinct cluster_id) as n_clusters
 
     from sums
     group by task_id, treatment
 
 ),
 
--- a total is as low as the sum of the falls is high
-observed as (
+-- if nothing changed, any of its runs could as well be the newest one of a cluster
+shares as (
 
     select
         task_id,
         treatment,
-        greatest(0, sum(case when points < 0 then -points else 0 end) - max(tolerance)) as falls,
-        sum(abs(points)) + 1 as n_sums
+        cluster_id,
+        points,
+        count(*) / cast(
+            sum(count(*)) over (partition by task_id, treatment, cluster_id) as double
+        ) as share
 
     from points
+    group by task_id, treatment, cluster_id, points
+
+),
+
+highest as (
+
+    select
+        task_id,
+        treatment,
+        cluster_id,
+        max(points) as points
+
+    from shares
+    group by task_id, treatment, cluster_id
+
+),
+
+windows as (
+
+    select
+        task_id,
+        treatment,
+        sum(points) + 1 as n_sums
+
+    from highest
     group by task_id, treatment
 
 ),
 
-different as (
+observed as (
 
     select
-        clusters.task_id,
-        clusters.treatment,
-        abs(clusters.points) as points,
-        observed.n_sums,
-        count(*) as n_alike
+        points.task_id,
+        points.treatment,
+        windows.n_sums,
+        least(sum(points.points) + max(points.tolerance), windows.n_sums - 1) as total
 
-    from points as clusters
-    inner join observed using (task_id, treatment)
-    where clusters.points <> 0
-    group by clusters.task_id, clusters.treatment, abs(clusters.points), observed.n_sums
+    from points
+    inner join windows using (task_id, treatment)
+    where points.place = 0
+    group by points.task_id, points.treatment, windows.n_sums
 
 ),
 
@@ -51,24 +78,37 @@ angles as (
         *,
         {{ unnested(whole_numbers('1', 'cast(floor(n_sums / 2) as bigint) + 1')) }} as j
 
-    from different
+    from windows
 
 ),
 
--- if nothing changed each difference could as well have the other sign: the Fourier transform
--- of the sum is a product of cosines
+-- the Fourier transform of a sum is the product of those of its clusters
+of_clusters as (
+
+    select
+        angles.task_id,
+        angles.treatment,
+        angles.j,
+        shares.cluster_id,
+        sum(shares.share * cos(2e0 * pi() * angles.j * shares.points / angles.n_sums)) as wave_cos,
+        sum(shares.share * sin(2e0 * pi() * angles.j * shares.points / angles.n_sums)) as wave_sin
+
+    from angles
+    inner join shares using (task_id, treatment)
+    group by angles.task_id, angles.treatment, angles.j, shares.cluster_id
+
+),
+
 waves as (
 
     select
         task_id,
         treatment,
         j,
-        exp(sum(n_alike * ln(abs(cos(pi() * j * points / n_sums)) + 1e-300))) as size,
-        sum(
-            case when cos(pi() * j * points / n_sums) < 0 then n_alike else 0 end
-        ) % 2 as is_negative
+        exp(sum(ln(wave_cos * wave_cos + wave_sin * wave_sin + 1e-300) / 2e0)) as size,
+        sum(atan2(wave_sin, wave_cos)) as angle
 
-    from angles
+    from of_clusters
     group by task_id, treatment, j
 
 ),
@@ -78,17 +118,17 @@ tests as (
     select
         observed.task_id,
         observed.treatment,
-        (observed.n_sums - observed.falls + coalesce(sum(
+        (observed.total + 1 + coalesce(sum(
             case when 2 * waves.j = observed.n_sums then 1 else 2 end
-            * case when waves.is_negative = 1 then -waves.size else waves.size end
-            * sin(pi() * waves.j * (observed.n_sums - observed.falls) / observed.n_sums)
+            * waves.size
+            * cos(waves.angle - pi() * waves.j * observed.total / observed.n_sums)
+            * sin(pi() * waves.j * (observed.total + 1) / observed.n_sums)
             / sin(pi() * waves.j / observed.n_sums)
-            * cos(pi() * waves.j * observed.falls / observed.n_sums)
         ), 0)) / observed.n_sums as p
 
     from observed
     left join waves using (task_id, treatment)
-    group by observed.task_id, observed.treatment, observed.falls, observed.n_sums
+    group by observed.task_id, observed.treatment, observed.total, observed.n_sums
 
 ),
 
