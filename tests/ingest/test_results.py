@@ -108,6 +108,7 @@ def test_a_result_becomes_a_task_a_case_and_a_round():
         "position": 0,
         "context": "{}",
         "tags": "[]",
+        "expectation_hash": case["expectation_hash"],
     }
     one = {name: values[0] for name, values in reading.rows["rounds"].items()}
     assert json.loads(one.pop("step_outputs")) == record()["step_outputs"]

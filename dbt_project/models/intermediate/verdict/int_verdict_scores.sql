@@ -87,7 +87,8 @@ scores as (
         count(*) filter (where score > highest_low) as n_above,
         max(n) as n,
         sum(score_rank) as sum_of_ranks,
-        sum((score_rank - (n + 1) / 2e0) * (score_rank - (n + 1) / 2e0)) as sum_of_squares,
+        sum(power(score_rank - (n + 1) / 2e0, 2)) as sum_of_squares,
+        sum(power(score_rank - (n + 1) / 2e0, 3)) as sum_of_cubes,
 
         ---------- booleans
         bool_or(round_place = 1 and score > highest_low) as is_first_above
