@@ -14,7 +14,7 @@ import msgspec
 
 _T = TypeVar("_T")
 JudgedBy = tuple[str, str]
-"""Hashes of the expectations and of the rules of a result; empty: none."""
+"""Hashes of the expectations and of the must-haves of a result; empty: none."""
 
 
 class Judge(msgspec.Struct, frozen=True):
@@ -52,6 +52,10 @@ class _Rule(msgspec.Struct):
     severity: str = "must"
 
 
+class _Judgement(msgspec.Struct):
+    must_have: bool | None = None
+
+
 class _Metadata(msgspec.Struct):
     rules: msgspec.Raw = msgspec.Raw(b"[]")
     judge: msgspec.Raw = msgspec.Raw(b"{}")
@@ -67,11 +71,11 @@ def judge_of(metadata: bytes) -> Judge | None:
 
 def judged_by(step_outputs: bytes, metadata: bytes) -> JudgedBy:
     """Return hashes of what a result says that it had to meet."""
-    return _digest(_expected(step_outputs)), _digest(sorted(_must_rules(metadata)))
+    return _digest(_expected(step_outputs)), _digest(sorted(_must_haves(metadata)))
 
 
 def hash_of(results: Collection[JudgedBy]) -> str | None:
-    """Return ``<hash of the expectations>/<hash of the rules>`` of a case."""
+    """Return ``<hash of the expectations>/<hash of the must-haves>`` of a case."""
     if not results:
         return None
     return "/".join(
@@ -92,12 +96,17 @@ def _expected(step_outputs: bytes) -> Iterator[bytes]:
         yield b"final " + bytes(verdicts.final.expected)
 
 
-def _must_rules(metadata: bytes) -> Iterator[bytes]:
-    if b'"rules"' not in metadata:
+def _must_haves(metadata: bytes) -> Iterator[bytes]:
+    """Yield the rules, and whether the judge had must-haves to check."""
+    if b'"rules"' not in metadata and b'"judge"' not in metadata:
         return
-    for rule in _decoded(_about(metadata).rules, list[_Rule]) or ():
+    about = _about(metadata)
+    for rule in _decoded(about.rules, list[_Rule]) or ():
         if rule.severity == "must":
             yield msgspec.json.encode(rule)
+    judgement = _decoded(about.judge, _Judgement)
+    if judgement is not None and judgement.must_have is not None:
+        yield b"must-haves of the judge"
 
 
 def _about(metadata: bytes) -> _Metadata:

@@ -42,6 +42,8 @@ NIGHTS: dict[str, tuple[dict[str, Any], str]] = {
     "three gone": ({"unexpected": range(3)}, "cannot_tell"),
     "expectation edited": ({"expected": "contains:"}, "cannot_tell"),
     "judge changed": ({"judge": "critic-2"}, "cannot_tell"),
+    "must-haves of the judge gone": ({"answer": 8}, "cannot_tell"),
+    "judge down for one": ({"down": range(1)}, "cannot_tell"),
     "an error": ({"errors": range(1)}, "ship"),
 }  # fmt: skip
 
@@ -49,6 +51,7 @@ NIGHTS: dict[str, tuple[dict[str, Any], str]] = {
 def _night(title: str, day: int, **changed: Any) -> str:
     """Return a run of 12 samples and two rounds, as JSONL."""
     unexpected, errors = changed.get("unexpected", ()), changed.get("errors", ())
+    answer = {"overall_score": 8, "must_have_check": [True]}
     expected = {"reply": changed.get("expected", "contains:good")}
     samples = [
         {
@@ -66,13 +69,18 @@ def _night(title: str, day: int, **changed: Any) -> str:
             raise TimeoutError("30 s")
         return {"final_output": {"reply": "good, sorry"}, "step_outputs": {}}
 
+    def judge(request: Any) -> Any:
+        if int(request["sample_id"][1:]) in changed.get("down", ()):
+            raise TimeoutError("30 s")
+        return changed.get("answer", answer)
+
     config = EvaluationConfig(
         rules=changed.get("rules", [POLITE]),
         judge_enabled=True,
         judge_agent_id=changed.get("judge", "critic-1"),
     )
     evaluator = PipelineEvaluator(
-        {"id": "bot", "steps": []}, bot, judge=lambda _: 8, config=config, lang="en"
+        {"id": "bot", "steps": []}, bot, judge=judge, config=config, lang="en"
     )
     info = RunInfo(
         run_id=f"{title}-{day}",
@@ -106,7 +114,10 @@ def test_a_night_that_is_judged_by_less_is_not_shipped(decided, title):
 
 def test_the_headline_says_what_judged_fewer_cases(decided):
     assert "only 9 of 12 cases" in decided["three gone"].headline
-    assert "“Judge score” is judged by another model" in decided["judge changed"].headline
+    assert "assertions" not in decided["judge down for one"].headline
+    assert (
+        "“Judge score” is judged by another model" in decided["judge changed"].headline
+    )
 
 
 def test_a_testset_judges_in_place_of_the_expectations_of_the_file(tmp_path: Path):
@@ -121,7 +132,8 @@ def test_a_testset_judges_in_place_of_the_expectations_of_the_file(tmp_path: Pat
     ]
     testset = tmp_path / "bot.jsonl"
     testset.write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    for title in ("expectations gone", "rule gone"):
+    titles = ("expectations gone", "rule gone", "must-haves of the judge gone")
+    for title in titles:
         changed, _ = NIGHTS[title]
         for day, of_night in ((1, {}), (2, changed)):
             text = _night(title, day, **of_night)
@@ -131,10 +143,9 @@ def test_a_testset_judges_in_place_of_the_expectations_of_the_file(tmp_path: Pat
     warehouse.ingest(*sorted(tmp_path.glob("*-?.jsonl")), testset="bot")
     warehouse.build()
     found = {
-        title: warehouse.gate(f"{title}-2", lang="en")[0].decision
-        for title in ("expectations gone", "rule gone")
+        title: warehouse.gate(f"{title}-2", lang="en")[0].decision for title in titles
     }
-    assert found == {"expectations gone": "ship", "rule gone": "cannot_tell"}
+    assert list(found.values()) == ["ship", "cannot_tell", "cannot_tell"]
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,8 @@ counted as (
         shared_cases.baseline_task_id,
         shared_cases.candidate_task_id,
         shared_cases.case_id,
-        of_baselines.status as status_before,
+        of_baselines.status in ('pass', 'fail') as is_judged_before,
+        of_candidates.status in ('pass', 'fail') as is_judged_now,
         of_baselines.n_rounds as n_rounds_before,
         of_candidates.n_rounds as n_rounds_now,
         of_baselines.n_rounds - of_baselines.n_rounds_in_error as n_answers_before,
@@ -136,14 +137,14 @@ asserted_cases as (
 ),
 
 -- results name no assertions one by one; where a testset expects something, it judges, and of
--- what the file says only the rules count, which stand after the stroke
+-- what the file says only the must-haves count, which stand after the stroke
 hashed_cases as (
 
     select
         counted.baseline_task_id,
         counted.candidate_task_id,
         counted.case_id,
-        counted.n_answers_now = 0
+        not counted.is_judged_now
         or case
             when
                 of_baselines.expectations_hash is not null
@@ -166,7 +167,7 @@ hashed_cases as (
             and counted.case_id = of_candidates.case_id
     where
         of_baselines.assertions_hash is not null
-        and counted.status_before in ('pass', 'fail')
+        and counted.is_judged_before
 
 ),
 
