@@ -3,6 +3,7 @@
 with
 
 cases as (select * from {{ ref('int_yardstick_cases') }}),
+asserted_cases as (select * from {{ ref('int_asserted_cases') }}),
 judge_changes as (select * from {{ ref('int_judge_changes') }}),
 pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
 replaced_runs as (select * from {{ ref('int_replaced_runs') }}),
@@ -36,8 +37,7 @@ gaps as (
         count(*) as n_before,
         count(*) filter (where are_assertions_judged) as n_now
 
-    from cases
-    where are_assertions_judged is not null
+    from asserted_cases
     group by baseline_task_id, candidate_task_id
     having n_now < n_before
 
