@@ -6,7 +6,7 @@ import math
 import random
 
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 from promptlab import power
 from tests.judges.suite import PEOPLE, answers, formats, judged
@@ -257,6 +257,22 @@ def test_power_of_a_mean_is_that_of_the_noncentral_t(cases, difference, sd):
     assert power.paired_power(cases, difference, sd) == pytest.approx(
         expected, abs=1e-4
     )
+
+
+@pytest.mark.parametrize("df", [1, 2, 3, 5, 30])
+@pytest.mark.parametrize(("difference", "sd"), [(0.5, 0.5), (0.9, 0.3), (0.1, 0.4)])
+def test_power_of_a_mean_is_right_from_two_cases_on(df, difference, sd):
+    """The share of t statistics beyond the limit, by integration over the sd."""
+    shift = difference / sd * math.sqrt(df + 1)
+    limit = stats.t.ppf(0.975, df)
+    expected, _ = integrate.quad(
+        lambda s: stats.chi.pdf(s, df) * stats.norm.sf(limit * s / df**0.5 - shift),
+        0,
+        math.inf,
+        epsabs=1e-10,
+    )
+    found = power.paired_power(df + 1, difference, sd)
+    assert found == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize(
