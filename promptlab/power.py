@@ -214,8 +214,8 @@ def paired_power(cases: int, difference: float, sd: float) -> float:
     df = cases - 1
     shift = abs(difference) / sd * math.sqrt(cases)
     limit = t_quantile(df)
-    # noncentral t: average the normal tail over the spread of the estimated sd, not of the
-    # variance, whose density has no end at 0 with one degree of freedom
+    # noncentral t: average the normal tail over the spread of the estimated sd; the
+    # density of the variance has a pole at 0 with one degree of freedom
     steps = 200
     width = 8 / math.sqrt(2 * df)
     low, high = max(1e-9, 1 - width), 1 + width

@@ -202,9 +202,9 @@ sums as (
         coalesce(sum(case when truth = 'fail' and verdict = 'pass' then w end), 0) as w_c,
         coalesce(sum(case when truth = 'fail' and verdict = 'fail' then w end), 0) as w_d,
         sum(case when verdict = 'pass' then power(w, 2) end)
-            / sum(case when verdict = 'pass' then w end) as weight_if_passed,
+        / sum(case when verdict = 'pass' then w end) as weight_if_passed,
         sum(case when verdict = 'fail' then power(w, 2) end)
-            / sum(case when verdict = 'fail' then w end) as weight_if_failed,
+        / sum(case when verdict = 'fail' then w end) as weight_if_failed,
         count(case when n_labels > 1 then 1 end) as n_labelled_twice,
         count(
             case when n_labels > 1 and (n_pass = n_labels or n_fail = n_labels) then 1 end
@@ -233,8 +233,8 @@ sums as (
 
 ),
 
--- Answers that one label stands for (Kish), by the verdict of the judge: a sheet may be drawn within
--- each. A slice without a label of a verdict takes it from all labels of the judge.
+-- Answers that one label stands for (Kish), by the verdict of the judge: a sheet may be drawn
+-- within each. A slice without a label of a verdict takes it from all labels of the judge.
 weighted as (
 
     select
