@@ -214,18 +214,19 @@ def paired_power(cases: int, difference: float, sd: float) -> float:
     df = cases - 1
     shift = abs(difference) / sd * math.sqrt(cases)
     limit = t_quantile(df)
-    # noncentral t: average the normal tail over the spread of the estimated sd
-    steps = 100
-    width = 8 * math.sqrt(2 / df)
+    # noncentral t: average the normal tail over the spread of the estimated sd; the
+    # density of the variance has a pole at 0 with one degree of freedom
+    steps = 200
+    width = 8 / math.sqrt(2 * df)
     low, high = max(1e-9, 1 - width), 1 + width
     total = weights = 0.0
     for step in range(steps + 1):
-        ratio = low + (high - low) * step / steps  # of the estimated variance
+        ratio = low + (high - low) * step / steps  # of the estimated sd
         density = math.exp(
-            (df / 2 - 1) * math.log(ratio) - df * ratio / 2 + df / 2
-        )  # chi-square with df degrees of freedom, up to a constant
+            (df - 1) * math.log(ratio) - df * (ratio**2 - 1) / 2
+        )  # chi with df degrees of freedom, up to a constant
         weight = density * (1 if step in (0, steps) else 4 if step % 2 else 2)
-        tail = 1 - _NORMAL.cdf(limit * math.sqrt(ratio) - shift)
+        tail = 1 - _NORMAL.cdf(limit * ratio - shift)
         total += weight * tail
         weights += weight
     return total / weights

@@ -722,8 +722,8 @@ def _labels(half_width: float) -> dict[str, Any]:
         "passing_labels": passes,
         "answer": [
             f"To know to within {100 * half_width:g} points how many failures a judge"
-            f" catches (8 of 10), label {fails} failing answers; for how many passes it"
-            f" keeps (9 of 10), {passes} passing ones.",
+            f" catches (8 of 10), label {fails} failing answers of a random draw; for"
+            f" how many passes it keeps (9 of 10), {passes} passing ones.",
             "Below 15 of each nothing can be said.",
         ],
     }

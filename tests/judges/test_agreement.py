@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import random
 
+import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 from promptlab import power
 from tests.judges.suite import PEOPLE, answers, formats, judged
@@ -239,7 +240,92 @@ def test_labels_drawn_by_verdict_are_weighted(tmp_path):
     assert found[0][0] == "labels_weighted"
     assert found[0][1:] == pytest.approx((rate, low, high), abs=1e-5)
     tpr = n[True] * share[True] / (100 * rate)
-    assert agreement(warehouse)["tpr"] == pytest.approx(tpr, abs=1e-6)
+    found = agreement(warehouse)
+    assert found["tpr"] == pytest.approx(tpr, abs=1e-6)
+    k = sum(said[True])
+    ends = of_draws(k, sum(said[False]), n[True] / 12, n[False] / 12)
+    assert (found["tpr_low"], found["tpr_high"]) == pytest.approx(ends, abs=1e-6)
+    ends = of_draws(12 - sum(said[False]), 12 - k, n[False] / 12, n[True] / 12)
+    assert (found["tnr_low"], found["tnr_high"]) == pytest.approx(ends, abs=1e-6)
+
+
+def of_draws(
+    hits: float, misses: float, hit_weight: float, miss_weight: float
+) -> tuple[float, ...]:
+    """Return the interval of the share of hits; each label stands for its weight.
+
+    Ends of the share among labels are where its score test just rejects.
+    """
+    n, p = hits + misses, hits / (hits + misses)
+    ends = sorted(np.roots([n + Z**2, -(2 * n * p + Z**2), n * p**2]).real)
+    return tuple(
+        end * hit_weight / (end * hit_weight + (1 - end) * miss_weight) for end in ends
+    )
+
+
+def test_labels_of_several_draws_count_as_so_many_of_one_weight(tmp_path):
+    """Sheets of several runs have several weights; a slice has what is in it."""
+    warehouse = judged(tmp_path)
+    draw = random.Random(8)
+    labels = [
+        (each, draw.choice((1.0, 3.0) if each["judge"] else (1.0, 1.5)))
+        for each in draw.sample(answers(), 80)
+    ]
+    lines = ["round_id,labeler,label,draw,weight"] + [
+        f"{each['round_id']},ann,{'pass' if each['labels']['ann'] else 'fail'},verdict,{w}"
+        for each, w in labels
+    ]
+    load(warehouse, tmp_path / "a.csv", "\n".join(lines), dimension="quality")
+    warehouse.build()
+    found = rows(
+        warehouse,
+        "select slice, tpr, tpr_low, tpr_high, tnr, tnr_low, tnr_high"
+        " from marts.fct_judge_agreement where slice_kind in ('all', 'tag')",
+    )
+    assert {name for name, *_ in found} == {"all", "odd", "even"}
+    for name, *rates in found:
+        parts = [
+            (each["labels"]["ann"], each["judge"], w)
+            for each, w in labels
+            if name in ("all", "odd" if int(each["case_id"][1:]) % 2 else "even")
+        ]
+        worth = {
+            verdict: sum(w**2 for _, v, w in parts if v == verdict)
+            / sum(w for _, v, w in parts if v == verdict)
+            for verdict in (True, False)
+        }
+        expected = []
+        for people in (True, False):
+            hits = sum(w for p, v, w in parts if p == v == people)
+            misses = sum(w for p, v, w in parts if p == people != v)
+            worths = worth[people], worth[not people]
+            expected.append(hits / (hits + misses))
+            expected += of_draws(hits / worths[0], misses / worths[1], *worths)
+        assert rates == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("n", [50, 100, 200])
+@pytest.mark.parametrize(
+    ("fails", "missed", "wrong"), [(0.05, 0.02, 0.1), (0.1, 0.03, 0.4), (0.3, 0.1, 0.1)]
+)
+def test_the_rates_of_a_sheet_by_verdict_are_covered(n, fails, missed, wrong):
+    """Of 1,000 answers the judge fails a share, and misses failures among the others."""
+    draw = np.random.default_rng(2)
+    n_failed = int(1000 * fails)
+    caught = int(n_failed * (1 - wrong))
+    slipped = int((1000 - n_failed) * missed)
+    drawn = min(n_failed, n // 2)
+    weights = n_failed / drawn, (1000 - n_failed) / (n - drawn)
+    tnr = caught / (caught + slipped)
+    sheets, covered, too_high = 2000, 0, 0
+    for _ in range(sheets):
+        hits = draw.hypergeometric(caught, n_failed - caught, drawn)
+        misses = draw.hypergeometric(slipped, 1000 - n_failed - slipped, n - drawn)
+        low, high = of_draws(hits, misses, *weights)
+        covered += low <= tnr <= high
+        too_high += low > tnr
+    assert covered / sheets >= 0.92
+    assert too_high / sheets <= 0.03
 
 
 @pytest.mark.parametrize("df", [1, 2, 5, 30, 31, 100, 1000])
@@ -257,6 +343,22 @@ def test_power_of_a_mean_is_that_of_the_noncentral_t(cases, difference, sd):
     assert power.paired_power(cases, difference, sd) == pytest.approx(
         expected, abs=1e-4
     )
+
+
+@pytest.mark.parametrize("df", [1, 2, 3, 5, 30])
+@pytest.mark.parametrize(("difference", "sd"), [(0.5, 0.5), (0.9, 0.3), (0.1, 0.4)])
+def test_power_of_a_mean_is_right_from_two_cases_on(df, difference, sd):
+    """The share of t statistics beyond the limit, by integration over the sd."""
+    shift = difference / sd * math.sqrt(df + 1)
+    limit = stats.t.ppf(0.975, df)
+    expected, _ = integrate.quad(
+        lambda s: stats.chi.pdf(s, df) * stats.norm.sf(limit * s / df**0.5 - shift),
+        0,
+        math.inf,
+        epsabs=1e-10,
+    )
+    found = power.paired_power(df + 1, difference, sd)
+    assert found == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,28 @@ def test_the_wilson_interval_is_scipys(run, right, n):
     assert (low, high) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
+@pytest.mark.parametrize(("right", "n"), [(0, 1), (0, 9), (5, 9), (9, 9), (812, 1000)])
+@pytest.mark.parametrize("weights", [(1, 1), (7.5, 7.5), (1, 19), (3, 0.5)])
+def test_the_odds_of_a_wilson_interval_are_weighted_by_the_draw(run, right, n, weights):
+    values = {
+        "k": float(right),
+        "m": float(n - right),
+        "u": weights[0],
+        "v": weights[1],
+    }
+    low, high = (
+        run("wilson_bound_of_draws", "k", "m", "u", "v", side, **values)
+        for side in (-1, 1)
+    )
+    plain = stats.binomtest(right, n).proportion_ci(0.95, method="wilson")
+    for found, end in ((low, plain.low), (high, plain.high)):
+        # the odds: answers that are hits for each that is a miss
+        hits, misses = end * weights[0], (1 - end) * weights[1]
+        assert found == pytest.approx(hits / (hits + misses), abs=1e-12)
+    if weights[0] == weights[1]:
+        assert (low, high) == pytest.approx((plain.low, plain.high), abs=1e-12)
+
+
 @pytest.mark.parametrize("n", [1, 2, 5, 40, 1000])
 @pytest.mark.parametrize("k", [1, 2, 5, 40])
 def test_the_chances_of_k_draws_are_exact(run, n, k):

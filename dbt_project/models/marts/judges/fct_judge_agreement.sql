@@ -201,8 +201,10 @@ sums as (
         coalesce(sum(case when truth = 'pass' and verdict = 'fail' then w end), 0) as w_b,
         coalesce(sum(case when truth = 'fail' and verdict = 'pass' then w end), 0) as w_c,
         coalesce(sum(case when truth = 'fail' and verdict = 'fail' then w end), 0) as w_d,
-        sum(case when truth = 'pass' then power(w, 2) end) as w_pass_squares,
-        sum(case when truth = 'fail' then power(w, 2) end) as w_fail_squares,
+        sum(case when verdict = 'pass' then power(w, 2) end)
+        / sum(case when verdict = 'pass' then w end) as weight_if_passed,
+        sum(case when verdict = 'fail' then power(w, 2) end)
+        / sum(case when verdict = 'fail' then w end) as weight_if_failed,
         count(case when n_labels > 1 then 1 end) as n_labelled_twice,
         count(
             case when n_labels > 1 and (n_pass = n_labels or n_fail = n_labels) then 1 end
@@ -231,6 +233,28 @@ sums as (
 
 ),
 
+-- Answers that one label stands for (Kish), by the verdict of the judge: a sheet may be drawn
+-- within each. A slice without a label of a verdict takes it from all labels of the judge.
+weighted as (
+
+    select
+        *,
+        coalesce(
+            weight_if_passed,
+            max(case when slice_kind = 'all' then weight_if_passed end) over of_judge,
+            weight_if_failed
+        ) as pass_weight,
+        coalesce(
+            weight_if_failed,
+            max(case when slice_kind = 'all' then weight_if_failed end) over of_judge,
+            weight_if_passed
+        ) as fail_weight
+
+    from sums
+    window of_judge as (partition by dimension_id, judge)
+
+),
+
 -- the share of agreement, its error over cases: rounds of one case are not independent
 shares as (
 
@@ -243,15 +267,17 @@ shares as (
         (w_a + w_d) / w_all as agreement,
         w_a / nullif(w_a + w_b, 0) as tpr,
         w_d / nullif(w_c + w_d, 0) as tnr,
-        power(w_a + w_b, 2) / nullif(w_pass_squares, 0) as n_pass_effective,
-        power(w_c + w_d, 2) / nullif(w_fail_squares, 0) as n_fail_effective,
+        w_a / pass_weight as n_a,
+        w_b / fail_weight as n_b,
+        w_c / pass_weight as n_c,
+        w_d / fail_weight as n_d,
         power(w_all, 2) / nullif(w_squares, 0) as n_effective,
         w_a / w_all as p_a,
         w_b / w_all as p_b,
         w_c / w_all as p_c,
         w_d / w_all as p_d
 
-    from sums
+    from weighted
 
 ),
 
@@ -394,11 +420,15 @@ final as (
                 then {{ rounded('least(1, agreement + t * agreement_se)') }}
         end as agreement_high,
         {{ rounded('tpr') }} as tpr,
-        {{ rounded(wilson_bound('tpr', 'n_pass_effective', -1)) }} as tpr_low,
-        {{ rounded(wilson_bound('tpr', 'n_pass_effective', 1)) }} as tpr_high,
+        {{ rounded(wilson_bound_of_draws('n_a', 'n_b', 'pass_weight', 'fail_weight', -1)) }}
+            as tpr_low,
+        {{ rounded(wilson_bound_of_draws('n_a', 'n_b', 'pass_weight', 'fail_weight', 1)) }}
+            as tpr_high,
         {{ rounded('tnr') }} as tnr,
-        {{ rounded(wilson_bound('tnr', 'n_fail_effective', -1)) }} as tnr_low,
-        {{ rounded(wilson_bound('tnr', 'n_fail_effective', 1)) }} as tnr_high,
+        {{ rounded(wilson_bound_of_draws('n_d', 'n_c', 'fail_weight', 'pass_weight', -1)) }}
+            as tnr_low,
+        {{ rounded(wilson_bound_of_draws('n_d', 'n_c', 'fail_weight', 'pass_weight', 1)) }}
+            as tnr_high,
         {{ rounded('p_c - p_b') }} as leniency,
         case
             when n > 0
