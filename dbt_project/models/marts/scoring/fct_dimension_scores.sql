@@ -6,21 +6,13 @@ intervals as (select * from {{ ref('int_dimension_intervals') }}),
 metrics as (select * from {{ ref('int_dimension_metrics') }}),
 totals as (select * from {{ ref('int_task_results') }}),
 case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
-reported_judges as (
-    select * from {{ ref('stg_reported__judges') }} where {{ in_this_build() }}
-),
-
 -- of a metric of a tool its file says whether a model judged it
-judged_by_models as (
-
+models as (
     select distinct
         task_id,
-        judged_name as dimension_id,
-        true as is_by_model
-
-    from reported_judges
-    where judge_model is not null
-
+        judged_name as dimension_id
+    from {{ ref('stg_reported__judges') }}
+    where {{ in_this_build() }} and judge_model is not null
 ),
 
 worst_cases as (
@@ -85,7 +77,7 @@ judged as (
         metrics.n_below_limit + metrics.n_above_limit as n_off_target,
         worst.n_below_full,
         worst.lowest_cases,
-        judged_by_models.is_by_model
+        models.task_id is not null as is_by_model
 
     from dimensions
     inner join scores using (task_id, dimension_id)
@@ -93,7 +85,8 @@ judged as (
     inner join metrics using (task_id, dimension_id)
     inner join totals using (task_id)
     left join worst using (task_id, dimension_id)
-    left join judged_by_models using (task_id, dimension_id)
+    left join models
+        on dimensions.task_id = models.task_id and dimensions.dimension_id = models.dimension_id
 
 ),
 
@@ -124,10 +117,7 @@ final as (
 
         ---------- booleans
         is_judged
-        and (
-            scorer not in ('accuracy', 'memory', 'reported')
-            or coalesce(is_by_model, false)
-        ) as is_judged,
+        and (scorer not in ('accuracy', 'memory', 'reported') or is_by_model) as is_judged,
 
         ---------- json
         {{ json_object_of({
