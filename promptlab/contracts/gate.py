@@ -268,14 +268,17 @@ class GateResult(Contract):
     newly_failing_by_chance: float | None
     """Expected number of newly failing cases by chance if nothing changed."""
     attained_level: float | None
-    """Upper limit of the false alarm rate of the test; ``None`` as for ``p``."""
+    """Upper limit of the false alarm rate of the test; ``None`` as for ``p``, where
+    cases share clusters, where several variants of a run are tested together, and with
+    another ``false_alarm`` than that of the built-in policy."""
     power_of_one_break: float | None
-    """Probability of detecting a single broken case at once, by simulation."""
+    """Probability of detecting a single broken case at once, by simulation; ``None`` as
+    for ``attained_level``, and where whole runs differ."""
     smallest_drop: float | None
     """Smallest drop of the pass rate, 0–1, that a comparison of two results of this
     size finds 8 times in 10; ``None`` if none is, or the noise is not known yet."""
     rounds_per_case: int | None
-    """Rounds of the task that the test counted, on average, rounded."""
+    """Rounds of the median case of the task that the test counted, rounded down."""
     rounds_run_per_case: int | None
     """Rounds of the task with a verdict. More than ``rounds_per_case`` where rounds are
     copies of one answer, or where the rounds of a run are alike (``rounds_alike`` in

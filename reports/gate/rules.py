@@ -44,6 +44,12 @@ class Gate:
     filters: Filters
 
     @property
+    def has_built_in_limit(self) -> bool:
+        """True if the policy refuses at the p that the marts take for an alarm."""
+        limit = self.policy.regression.false_alarm
+        return limit == built_in_policy().rules.regression.false_alarm
+
+    @property
     def is_first_run(self) -> bool:
         """True for the first run."""
         return self.numbers.changes is None and self.why_not is None
@@ -209,14 +215,14 @@ class Gate:
             and score.p_value <= share
         )
         if of_scores is not None:
-            if has_dropped and of_scores["p_scores"] > (1 - _SCORES_SHARE) * limit:
+            if has_dropped and of_scores["p_scores"] > largest_p(limit):
                 yield _rule(rule, score.p_value, limit, "fail", score.conclusion)
             else:
                 yield self._of_scores(rule, limit, of_scores)
             yield from self._check(changes, limit)
             return
         p = score.p_value if chance is None else chance["p"]
-        fails = chance is not None and chance["p"] <= (1 - _SCORES_SHARE) * limit
+        fails = chance is not None and chance["p"] <= largest_p(limit)
         if has_dropped and not fails:
             yield _rule(rule, score.p_value, limit, "fail", score.conclusion)
         elif fails and chance is not None:
@@ -267,7 +273,7 @@ class Gate:
     def _of_scores(self, rule: str, limit: float, tested: Row) -> GateRule:
         """Judge scores that are lower than chance explains."""
         p = tested["p_scores"]
-        if p > (1 - _SCORES_SHARE) * limit:
+        if p > largest_p(limit):
             return _rule(rule, p, limit, "pass")
         if "cases_independent" in (from_json(tested["assumptions"]) or []):
             return self._too_few_clusters(rule, limit, p, tested)
@@ -788,6 +794,14 @@ class Gate:
             return _rule(rule, drop, limit, "fail", score.conclusion)
         note = self._note("not_significant", conclusion=score.conclusion)
         return _rule(rule, drop, limit, "inconclusive", note)
+
+
+def largest_p(false_alarm: float) -> float:
+    """Return the largest p of the test of verdicts, or of scores, that is refused.
+
+    Of the built-in policy it is ``max_p`` of the seed ``verdict_policy``.
+    """
+    return (1 - _SCORES_SHARE) * false_alarm
 
 
 def confirmed(records: Sequence[Row]) -> list[str]:

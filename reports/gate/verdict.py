@@ -196,6 +196,7 @@ def _judged(
         raise UsageError(f"{policy.name}: asks for nothing; `promptlab gate --init`")
     changes = numbers.changes
     chance = (changes.chance if changes else None) or {}
+    of_built_in = chance if gate.has_built_in_limit else {}
     verdict = _worst(rules)
     decision = _DECISIONS[verdict]
     first = gate.is_first_run and verdict == "pass"
@@ -219,8 +220,8 @@ def _judged(
         p=chance.get("p"),
         p_alone=chance.get("p_alone"),
         newly_failing_by_chance=chance.get("n_newly_failing_by_chance"),
-        attained_level=chance.get("attained_level"),
-        power_of_one_break=chance.get("power_of_one_break"),
+        attained_level=of_built_in.get("attained_level"),
+        power_of_one_break=of_built_in.get("power_of_one_break"),
         smallest_drop=_smallest_drop(numbers.task) if with_smallest_drop else None,
         rounds_per_case=chance.get("n_rounds_per_case"),
         rounds_run_per_case=chance.get("n_rounds_run_per_case"),

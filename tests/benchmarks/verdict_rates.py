@@ -23,7 +23,10 @@ import numpy.typing as npt
 from tests.benchmarks import _verdicts as sql
 
 SUITES = 200
-LIMIT = 0.05
+MAX_P = "(select max_p from policy.verdict_policy)"
+"""What the built-in policy refuses at once."""
+FALSE_ALARM = "(select false_alarm from policy.verdict_policy)"
+"""Its limit where nothing is left to the overall score: re-checks, errors as passes, falls over time."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -148,13 +151,13 @@ def _shifted(p: Floats, shift: Floats) -> Floats:
 
 _RATES = f"""
 select
-    avg((p <= {LIMIT})::int),
-    avg((p_few <= {LIMIT})::int),
-    avg((p_broad <= {LIMIT})::int),
+    avg((p <= {MAX_P})::int),
+    avg((p_few <= {MAX_P})::int),
+    avg((p_broad <= {MAX_P})::int),
     avg((n_listed > 0)::int),
     avg(attained_level),
     avg((n_newly_failing > 0)::int),
-    avg((p <= {LIMIT} and coalesce(p_errors_as_passes, 0) <= {LIMIT})::int),
+    avg((p <= {MAX_P} and coalesce(p_errors_as_passes, 0) <= {FALSE_ALARM})::int),
     avg(is_one_round_per_run::int)
 from marts.fct_verdicts
 """
@@ -273,7 +276,7 @@ def rechecked(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> float:
     nothing = np.zeros_like(passes)
     sql.fill(con, sql.Suites(asked_twice, passes, passes > 0, nothing))
     sql.run(con)
-    return _share(con, f"p <= {LIMIT}")
+    return _share(con, f"p <= {FALSE_ALARM}")
 
 
 def refused(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> tuple[float, float]:
@@ -284,7 +287,7 @@ def refused(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> tuple[float,
     runs = np.stack([p] * (row.history + 1) + [now], -1)
     sql.fill(con, asked(rng, runs, row.rounds))
     sql.run(con)
-    alarms = f"p <= {LIMIT}"
+    alarms = f"p <= {MAX_P}"
     first = _share(con, alarms)
     suspects = con.execute(
         "select split_part(task_id, '-', 1)::int, substr(case_id, 2)::int,"
@@ -297,7 +300,7 @@ def refused(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> tuple[float,
     sql.run(con)
     kept = f"""
         {alarms} and (
-            p_few > p_broad or p_recheck <= {LIMIT}
+            p_few > p_broad or p_recheck <= {FALSE_ALARM}
             or task_id in (
                 select task_id from marts.fct_verdict_cases
                 where is_listed and is_rechecked is not true
@@ -322,7 +325,7 @@ def nights(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> list[float]:
         sql.run(con)
         rows = con.execute(
             "select split_part(task_id, '-', 1)::int from marts.fct_verdicts"
-            f" where p <= {LIMIT}"
+            f" where p <= {MAX_P}"
         ).fetchall()
         accepted[[suite for (suite,) in rows], night] = False
         found.append(len(rows) / SUITES * 100)
@@ -354,9 +357,9 @@ def variants(
     suite = "split_part(task_id, '-', 1)::int"
     is_first = f"{suite} % {n} = 0"
     return (
-        _share(con, f"p_run <= {LIMIT}", f"{suite} // {n}"),
-        _share(con, f"p_in_run <= {LIMIT} and {is_first}", f"{suite} // {n}"),
-        _share(con, f"p_in_run <= {LIMIT} and not {is_first}", suite) / (n - 1),
+        _share(con, f"p_run <= {MAX_P}", f"{suite} // {n}"),
+        _share(con, f"p_in_run <= {MAX_P} and {is_first}", f"{suite} // {n}"),
+        _share(con, f"p_in_run <= {MAX_P} and not {is_first}", suite) / (n - 1),
     )
 
 
@@ -371,7 +374,7 @@ def clusters(
     runs = _shifted(np.repeat(p, history + 2, 2), shift)
     sql.fill(con, asked(rng, runs, 1), cluster_size=20)
     sql.run(con)
-    return _share(con, f"p <= {LIMIT}"), _share(con, f"p_uncalibrated <= {LIMIT}")
+    return _share(con, f"p <= {MAX_P}"), _share(con, f"p_uncalibrated <= {MAX_P}")
 
 
 def scores(
@@ -403,7 +406,7 @@ def scores(
         con, np.round(drawn * (grades - 1)) / (grades - 1) if grades else drawn
     )
     sql.run(con)
-    return _share(con, f"p_scores <= {LIMIT}")
+    return _share(con, f"p_scores <= {MAX_P}")
 
 
 FALLS = {
@@ -431,7 +434,7 @@ def drift(
     [found] = con.execute(
         f"""
         select
-            100 * avg((p_decline <= {LIMIT})::int), 100 * avg((coalesce(p_step, 1) <= {LIMIT})::int),
+            100 * avg((p_decline <= {FALSE_ALARM})::int), 100 * avg((coalesce(p_step, 1) <= {FALSE_ALARM})::int),
             100 * avg(is_step::int),
             100 * avg((abs(split_part(step_task_id, '-', 2)::int - 7) <= 1)::int)
         from marts.fct_drift where measure = 'pass_rate'

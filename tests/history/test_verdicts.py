@@ -23,6 +23,8 @@ from scipy import stats
 
 from promptlab.cli import run_cli
 from promptlab.database import dictionaries
+from promptlab.reports.gate.policy import built_in_policy
+from promptlab.reports.gate.rules import largest_p
 from promptlab.warehouse import Warehouse
 from tests.benchmarks import _verdicts as sql
 from tests.ingest.test_load import task, write
@@ -82,7 +84,7 @@ def level(cases: list[Counts], points: Any) -> float:
         return 0.0
     beyond = reached = 0.0
     for total in sorted(sums, reverse=True):
-        if beyond + sums[total] / 2 <= 0.05 / n_tests_of(cases) + 1e-12:
+        if beyond + sums[total] / 2 <= 0.045 / n_tests_of(cases) + 1e-12:
             reached = beyond + sums[total]
         beyond += sums[total]
     return reached
@@ -252,15 +254,18 @@ def test_cases_have_their_chance_and_are_listed_by_what_chance_explains(con, nam
     assert verdict["n_listed"] == sum(marks)
 
 
-def test_the_first_failure_in_eleven_runs_of_one_round_is_an_alarm(con):
-    """One chance in 11, halved: both statistics are one test, and nothing is doubled."""
+def test_the_first_failure_in_eleven_runs_of_one_round_is_just_no_alarm(con):
+    """One chance in 11, halved: both statistics are one test, and nothing is doubled.
+
+    The gate refuses up to 0.045.
+    """
     passes = np.ones((1, 40, 11), int)
     passes[0, 0, -1] = 0
     verdict = judged(
         con, sql.Suites(np.ones_like(passes), passes, passes > 0, np.zeros_like(passes))
     )
     assert verdict["p"] == pytest.approx(1 / 22, abs=1e-9)
-    assert verdict["attained_level"] == pytest.approx(1 / 11, abs=1e-6)
+    assert verdict["attained_level"] == 0
 
 
 def test_what_chance_gives_of_newly_failing_cases_is_counted_case_by_case(con):
@@ -594,7 +599,9 @@ def of_any_run(rounds: Any, passes: Any, cluster_size: int) -> Fraction:
     for place, (n, s) in enumerate(zip(rounds, passes, strict=True)):
         rates = [Fraction(int(x), int(k)) for k, x in zip(n, s, strict=True)]
         before = values.get(place // cluster_size, [Fraction(0)] * len(rates))
-        values[place // cluster_size] = [a + b for a, b in zip(before, rates, strict=True)]
+        values[place // cluster_size] = [
+            a + b for a, b in zip(before, rates, strict=True)
+        ]
     whole = math.lcm(*(each.denominator for runs in values.values() for each in runs))
     ways = {0: 1}
     for runs in values.values():
@@ -685,18 +692,28 @@ def test_nothing_is_said_of_the_power_where_cases_share_clusters_and_no_round_va
     assert clusters == ((None, None) if is_known else (10, 1))
 
 
+def stored_power(con: duckdb.DuckDBPyConnection, rounds: int, runs: int) -> float:
+    """Of 40 cases."""
+    [(share,)] = con.execute(
+        "select share_found from policy.verdict_power"
+        " where n_cases = 40 and n_rounds = ? and n_runs = ?",
+        [rounds, runs],
+    ).fetchall()
+    return float(share)
+
+
 @pytest.mark.parametrize(
-    ("judged_otherwise", "n_runs", "power"),
+    ("judged_otherwise", "n_runs", "history"),
     [
         # 3 rounds now, and 21 or 3 before
-        (0, 7, 0.925),
-        (40, 1, 0.305),
+        (0, 7, [5]),
+        (40, 1, [0]),
         # a new assertion of half of the cases
-        (20, 7, (0.925 + 0.305) / 2),
+        (20, 7, [5, 0]),
     ],
 )
 def test_the_power_is_that_of_the_runs_that_the_test_uses(
-    con, judged_otherwise, n_runs, power
+    con, judged_otherwise, n_runs, history
 ):
     """A run that judged in another way is the baseline, or none."""
     sql.fill(con, of_runs(np.full((1, 40, 8), 3), 3))
@@ -708,6 +725,7 @@ def test_the_power_is_that_of_the_runs_that_the_test_uses(
     sql.run(con)
     [verdict] = dictionaries(con, "from marts.fct_verdicts")
     assert verdict["n_reference_runs"] == n_runs
+    power = np.mean([stored_power(con, 3, runs) for runs in history])
     assert verdict["power_of_one_break"] == pytest.approx(power, abs=1e-6)
 
 
@@ -718,8 +736,50 @@ def test_the_power_counts_rounds_before_and_not_runs(con):
     sql.fill(con, sql.Suites(passes, passes, passes > 0, np.zeros_like(passes)))
     sql.run(con)
     [verdict] = dictionaries(con, "from marts.fct_verdicts")
-    # that of 3 x 0
-    assert (verdict["n_reference_runs"], verdict["power_of_one_break"]) == (7, 0.305)
+    assert verdict["n_reference_runs"] == 7
+    assert verdict["power_of_one_break"] == stored_power(con, 3, 0)
+
+
+def test_cases_with_more_rounds_do_not_lend_them_to_the_others(con):
+    """Fifteen cases have two rounds and five have four: 2.5 are not 3."""
+    rounds = np.full((1, 20, 2), 2)
+    rounds[:, :5] = 4
+    sql.fill(con, sql.Suites(rounds, rounds, rounds > 0, np.zeros_like(rounds)))
+    sql.run(con)
+    [verdict] = dictionaries(con, "from marts.fct_verdicts")
+    power = (15 * stored_power(con, 1, 0) + 5 * stored_power(con, 3, 0)) / 20
+    assert verdict["power_of_one_break"] == pytest.approx(power, abs=1e-6)
+    assert verdict["n_rounds_per_case"] == 2
+
+
+@pytest.mark.parametrize(("n_variants", "is_known"), [(1, True), (3, False)])
+def test_nothing_is_said_of_the_power_where_variants_are_tested_together(
+    con, n_variants, is_known
+):
+    """The gate goes by `p_in_run`, which is larger than the p of a variant alone."""
+    sql.fill(con, of_runs(np.full((3, 40, 2), 3), 3), variants=n_variants)
+    sql.run(con)
+    for verdict in dictionaries(con, "from marts.fct_verdicts"):
+        for name in ("attained_level", "power_of_one_break"):
+            assert (verdict[name] is not None) is is_known
+
+
+def test_nothing_is_said_of_the_power_where_whole_runs_differ(con):
+    """What widens p hides a break; the simulated runs do not differ."""
+    rng = np.random.default_rng(3)
+    chances = np.array([0.5, 0.95, 0.6, 0.9, 0.4, 0.95, 0.5, 0.9])
+    sql.fill(con, of_runs(rng.binomial(3, np.tile(chances, (1, 40, 1))), 3))
+    sql.run(con)
+    [verdict] = dictionaries(con, "from marts.fct_verdicts")
+    assert verdict["calibration"] == "run_shifts"
+    assert verdict["power_of_one_break"] is None
+
+
+def test_the_level_of_the_marts_is_the_p_that_the_built_in_policy_refuses(con):
+    false_alarm = built_in_policy().rules.regression.false_alarm
+    [policy] = dictionaries(con, "from policy.verdict_policy")
+    assert policy["false_alarm"] == false_alarm
+    assert policy["max_p"] == pytest.approx(largest_p(false_alarm), abs=1e-12)
 
 
 def test_five_clusters_are_too_few_and_the_verdict_says_so(con):
@@ -892,6 +952,30 @@ def test_what_a_run_of_clusters_could_find_is_not_said(titles, capsys):
     assert [found[name] for name in names] == [None] * 3
     run_cli(["power", "3 a cluster-m-2", "--db", str(titles)])
     assert "The cases belong to 8 cluster(s)." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("policy", "is_known"),
+    [
+        ("false_alarm = 0.05", True),
+        ("false_alarm = 0.0001", False),
+        ("max_drop = 0.02", False),
+    ],
+)
+def test_what_a_run_could_find_is_said_for_the_limit_of_the_built_in_policy(
+    titles, tmp_path, capsys, policy, is_known
+):
+    """Level and power of another limit, or of no test, are other numbers."""
+    path = tmp_path / "policy.toml"
+    path.write_text(f"[regression]\n{policy}\n", encoding="utf-8")
+    options = ["--db", str(titles), "--policy", str(path), "--no-record"]
+    run_cli(["gate", "falling-m-5", *options, "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    assert found["decision"] == "ship"
+    for name in ("attained_level", "power_of_one_break"):
+        assert (found[name] is not None) is is_known
+    said = "a break of one case would have been found"
+    assert (said in found["headline"]) is is_known
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@
 {#- Condition: a p-value above the alarm's level. Equal to the level is an alarm, so the last
     digits of the sum, which differ between engines, do not decide. -#}
 {% macro is_quiet(p, tests) -%}
-    {{ p }} > policy.false_alarm / {{ tests }}.n_tests + 1e-9
+    {{ p }} > policy.max_p / {{ tests }}.n_tests + 1e-9
 {%- endmacro %}
 
 {#- A query: of places of windows, every step of them beside every wave, the last one whose

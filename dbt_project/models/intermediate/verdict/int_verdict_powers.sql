@@ -11,15 +11,14 @@ counted as (
 
     select
         task_id,
-        count(*) as n_cases,
-        round(avg(k)) as n_rounds_now
+        count(*) as n_cases
 
     from cases
     group by task_id
 
 ),
 
--- the simulated suites of the next size with no more rounds now
+-- the simulated suites of the next size
 sized as (
 
     select *
@@ -27,7 +26,6 @@ sized as (
     from (
         select
             counted.task_id,
-            counted.n_rounds_now,
             simulated.n_rounds,
             simulated.n_runs,
             simulated.share_found,
@@ -41,40 +39,43 @@ sized as (
         from counted
         cross join simulated
     ) as by_distance
-    where distance = 1 and n_rounds_now >= n_rounds
+    where distance = 1
 
 ),
 
--- cases may have more or fewer rounds before
-histories as (
+-- cases may have more or fewer rounds than others, now and before
+rounds as (
 
     select
         task_id,
+        k as n_now,
         n - k as n_before,
         count(*) as n_cases
 
     from cases
-    group by task_id, n - k
+    group by task_id, k, n - k
 
 ),
 
--- of the suites with no more rounds before (n_runs, and the baseline) the luckiest
-powers_by_history as (
+-- of the suites with no more rounds now and before (n_runs, and the baseline) the luckiest
+powers_by_rounds as (
 
     select
-        histories.task_id,
-        histories.n_cases,
+        rounds.task_id,
+        rounds.n_cases,
         max(
             case
-                when round(histories.n_before / sized.n_rounds) > sized.n_runs
+                when
+                    rounds.n_now >= sized.n_rounds
+                    and rounds.n_before >= sized.n_rounds * (sized.n_runs + 1)
                     then sized.share_found
                 else 0
             end
         ) as share_found
 
-    from histories
+    from rounds
     inner join sized using (task_id)
-    group by histories.task_id, histories.n_before, histories.n_cases
+    group by rounds.task_id, rounds.n_now, rounds.n_before, rounds.n_cases
 
 ),
 
@@ -89,7 +90,7 @@ powers as (
         ---------- numerics
         {{ rounded(exact_sum('n_cases * share_found') ~ ' / sum(n_cases)') }} as share_found
 
-    from powers_by_history
+    from powers_by_rounds
     group by task_id
 
 )

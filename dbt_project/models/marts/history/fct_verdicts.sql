@@ -69,9 +69,13 @@ counted as (
         count(*) filter (where cases.s > 0 and cases.s < cases.n and tested.p is not null)
             as n_cases_varying,
         sum(cases.k) filter (where tested.p is not null) as n_rounds_now,
-        round(avg(cases.k) filter (where tested.p is not null)) as n_rounds_per_case,
-        round(avg(cases.n_rounds_now) filter (where tested.p is not null))
-            as n_rounds_run_per_case,
+        -- half of the cases have so many: one error, or a few cases with more, change nothing
+        floor(percentile_cont(0.5) within group (
+            order by case when tested.p is not null then cases.k end
+        )) as n_rounds_per_case,
+        floor(percentile_cont(0.5) within group (
+            order by case when tested.p is not null then cases.n_rounds_now end
+        )) as n_rounds_run_per_case,
         sum(cases.x) filter (where tested.p is not null) as n_passed_now,
         sum(cases.n_errors_now) as n_errors_now,
         sum(cases.n - cases.k) filter (where tested.p is not null) as n_rounds_before,
@@ -206,12 +210,22 @@ final as (
         coalesce(scored.n_listed, 0) as n_scores_listed,
         case when scored.n_cases > 0 then coalesce(run_p_values.p_in_run, p_values.p, 1e0) end
             as p_scores,
+        -- clusters are another test, and so are the variants of a run (p_in_run)
         case
-            when counted.n_cases > 0 and clusters.n_clusters is null
+            when
+                counted.n_cases > 0
+                and clusters.n_clusters is null
+                and run_p_values.task_id is null
                 then coalesce({{ rounded('levels.level') }}, 0e0)
         end as attained_level,
-        case when clusters.n_clusters is null then powers.share_found end
-            as power_of_one_break,
+        -- the simulated runs do not differ as a whole
+        case
+            when
+                clusters.n_clusters is null
+                and run_p_values.task_id is null
+                and not coalesce(p_values.is_calibrated, false)
+                then powers.share_found
+        end as power_of_one_break,
         correlations.correlation as round_correlation,
         {{ rounded('shifts.spread') }} as run_spread,
         coalesce(rechecked.n_to_recheck, 0) as n_to_recheck,
