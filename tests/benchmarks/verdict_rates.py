@@ -316,10 +316,23 @@ def nights(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> list[float]:
     p = truth(rng, (SUITES, row.cases), row.flaky)
     now = broken(rng, p, row.broken)
     runs = [p] * row.history + [now] * 4
-    all_runs = asked(rng, np.stack(runs, -1), row.rounds)
-    accepted = np.ones((SUITES, row.history + 4), bool)
+    return _by_night(con, asked(rng, np.stack(runs, -1), row.rounds), row.history)
+
+
+def unchanged(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> list[float]:
+    """Return the alarms of ten nights after the first one, in which nothing breaks."""
+    of_all = suites(replace(row, history=9), np.random.default_rng(seed))
+    return _by_night(con, of_all, 1)
+
+
+def _by_night(
+    con: duckdb.DuckDBPyConnection, all_runs: sql.Suites, first: int
+) -> list[float]:
+    """Judge one run after the other; a refused run is not a reference of the next."""
+    n_runs = all_runs.rounds.shape[2]
+    accepted = np.ones((SUITES, n_runs), bool)
     found = []
-    for night in range(row.history, row.history + 4):
+    for night in range(first, n_runs):
         until = (a[:, :, : night + 1] for a in vars(all_runs).values())
         sql.fill(con, sql.Suites(*until), refused=~accepted[:, : night + 1])
         sql.run(con)
@@ -516,6 +529,13 @@ def _special(con: duckdb.DuckDBPyConnection, name: str) -> None:
             found = nights(con, Row(history=10, broken=b), b)
             cells = [_null(a) if not b else f"{a:.1f}" for a in found]
             lines.append([f"40 cases, 3 × 9, {b} broken", *cells])
+    elif name == "unchanged":
+        head = ["suite", "nights 2 to 5", "nights 6 to 11"]
+        lines = []
+        for n, row in enumerate(UNCHANGED):
+            found = unchanged(con, row, n)
+            cells = [f"{np.mean(found[:4]):.1f}", f"{np.mean(found[4:]):.1f}"]
+            lines.append([_name(row).replace("3 × 0", "3 rounds"), *cells])
     elif name == "variants":
         head = [
             "suite", "nothing", "one case in one variant", "one case in all",
@@ -589,11 +609,20 @@ def _special(con: duckdb.DuckDBPyConnection, name: str) -> None:
     _show(SPECIAL[name], head, lines)
 
 
+UNCHANGED = [
+    Row(),
+    Row(flaky=0.4),
+    *(Row(flaky=0.4, run_effect=sd) for sd in (0.25, 0.5, 1.0)),
+    Row(copies=0.5),
+    Row(flaky=0.4, copies=0.5),
+]
+
 SPECIAL = {
     "nothing": "Rows with nothing broken, measured again on 1,000 suites",
     "recheck": "Re-check: new rounds on both sides for what newly fails",
     "refused": "Refused at once, and after a re-check",
     "nights": "A break that stays, against accepted runs only",
+    "unchanged": "Runs in which nothing changes, against accepted runs only",
     "variants": "Runs of several variants, 40 cases",
     "scores": "Scores without pass or fail, 40 cases",
     "clusters": "Ten conversations of 20 questions that share an effect per run",
