@@ -180,16 +180,26 @@ hiding as (
 
 ),
 
--- the run before, of any variant: of the named baseline or the newest one that hides
--- nothing, else the newest
-runs as (
+-- the runs before, of any variant: first that of the named baseline or the newest one
+-- that hides nothing, else the newest
+runs_before as (
 
     select
         tasks.task_id,
         tasks.run_id,
         tasks.title,
         earlier.run_id as run_before,
-        earlier.run_number as number_before
+        earlier.run_number as number_before,
+        row_number() over (
+            partition by tasks.task_id
+            order by
+                hiding.run_id is null
+                or coalesce(earlier.task_id = baselines.named_task_id, false) desc,
+                earlier.run_number desc
+        ) as place,
+        max(earlier.run_number) filter (
+            where earlier.task_id = baselines.named_task_id
+        ) over (partition by tasks.task_id) as number_named
     from marts.dim_tasks as tasks
     inner join marts.dim_tasks as siblings using (run_id, title)
     inner join marts.dim_task_baselines as baselines
@@ -201,13 +211,38 @@ runs as (
     where
         tasks.task_id in (select unnest($tasks))
         and baselines.baseline_source in ('named', 'previous')
-    qualify row_number() over (
-        partition by tasks.task_id
-        order by
-            hiding.run_id is null
-            or coalesce(earlier.task_id = baselines.named_task_id, false) desc,
-            earlier.run_number desc
-    ) = 1
+
+),
+
+-- the results of that run, and those of the others since the named one that were shipped
+-- for themselves, such as of a variant that joined
+expected as (
+
+    select distinct
+        runs_before.task_id,
+        runs_before.run_id,
+        earlier.title,
+        earlier.variant,
+        earlier.title = runs_before.title as is_own_title
+    from runs_before
+    inner join marts.dim_tasks as earlier
+        on
+            (
+                runs_before.run_before = earlier.run_id
+                or (
+                    runs_before.number_before = earlier.run_number
+                    and runs_before.title = earlier.title
+                )
+            )
+            and earlier.role = 'full'
+    left join marts.fct_decisions as decisions
+        on earlier.task_id = decisions.task_id and decisions.is_newest
+    where
+        runs_before.place = 1
+        or (
+            decisions.decision in ('ship', 'first_run')
+            and (runs_before.number_before < runs_before.number_named) is not true
+        )
 
 )
 
@@ -235,20 +270,15 @@ where code in ('rejected_case', 'duplicate_round')
 
 union all
 
--- variants of the run before that this run neither has nor compares with, whichever of
+-- variants of the runs before that this run neither has nor compares with, whichever of
 -- their runs is the baseline
 select
-    runs.task_id,
+    expected.task_id,
     'variants_gone',
-    count(*) filter (where kept.variant is null),
+    count(*) filter (where kept.title is null),
     count(*),
-    list(variants.variant order by variants.variant) filter (where kept.variant is null)
-from runs
-inner join marts.dim_tasks as variants
-    on
-        runs.number_before = variants.run_number
-        and runs.title = variants.title
-        and variants.role = 'full'
+    list(expected.variant order by expected.variant) filter (where kept.title is null)
+from expected
 left join (
     select
         run_id,
@@ -266,29 +296,26 @@ left join (
         on baselines.baseline_task_id = earlier.task_id
 ) as kept
     on
-        runs.run_id = kept.run_id
-        and variants.title = kept.title
-        and variants.variant = kept.variant
-group by runs.task_id
-having count(*) filter (where kept.variant is null) > 0
+        expected.run_id = kept.run_id
+        and expected.title = kept.title
+        and expected.variant = kept.variant
+where expected.is_own_title
+group by expected.task_id
+having count(*) filter (where kept.title is null) > 0
 
 union all
 
--- titles of the run before that this run does not have
+-- titles of the runs before that this run does not have
 select
-    runs.task_id,
+    titles.task_id,
     'titles_gone',
     count(*) filter (where kept.title is null),
     count(*),
     list(titles.title order by titles.title) filter (where kept.title is null)
-from runs
-inner join (
-    select distinct run_id, title from marts.dim_tasks where role = 'full'
-) as titles
-    on runs.run_before = titles.run_id
+from (select distinct task_id, run_id, title from expected) as titles
 left join (select distinct run_id, title from marts.dim_tasks) as kept
-    on runs.run_id = kept.run_id and titles.title = kept.title
-group by runs.task_id
+    on titles.run_id = kept.run_id and titles.title = kept.title
+group by titles.task_id
 having count(*) filter (where kept.title is null) > 0
 """
 

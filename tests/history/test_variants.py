@@ -566,6 +566,34 @@ def test_a_variant_that_is_gone_is_missing_with_a_named_baseline_too(histories):
     assert histories.codes("gate gone-5") == [0]
 
 
+HISTORIES["joined"] = [
+    Night(1, providers=("small", "large")),
+    "gate joined-1",
+    Night(2, providers=("small", "large", "new"), fails={"small": ["t1"]}),
+    "gate joined-2",
+    Night(3, providers=("small", "large")),
+    "gate joined-3",
+    Night(4, providers=("small", "large")),
+    "gate joined-4",
+    "baseline set joined-4",
+    Night(5, providers=("small", "large")),
+    "gate joined-5",
+]
+
+
+def test_a_variant_that_joined_a_run_of_which_another_was_not_shipped_is_missed(
+    histories,
+):
+    first, second, third, fourth, fifth = (
+        histories.codes(f"gate joined-{number}")[0] for number in range(1, 6)
+    )
+    assert (first, third, fourth, fifth) == (0, 4, 4, 0)
+    assert second not in (0, 4)
+    [found] = histories.answers["gate joined-3"]
+    assert "1 of the 3 variants of the run before is not" in found.said
+    assert "new × short" in found.said
+
+
 NEW: dict[str, Any] = {
     "providers": ("mini", "large-2"), "fails": {"large-2": ["t1", "t2"]}, "rounds": 3
 }  # fmt: skip
