@@ -57,6 +57,7 @@ class _Judgement(msgspec.Struct):
 
 
 class _Metadata(msgspec.Struct):
+    evaluation_config: msgspec.Raw = msgspec.Raw(b"")
     rules: msgspec.Raw = msgspec.Raw(b"[]")
     judge: msgspec.Raw = msgspec.Raw(b"{}")
 
@@ -71,7 +72,10 @@ def judge_of(metadata: bytes) -> Judge | None:
 
 def judged_by(step_outputs: bytes, metadata: bytes) -> JudgedBy:
     """Return hashes of what a result says that it had to meet."""
-    return _digest(_expected(step_outputs)), _digest(sorted(_must_haves(metadata)))
+    expected = list(_expected(step_outputs))
+    if expected and b'"evaluation_config"' in metadata:
+        expected.append(b"compared " + bytes(_about(metadata).evaluation_config))
+    return _digest(expected), _digest(sorted(_must_haves(metadata)))
 
 
 def hash_of(results: Collection[JudgedBy]) -> str | None:

@@ -77,6 +77,14 @@ def promptlab_case(request: pytest.FixtureRequest) -> Callable[..., Any]:
     return record
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Forget what an earlier try of the test recorded."""
+    item.stash[_RECORD] = None
+    item.stash.setdefault(_KEY, {})
+    del item.stash[_KEY]
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
@@ -86,8 +94,8 @@ def pytest_runtest_makereport(
     A subtest has a report of its own, before that of its test, which passes.
     """
     report = yield
-    if report.when == "setup":
-        item.stash[_RECORD] = _record(item, call, report) if report.failed else None
+    if report.when == "setup" and report.failed:
+        item.stash[_RECORD] = _record(item, call, report)
     elif report.when == "call":
         record, before = _record(item, call, report), item.stash[_RECORD]
         if before is not None and before["status"] != "pass":

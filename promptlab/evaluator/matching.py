@@ -63,6 +63,15 @@ class MatchOptions:
     ignore: frozenset[str] = frozenset()
     """Keys that are ignored at every depth, in expected and actual values."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what differs from the defaults, as an ``evaluation_config``."""
+        given = {
+            "strict_mode": self.strict,
+            "tolerance": self.tolerance,
+            "ignore_fields": sorted(self.ignore),
+        }
+        return {name: value for name, value in given.items() if value}
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:

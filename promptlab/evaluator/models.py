@@ -230,6 +230,9 @@ class EvaluationResult:
     rule_violations: list[Any] = field(default_factory=list)
     """One object per broken rule: rule, type, field, severity, message."""
 
+    evaluation_config: dict[str, Any] | None = None
+    """How expectations were compared, if not by the defaults."""
+
     rules: list[dict[str, Any]] | None = None
     """The rules that the sample had to keep; ``None`` without rules. A run without a
     rule that judged its baseline is not compared with it in silence."""

@@ -551,6 +551,7 @@ class UnifiedEvaluator:
             failed_steps=list(run.failed_steps),
             status=evaluation.status,
             rule_violations=list(evaluation.violations),
+            evaluation_config=case.options.to_dict() or None,
             rules=evaluation.kept_rules,
             unjudged_rules=evaluation.unjudged_rules or None,
             judge=None if judgement is None else judgement.to_dict() | self._who(),

@@ -214,8 +214,8 @@ runs_before as (
 
 ),
 
--- the results of that run, and those of the others since the named one that were shipped
--- for themselves, such as of a variant that joined
+-- the results of that run, and those of the others since the named one that were
+-- shipped for themselves, such as of a variant that joined
 expected as (
 
     select distinct

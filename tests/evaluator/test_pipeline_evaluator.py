@@ -410,7 +410,12 @@ def test_every_saved_line_is_the_record_that_ingest_reads():
         record = EvaluationRecord.model_validate_json(line)
         assert record.sample_id == each["id"]
         assert (record.run_id, record.entity_id, record.variant) == ("run-1", "p", "v1")
-        assert set(record.model_extra) <= {"status", "judge", "rules"}
+        assert set(record.model_extra) <= {
+            "status",
+            "judge",
+            "rules",
+            "evaluation_config",
+        }
 
 
 def test_ingest_reads_saved_results_and_changes_nothing():

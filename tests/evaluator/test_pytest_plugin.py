@@ -137,6 +137,43 @@ def test_a_failed_subtest_fails_its_case(pytester: pytest.Pytester):
     assert records["skipped"]["raw_output"] == "x"
 
 
+def test_a_retry_does_not_have_the_answer_of_the_try_before(
+    pytester: pytest.Pytester,
+):
+    pytester.makeconftest(
+        """
+        from _pytest.runner import runtestprotocol
+
+        def pytest_runtest_protocol(item, nextitem):
+            for _ in range(2):
+                for report in runtestprotocol(item, nextitem=nextitem, log=False):
+                    item.ihook.pytest_runtest_logreport(report=report)
+                item._initrequest()
+            return True
+        """
+    )
+    pytester.makepyfile(
+        """
+        import pytest
+
+        TRIES = []
+
+        @pytest.mark.promptlab(title="Support", case="refund")
+        def test_refund(promptlab_case):
+            TRIES.append(1)
+            if len(TRIES) == 2:
+                raise TimeoutError("30 s")
+            assert promptlab_case("No refund.", input_tokens=7) == "x"
+        """
+    )
+    pytester.runpytest_inprocess("--promptlab", "run.jsonl")
+    lines = (pytester.path / "run.jsonl").read_text("utf-8").splitlines()
+    found = [
+        (each["status"], each.get("raw_output")) for each in map(json.loads, lines)
+    ]
+    assert found == [("fail", "No refund."), ("error", None)]
+
+
 def test_nothing_is_recorded_without_the_option(pytester: pytest.Pytester):
     pytester.makepyfile(TESTS)
     pytester.runpytest_inprocess().assert_outcomes(

@@ -41,6 +41,9 @@ NIGHTS: dict[str, tuple[dict[str, Any], str]] = {
     "expectations gone": ({"unexpected": range(12)}, "cannot_tell"),
     "three gone": ({"unexpected": range(3)}, "cannot_tell"),
     "expectation edited": ({"expected": "contains:"}, "cannot_tell"),
+    "compared with tolerance": ({"compared": {"tolerance": 9}}, "cannot_tell"),
+    "a field ignored": ({"compared": {"ignore_fields": ["reply"]}}, "cannot_tell"),
+    "defaults spelled out": ({"compared": {"tolerance": 0}}, "ship"),
     "judge changed": ({"judge": "critic-2"}, "cannot_tell"),
     "must-haves of the judge gone": ({"answer": 8}, "cannot_tell"),
     "judge down for one": ({"down": range(1)}, "cannot_tell"),
@@ -58,6 +61,7 @@ def _night(title: str, day: int, **changed: Any) -> str:
             "id": f"c{n:02}",
             "inputs": {"question": f"{n}?"},
             "expected_outputs": {} if n in unexpected else expected,
+            "evaluation_config": changed.get("compared", {}),
         }
         for n in range(12)
     ]
