@@ -53,12 +53,14 @@ class _Rule(msgspec.Struct):
 
 
 class _Judgement(msgspec.Struct):
+    status: str | None = None
     must_have: bool | None = None
 
 
 class _Metadata(msgspec.Struct):
     evaluation_config: msgspec.Raw = msgspec.Raw(b"")
     rules: msgspec.Raw = msgspec.Raw(b"[]")
+    unjudged_rules: msgspec.Raw = msgspec.Raw(b"[]")
     judge: msgspec.Raw = msgspec.Raw(b"{}")
 
 
@@ -101,15 +103,18 @@ def _expected(step_outputs: bytes) -> Iterator[bytes]:
 
 
 def _must_haves(metadata: bytes) -> Iterator[bytes]:
-    """Yield the rules, and whether the judge had must-haves to check."""
+    """Yield the rules, whether the judge had must-haves, and what gave no verdict."""
     if b'"rules"' not in metadata and b'"judge"' not in metadata:
         return
     about = _about(metadata)
+    unjudged = _decoded(about.unjudged_rules, list[str]) or []
     for rule in _decoded(about.rules, list[_Rule]) or ():
         if rule.severity == "must":
-            yield msgspec.json.encode(rule)
-    judgement = _decoded(about.judge, _Judgement)
-    if judgement is not None and judgement.must_have is not None:
+            yield msgspec.json.encode(rule) + b" unjudged" * (rule.name in unjudged)
+    judgement = _decoded(about.judge, _Judgement) or _Judgement()
+    if judgement.status == "unevaluated":
+        yield b"judge unjudged"
+    elif judgement.must_have is not None:
         yield b"must-haves of the judge"
 
 

@@ -252,14 +252,14 @@ class ResultRows:
                 so_far.rounds.add((*pair, round_id))
 
     def _remember_yardstick(self) -> None:
-        """Add what judged each result, if it says so, and if it judged it."""
+        """Add what judged each result, if it says so; errors are judged by nothing."""
         so_far, ids = self._so_far, self.ids
         for task_id, case_id, one in zip(
             ids["task_id"], ids["case_id"], self._records.structs, strict=True
         ):
             if (judge := judge_of(bytes(one.metadata))) is not None:
                 so_far.judges.setdefault(task_id, set()).add(judge)
-            if one.error or one.status in ("error", "unevaluated"):
+            if one.error or one.status == "error":
                 continue
             by = judged_by(bytes(one.step_outputs), bytes(one.metadata))
             if any(by):

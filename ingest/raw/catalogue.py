@@ -9,26 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 4
-
-UPGRADES: dict[int, tuple[str, ...]] = {
-    2: (
-        "alter table if exists raw.decisions add column if not exists is_first boolean",
-        "alter table if exists raw.decisions add column if not exists rechecks json",
-        "alter table if exists raw.decisions add column if not exists n_scores bigint",
-        "alter table if exists raw.named_baselines"
-        " add column if not exists n_scores bigint",
-    ),
-    4: (
-        "alter table if exists raw.decisions add column if not exists judged json",
-        "alter table if exists raw.named_baselines"
-        " add column if not exists judged json",
-    ),
-}
-"""Schema version → the statements that lead to it from the one before.
-
-``raw.sql`` runs after them and creates new tables, so statements must only change
-tables that may exist: ``alter table if exists``."""
+SCHEMA_VERSION = 5
 
 Ids = tuple[str, str]
 """A column, and the temporary table of a purge with the ids for it."""

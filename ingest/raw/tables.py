@@ -9,13 +9,12 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptlab.database import file_of, has_relation, write_copy
+from promptlab.database import file_of, has_relation, open_duckdb, write_copy
 from promptlab.errors import SettingsError, UsageError, WarehouseError
 from promptlab.ingest.raw.catalogue import (
     BY_NAME,
     OF_BUILDS,
     SCHEMA_VERSION,
-    UPGRADES,
     tables_of,
 )
 from promptlab.ingest.raw.rows import Columns
@@ -48,15 +47,14 @@ def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> Non
         write_copy(con, backup)
     con.begin()
     try:
-        if found is not None:
-            for version in range(found + 1, SCHEMA_VERSION + 1):
-                for statement in UPGRADES.get(version, ()):
-                    con.execute(statement)
-        con.execute(
+        statements = (
             resources.files("promptlab.ingest.raw")
             .joinpath("raw.sql")
             .read_text("utf-8")
         )
+        con.execute(statements)
+        if found is not None:
+            _add_missing_columns(con, statements)
         con.execute(
             "insert into raw.schema_versions values (?, now(), ?)",
             [SCHEMA_VERSION, ingest_version],
@@ -74,6 +72,21 @@ def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> Non
             after=SCHEMA_VERSION,
             backup=backup,
         )
+
+
+def _add_missing_columns(con: duckdb.DuckDBPyConnection, statements: str) -> None:
+    """Add the columns that tables of an older version lack; their rows have nulls."""
+    columns = (
+        "select table_name, column_name, data_type from duckdb_columns()"
+        " where schema_name = 'raw' and not internal"
+    )
+    with open_duckdb() as empty:
+        empty.execute(statements)
+        wanted = empty.execute(columns).fetchall()
+    known = {row[:2] for row in con.execute(columns).fetchall()}
+    for table, column, kind in wanted:
+        if (table, column) not in known:
+            con.execute(f'alter table raw."{table}" add column "{column}" {kind}')
 
 
 def roll_back(con: duckdb.DuckDBPyConnection) -> None:

@@ -16,6 +16,8 @@ from promptlab.warehouse import Warehouse
 
 POLITE = RuleConfig(name="polite", type="contains", field="reply", value="sorry")
 SHORT = RuleConfig(name="short", type="max_chars", value=900, severity="should")
+FEW = RuleConfig(name="few", type="max_tokens", value=50)
+"""It cannot be judged, as no tokens are counted."""
 NIGHTS: dict[str, tuple[dict[str, Any], str]] = {
     "same": ({}, "ship"),
     "rule gone": ({"rules": []}, "cannot_tell"),
@@ -47,6 +49,7 @@ NIGHTS: dict[str, tuple[dict[str, Any], str]] = {
     "judge changed": ({"judge": "critic-2"}, "cannot_tell"),
     "must-haves of the judge gone": ({"answer": 8}, "cannot_tell"),
     "judge down for one": ({"down": range(1)}, "cannot_tell"),
+    "rule without its count": ({"rules": [POLITE, FEW]}, "cannot_tell"),
     "an error": ({"errors": range(1)}, "ship"),
 }  # fmt: skip
 
@@ -136,7 +139,10 @@ def test_a_testset_judges_in_place_of_the_expectations_of_the_file(tmp_path: Pat
     ]
     testset = tmp_path / "bot.jsonl"
     testset.write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    titles = ("expectations gone", "rule gone", "must-haves of the judge gone")
+    titles = (
+        *("expectations gone", "rule gone", "must-haves of the judge gone"),
+        "judge down for one",
+    )
     for title in titles:
         changed, _ = NIGHTS[title]
         for day, of_night in ((1, {}), (2, changed)):
@@ -149,7 +155,7 @@ def test_a_testset_judges_in_place_of_the_expectations_of_the_file(tmp_path: Pat
     found = {
         title: warehouse.gate(f"{title}-2", lang="en")[0].decision for title in titles
     }
-    assert list(found.values()) == ["ship", "cannot_tell", "cannot_tell"]
+    assert list(found.values()) == ["ship", *["cannot_tell"] * 3]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from promptlab.cli import run_cli
 from promptlab.database import open_duckdb
 from promptlab.errors import SettingsError, WarehouseError
 from promptlab.ingest import raw
-from promptlab.ingest.raw.catalogue import UPGRADES
+from promptlab.ingest.raw import tables as raw_tables
 from promptlab.operations.purge import purge
 from promptlab.paths import dbt_project
 from promptlab.warehouse import Warehouse
@@ -325,10 +325,8 @@ VERSION = raw.SCHEMA_VERSION
 
 
 @pytest.fixture
-def old(tmp_path: Path, monkeypatch) -> Warehouse:
+def old(tmp_path: Path) -> Warehouse:
     """A warehouse with one task, of the schema version before ours."""
-    steps = ("alter table if exists raw.scores add column scorer_version varchar",)
-    monkeypatch.setitem(UPGRADES, VERSION, steps)
     warehouse = Warehouse(tmp_path / "w.duckdb")
     warehouse.ingest(write(tmp_path / "a.json", task()))
     with duckdb.connect(str(tmp_path / "w.duckdb")) as con:
@@ -377,9 +375,13 @@ def test_an_upgrade_writes_a_copy_next_to_the_file_and_says_so(
 
 def test_an_upgrade_that_fails_changes_nothing(old, monkeypatch):
     before = columns_of(old.settings.db)
-    monkeypatch.setitem(
-        UPGRADES, VERSION, (*UPGRADES[VERSION], "select no_such_column")
-    )
+    add_columns = raw_tables._add_missing_columns
+
+    def broken(con, statements):
+        add_columns(con, statements)
+        con.execute("select no_such_column")
+
+    monkeypatch.setattr(raw_tables, "_add_missing_columns", broken)
     with pytest.raises(duckdb.Error), old.writable():
         pass
     assert columns_of(old.settings.db) == before
