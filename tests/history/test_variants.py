@@ -566,18 +566,18 @@ def test_a_variant_that_is_gone_is_missing_with_a_named_baseline_too(histories):
     assert histories.codes("gate gone-5") == [0]
 
 
-HISTORIES["joined"] = [
+HISTORIES["came"] = [
     Night(1, providers=("small", "large")),
-    "gate joined-1",
+    "gate came-1",
     Night(2, providers=("small", "large", "new"), fails={"small": ["t1"]}),
-    "gate joined-2",
+    "gate came-2",
     Night(3, providers=("small", "large")),
-    "gate joined-3",
+    "gate came-3",
     Night(4, providers=("small", "large")),
-    "gate joined-4",
-    "baseline set joined-4",
+    "gate came-4",
+    "baseline set came-4",
     Night(5, providers=("small", "large")),
-    "gate joined-5",
+    "gate came-5",
 ]
 
 
@@ -585,11 +585,11 @@ def test_a_variant_that_joined_a_run_of_which_another_was_not_shipped_is_missed(
     histories,
 ):
     first, second, third, fourth, fifth = (
-        histories.codes(f"gate joined-{number}")[0] for number in range(1, 6)
+        histories.codes(f"gate came-{number}")[0] for number in range(1, 6)
     )
     assert (first, third, fourth, fifth) == (0, 4, 4, 0)
     assert second not in (0, 4)
-    [found] = histories.answers["gate joined-3"]
+    [found] = histories.answers["gate came-3"]
     assert "1 of the 3 variants of the run before is not" in found.said
     assert "new × short" in found.said
 
