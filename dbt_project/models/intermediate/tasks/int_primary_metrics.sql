@@ -8,6 +8,18 @@ configs as (
     where coalesce(is_graded, true)
 ),
 
+-- an analysis input has no verdicts of a tool that could be its score
+titled as (
+
+    select
+        *,
+        coalesce(configured_primary = 'passed' and source_kind <> 'analysis', false)
+            as is_by_verdict
+
+    from tasks
+
+),
+
 counted as (
 
     select
@@ -25,28 +37,27 @@ chosen as (
     select
 
         ---------- ids
-        tasks.task_id,
+        titled.task_id,
 
         ---------- strings
         coalesce(
             configs.dimension_id,
-            case when tasks.configured_primary = 'passed' then 'passed' end,
+            case when titled.is_by_verdict then 'passed' end,
             case
-                when counted.n_weighted = 1 and tasks.source_kind not in ('analysis', 'results')
+                when counted.n_weighted = 1 and titled.source_kind not in ('analysis', 'results')
                     then counted.weighted_dimension_id
             end
         ) as primary_metric,
 
         ---------- booleans
-        configs.dimension_id is not null or coalesce(tasks.configured_primary = 'passed', false)
-            as is_configured
+        configs.dimension_id is not null or titled.is_by_verdict as is_configured
 
-    from tasks
+    from titled
     left join counted using (task_id)
     left join configs
         on
-            tasks.task_id = configs.task_id
-            and tasks.configured_primary = configs.dimension_id
+            titled.task_id = configs.task_id
+            and titled.configured_primary = configs.dimension_id
 
 )
 
