@@ -16,7 +16,6 @@ counted as (
 
     select
         *,
-        is_eligible and is_accepted as is_reference,
         count(case when is_eligible and is_accepted then 1 end) over (
             partition by title, variant order by run_number
             range between unbounded preceding and 1 preceding
@@ -33,6 +32,7 @@ places as (
         counted.task_id,
         counted.title,
         counted.variant,
+        counted.n_before,
         {{ unnested(whole_numbers(
             'greatest(1, counted.n_before - policy.max_runs + 1)', 'counted.n_before + 1'
         )) }} as place
@@ -43,51 +43,56 @@ places as (
 
 ),
 
+-- a run that was refused between two of them was no break that stays: it shows how far runs
+-- differ
 chosen as (
 
     select
         places.task_id,
-        counted.task_id as reference_task_id
+        counted.task_id as reference_task_id,
+        not counted.is_accepted as is_refused
 
     from places
     inner join counted
         on
             places.title = counted.title
             and places.variant = counted.variant
-            and places.place = counted.n_before + 1
-            and counted.is_reference
+            and places.place = counted.n_before + case when counted.is_accepted then 1 else 0 end
+            and counted.is_eligible
     inner join baselines on places.task_id = baselines.task_id
     inner join tasks as baseline_tasks on baselines.baseline_task_id = baseline_tasks.task_id
-    -- who names a baseline accepts it: earlier runs may be better
     where
-        baselines.baseline_source is distinct from 'named'
-        or counted.run_number >= baseline_tasks.run_number
+        counted.task_id <> baseline_tasks.task_id
+        and (counted.is_accepted or places.place < places.n_before)
+        -- who names a baseline accepts it: earlier runs may be better
+        and (
+            baselines.baseline_source is distinct from 'named'
+            or counted.run_number >= baseline_tasks.run_number
+        )
 
-    union distinct
+    union all
 
     select
         task_id,
-        baseline_task_id as reference_task_id
+        baseline_task_id as reference_task_id,
+        false as is_refused
 
     from baselines
 
 ),
 
-runs as (
+placed as (
 
     select
-
-        ---------- ids
         chosen.task_id,
         chosen.reference_task_id,
-
-        ---------- numerics
+        chosen.is_refused,
         case
             when reference_tasks.prompt_hash = baseline_tasks.prompt_hash then 1
             else 2
         end as tier,
         row_number() over (
-            partition by chosen.task_id
+            partition by chosen.task_id, chosen.is_refused
             order by
                 case when chosen.reference_task_id = baselines.baseline_task_id then 0 else 1 end,
                 reference_tasks.run_number desc,
@@ -98,6 +103,24 @@ runs as (
     inner join baselines using (task_id)
     inner join tasks as baseline_tasks on baselines.baseline_task_id = baseline_tasks.task_id
     inner join tasks as reference_tasks on chosen.reference_task_id = reference_tasks.task_id
+
+),
+
+runs as (
+
+    select
+
+        ---------- ids
+        placed.task_id,
+        placed.reference_task_id,
+
+        ---------- numerics
+        placed.tier,
+        case when placed.is_refused then -placed.place else placed.place end as place
+
+    from placed
+    cross join policy
+    where not placed.is_refused or placed.place <= policy.max_runs
 
 )
 

@@ -1,6 +1,6 @@
 with
 
-rounds as (select * from {{ ref('int_rounds_counted') }} where place > 0 and k > 0),
+rounds as (select * from {{ ref('int_rounds_counted') }} where place <> 0 and k > 0),
 policy as (select * from {{ ref('verdict_policy') }}),
 run_tests as (select * from {{ ref('int_run_tests') }}),
 tasks as (select * from {{ ref('int_task_variants') }}),
