@@ -58,6 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 RARE = {
     "cli/test_tables",
+    "cli/test_terminal",
     "docs/test_site",
     "docs/test_tools",
     "faults/test_full_disk",
@@ -70,6 +71,9 @@ RARE = {
     "foreign/test_undated",
     "foreign/test_versions",
     "history/test_cookbook",
+    "ingest/test_parquet_layer",
+    "judges/test_labels",
+    "operations/test_automation",
     "operations/test_doctor",
     "operations/test_export",
     "operations/test_export_evals",
@@ -79,6 +83,7 @@ RARE = {
     "operations/test_schedulers",
     "packaging/test_dbt_package",
     "packaging/test_other_clients",
+    "packaging/test_wheel",
     "recipes/test_recipes",
     "reports/test_browser",
     "reports/test_languages",

@@ -276,9 +276,7 @@ def test_a_run_with_the_id_of_the_run_before_is_no_first_run(histories):
     assert "give every run a `task_id` of its own" in again["headline"]
 
 
-def references(
-    warehouse: Warehouse, task_id: str, refused: bool = False
-) -> list[str]:
+def references(warehouse: Warehouse, task_id: str, refused: bool = False) -> list[str]:
     with warehouse.examining() as con:
         rows = con.execute(
             "select reference_task_id from intermediate.int_reference_runs"

@@ -10,7 +10,7 @@ import json
 import math
 import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import comb
 from pathlib import Path
@@ -182,8 +182,12 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
         yield con
 
 
-def judged(con: duckdb.DuckDBPyConnection, suites: sql.Suites) -> dict[str, Any]:
-    sql.fill(con, suites)
+def judged(
+    con: duckdb.DuckDBPyConnection, suites: sql.Suites, refused: Sequence[int] = ()
+) -> dict[str, Any]:
+    """The verdict of one suite of which these runs were refused."""
+    is_refused = np.isin(np.arange(suites.rounds.shape[2]), refused)[None]
+    sql.fill(con, suites, refused=is_refused if len(refused) else None)
     sql.run(con)
     [verdict] = dictionaries(con, "from marts.fct_verdicts")
     return verdict
@@ -316,7 +320,8 @@ def by_fft(cases: list[Counts], points: Any) -> float:
 # ---------- runs
 
 
-def test_whole_runs_that_differ_widen_p(con):
+@pytest.mark.parametrize("refused", [(), (2,)], ids=["", "a refused one among them"])
+def test_whole_runs_that_differ_widen_p(con, refused):
     rng = np.random.default_rng(3)
     p = rng.uniform(0.4, 0.9, (40, 1))
     shift = np.array([0.9, -0.9, 1.1, -1.2, 0.8, -0.9, 1.0, -1.0])
@@ -324,7 +329,9 @@ def test_whole_runs_that_differ_widen_p(con):
     suites = sql.Suites(
         np.full_like(passes, 3), passes, passes > 1, np.zeros_like(passes)
     )
-    verdict = judged(con, suites)
+    verdict = judged(con, suites, refused)
+    assert verdict["n_reference_runs"] == 7 - len(refused)
+    assert verdict["n_rounds_before"] == 120 * (7 - len(refused))
     z = []
     totals = passes[0, :, :-1].sum(1)
     n = 3 * 7
@@ -455,6 +462,24 @@ def test_rounds_that_are_copies_count_once(con):
     assert (verdict["n_rounds_now"], verdict["n_rounds_before"]) == (40, 160)
     assert verdict["p_few"] == pytest.approx(mid_p(cases, points_few), abs=2e-9)
     assert "rounds_independent" not in json.loads(verdict["assumptions"])
+
+
+def test_a_break_that_was_fixed_is_no_noise(con):
+    runs = 9
+    passes = np.full((1, 12, runs), 3)
+    passes[0, 10:, :] = np.resize([2, 3, 1, 3, 2], (2, runs))  # two flaky cases
+    passes[0, :3, 6] = 0  # three cases broke, and were fixed a night later
+    passes[0, 5, 8] = 0  # now another one broke
+    suites = sql.Suites(
+        np.full_like(passes, 3), passes, passes > 1, np.zeros_like(passes)
+    )
+    of_all = judged(con, suites)
+    assert of_all["is_one_round_per_run"]
+    verdict = judged(con, suites, refused=[6])
+    assert not verdict["is_one_round_per_run"]
+    without = sql.Suites(*(np.delete(a, 6, axis=2) for a in vars(suites).values()))
+    never = judged(con, without)
+    assert never["p"] == verdict["p"] < 0.001
 
 
 def test_two_runs_do_not_show_copies_and_the_verdict_says_so(con):
