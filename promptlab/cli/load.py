@@ -507,22 +507,29 @@ def run(
 def _tell_refused(
     earlier: list[GateResult], decided: list[TitleDecision], call: Call
 ) -> None:
-    """Name the refused ones among the runs that no printed decision is about."""
+    """Name the runs that no printed decision is about, and that will not ship."""
     shown = {gate.task_id for each in decided for gate in each.gates}
-    refused = [
-        result.task_id
-        for result in earlier
-        if result.decision == "do_not_ship" and result.task_id not in shown
-    ]
-    if refused:
-        more = f" and {len(refused) - 3} more" if refused[3:] else ""
+    said, tasks = [], []
+    for decision, label in _NOT_SHIPPED.items():
+        those = [
+            each.task_id
+            for each in earlier
+            if each.decision == decision and each.task_id not in shown
+        ]
+        if those:
+            more = f" and {len(those) - 3} more" if those[3:] else ""
+            said.append(f"{len(those)} got “{label}”: {', '.join(those[:3])}{more}")
+            tasks += those
+    if said:
         call.say(
-            f"of {len(earlier)} earlier runs {len(refused)} got “Do not ship”:"
-            f" {', '.join(refused[:3])}{more}; `promptlab gate ID` says why",
+            f"of {len(earlier)} earlier runs {'; '.join(said)}; `promptlab gate ID`"
+            " says why",
             "earlier_refused",
-            tasks=refused,
+            tasks=tasks,
         )
 
+
+_NOT_SHIPPED = {"do_not_ship": "Do not ship", "cannot_tell": "Cannot tell"}
 
 _RENAMED = (
     "Has {title} been renamed? {n} of the {total} cases are the same."

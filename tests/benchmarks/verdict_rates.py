@@ -323,7 +323,9 @@ def fixed(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> list[float]:
     """Return the alarms of a night with a break, two without it and one with another."""
     rng = np.random.default_rng(seed)
     p = truth(rng, (SUITES, row.cases), row.flaky)
-    runs = [p] * row.history + [broken(rng, p, row.broken), p, p, broken(rng, p, 1)]
+    down = np.full_like(p, 0.05)
+    broke = broken(rng, p, row.broken) if row.broken < row.cases else down
+    runs = [p] * row.history + [broke, p, p, broken(rng, p, 1)]
     return _by_night(con, asked(rng, np.stack(runs, -1), row.rounds), row.history)
 
 
@@ -541,13 +543,13 @@ def _special(con: duckdb.DuckDBPyConnection, name: str) -> None:
         head = ["suite", "the break", "next night", "night after", "one other case"]
         lines = []
         for flaky in (0.0, 0.15, 0.4):
-            for b in (1, 3):
+            for b in (1, 3, 40):
                 row = Row(flaky=flaky, history=10, broken=b)
                 found = fixed(con, row, 10 + b)
                 name_of_row = _name(replace(row, history=9))
-                lines.append(
-                    [f"{name_of_row}, {b} broken", *(f"{a:.1f}" for a in found)]
-                )
+                what = "outage" if b == row.cases else f"{b} broken"
+                cells = [f"{a:.1f}" for a in found]
+                lines.append([f"{name_of_row}, {what}", *cells])
     elif name == "unchanged":
         head = ["suite", "nights 2 to 5", "nights 6 to 11", "nights 12 to 21"]
         lines = []

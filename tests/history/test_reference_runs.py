@@ -219,14 +219,17 @@ def test_an_earlier_run_that_comes_late_is_counted(histories, rebuilt):
     assert verdict(rebuilt, "late-4") == built
 
 
-def test_a_run_dated_before_all_that_were_loaded_is_no_first_run(tmp_path, warehouse):
+def test_a_run_dated_before_all_that_were_loaded_is_no_first_run(
+    tmp_path, warehouse, capsys
+):
     late = tmp_path / "late"
     late.mkdir()
     write(late, "wrong-clock", 1, dict.fromkeys(GOOD, "nnn"), "v3")
     text = (late / "wrong-clock.json").read_text("utf-8")
     (late / "wrong-clock.json").write_text(text.replace("2026-02-01", "2025-12-31"))
-    warehouse.ingest(late)
-    warehouse.build()
+    db, out = str(warehouse.settings.db), str(tmp_path / "out")
+    assert run_cli(["run", str(late), "--db", db, "--out", out]) == 0
+    assert "got “Cannot tell”: wrong-clock" in capsys.readouterr().err
     [result] = judge(warehouse, "latest", built_in_policy(), lang="en")
     assert (result.task_id, result.decision) == ("wrong-clock", "cannot_tell")
     assert "no run that was loaded before is dated before this one" in result.headline
@@ -300,7 +303,7 @@ def test_a_break_that_stays_is_red_on_every_night(histories, rebuilt):
 HISTORIES["fixed"] = gated("fixed", GOOD, GOOD, BROKEN, BROKEN, GOOD, BROKEN)
 
 
-def test_a_refused_run_between_references_shows_only_how_far_runs_differ(
+def test_a_refused_run_before_a_reference_shows_only_how_far_runs_differ(
     histories, rebuilt
 ):
     decisions = histories.decisions(*(gate(f"fixed-{day}") for day in range(1, 7)))
@@ -310,7 +313,7 @@ def test_a_refused_run_between_references_shows_only_how_far_runs_differ(
     assert references(warehouse, "fixed-5") == ["fixed-2", "fixed-1"]
     assert references(warehouse, "fixed-5", refused=True) == []
     assert references(warehouse, "fixed-6") == ["fixed-5", "fixed-2", "fixed-1"]
-    assert references(warehouse, "fixed-6", refused=True) == ["fixed-4", "fixed-3"]
+    assert references(warehouse, "fixed-6", refused=True) == ["fixed-4"]
     assert verdict(rebuilt, "fixed-6") == verdict(warehouse, "fixed-6")
 
 
@@ -591,7 +594,7 @@ HISTORIES["several"] = gated("several", *SEVERAL.values())
 def test_files_that_are_run_at_once_are_judged_like_files_that_are_run_one_by_one(
     histories, tmp_path
 ):
-    def decided(warehouse: Warehouse) -> tuple[list[Any], list[Any]]:
+    def decided(warehouse: Warehouse) -> tuple[list[Any], ...]:
         decisions = warehouse.sql(
             "select task_id, decision from marts.fct_decisions"
             " where task_id like 'several-%'"
@@ -602,7 +605,11 @@ def test_files_that_are_run_at_once_are_judged_like_files_that_are_run_one_by_on
             "select task_id, baseline_task_id from marts.dim_task_baselines"
             " where task_id like 'several-%' order by 1"
         )
-        return decisions.rows(), baselines.rows()
+        verdicts = warehouse.sql(
+            "select task_id, n_reference_runs, p, run_spread from marts.fct_verdicts"
+            " where task_id like 'several-%' order by 1"
+        )
+        return decisions.rows(), baselines.rows(), verdicts.rows()
 
     files, db = tmp_path / "in", tmp_path / "w.duckdb"
     files.mkdir()

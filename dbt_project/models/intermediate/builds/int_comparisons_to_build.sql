@@ -32,6 +32,7 @@ described as (
             'reference',
             reference_runs.reference_task_id,
             reference_runs.tier,
+            sign(reference_runs.place),
             versions.fingerprint
         ) as description
 

@@ -26,6 +26,19 @@ counted as (
 
 ),
 
+-- of runs that were refused one after the other the last
+numbered as (
+
+    select
+        *,
+        max(run_number) over (
+            partition by title, variant, n_before, is_eligible, is_accepted
+        ) as last_alike
+
+    from counted
+
+),
+
 places as (
 
     select
@@ -43,31 +56,34 @@ places as (
 
 ),
 
--- a run that was refused between two of them was no break that stays: it shows how far runs
+-- a run that was refused before one that was not is no break that stays: it shows how far runs
 -- differ
 chosen as (
 
     select
         places.task_id,
-        counted.task_id as reference_task_id,
-        not counted.is_accepted as is_refused
+        numbered.task_id as reference_task_id,
+        not numbered.is_accepted as is_refused
 
     from places
-    inner join counted
+    inner join numbered
         on
-            places.title = counted.title
-            and places.variant = counted.variant
-            and places.place = counted.n_before + case when counted.is_accepted then 1 else 0 end
-            and counted.is_eligible
+            places.title = numbered.title
+            and places.variant = numbered.variant
+            and places.place = numbered.n_before + case when numbered.is_accepted then 1 else 0 end
+            and numbered.is_eligible
     inner join baselines on places.task_id = baselines.task_id
     inner join tasks as baseline_tasks on baselines.baseline_task_id = baseline_tasks.task_id
     where
-        counted.task_id <> baseline_tasks.task_id
-        and (counted.is_accepted or places.place < places.n_before)
+        numbered.task_id <> baseline_tasks.task_id
+        and (
+            numbered.is_accepted
+            or (numbered.run_number = numbered.last_alike and places.place < places.n_before)
+        )
         -- who names a baseline accepts it: earlier runs may be better
         and (
             baselines.baseline_source is distinct from 'named'
-            or counted.run_number >= baseline_tasks.run_number
+            or numbered.run_number >= baseline_tasks.run_number
         )
 
     union all
@@ -111,16 +127,14 @@ runs as (
     select
 
         ---------- ids
-        placed.task_id,
-        placed.reference_task_id,
+        task_id,
+        reference_task_id,
 
         ---------- numerics
-        placed.tier,
-        case when placed.is_refused then -placed.place else placed.place end as place
+        tier,
+        case when is_refused then -place else place end as place
 
     from placed
-    cross join policy
-    where not placed.is_refused or placed.place <= policy.max_runs
 
 )
 

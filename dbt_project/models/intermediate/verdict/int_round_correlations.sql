@@ -1,6 +1,6 @@
 with
 
-rounds as (select * from {{ ref('int_verdict_rounds') }} where place <> 0 and n_rounds > 1),
+rounds as (select * from {{ ref('int_verdict_rounds') }} where place > 0 and n_rounds > 1),
 policy as (select * from {{ ref('verdict_policy') }}),
 
 -- of one prompt version: another one is another system
