@@ -65,6 +65,7 @@ from promptlab.ingest.foreign.writing import (
 from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
+from promptlab.json_text.writing import canonical
 
 
 class Provider(Struct):
@@ -927,15 +928,13 @@ class _Test:
         }
         beside = yardstick({**options, "test provider": test.provider}, *_NO_SETTINGS)
         said = [{key: each} for key, each in deciding.items() if each]
-        asserted = text([asserts, test.threshold, expected, *said])
+        asserted = canonical([asserts, test.threshold, expected, *said])
         return cls(
             id=own_id or content,
             content=content,
             context=Raw(text({k: v for k, v in context.items() if v is not None})),
             expected=expected or None,
-            expectation_hash=hashlib.blake2b(
-                asserted.encode(), digest_size=16
-            ).hexdigest()
+            expectation_hash=hashlib.blake2b(asserted, digest_size=16).hexdigest()
             if asserts
             else None,
             tags=[tag for tag in tags if isinstance(tag, str)]

@@ -792,6 +792,18 @@ def test_an_assertion_with_another_option_expects_something_else(
     assert one != other
 
 
+def test_the_order_of_the_keys_of_an_assertion_says_nothing(tmp_path: Path) -> None:
+    """A config that is written anew, as by a formatter, judges as before."""
+    check = {"type": "similar", "value": {"a": 1, "b": 2}, "weight": 1}
+    again = {"weight": 1, "value": {"b": 2, "a": 1}, "type": "similar"}
+    before, after, changed = (
+        table(_with(tmp_path, _of_tests(**{"assert": [each]})), "cases")
+        for each in (check, again, {**check, "weight": 2})
+    )
+    assert before["expectation_hash"].to_list() == after["expectation_hash"].to_list()
+    assert (before["expectation_hash"] != changed["expectation_hash"]).all()
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
