@@ -319,16 +319,6 @@ def nights(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> list[float]:
     return _by_night(con, asked(rng, np.stack(runs, -1), row.rounds), row.history)
 
 
-def fixed(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> list[float]:
-    """Return the alarms of a night with a break, two without it and one with another."""
-    rng = np.random.default_rng(seed)
-    p = truth(rng, (SUITES, row.cases), row.flaky)
-    down = np.full_like(p, 0.05)
-    broke = broken(rng, p, row.broken) if row.broken < row.cases else down
-    runs = [p] * row.history + [broke, p, p, broken(rng, p, 1)]
-    return _by_night(con, asked(rng, np.stack(runs, -1), row.rounds), row.history)
-
-
 def unchanged(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> list[float]:
     """Return the alarms of twenty nights after the first one, in which nothing breaks."""
     of_all = suites(replace(row, history=19), np.random.default_rng(seed))
@@ -539,17 +529,6 @@ def _special(con: duckdb.DuckDBPyConnection, name: str) -> None:
             found = nights(con, Row(history=10, broken=b), b)
             cells = [_null(a) if not b else f"{a:.1f}" for a in found]
             lines.append([f"40 cases, 3 × 9, {b} broken", *cells])
-    elif name == "fixed":
-        head = ["suite", "the break", "next night", "night after", "one other case"]
-        lines = []
-        for flaky in (0.0, 0.15, 0.4):
-            for b in (1, 3, 40):
-                row = Row(flaky=flaky, history=10, broken=b)
-                found = fixed(con, row, 10 + b)
-                name_of_row = _name(replace(row, history=9))
-                what = "outage" if b == row.cases else f"{b} broken"
-                cells = [f"{a:.1f}" for a in found]
-                lines.append([f"{name_of_row}, {what}", *cells])
     elif name == "unchanged":
         head = ["suite", "nights 2 to 5", "nights 6 to 11", "nights 12 to 21"]
         lines = []
@@ -644,7 +623,6 @@ SPECIAL = {
     "recheck": "Re-check: new rounds on both sides for what newly fails",
     "refused": "Refused at once, and after a re-check",
     "nights": "A break that stays, against accepted runs only",
-    "fixed": "A break that is fixed, and another one",
     "unchanged": "Runs in which nothing changes, against accepted runs only",
     "variants": "Runs of several variants, 40 cases",
     "scores": "Scores without pass or fail, 40 cases",

@@ -32,7 +32,6 @@ described as (
             'reference',
             reference_runs.reference_task_id,
             reference_runs.tier,
-            sign(reference_runs.place),
             versions.fingerprint
         ) as description
 

@@ -3,7 +3,7 @@ with
 cases as (select * from {{ ref('int_verdict_cases') }} where k > 0 and k < n),
 rounds as (
     select * from {{ ref('int_rounds_counted') }}
-    where place >= 0 and k > 0 and task_id in (select cases.task_id from cases)
+    where k > 0 and task_id in (select cases.task_id from cases)
 ),
 run_tests as (select * from {{ ref('int_run_tests') }}),
 clusters as (

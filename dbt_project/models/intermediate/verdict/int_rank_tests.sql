@@ -1,6 +1,6 @@
 with
 
-scores as (select * from {{ ref('int_verdict_scores') }} where place >= 0),
+scores as (select * from {{ ref('int_verdict_scores') }}),
 correlations as (select * from {{ ref('int_round_correlations') }} where is_correlated),
 run_tests as (select * from {{ ref('int_run_tests') }}),
 

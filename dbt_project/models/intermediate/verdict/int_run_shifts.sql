@@ -1,27 +1,23 @@
 with
 
-rounds as (select * from {{ ref('int_rounds_counted') }} where place <> 0 and k > 0),
+rounds as (select * from {{ ref('int_rounds_counted') }} where place > 0 and k > 0),
 policy as (select * from {{ ref('verdict_policy') }}),
 run_tests as (select * from {{ ref('int_run_tests') }}),
 tasks as (select * from {{ ref('int_task_variants') }}),
 
--- each reference run against the others of its prompt version, and a refused one against all
+-- each reference run against all others of its prompt version
 compared as (
 
     select
         task_id,
         run_task_id,
         coalesce(prompt_version, '') as prompt_version,
-        place < 0 as is_refused,
         k,
         x,
-        sum(case when place > 0 then k else 0 end) over same_case
-        + case when place < 0 then k else 0 end as n,
-        sum(case when place > 0 then x else 0 end) over same_case
-        + case when place < 0 then x else 0 end as s
+        sum(k) over (partition by task_id, prompt_version, case_id) as n,
+        sum(x) over (partition by task_id, prompt_version, case_id) as s
 
     from rounds
-    window same_case as (partition by task_id, prompt_version, case_id)
 
 ),
 
@@ -31,7 +27,6 @@ summed as (
         task_id,
         run_task_id,
         prompt_version,
-        is_refused,
         {{ exact_sum('k * s / cast(n as double) - x') }} as shift,
         {{ exact_sum(
             'k * s / cast(n as double) * (n - s) / cast(n as double) * (n - k)'
@@ -40,7 +35,7 @@ summed as (
 
     from compared
     where n > k
-    group by task_id, run_task_id, prompt_version, is_refused
+    group by task_id, run_task_id, prompt_version
 
 ),
 
@@ -55,57 +50,42 @@ summed_by_run as (
         run_tests.test_id as task_id,
         tasks.run_id as run_task_id,
         '' as prompt_version,
-        summed.is_refused,
         sum(summed.shift) as shift,
         sum(summed.variance) as variance
 
     from summed
     inner join run_tests using (task_id)
     inner join tasks on summed.run_task_id = tasks.task_id
-    group by run_tests.test_id, tasks.run_id, summed.is_refused
+    group by run_tests.test_id, tasks.run_id
 
 ),
 
-squares as (
+counted as (
 
     select
         *,
-        case when variance > 0 then shift * shift / variance else 0 end as square,
-        count(case when not is_refused then 1 end) over (
-            partition by task_id, prompt_version
-        ) as n_alike
+        count(*) over (partition by task_id, prompt_version) as n_alike
 
     from summed_by_run
 
 ),
 
--- An accepted run is a part of what it is compared with: of n squares, each 1 on average, n - 1
--- are free. A refused one may have been a break that was fixed, and counts up to a limit.
-limited as (
-
-    select
-        squares.task_id,
-        squares.prompt_version,
-        case
-            when squares.is_refused
-                then least(squares.square, power(policy.max_refused_shift, 2))
-            else squares.square * (squares.n_alike - 1) / cast(squares.n_alike as double)
-        end as square
-
-    from squares
-    cross join policy
-
-),
-
+-- each run is part of what it is compared with: of n squares, each 1 on average, n - 1 are free
 spread as (
 
     select
         task_id,
         count(*) as n_runs,
         count(*) - count(distinct prompt_version) as df,
-        {{ exact_sum('square') }} as chi_square
+        {{ exact_sum(
+            'case'
+            ' when variance > 0'
+            ' then shift * shift / variance * (n_alike - 1) / cast(n_alike as double)'
+            ' else 0'
+            ' end'
+        ) }} as chi_square
 
-    from limited
+    from counted
     group by task_id
 
 ),

@@ -70,7 +70,7 @@ same as (
     inner join yardsticks as own_yardsticks on runs.task_id = own_yardsticks.task_id
     inner join yardsticks as run_yardsticks on runs.run_task_id = run_yardsticks.task_id
     where
-        runs.place between 0 and 1
+        runs.place <= 1
         or (
             own_contents.assertions_hash is not distinct from run_contents.assertions_hash
             and own_yardsticks.yardstick_hash

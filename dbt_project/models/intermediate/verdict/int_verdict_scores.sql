@@ -30,10 +30,9 @@ rounds as (
 
     select
         *,
-        place < 0 as is_refused,
-        count(case when place >= 0 then 1 end) over of_case as n,
+        count(*) over of_case as n,
         count(case when place = 0 then 1 end) over of_case as k,
-        max(case when place >= 0 then score end) over of_case as highest
+        max(score) over of_case as highest
 
     from alike
     where dimensions_hash = own_dimensions_hash
@@ -46,13 +45,9 @@ ranked as (
 
     select
         *,
-        row_number() over (partition by task_id, case_id, is_refused order by score) as position,
-        case
-            when is_refused then null
-            else
-                rank() over (partition by task_id, case_id, is_refused order by score)
-                + (count(*) over (partition by task_id, case_id, is_refused, score) - 1) / 2e0
-        end as score_rank
+        row_number() over (partition by task_id, case_id order by score) as position,
+        rank() over (partition by task_id, case_id order by score)
+        + (count(*) over (partition by task_id, case_id, score) - 1) / 2e0 as score_rank
 
     from rounds
     where n > 2 and k > 0 and k < n
@@ -65,11 +60,8 @@ cut as (
     select
         *,
         least(
-            max(case when position = k and not is_refused then score end) over of_case,
-            coalesce(
-                max(case when score < highest and not is_refused then score end) over of_case,
-                highest
-            )
+            max(case when position = k then score end) over of_case,
+            coalesce(max(case when score < highest then score end) over of_case, highest)
         ) as highest_low
 
     from ranked

@@ -53,9 +53,7 @@ runs as (
             case when reference_runs.place = 1 then reference_runs.reference_task_id end
         ) as baseline_task_id,
         count(runs_tested.reference_task_id) as n_reference_runs,
-        count(*) filter (
-            where reference_runs.tier > 1 and reference_runs.place > 0
-        ) as n_runs_of_other_versions
+        count(*) filter (where reference_runs.tier > 1) as n_runs_of_other_versions
 
     from reference_runs
     left join runs_tested using (task_id, reference_task_id)
