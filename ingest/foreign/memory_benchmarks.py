@@ -481,6 +481,8 @@ class _Run:
         )
         self._repeated = 0
         self._rows = self._last_of_each(rows)
+        # one row with it is enough: others lost it, and their verdict is another scale
+        self._has_share = any(self._share_of(row) is not None for *_, row in self._rows)
         self._judges = sorted(
             {
                 str(judge)
@@ -647,13 +649,16 @@ class _Run:
             self._judging.see(_JUDGE, self._judged_by(row))
         if layout.verdict and (known or status == "unevaluated"):
             reason = _word(_at(row, layout.reason))
-            share = on_scale(number(_at(row, layout.share)))
-            value = share if value is not None and share is not None else value
+            if self._has_share and value is not None:
+                value = self._share_of(row)
             answer.score(_JUDGE, value, value, summary=reason)
         for name, each in repeats:
             judgement = _judgement(each)
             answer.check(name, _JUDGE, None if judgement is None else judgement > 0.5)
         self._write_scores(row, answer)
+
+    def _share_of(self, row: Row) -> float | None:
+        return on_scale(number(_at(row, self._layout.share)))
 
     def _asked_beside(self, row: Row) -> dict[str, Any]:
         """Return what is asked in addition: a date, options, its data."""
@@ -676,7 +681,8 @@ class _Run:
             if name.startswith("judge") and not isinstance(each, bool)
         }
         label = members(row.get("autoeval_label"))
-        return dict(yardstick({**said, **label}, *_OF_VERDICTS))
+        by = dict(yardstick({**said, **label}, *_OF_VERDICTS))
+        return {**by, "score": "a share"} if self._has_share else by
 
     def _write_scores(self, row: Row, answer: RoundWriter) -> None:
         code = _word(row.get(self._layout.category))

@@ -418,6 +418,18 @@ def test_where_amb_gives_a_share_it_is_the_score_and_the_verdict_stays(
     assert set(table(reading, "rounds")["reported_status"]) == {"pass"}
 
 
+def test_a_row_of_amb_that_lost_its_share_has_no_score(tmp_path: Path) -> None:
+    """A verdict is another scale: it would raise a mean of shares."""
+    reading = _amb_run(tmp_path / "amb.json", {"score": 0.75, "correct": True})
+    assert _figures(reading) == {"llm_judge": [0.75, None, None]}
+    assert "unevaluated" in set(table(reading, "rounds")["reported_status"])
+    (shares,), (verdicts,) = (
+        table(each, "dimension_configs")["parameters"].to_list()
+        for each in (reading, _amb_run(tmp_path / "amb.json"))
+    )
+    assert shares != verdicts
+
+
 def test_the_judge_of_evermemos_is_in_its_metadata(tmp_path: Path) -> None:
     document = json.loads((OURS / "evermemos.json").read_text("utf-8"))
     document["metadata"] = {"model": "judge-b", "num_runs": 3}
