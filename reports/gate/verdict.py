@@ -28,7 +28,7 @@ from promptlab.reports.gate.policy import Policy, built_in_policy
 from promptlab.reports.gate.rules import Gate, confirmed
 from promptlab.reports.printing import Filters
 from promptlab.reports.queries import Row, from_json, of_contract, rows
-from promptlab.reports.sentences import BY_CHANCE, CHECKED, headline
+from promptlab.reports.sentences import CHECKED, headline
 from promptlab.reports.texts import catalogue
 from promptlab.task_ids import resolve_task
 
@@ -201,7 +201,7 @@ def _judged(
     decision = _DECISIONS[verdict]
     first = gate.is_first_run and verdict == "pass"
     nobody = CaseList(n=0, case_ids=[])
-    broke, newly_failing = _lost(gate, rules, decision)
+    broke, newly_failing = _lost(gate, rules)
     result = of_contract(
         GateResult,
         numbers.task,
@@ -258,21 +258,17 @@ def _smallest_drop(task: Row) -> float | None:
 _OF_ALL = {"regression.false_alarm", "regression.allow_newly_failing"}
 
 
-def _lost(
-    gate: Gate, rules: Iterable[GateRule], decision: Decision
-) -> tuple[CaseList, CaseList]:
+def _lost(gate: Gate, rules: Iterable[GateRule]) -> tuple[CaseList, CaseList]:
     """Return the cases that broke, and those that newly fail.
 
     A re-check names the cases that broke, the rule about must-haves those that lost
-    one; the test, and the rule about newly failing cases, mean all. Where nothing of
-    this was asked, every newly failing case broke.
+    one; the test, and the rule about newly failing cases, mean all.
     """
     nobody = CaseList(n=0, case_ids=[])
     changes = gate.numbers.changes
     if changes is None:
         return nobody, nobody
     lost = changes.cases["lost"]
-    asked = {r.rule for r in rules}
     failed = {r.rule for r in rules if r.verdict == "fail"}
     if CHECKED in failed:
         case_ids = confirmed(changes.records)
@@ -281,10 +277,8 @@ def _lost(
         broke = lost
     elif "regression.allow_must_have_lost" in failed:
         broke = _without(gate.must_haves_lost(changes), changes.cases["only_errors"])
-    elif decision == "run_again" or asked & BY_CHANCE:
-        broke = nobody
     else:
-        broke = lost
+        broke = nobody
     return broke, _without(lost, broke)
 
 

@@ -222,17 +222,17 @@ def test_every_report_is_judged_by_the_policy_that_is_named(cli, tmp_path):
     said = json.loads(cli("gate", "broke-2", *chosen, "--format", "json")[1])[
         "headline"
     ]
-    assert said.startswith("Ship: 2 cases broke")
+    assert said.startswith("Ship: 2 cases newly fail")
     out = ("--out", tmp_path / "out")
     cli("report", "broke-2", *chosen, *out, "--format", "md")
     report = (tmp_path / "out" / "broke-2" / "report.md").read_text("utf-8")
-    assert report.startswith("**Ship: 2 cases broke")
+    assert report.startswith("**Ship: 2 cases newly fail")
     _, compared, _ = cli("compare", "broke-2", *chosen)
-    assert compared.startswith("✓ Ship: 2 cases broke")
+    assert compared.startswith("✓ Ship: 2 cases newly fail")
     cli("send", "broke-2", "--to", "a@example.org", "--dry-run", *chosen, *out)
     mail = (tmp_path / "out" / "broke-2" / "report.eml").read_bytes()
     subject = message_from_bytes(mail, policy=default)["Subject"]
-    assert subject.startswith("Ship: 2 cases broke")
+    assert subject.startswith("Ship: 2 cases newly fail")
 
 
 def test_a_policy_that_asks_for_nothing_is_an_error(cli, tmp_path):

@@ -343,7 +343,7 @@ def test_whole_runs_that_differ_widen_p(con):
 
 
 @pytest.mark.parametrize(
-    "p", [1e-12, 1e-11, 3e-7, 0.01, 0.074, 0.08, 0.5, 0.93, 0.999999]
+    "p", [1e-9, 1e-8, 3e-7, 0.01, 0.074, 0.08, 0.5, 0.93, 0.999999]
 )
 def test_z_is_that_of_the_normal_distribution(p):
     """The expression of the model that widens p."""

@@ -5,7 +5,8 @@ shifts as (select * from {{ ref('int_run_shifts') }}),
 clusters as (select * from {{ ref('int_cluster_tests') }}),
 policy as (select * from {{ ref('verdict_policy') }}),
 
--- p as a z, narrower by as much as whole runs differ; both sides of a re-check ran together
+-- p as a z, narrower by as much as whole runs differ; both sides of a re-check ran together.
+-- Further digits are noise of the transform
 scaled as (
 
     select
@@ -14,7 +15,7 @@ scaled as (
             tests.treatment <> 'recheck' and shifts.is_shifting and shifts.spread > 1, false
         ) as is_calibrated,
         shifts.df,
-        {{ z_exceeded('greatest(1e-12, least(1 - 1e-12, tests.p))') }}
+        {{ z_exceeded('greatest(1e-9, least(1 - 1e-9, ' ~ rounded('tests.p', 9) ~ '))') }}
         / greatest(1e0, shifts.spread) as t
 
     from tests
