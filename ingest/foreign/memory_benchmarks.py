@@ -812,6 +812,13 @@ class _Run:
                     "the types of its questions are not in the file: put a JSON object"
                     " of question id to type into its folder, and ingest the folder",
                 )
+            elif missing := len(self._rows) - self._codes.total():
+                task.warn(
+                    "types_missing",
+                    f"{missing} of {len(self._rows)} questions have no type: they are"
+                    " in no category, and the macro average leaves them out. Add their"
+                    " ids to the file of types",
+                )
             self._warn_of_size(_LONGMEMEVAL, n)
         elif self._layout.title == "LoCoMo":
             sizes = {code: size for code, (_, size) in _LOCOMO.items()}

@@ -535,6 +535,25 @@ def test_a_judge_of_longmemeval_is_all_that_its_label_says(tmp_path: Path) -> No
     assert parameters() == same != parameters(prompt_version="v2")
 
 
+def test_questions_whose_type_longmemeval_does_not_know_are_counted(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "longmemeval"
+    folder.mkdir()
+    types = json.loads((OURS / "longmemeval" / "types.json").read_text("utf-8"))
+    del types["q1"], types["q2"]
+    (folder / "types.json").write_text(json.dumps(types), "utf-8")
+    (folder / Path(EARLY).name).write_bytes((OURS / EARLY).read_bytes())
+    loads = Warehouse(tmp_path / "w.duckdb").ingest(folder).files
+    [told] = [
+        each.message
+        for load in loads
+        for each in load.problems
+        if each.code == "types_missing"
+    ]
+    assert told.startswith("2 of 5 questions have no type")
+
+
 def test_one_id_of_two_questions_is_two_cases(tmp_path: Path) -> None:
     run = json.loads((OURS / "memory_agent_bench.json").read_text("utf-8"))
     run["data"][1]["qa_pair_id"] = run["data"][0]["qa_pair_id"]
