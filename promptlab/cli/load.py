@@ -507,7 +507,7 @@ def run(
 def _tell_refused(
     earlier: list[GateResult], decided: list[TitleDecision], call: Call
 ) -> None:
-    """Name the runs that no printed decision is about, and that will not ship."""
+    """Name the runs that are not shipped, and that no printed decision is about."""
     shown = {gate.task_id for each in decided for gate in each.gates}
     said, tasks = [], []
     for decision, label in _NOT_SHIPPED.items():
