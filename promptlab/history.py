@@ -58,7 +58,7 @@ def trend_unit(con: duckdb.DuckDBPyConnection, measure: str) -> str:
         UsageError: There is no such measure; the message has the nearest.
     """
     found = con.execute(
-        "from policy.trend_measures select measure, unit order by measure"
+        "from policy.promptlab_trend_measures select measure, unit order by measure"
     ).fetchall()
     units: dict[str, str] = dict(found)
     if measure not in units:

@@ -125,17 +125,18 @@ def languages() -> tuple[str, ...]:
 
 def builtin_scorers() -> list[str]:
     """The scorers that need no entry point: those of SQL, and ``judge``."""
-    return _column("scorers", "scorer")
+    return _column("promptlab_scorers", "scorer")
 
 
 def default_dimensions() -> list[str]:
     """Ids of the dimensions of every task that was loaded from results."""
-    return _column("default_dimensions", "dimension_id")
+    return _column("promptlab_default_dimensions", "dimension_id")
 
 
 def scorer(name: str) -> dict[str, str] | None:
     """The row of a built-in scorer: its unit, and whether its metric is a share."""
-    return next((row for row in _rows("scorers") if row["scorer"] == name), None)
+    rows = _rows("promptlab_scorers")
+    return next((row for row in rows if row["scorer"] == name), None)
 
 
 def _column(seed: str, name: str) -> list[str]:

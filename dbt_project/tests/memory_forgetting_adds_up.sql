@@ -6,7 +6,7 @@ lost as (
     select
         run_id,
         sum(n_right_before - n_still_right) as n_pairs
-    from {{ ref('fct_memory_retention') }}
+    from {{ ref('promptlab', 'fct_memory_retention') }}
     group by run_id
 
 ),
@@ -16,7 +16,7 @@ named as (
     select
         run_id,
         sum(n_forgotten_pairs) as n_pairs
-    from {{ ref('fct_memory_forgotten') }}
+    from {{ ref('promptlab', 'fct_memory_forgotten') }}
     group by run_id
 
 )

@@ -23,9 +23,9 @@ import numpy.typing as npt
 from tests.benchmarks import _verdicts as sql
 
 SUITES = 200
-MAX_P = "(select max_p from policy.verdict_policy)"
+MAX_P = "(select max_p from policy.promptlab_verdict_policy)"
 """What the built-in policy refuses at once."""
-FALSE_ALARM = "(select false_alarm from policy.verdict_policy)"
+FALSE_ALARM = "(select false_alarm from policy.promptlab_verdict_policy)"
 """Its limit where nothing is left to the overall score: re-checks, errors as passes, falls over time."""
 
 Floats = npt.NDArray[np.float64]
@@ -166,7 +166,7 @@ from marts.fct_verdicts
 def rates(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> Rates:
     """Judge the suites of a row."""
     versions = range(row.history + 2) if row.edits else ()
-    con.execute("update policy.verdict_policy set max_tier = ?", [row.max_tier])
+    con.execute("update policy.promptlab_verdict_policy set max_tier = ?", [row.max_tier])
     sql.fill(con, suites(row, np.random.default_rng(seed)), versions)
     sql.run(con)
     found = con.execute(_RATES).fetchone()
@@ -181,7 +181,7 @@ def _settings(*settings: tuple[int, int], **others: object) -> Iterator[Row]:
 
 GRID = [(k, h) for k in (1, 3, 5) for h in (0, 5, 10)]
 DOCS = Path("docs/verdict-method.md")
-POWER = Path("dbt_project/seeds/history/verdict_power.csv")
+POWER = Path("dbt_project/seeds/history/promptlab_verdict_power.csv")
 TABLES: list[list[str]] = []
 POWERS: list[tuple[int, int, int, float]] = []
 """Cases, rounds, history, and the share of suites in which one broken case is found."""
@@ -640,7 +640,7 @@ def main(wanted: list[str]) -> None:
         for name, (title, rows, columns) in PARTS.items():
             if not wanted or name in wanted:
                 _table(con, name, title, rows, columns)  # type: ignore[arg-type]
-        con.execute("update policy.verdict_policy set max_tier = 1")
+        con.execute("update policy.promptlab_verdict_policy set max_tier = 1")
         for name in SPECIAL:
             if not wanted or name in wanted:
                 _special(con, name)

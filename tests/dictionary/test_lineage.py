@@ -22,7 +22,7 @@ def lineage() -> Lineage:
     nodes = [
         model("staging.stg_rounds", "raw.rounds", "raw.task_builds"),
         model("intermediate.int_tasks_to_build", "raw.loads"),
-        model("intermediate.int_scored", "staging.stg_rounds", "policy.grades"),
+        model("intermediate.int_scored", "staging.stg_rounds", "policy.promptlab_grades"),
         model("intermediate.int_summed", "intermediate.int_scored", "raw.tasks"),
         model(
             "marts.fct_scores",
@@ -46,7 +46,7 @@ def lineage() -> Lineage:
 
 
 def test_a_mart_is_made_of_what_its_steps_read(lineage):
-    assert lineage.sources("marts.fct_scores") == ["policy.grades", "raw.rounds"]
+    assert lineage.sources("marts.fct_scores") == ["policy.promptlab_grades", "raw.rounds"]
     assert lineage.steps("marts.fct_scores") == [
         "intermediate.int_scored",
         "staging.stg_rounds",
@@ -74,7 +74,7 @@ def test_a_mart_that_computes_nothing_is_nobodys_source(lineage):
 
 def test_a_table_goes_into_the_marts_that_have_it_as_a_source(lineage):
     assert lineage.uses("raw.rounds") == ["marts.fct_answers", "marts.fct_scores"]
-    assert lineage.uses("policy.grades") == ["marts.fct_scores"]
+    assert lineage.uses("policy.promptlab_grades") == ["marts.fct_scores"]
     assert lineage.uses("marts.fct_best") == []
 
 

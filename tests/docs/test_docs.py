@@ -111,11 +111,11 @@ def test_the_pages_of_numbers_list_every_alert_and_reason(path, lang, page):
     texts = catalogue(lang).entries
     alerts = [
         f"| `{row['code']}` | {row['severity']} | {several(texts['alert.' + row['code']])} |"
-        for row in seed("alert_policy.csv")
+        for row in seed("promptlab_alert_policy.csv")
     ]
     reasons = [
         f"| `{row['reason']}` | {texts['score_reason.' + row['reason']]} |"
-        for row in seed("score_reasons.csv")
+        for row in seed("promptlab_score_reasons.csv")
     ]
     parts = {
         "alerts": cells("| | | |", alerts),
@@ -133,14 +133,14 @@ def cells(head: str, lines: Sequence[str]) -> str:
 def test_every_scorer_is_explained(path):
     text = read(path)
     assert not [
-        r["scorer"] for r in seed("scorers.csv") if f"`{r['scorer']}`" not in text
+        r["scorer"] for r in seed("promptlab_scorers.csv") if f"`{r['scorer']}`" not in text
     ]
 
 
 @pytest.mark.parametrize("path", NUMBERS)
 def test_the_grades_are_those_of_the_seed(path):
     text = read(path)
-    for row in seed("grades.csv"):
+    for row in seed("promptlab_grades.csv"):
         least = row["min_score"]
         assert float(least) == 0 or f"{row['grade']} ≥ {least}" in text
 
@@ -250,7 +250,7 @@ def test_the_stored_chance_to_find_a_break_is_that_of_the_simulated_suites():
         )
         if name and "alarms, one" in row and "alarms, decline" not in row:
             told[name.groups()] = float(row["alarms, one"])
-    path = ROOT / "dbt_project" / "seeds" / "history" / "verdict_power.csv"
+    path = ROOT / "dbt_project" / "seeds" / "history" / "promptlab_verdict_power.csv"
     with path.open(encoding="utf-8") as file:
         stored = {
             (row["n_cases"], row["n_rounds"], row["n_runs"]): row["share_found"]

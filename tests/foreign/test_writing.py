@@ -162,6 +162,6 @@ def test_a_warning_names_the_task_or_the_case(task: TaskWriter) -> None:
 
 
 def test_every_rule_of_a_total_stands_in_the_seed_that_explains_it() -> None:
-    with (dbt_project() / "seeds/reported/total_rules.csv").open("r") as file:
+    with (dbt_project() / "seeds/reported/promptlab_total_rules.csv").open("r") as file:
         explained = [row["total_rule"] for row in csv.DictReader(file)]
     assert explained == list(get_args(Rule))

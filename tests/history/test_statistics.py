@@ -203,7 +203,7 @@ def tested(history_db: Path):
     with duckdb.connect() as con:
         con.execute(f"attach '{history_db}' as stored (read_only)")
         con.execute("create schema intermediate; create schema policy")
-        for seed in ("t_quantiles", "comparison_policy"):
+        for seed in ("promptlab_t_quantiles", "promptlab_comparison_policy"):
             con.execute(f"create table policy.{seed} as from stored.policy.{seed}")
         con.execute(
             "create table intermediate.int_task_pairs as"

@@ -352,7 +352,7 @@ def test_z_is_that_of_the_normal_distribution(p):
     [node] = [n for n in plan.load().nodes if n.name == "int_verdict_p_values"]
     with duckdb.connect() as con:
         con.execute("create schema intermediate; create schema policy")
-        con.execute("create table policy.verdict_policy (min_clusters bigint)")
+        con.execute("create table policy.promptlab_verdict_policy (min_clusters bigint)")
         con.execute(
             "create table intermediate.int_cluster_tests"
             " (task_id varchar, treatment varchar, n_clusters bigint, p double)"
@@ -488,13 +488,13 @@ def test_other_versions_that_a_policy_takes_are_no_copies_and_no_shifts(con):
     suites = sql.Suites(
         np.full_like(passes, 3), passes, passes > 1, np.zeros_like(passes)
     )
-    con.execute("update policy.verdict_policy set max_tier = 2")
+    con.execute("update policy.promptlab_verdict_policy set max_tier = 2")
     try:
         sql.fill(con, suites, versions=range(6))
         sql.run(con)
         [verdict] = dictionaries(con, "from marts.fct_verdicts")
     finally:
-        con.execute("update policy.verdict_policy set max_tier = 1")
+        con.execute("update policy.promptlab_verdict_policy set max_tier = 1")
     assert verdict["n_reference_runs"] == 5
     assert not verdict["is_one_round_per_run"]
     assert verdict["calibration"] == "too_few_runs"
@@ -634,10 +634,10 @@ def of_clusters(
     """Return the p-values of clusters of four, and those without rounding."""
     sql.fill(con, suites, cluster_size=4)
     # all rounds count: none of them is a copy
-    con.execute("create or replace temp table kept as from policy.verdict_policy")
-    con.execute("update policy.verdict_policy set min_runs_correlation = 99")
+    con.execute("create or replace temp table kept as from policy.promptlab_verdict_policy")
+    con.execute("update policy.promptlab_verdict_policy set min_runs_correlation = 99")
     sql.run(con)
-    con.execute("create or replace table policy.verdict_policy as from kept")
+    con.execute("create or replace table policy.promptlab_verdict_policy as from kept")
     verdicts = dictionaries(
         con, "from marts.fct_verdicts order by split_part(task_id, '-', 1)::int"
     )
@@ -695,7 +695,7 @@ def test_nothing_is_said_of_the_power_where_cases_share_clusters_and_no_round_va
 def stored_power(con: duckdb.DuckDBPyConnection, rounds: int, runs: int) -> float:
     """Of 40 cases."""
     [(share,)] = con.execute(
-        "select share_found from policy.verdict_power"
+        "select share_found from policy.promptlab_verdict_power"
         " where n_cases = 40 and n_rounds = ? and n_runs = ?",
         [rounds, runs],
     ).fetchall()
@@ -777,7 +777,7 @@ def test_nothing_is_said_of_the_power_where_whole_runs_differ(con):
 
 def test_the_level_of_the_marts_is_the_p_that_the_built_in_policy_refuses(con):
     false_alarm = built_in_policy().rules.regression.false_alarm
-    [policy] = dictionaries(con, "from policy.verdict_policy")
+    [policy] = dictionaries(con, "from policy.promptlab_verdict_policy")
     assert policy["false_alarm"] == false_alarm
     assert policy["max_p"] == pytest.approx(largest_p(false_alarm), abs=1e-12)
 

@@ -214,7 +214,7 @@ def add_a_scorer(checkout: Checkout) -> None:
     union = "\nunion all\n\nselect * from {{ ref('int_politeness_scored') }}\n"
     recipe.append(f"{folder}/scorers/int_round_metrics.sql", union)
     recipe.add_row(
-        "dbt_project/seeds/scoring/scorers.csv",
+        "dbt_project/seeds/scoring/promptlab_scorers.csv",
         scorer="politeness",
         scorer_version="1",
         unit="share",
@@ -231,7 +231,7 @@ def add_an_alert(checkout: Checkout) -> None:
     )
     rounds = f"{scoring}/alerts/int_alerts_of_rounds.sql"
     recipe.edit(rounds, ("\n),\n\ncounted as (", ALERT))
-    policy = "dbt_project/seeds/scoring/alert_policy.csv"
+    policy = "dbt_project/seeds/scoring/promptlab_alert_policy.csv"
     recipe.add_row(policy, code="many_words", severity="minor", threshold="0")
     for lang, words in (("en", "too many words"), ("zh", "话太多")):
         recipe.edit(
@@ -241,7 +241,7 @@ def add_an_alert(checkout: Checkout) -> None:
 
 
 def add_a_grade(checkout: Checkout) -> None:
-    grades = "dbt_project/seeds/scoring/grades.csv"
+    grades = "dbt_project/seeds/scoring/promptlab_grades.csv"
     checkout.recipe("a grade").add_row(grades, grade="A+", min_score="1")
 
 

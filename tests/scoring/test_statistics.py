@@ -36,7 +36,9 @@ def run() -> Callable[..., Any]:
         extensions=["jinja2.ext.do"], undefined=jinja2.StrictUndefined
     )
     environment.globals.update(
-        adapter=adapter, ref=lambda name: name, **{"return": lambda value: value}
+        adapter=adapter,
+        ref=lambda package, name: name,
+        **{"return": lambda value: value},
     )
     texts = [path.read_text("utf-8") for path in files]
     # dbt alone has the tag that says how a model is kept
@@ -44,7 +46,9 @@ def run() -> Callable[..., Any]:
     adapter.macros = vars(environment.from_string(source).module)
     con = duckdb.connect()
     seeds = dbt_project() / "seeds" / "scoring"
-    con.read_csv(str(seeds / "t_quantiles.csv")).create("t_quantiles")
+    con.read_csv(str(seeds / "promptlab_t_quantiles.csv")).create(
+        "promptlab_t_quantiles"
+    )
 
     def evaluate(name: str, *args: Any, **values: Any) -> Any:
         expression = str(adapter.macros[name](*args))

@@ -30,7 +30,7 @@
         true
     {%- else -%}
         {%- set batch = batches()[of] -%}
-        {{ is_in_batch(column or batch.key, batch.key, ref(batch.model)) }}
+        {{ is_in_batch(column or batch.key, batch.key, ref('promptlab', batch.model)) }}
     {%- endif -%}
 {%- endmacro %}
 

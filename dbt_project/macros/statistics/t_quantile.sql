@@ -8,7 +8,7 @@
         when {{ df }} > 30 then {{ t_series(df, z) }}
         else (
             select max(quantiles.{{ quantile }})
-            from {{ ref('t_quantiles') }} as quantiles
+            from {{ ref('promptlab', 'promptlab_t_quantiles') }} as quantiles
             where quantiles.df = {{ df }}
         )
     end

@@ -10,7 +10,7 @@
     {%- elif within -%}
         (
             select * from {{ model }}
-            where {{ key[0] }} in (select {{ key[0] }} from {{ ref(within) }})
+            where {{ key[0] }} in (select {{ key[0] }} from {{ ref('promptlab', within) }})
         )
     {%- else -%}
         {{ model }}
@@ -38,7 +38,7 @@ select
     checked.{{ column }}{{ ',' if not loop.last }}
     {%- endfor %}
 from {{ checked }} as checked
-left join {{ ref(rule.parent) }} as parent
+left join {{ ref('promptlab', rule.parent) }} as parent
     on
         {%- for child_column, parent_column in pairs %}
         {{ 'and ' if not loop.first }}checked.{{ child_column }} = parent.{{ parent_column }}

@@ -1,12 +1,12 @@
 with
 
-versions as (select * from {{ ref('int_task_versions') }}),
-pairs as (select * from {{ ref('int_task_pairs') }}),
-reference_runs as (select * from {{ ref('int_reference_runs') }}),
-recheck_runs as (select * from {{ ref('int_recheck_runs') }}),
-variants as (select * from {{ ref('int_task_variants') }}),
-drift_runs as (select * from {{ ref('int_drift_runs') }}),
-built as (select * from {{ ref('stg_builds__comparison_builds') }}),
+versions as (select * from {{ ref('promptlab', 'int_task_versions') }}),
+pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }}),
+reference_runs as (select * from {{ ref('promptlab', 'int_reference_runs') }}),
+recheck_runs as (select * from {{ ref('promptlab', 'int_recheck_runs') }}),
+variants as (select * from {{ ref('promptlab', 'int_task_variants') }}),
+drift_runs as (select * from {{ ref('promptlab', 'int_drift_runs') }}),
+built as (select * from {{ ref('promptlab', 'stg_builds__comparison_builds') }}),
 
 described as (
 

@@ -1,8 +1,8 @@
 with
 
-runs as (select * from {{ ref('stg_memory__runs') }}),
-versions as (select * from {{ ref('int_task_versions') }}),
-built as (select * from {{ ref('stg_builds__task_builds') }}),
+runs as (select * from {{ ref('promptlab', 'stg_memory__runs') }}),
+versions as (select * from {{ ref('promptlab', 'int_task_versions') }}),
+built as (select * from {{ ref('promptlab', 'stg_builds__task_builds') }}),
 
 new_or_changed as (
 

@@ -1,18 +1,18 @@
 with
 
-tasks as (select * from {{ ref('stg_tasks__tasks') }}),
-titles as (select * from {{ ref('int_titles') }}),
-resolved as (select * from {{ ref('int_tasks_resolved') }}),
-testsets as (select * from {{ ref('stg_testsets__testsets') }}),
-pipelines as (select * from {{ ref('stg_pipelines__pipelines') }}),
-scores as (select * from {{ ref('stg_scores__scores') }}),
-prices as (select * from {{ ref('int_task_prices') }}),
+tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
+titles as (select * from {{ ref('promptlab', 'int_titles') }}),
+resolved as (select * from {{ ref('promptlab', 'int_tasks_resolved') }}),
+testsets as (select * from {{ ref('promptlab', 'stg_testsets__testsets') }}),
+pipelines as (select * from {{ ref('promptlab', 'stg_pipelines__pipelines') }}),
+scores as (select * from {{ ref('promptlab', 'stg_scores__scores') }}),
+prices as (select * from {{ ref('promptlab', 'int_task_prices') }}),
 
 -- a renamed variant may be one of any task
 renames as (
 
     select {{ joined("setting_name || ' ' || setting_value", "','", 'setting_name') }} as variants
-    from {{ ref('stg_builds__settings') }}
+    from {{ ref('promptlab', 'stg_builds__settings') }}
     where setting = 'variant'
 
 ),

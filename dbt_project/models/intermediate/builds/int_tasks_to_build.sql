@@ -1,7 +1,7 @@
 with
 
-versions as (select * from {{ ref('int_task_versions') }}),
-built as (select * from {{ ref('stg_builds__task_builds') }}),
+versions as (select * from {{ ref('promptlab', 'int_task_versions') }}),
+built as (select * from {{ ref('promptlab', 'stg_builds__task_builds') }}),
 
 new_or_changed as (
 

@@ -3,16 +3,16 @@
 with
 
 pairs as (
-    select * from {{ ref('int_task_pairs') }}
+    select * from {{ ref('promptlab', 'int_task_pairs') }}
     where {{ in_this_build('comparisons') }} and pair_source <> 'requested'
 ),
-comparisons as (select * from {{ ref('int_comparisons_judged') }} where verdict = 'regressed'),
-cases as (select * from {{ ref('int_cases_compared') }}),
-score_changes as (select * from {{ ref('int_case_score_changes') }} where delta < 0),
-judge_changes as (select * from {{ ref('int_judge_changes') }}),
-dimensions as (select * from {{ ref('int_dimension_pairs') }} where weight > 0),
-policy as (select * from {{ ref('alert_policy') }}),
-severities as (select * from {{ ref('severities') }}),
+comparisons as (select * from {{ ref('promptlab', 'int_comparisons_judged') }} where verdict = 'regressed'),
+cases as (select * from {{ ref('promptlab', 'int_cases_compared') }}),
+score_changes as (select * from {{ ref('promptlab', 'int_case_score_changes') }} where delta < 0),
+judge_changes as (select * from {{ ref('promptlab', 'int_judge_changes') }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimension_pairs') }} where weight > 0),
+policy as (select * from {{ ref('promptlab', 'promptlab_alert_policy') }}),
+severities as (select * from {{ ref('promptlab', 'promptlab_severities') }}),
 
 -- the scores of two judges are not compared, nor what they are a part of
 differently_judged as (

@@ -1,8 +1,8 @@
 with
 
-cases as (select * from {{ ref('int_yardstick_cases') }}),
+cases as (select * from {{ ref('promptlab', 'int_yardstick_cases') }}),
 checks as (
-    select * from {{ ref('stg_reported__checks') }}
+    select * from {{ ref('promptlab', 'stg_reported__checks') }}
     where
         status <> 'unevaluated'
         and (
@@ -11,7 +11,7 @@ checks as (
         )
 ),
 contents as (
-    select * from {{ ref('int_case_contents') }}
+    select * from {{ ref('promptlab', 'int_case_contents') }}
     where
         task_id in (select cases.baseline_task_id from cases)
         or task_id in (select cases.candidate_task_id from cases)

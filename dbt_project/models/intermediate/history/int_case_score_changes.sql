@@ -1,10 +1,10 @@
 with
 
-pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
-cases as (select * from {{ ref('int_case_pairs') }} where is_comparable),
-dimensions as (select * from {{ ref('int_dimension_pairs') }} where reason is null),
+pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),
+cases as (select * from {{ ref('promptlab', 'int_case_pairs') }} where is_comparable),
+dimensions as (select * from {{ ref('promptlab', 'int_dimension_pairs') }} where reason is null),
 case_scores as (
-    select * from {{ ref('int_case_scores') }}
+    select * from {{ ref('promptlab', 'int_case_scores') }}
     where
         score is not null
         and (

@@ -2,9 +2,9 @@
 
 with
 
-cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
-tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
-test_cases as (select * from {{ ref('stg_testsets__test_cases') }}),
+cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('promptlab', 'int_tasks_resolved') }} where {{ in_this_build() }}),
+test_cases as (select * from {{ ref('promptlab', 'stg_testsets__test_cases') }}),
 
 given as (
 

@@ -1,13 +1,13 @@
 with
 
-cases as (select * from {{ ref('int_case_pairs') }}),
-score_changes as (select * from {{ ref('int_case_score_changes') }}),
+cases as (select * from {{ ref('promptlab', 'int_case_pairs') }}),
+score_changes as (select * from {{ ref('promptlab', 'int_case_score_changes') }}),
 dimensions as (
-    select * from {{ ref('int_dimension_pairs') }}
+    select * from {{ ref('promptlab', 'int_dimension_pairs') }}
     where reason is null and weight > 0
 ),
 results as (
-    select * from {{ ref('int_case_results') }}
+    select * from {{ ref('promptlab', 'int_case_results') }}
     where
         task_id in (select cases.baseline_task_id from cases)
         or task_id in (select cases.candidate_task_id from cases)

@@ -1,6 +1,6 @@
 with
 
-units as (select * from {{ ref('int_comparison_units') }}),
+units as (select * from {{ ref('promptlab', 'int_comparison_units') }}),
 
 in_millionths as (
 

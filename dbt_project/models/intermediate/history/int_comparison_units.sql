@@ -2,14 +2,14 @@
 
 with
 
-cases as (select * from {{ ref('int_cases_compared') }}),
-score_changes as (select * from {{ ref('int_case_score_changes') }}),
+cases as (select * from {{ ref('promptlab', 'int_cases_compared') }}),
+score_changes as (select * from {{ ref('promptlab', 'int_case_score_changes') }}),
 tags as (
-    select * from {{ ref('int_case_tags') }}
+    select * from {{ ref('promptlab', 'int_case_tags') }}
     where {{ in_this_build('comparisons', 'task_id') }}
 ),
 clusters as (
-    select * from {{ ref('stg_tasks__cases') }}
+    select * from {{ ref('promptlab', 'stg_tasks__cases') }}
     where task_id in (select cases.candidate_task_id from cases)
 ),
 

@@ -2,10 +2,10 @@
 
 with
 
-pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
-dimensions as (select * from {{ ref('int_dimension_pairs') }}),
-sums as (select * from {{ ref('int_comparison_sums') }}),
-policy as (select * from {{ ref('comparison_policy') }}),
+pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimension_pairs') }}),
+sums as (select * from {{ ref('promptlab', 'int_comparison_sums') }}),
+policy as (select * from {{ ref('promptlab', 'promptlab_comparison_policy') }}),
 
 -- those without a single pair too: that nothing can be compared is an answer
 subjects as (

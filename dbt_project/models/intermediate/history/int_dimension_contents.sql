@@ -2,8 +2,8 @@
 
 with
 
-dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
-scores as (select * from {{ ref('int_scores_chosen') }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
+scores as (select * from {{ ref('promptlab', 'int_scores_chosen') }}),
 
 judged_rounds as (
 

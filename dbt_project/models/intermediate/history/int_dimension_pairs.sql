@@ -1,8 +1,8 @@
 with
 
-pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
+pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),
 dimensions as (
-    select * from {{ ref('int_dimension_contents') }}
+    select * from {{ ref('promptlab', 'int_dimension_contents') }}
     where
         task_id in (select pairs.baseline_task_id from pairs)
         or task_id in (select pairs.candidate_task_id from pairs)

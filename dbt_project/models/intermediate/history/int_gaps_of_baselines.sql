@@ -2,12 +2,12 @@
 
 with
 
-pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
-decisions as (select * from {{ ref('stg_tasks__decisions') }}),
-namings as (select * from {{ ref('stg_tasks__named_baselines') }}),
-named as (select * from {{ ref('int_named_baselines') }}),
+pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),
+decisions as (select * from {{ ref('promptlab', 'stg_tasks__decisions') }}),
+namings as (select * from {{ ref('promptlab', 'stg_tasks__named_baselines') }}),
+named as (select * from {{ ref('promptlab', 'int_named_baselines') }}),
 parts as (
-    select * from {{ ref('int_judged_parts') }}
+    select * from {{ ref('promptlab', 'int_judged_parts') }}
     where task_id in (select pairs.baseline_task_id from pairs)
 ),
 

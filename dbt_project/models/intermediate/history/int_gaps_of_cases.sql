@@ -2,13 +2,13 @@
 
 with
 
-cases as (select * from {{ ref('int_yardstick_cases') }}),
-asserted_cases as (select * from {{ ref('int_asserted_cases') }}),
-judge_changes as (select * from {{ ref('int_judge_changes') }}),
-pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
-replaced_runs as (select * from {{ ref('int_replaced_runs') }}),
-rounds as (select * from {{ ref('stg_tasks__rounds') }}),
-loads as (select * from {{ ref('stg_loads__loads') }}),
+cases as (select * from {{ ref('promptlab', 'int_yardstick_cases') }}),
+asserted_cases as (select * from {{ ref('promptlab', 'int_asserted_cases') }}),
+judge_changes as (select * from {{ ref('promptlab', 'int_judge_changes') }}),
+pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),
+replaced_runs as (select * from {{ ref('promptlab', 'int_replaced_runs') }}),
+rounds as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }}),
+loads as (select * from {{ ref('promptlab', 'stg_loads__loads') }}),
 
 gaps as (
 

@@ -2,11 +2,11 @@
 
 with
 
-pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
-cases as (select * from {{ ref('int_yardstick_cases') }}),
-dimensions as (select * from {{ ref('int_dimension_pairs') }}),
+pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),
+cases as (select * from {{ ref('promptlab', 'int_yardstick_cases') }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimension_pairs') }}),
 case_scores as (
-    select * from {{ ref('int_case_scores') }}
+    select * from {{ ref('promptlab', 'int_case_scores') }}
     where
         score is not null
         and (

@@ -2,13 +2,13 @@
 
 with
 
-pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
-case_pairs as (select * from {{ ref('int_case_pairs') }} where present_in <> 'candidate'),
-tasks as (select * from {{ ref('int_tasks_resolved') }}),
-stored_tasks as (select * from {{ ref('stg_tasks__tasks') }}),
-testsets as (select * from {{ ref('stg_testsets__testsets') }}),
-test_cases as (select * from {{ ref('stg_testsets__test_cases') }}),
-loads as (select * from {{ ref('stg_loads__loads') }}),
+pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),
+case_pairs as (select * from {{ ref('promptlab', 'int_case_pairs') }} where present_in <> 'candidate'),
+tasks as (select * from {{ ref('promptlab', 'int_tasks_resolved') }}),
+stored_tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
+testsets as (select * from {{ ref('promptlab', 'stg_testsets__testsets') }}),
+test_cases as (select * from {{ ref('promptlab', 'stg_testsets__test_cases') }}),
+loads as (select * from {{ ref('promptlab', 'stg_loads__loads') }}),
 
 -- both tasks are judged by the testset as it is now: what it expected before is not known,
 -- also of cases that both it and the run lost

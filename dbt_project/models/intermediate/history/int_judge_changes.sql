@@ -1,8 +1,8 @@
 with
 
-comparisons as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
+comparisons as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),
 rechecks as (
-    select * from {{ ref('int_recheck_runs') }}
+    select * from {{ ref('promptlab', 'int_recheck_runs') }}
     where {{ in_this_build('comparisons', 'task_id') }}
 ),
 
@@ -38,11 +38,11 @@ tasks as (
 ),
 
 named as (
-    select * from {{ ref('stg_reported__judges') }}
+    select * from {{ ref('promptlab', 'stg_reported__judges') }}
     where task_id in (select tasks.task_id from tasks)
 ),
 checks as (
-    select * from {{ ref('stg_reported__checks') }}
+    select * from {{ ref('promptlab', 'stg_reported__checks') }}
     where
         task_id in (select tasks.task_id from tasks)
         and check_name in (select named.judged_name from named)

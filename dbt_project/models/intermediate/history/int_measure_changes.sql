@@ -1,10 +1,10 @@
 with
 
-pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
-cases as (select * from {{ ref('int_case_pairs') }} where is_comparable),
-dimensions as (select * from {{ ref('stg_tasks__dimension_configs') }}),
+pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),
+cases as (select * from {{ ref('promptlab', 'int_case_pairs') }} where is_comparable),
+dimensions as (select * from {{ ref('promptlab', 'stg_tasks__dimension_configs') }}),
 scores as (
-    select * from {{ ref('stg_reported__scores') }}
+    select * from {{ ref('promptlab', 'stg_reported__scores') }}
     where
         reported_value is not null
         and (

@@ -2,7 +2,7 @@
 
 with
 
-names as (select * from {{ ref('stg_builds__settings') }} where setting = 'title'),
+names as (select * from {{ ref('promptlab', 'stg_builds__settings') }} where setting = 'title'),
 settings as (
 
     select
@@ -12,12 +12,12 @@ settings as (
         named.set_at,
         coalesce(names.setting_value, named.title) as title
 
-    from {{ ref('stg_tasks__named_baselines') }} as named
+    from {{ ref('promptlab', 'stg_tasks__named_baselines') }} as named
     left join names on named.title = names.setting_name
 
 ),
-tasks as (select * from {{ ref('int_tasks_resolved') }}),
-variants as (select * from {{ ref('int_task_variants') }}),
+tasks as (select * from {{ ref('promptlab', 'int_tasks_resolved') }}),
+variants as (select * from {{ ref('promptlab', 'int_task_variants') }}),
 
 scores as (
 
@@ -26,13 +26,13 @@ scores as (
         load_id,
         sum(count(*)) over (partition by task_id) as n_scores
 
-    from {{ ref('stg_scores__scores') }}
+    from {{ ref('promptlab', 'stg_scores__scores') }}
     group by task_id, load_id
 
 ),
 
-testsets as (select * from {{ ref('stg_testsets__testsets') }}),
-loads as (select * from {{ ref('stg_loads__loads') }}),
+testsets as (select * from {{ ref('promptlab', 'stg_testsets__testsets') }}),
+loads as (select * from {{ ref('promptlab', 'stg_loads__loads') }}),
 
 -- what is cleared is cleared for all variants of the title
 in_order as (

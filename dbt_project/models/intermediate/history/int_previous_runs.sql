@@ -2,9 +2,9 @@
 
 with
 
-tasks as (select * from {{ ref('int_task_variants') }} where recheck_of is null),
-resolved as (select * from {{ ref('int_tasks_resolved') }}),
-nights as (select * from {{ ref('int_task_nights') }}),
+tasks as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
+resolved as (select * from {{ ref('promptlab', 'int_tasks_resolved') }}),
+nights as (select * from {{ ref('promptlab', 'int_task_nights') }}),
 
 counted as (
 

@@ -1,7 +1,7 @@
 with
 
-previous as (select * from {{ ref('int_previous_runs') }}),
-named as (select * from {{ ref('int_named_baselines') }}),
+previous as (select * from {{ ref('promptlab', 'int_previous_runs') }}),
+named as (select * from {{ ref('promptlab', 'int_named_baselines') }}),
 
 -- what else there is of a task without a previous one: earlier runs that are no baseline,
 -- or runs that were loaded before it and are dated after it

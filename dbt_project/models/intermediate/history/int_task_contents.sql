@@ -2,14 +2,14 @@
 
 with
 
-tasks as (select * from {{ ref('stg_tasks__tasks') }} where {{ in_this_build() }}),
-cases as (select * from {{ ref('int_case_contents') }} where {{ in_this_build() }}),
-dimensions as (select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
-scores as (select * from {{ ref('stg_scores__scores') }} where {{ in_this_build() }}),
-reported_judges as (select * from {{ ref('stg_reported__judges') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }} where {{ in_this_build() }}),
+cases as (select * from {{ ref('promptlab', 'int_case_contents') }} where {{ in_this_build() }}),
+dimensions as (select * from {{ ref('promptlab', 'stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
+scores as (select * from {{ ref('promptlab', 'stg_scores__scores') }} where {{ in_this_build() }}),
+reported_judges as (select * from {{ ref('promptlab', 'stg_reported__judges') }} where {{ in_this_build() }}),
 -- what decides nothing may change
 deciding as (
-    select * from {{ ref('int_dimension_contents') }}
+    select * from {{ ref('promptlab', 'int_dimension_contents') }}
     where {{ in_this_build() }} and (weight_configured > 0 or has_verdict)
 ),
 

@@ -2,8 +2,8 @@
 
 with
 
-tasks as (select * from {{ ref('int_task_variants') }} where recheck_of is null),
-resolved as (select * from {{ ref('int_tasks_resolved') }}),
+tasks as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
+resolved as (select * from {{ ref('promptlab', 'int_tasks_resolved') }}),
 
 loaded as (
 

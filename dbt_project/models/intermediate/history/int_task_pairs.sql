@@ -1,8 +1,8 @@
 with
 
-baselines as (select * from {{ ref('int_task_baselines') }}),
-requests as (select * from {{ ref('stg_tasks__requested_comparisons') }}),
-tasks as (select * from {{ ref('stg_tasks__tasks') }}),
+baselines as (select * from {{ ref('promptlab', 'int_task_baselines') }}),
+requests as (select * from {{ ref('promptlab', 'stg_tasks__requested_comparisons') }}),
+tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
 
 default_pairs as (
 

@@ -2,10 +2,10 @@
 
 with
 
-tags as (select * from {{ ref('int_case_tags') }} where {{ in_this_build() }}),
-results as (select * from {{ ref('int_case_results') }} where {{ in_this_build() }}),
-cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
-measures as (select * from {{ ref('trend_measures') }} where subject_kind = 'tag'),
+tags as (select * from {{ ref('promptlab', 'int_case_tags') }} where {{ in_this_build() }}),
+results as (select * from {{ ref('promptlab', 'int_case_results') }} where {{ in_this_build() }}),
+cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }} where {{ in_this_build() }}),
+measures as (select * from {{ ref('promptlab', 'promptlab_trend_measures') }} where subject_kind = 'tag'),
 
 tagged as (
 

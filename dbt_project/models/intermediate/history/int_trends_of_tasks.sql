@@ -2,14 +2,14 @@
 
 with
 
-results as (select * from {{ ref('int_task_results') }}),
+results as (select * from {{ ref('promptlab', 'int_task_results') }}),
 case_results as (
-    select * from {{ ref('int_case_results') }}
+    select * from {{ ref('promptlab', 'int_case_results') }}
     where status <> 'unevaluated' and {{ in_this_build() }}
 ),
-cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
-rounds as (select * from {{ ref('int_round_results') }}),
-measures as (select * from {{ ref('trend_measures') }} where subject_kind = 'task'),
+cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }} where {{ in_this_build() }}),
+rounds as (select * from {{ ref('promptlab', 'int_round_results') }}),
+measures as (select * from {{ ref('promptlab', 'promptlab_trend_measures') }} where subject_kind = 'task'),
 
 passes as (
 

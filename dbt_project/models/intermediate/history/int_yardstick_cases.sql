@@ -1,9 +1,9 @@
 with
 
-pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
-shared_cases as (select * from {{ ref('int_case_pairs') }} where present_in = 'both'),
+pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),
+shared_cases as (select * from {{ ref('promptlab', 'int_case_pairs') }} where present_in = 'both'),
 case_results as (
-    select * from {{ ref('int_case_results') }}
+    select * from {{ ref('promptlab', 'int_case_results') }}
     where
         task_id in (select pairs.baseline_task_id from pairs)
         or task_id in (select pairs.candidate_task_id from pairs)

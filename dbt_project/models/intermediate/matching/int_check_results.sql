@@ -2,8 +2,8 @@
 
 with
 
-scopes as (select * from {{ ref('int_round_scopes') }}),
-expectations as (select * from {{ ref('stg_testsets__expectations') }}),
+scopes as (select * from {{ ref('promptlab', 'int_round_scopes') }}),
+expectations as (select * from {{ ref('promptlab', 'stg_testsets__expectations') }}),
 
 extracted as (
 

@@ -1,6 +1,6 @@
 with
 
-checks as (select * from {{ ref('int_check_results') }} where {{ in_this_build() }}),
+checks as (select * from {{ ref('promptlab', 'int_check_results') }} where {{ in_this_build() }}),
 
 counted as (
 

@@ -2,9 +2,9 @@
 
 with
 
-expectations as (select * from {{ ref('stg_testsets__expectations') }}),
-rounds as (select * from {{ ref('int_rounds_prepared') }} where testset_id is not null),
-steps as (select * from {{ ref('stg_pipelines__pipeline_steps') }}),
+expectations as (select * from {{ ref('promptlab', 'stg_testsets__expectations') }}),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }} where testset_id is not null),
+steps as (select * from {{ ref('promptlab', 'stg_pipelines__pipeline_steps') }}),
 
 scopes as (
 

@@ -3,13 +3,13 @@
 with
 
 answers as (
-    select * from {{ ref('stg_memory__answers') }}
+    select * from {{ ref('promptlab', 'stg_memory__answers') }}
     where {{ in_this_build('memory_runs') }}
 ),
-token_scores as (select * from {{ ref('int_memory_token_scores') }}),
-locomo_scores as (select * from {{ ref('int_memory_locomo_scores') }}),
+token_scores as (select * from {{ ref('promptlab', 'int_memory_token_scores') }}),
+locomo_scores as (select * from {{ ref('promptlab', 'int_memory_locomo_scores') }}),
 right_metrics as (
-    select * from {{ ref('int_memory_right_metrics') }}
+    select * from {{ ref('promptlab', 'int_memory_right_metrics') }}
     where {{ in_this_build('memory_runs') }}
 ),
 

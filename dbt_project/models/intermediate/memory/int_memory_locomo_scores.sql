@@ -1,7 +1,7 @@
 with
 
 answers as (
-    select * from {{ ref('stg_memory__answers') }}
+    select * from {{ ref('promptlab', 'stg_memory__answers') }}
     where
         {{ in_this_build('memory_runs') }}
         and reference_stems is not null

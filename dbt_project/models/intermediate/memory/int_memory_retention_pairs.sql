@@ -1,7 +1,7 @@
 with
 
 answers as (
-    select * from {{ ref('int_memory_answers_scored') }}
+    select * from {{ ref('promptlab', 'int_memory_answers_scored') }}
     where {{ in_this_build('memory_runs') }} and status <> 'unevaluated'
 ),
 

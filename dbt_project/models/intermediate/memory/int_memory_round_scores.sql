@@ -1,17 +1,17 @@
 with
 
 answers as (
-    select * from {{ ref('int_memory_answers_scored') }}
+    select * from {{ ref('promptlab', 'int_memory_answers_scored') }}
     where {{ in_this_build('memory_runs') }}
 ),
 datasets as (
     select distinct
         run_id,
         dataset
-    from {{ ref('stg_memory__runs') }}
+    from {{ ref('promptlab', 'stg_memory__runs') }}
     where {{ in_this_build('memory_runs') }}
 ),
-categories as (select * from {{ ref('memory_categories') }} where category_group is not null),
+categories as (select * from {{ ref('promptlab', 'promptlab_memory_categories') }} where category_group is not null),
 
 -- a category counts under its name, in its data set's group and in all
 asked as (

@@ -1,12 +1,12 @@
 with
 
 judges as (
-    select * from {{ ref('stg_reported__judges') }} where {{ in_this_build() }}
+    select * from {{ ref('promptlab', 'stg_reported__judges') }} where {{ in_this_build() }}
 ),
 dimensions as (
-    select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}
+    select * from {{ ref('promptlab', 'stg_tasks__dimension_configs') }} where {{ in_this_build() }}
 ),
-tasks as (select * from {{ ref('stg_tasks__tasks') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }} where {{ in_this_build() }}),
 
 configured as (
 

@@ -1,8 +1,8 @@
 with
 
-totals as (select * from {{ ref('stg_reported__totals') }}),
-tasks as (select * from {{ ref('stg_tasks__tasks') }}),
-rounds as (select * from {{ ref('stg_tasks__rounds') }}),
+totals as (select * from {{ ref('promptlab', 'stg_reported__totals') }}),
+tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
+rounds as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }}),
 
 -- a count by status claims its part of the rows; a file may claim any number
 claims as (

@@ -2,6 +2,6 @@
 
 with
 
-checks as (select * from {{ ref('stg_reported__checks') }} where {{ in_this_build() }})
+checks as (select * from {{ ref('promptlab', 'stg_reported__checks') }} where {{ in_this_build() }})
 
 select * from checks

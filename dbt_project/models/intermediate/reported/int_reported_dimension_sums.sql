@@ -1,8 +1,8 @@
 with
 
-scores as (select * from {{ ref('stg_reported__scores') }} where {{ in_this_build() }}),
+scores as (select * from {{ ref('promptlab', 'stg_reported__scores') }} where {{ in_this_build() }}),
 
-checks as (select * from {{ ref('stg_reported__checks') }} where {{ in_this_build() }}),
+checks as (select * from {{ ref('promptlab', 'stg_reported__checks') }} where {{ in_this_build() }}),
 
 counted_checks as (
 

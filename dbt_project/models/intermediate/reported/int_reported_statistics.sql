@@ -2,12 +2,12 @@
 
 with
 
-totals as (select * from {{ ref('stg_reported__totals') }} where {{ in_this_build() }}),
-rules as (select * from {{ ref('total_rules') }} where unit in ('cases', 'rounds', 'tags')),
-reported as (select * from {{ ref('stg_reported__scores') }} where {{ in_this_build() }}),
+totals as (select * from {{ ref('promptlab', 'stg_reported__totals') }} where {{ in_this_build() }}),
+rules as (select * from {{ ref('promptlab', 'promptlab_total_rules') }} where unit in ('cases', 'rounds', 'tags')),
+reported as (select * from {{ ref('promptlab', 'stg_reported__scores') }} where {{ in_this_build() }}),
 scores as (select * from reported where reported_value is not null),
-rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
-tags as (select * from {{ ref('int_case_tags') }} where {{ in_this_build() }}),
+rounds as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }} where {{ in_this_build() }}),
+tags as (select * from {{ ref('promptlab', 'int_case_tags') }} where {{ in_this_build() }}),
 
 asked as (
 

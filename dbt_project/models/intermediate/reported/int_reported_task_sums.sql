@@ -1,11 +1,11 @@
 with
 
 tasks as (
-    select * from {{ ref('stg_tasks__tasks') }}
+    select * from {{ ref('promptlab', 'stg_tasks__tasks') }}
     where {{ in_this_build() }} and source_kind not in ('analysis', 'results')
 ),
-rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
-checks as (select * from {{ ref('stg_reported__checks') }} where {{ in_this_build() }}),
+rounds as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }} where {{ in_this_build() }}),
+checks as (select * from {{ ref('promptlab', 'stg_reported__checks') }} where {{ in_this_build() }}),
 
 counted_rounds as (
 

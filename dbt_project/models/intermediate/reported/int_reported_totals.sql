@@ -1,11 +1,11 @@
 with
 
-totals as (select * from {{ ref('stg_reported__totals') }} where {{ in_this_build() }}),
-task_sums as (select * from {{ ref('int_reported_task_sums') }}),
-dimension_sums as (select * from {{ ref('int_reported_dimension_sums') }}),
-statistics as (select * from {{ ref('int_reported_statistics') }}),
-rules as (select * from {{ ref('total_rules') }}),
-partial as (select * from {{ ref('int_partial_tasks') }}),
+totals as (select * from {{ ref('promptlab', 'stg_reported__totals') }} where {{ in_this_build() }}),
+task_sums as (select * from {{ ref('promptlab', 'int_reported_task_sums') }}),
+dimension_sums as (select * from {{ ref('promptlab', 'int_reported_dimension_sums') }}),
+statistics as (select * from {{ ref('promptlab', 'int_reported_statistics') }}),
+rules as (select * from {{ ref('promptlab', 'promptlab_total_rules') }}),
+partial as (select * from {{ ref('promptlab', 'int_partial_tasks') }}),
 
 -- a total of a run is over all tasks that its file brought
 scoped as (

@@ -2,8 +2,8 @@
 
 with
 
-pipelines as (select * from {{ ref('stg_pipelines__pipelines') }}),
-steps as (select * from {{ ref('stg_pipelines__pipeline_steps') }}),
+pipelines as (select * from {{ ref('promptlab', 'stg_pipelines__pipelines') }}),
+steps as (select * from {{ ref('promptlab', 'stg_pipelines__pipeline_steps') }}),
 
 candidates as (
 

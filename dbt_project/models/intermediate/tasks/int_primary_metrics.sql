@@ -2,9 +2,9 @@
 
 with
 
-tasks as (select * from {{ ref('int_titles') }}),
+tasks as (select * from {{ ref('promptlab', 'int_titles') }}),
 configs as (
-    select * from {{ ref('stg_tasks__dimension_configs') }}
+    select * from {{ ref('promptlab', 'stg_tasks__dimension_configs') }}
     where coalesce(is_graded, true)
 ),
 

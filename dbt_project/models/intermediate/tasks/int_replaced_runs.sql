@@ -4,7 +4,7 @@
 
 with
 
-loads as (select * from {{ ref('stg_loads__loads') }}),
+loads as (select * from {{ ref('promptlab', 'stg_loads__loads') }}),
 
 objects as (
 

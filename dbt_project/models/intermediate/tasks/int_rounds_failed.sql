@@ -1,8 +1,8 @@
 with
 
-rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
-tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
-steps as (select * from {{ ref('stg_pipelines__pipeline_steps') }}),
+rounds as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('promptlab', 'int_tasks_resolved') }} where {{ in_this_build() }}),
+steps as (select * from {{ ref('promptlab', 'stg_pipelines__pipeline_steps') }}),
 
 failed_steps as (
 

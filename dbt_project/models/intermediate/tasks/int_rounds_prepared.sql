@@ -1,9 +1,9 @@
 with
 
-rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
-tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
-pipelines as (select * from {{ ref('int_pipelines_targeted') }}),
-failed as (select * from {{ ref('int_rounds_failed') }}),
+rounds as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('promptlab', 'int_tasks_resolved') }} where {{ in_this_build() }}),
+pipelines as (select * from {{ ref('promptlab', 'int_pipelines_targeted') }}),
+failed as (select * from {{ ref('promptlab', 'int_rounds_failed') }}),
 
 -- `metadata.step_outputs` where there is one, else the parsed output stands in
 stepped as (

@@ -2,10 +2,10 @@
 
 with
 
-decisions as (select * from {{ ref('stg_tasks__decisions') }}),
-tasks as (select * from {{ ref('stg_tasks__tasks') }}),
-scores as (select * from {{ ref('stg_scores__scores') }}),
-loads as (select * from {{ ref('stg_loads__loads') }}),
+decisions as (select * from {{ ref('promptlab', 'stg_tasks__decisions') }}),
+tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
+scores as (select * from {{ ref('promptlab', 'stg_scores__scores') }}),
+loads as (select * from {{ ref('promptlab', 'stg_loads__loads') }}),
 
 -- the newest decision about a task counts
 newest as (

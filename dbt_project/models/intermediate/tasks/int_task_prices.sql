@@ -2,8 +2,8 @@
 
 with
 
-tasks as (select * from {{ ref('stg_tasks__tasks') }}),
-prices as (select * from {{ ref('stg_builds__settings') }} where setting = 'price'),
+tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
+prices as (select * from {{ ref('promptlab', 'stg_builds__settings') }} where setting = 'price'),
 
 -- of several patterns that a model matches the longest counts
 matched as (

@@ -2,9 +2,9 @@
 
 with
 
-tasks as (select * from {{ ref('stg_tasks__tasks') }}),
-resolved as (select * from {{ ref('int_tasks_resolved') }}),
-pipelines as (select * from {{ ref('stg_pipelines__pipelines') }}),
+tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
+resolved as (select * from {{ ref('promptlab', 'int_tasks_resolved') }}),
+pipelines as (select * from {{ ref('promptlab', 'stg_pipelines__pipelines') }}),
 
 joined as (
 

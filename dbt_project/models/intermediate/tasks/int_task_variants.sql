@@ -7,14 +7,14 @@
 
 with
 
-tasks as (select * from {{ ref('stg_tasks__tasks') }}),
-titles as (select * from {{ ref('int_titles') }}),
-prompts as (select * from {{ ref('int_task_prompts') }}),
-partial as (select * from {{ ref('int_partial_tasks') }}),
-renames as (select * from {{ ref('stg_builds__settings') }} where setting = 'variant'),
-decisions as (select * from {{ ref('int_task_decisions') }}),
-loads as (select * from {{ ref('stg_loads__loads') }}),
-replaced_runs as (select * from {{ ref('int_replaced_runs') }}),
+tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
+titles as (select * from {{ ref('promptlab', 'int_titles') }}),
+prompts as (select * from {{ ref('promptlab', 'int_task_prompts') }}),
+partial as (select * from {{ ref('promptlab', 'int_partial_tasks') }}),
+renames as (select * from {{ ref('promptlab', 'stg_builds__settings') }} where setting = 'variant'),
+decisions as (select * from {{ ref('promptlab', 'int_task_decisions') }}),
+loads as (select * from {{ ref('promptlab', 'stg_loads__loads') }}),
+replaced_runs as (select * from {{ ref('promptlab', 'int_replaced_runs') }}),
 
 described as (
 

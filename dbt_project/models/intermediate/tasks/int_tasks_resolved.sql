@@ -2,9 +2,9 @@
 
 with
 
-tasks as (select * from {{ ref('stg_tasks__tasks') }}),
-loads as (select * from {{ ref('stg_loads__loads') }}),
-testsets as (select * from {{ ref('stg_testsets__testsets') }}),
+tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
+loads as (select * from {{ ref('promptlab', 'stg_loads__loads') }}),
+testsets as (select * from {{ ref('promptlab', 'stg_testsets__testsets') }}),
 
 pipelines as (
 
@@ -12,7 +12,7 @@ pipelines as (
         pipeline_id,
         {{ without_pattern('default_testset', '[.]jsonl$') }} as default_testset
 
-    from {{ ref('stg_pipelines__pipelines') }}
+    from {{ ref('promptlab', 'stg_pipelines__pipelines') }}
 
 ),
 

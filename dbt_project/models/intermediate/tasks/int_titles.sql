@@ -2,10 +2,10 @@
 
 with
 
-tasks as (select * from {{ ref('stg_tasks__tasks') }}),
-names as (select * from {{ ref('stg_builds__settings') }} where setting = 'title'),
-primaries as (select * from {{ ref('stg_builds__settings') }} where setting = 'primary'),
-owners as (select * from {{ ref('stg_builds__settings') }} where setting = 'owner'),
+tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
+names as (select * from {{ ref('promptlab', 'stg_builds__settings') }} where setting = 'title'),
+primaries as (select * from {{ ref('promptlab', 'stg_builds__settings') }} where setting = 'primary'),
+owners as (select * from {{ ref('promptlab', 'stg_builds__settings') }} where setting = 'owner'),
 
 titled as (
 

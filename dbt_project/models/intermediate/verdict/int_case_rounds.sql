@@ -2,9 +2,9 @@
 
 with
 
-rounds as (select * from {{ ref('int_rounds_prepared') }}),
-written as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
-results as (select * from {{ ref('int_round_results') }} where status <> 'unevaluated'),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
+written as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }} where {{ in_this_build() }}),
+results as (select * from {{ ref('promptlab', 'int_round_results') }} where status <> 'unevaluated'),
 
 placed as (
 

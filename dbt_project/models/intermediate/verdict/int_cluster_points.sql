@@ -1,6 +1,6 @@
 with
 
-sums as (select * from {{ ref('int_cluster_sums') }}),
+sums as (select * from {{ ref('promptlab', 'int_cluster_sums') }}),
 
 -- of each cluster only what a run has more than the worst one
 raised as (

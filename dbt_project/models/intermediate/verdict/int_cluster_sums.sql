@@ -1,13 +1,13 @@
 with
 
-cases as (select * from {{ ref('int_verdict_cases') }} where k > 0 and k < n),
+cases as (select * from {{ ref('promptlab', 'int_verdict_cases') }} where k > 0 and k < n),
 rounds as (
-    select * from {{ ref('int_rounds_counted') }}
+    select * from {{ ref('promptlab', 'int_rounds_counted') }}
     where k > 0 and task_id in (select cases.task_id from cases)
 ),
-run_tests as (select * from {{ ref('int_run_tests') }}),
+run_tests as (select * from {{ ref('promptlab', 'int_run_tests') }}),
 clusters as (
-    select * from {{ ref('stg_tasks__cases') }}
+    select * from {{ ref('promptlab', 'stg_tasks__cases') }}
     where task_id in (select cases.task_id from cases)
 ),
 

@@ -1,7 +1,7 @@
 with
 
-sums as (select * from {{ ref('int_cluster_sums') }}),
-points as (select * from {{ ref('int_cluster_points') }}),
+sums as (select * from {{ ref('promptlab', 'int_cluster_sums') }}),
+points as (select * from {{ ref('promptlab', 'int_cluster_points') }}),
 
 counted as (
 

@@ -1,15 +1,15 @@
 with
 
-contents as (select * from {{ ref('int_drift_contents') }}),
+contents as (select * from {{ ref('promptlab', 'int_drift_contents') }}),
 case_rounds as (
-    select * from {{ ref('int_case_rounds') }}
+    select * from {{ ref('promptlab', 'int_case_rounds') }}
     where task_id in (select contents.run_task_id from contents)
 ),
 case_results as (
-    select * from {{ ref('int_case_results') }}
+    select * from {{ ref('promptlab', 'int_case_results') }}
     where task_id in (select contents.run_task_id from contents)
 ),
-correlations as (select * from {{ ref('int_round_correlations') }}),
+correlations as (select * from {{ ref('promptlab', 'int_round_correlations') }}),
 
 joined as (
 

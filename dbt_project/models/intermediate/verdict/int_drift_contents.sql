@@ -1,20 +1,20 @@
 with
 
 runs as (
-    select * from {{ ref('int_drift_runs') }}
+    select * from {{ ref('promptlab', 'int_drift_runs') }}
     where {{ in_this_build('comparisons', 'task_id') }}
 ),
-policy as (select * from {{ ref('verdict_policy') }}),
+policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
 yardsticks as (
-    select * from {{ ref('int_task_contents') }}
+    select * from {{ ref('promptlab', 'int_task_contents') }}
     where task_id in (select runs.run_task_id from runs)
 ),
 case_results as (
-    select * from {{ ref('int_case_results') }}
+    select * from {{ ref('promptlab', 'int_case_results') }}
     where task_id in (select runs.run_task_id from runs)
 ),
 contents as (
-    select * from {{ ref('int_case_contents') }}
+    select * from {{ ref('promptlab', 'int_case_contents') }}
     where task_id in (select runs.run_task_id from runs)
 ),
 

@@ -5,10 +5,10 @@
 with
 
 tasks as (
-    select * from {{ ref('int_task_variants') }}
+    select * from {{ ref('promptlab', 'int_task_variants') }}
     where is_eligible
 ),
-policy as (select * from {{ ref('verdict_policy') }}),
+policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
 
 numbered as (
 

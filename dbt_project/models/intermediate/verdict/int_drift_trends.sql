@@ -1,6 +1,6 @@
 with
 
-cases as (select * from {{ ref('int_drift_cases') }}),
+cases as (select * from {{ ref('promptlab', 'int_drift_cases') }}),
 
 runs as (
 

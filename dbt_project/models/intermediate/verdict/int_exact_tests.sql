@@ -1,8 +1,8 @@
 with
 
-sums as (select * from {{ ref('int_test_sums') }}),
-waves as (select * from {{ ref('int_test_waves') }}),
-ranks as (select * from {{ ref('int_rank_tests') }}),
+sums as (select * from {{ ref('promptlab', 'int_test_sums') }}),
+waves as (select * from {{ ref('promptlab', 'int_test_waves') }}),
+ranks as (select * from {{ ref('promptlab', 'int_rank_tests') }}),
 
 -- the window covers every possible sum
 tested as (

@@ -1,8 +1,8 @@
 with
 
-scores as (select * from {{ ref('int_verdict_scores') }}),
-correlations as (select * from {{ ref('int_round_correlations') }} where is_correlated),
-run_tests as (select * from {{ ref('int_run_tests') }}),
+scores as (select * from {{ ref('promptlab', 'int_verdict_scores') }}),
+correlations as (select * from {{ ref('promptlab', 'int_round_correlations') }} where is_correlated),
+run_tests as (select * from {{ ref('promptlab', 'int_run_tests') }}),
 
 -- the sum of ranks of the task's rounds, and its mean and variance if all rounds are alike
 cases as (

@@ -1,26 +1,26 @@
 with
 
 runs as (
-    select * from {{ ref('int_recheck_runs') }}
+    select * from {{ ref('promptlab', 'int_recheck_runs') }}
     where {{ in_this_build('comparisons', 'task_id') }}
 ),
 tasks as (
-    select * from {{ ref('stg_tasks__tasks') }}
+    select * from {{ ref('promptlab', 'stg_tasks__tasks') }}
     where task_id in (select runs.recheck_task_id from runs)
 ),
 case_rounds as (
-    select * from {{ ref('int_case_rounds') }}
+    select * from {{ ref('promptlab', 'int_case_rounds') }}
     where task_id in (select runs.recheck_task_id from runs)
 ),
 contents as (
-    select * from {{ ref('int_case_contents') }}
+    select * from {{ ref('promptlab', 'int_case_contents') }}
     where
         task_id in (select runs.task_id from runs)
         or task_id in (select runs.recheck_task_id from runs)
 ),
-gaps as (select * from {{ ref('int_recheck_gaps') }}),
-reference_rounds as (select * from {{ ref('int_rounds_counted') }} where place > 1 and k > 0),
-variants as (select * from {{ ref('int_task_variants') }}),
+gaps as (select * from {{ ref('promptlab', 'int_recheck_gaps') }}),
+reference_rounds as (select * from {{ ref('promptlab', 'int_rounds_counted') }} where place > 1 and k > 0),
+variants as (select * from {{ ref('promptlab', 'int_task_variants') }}),
 
 -- copies of an answer are one round: those from a cache, and those with a fixed seed
 rounds as (

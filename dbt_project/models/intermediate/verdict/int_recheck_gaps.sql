@@ -3,7 +3,7 @@
 with
 
 runs as (
-    select * from {{ ref('int_recheck_runs') }}
+    select * from {{ ref('promptlab', 'int_recheck_runs') }}
     where {{ in_this_build('comparisons', 'task_id') }}
 ),
 sides as (
@@ -12,20 +12,20 @@ sides as (
     select recheck_task_id from runs
 ),
 dimensions as (
-    select * from {{ ref('int_dimension_contents') }}
+    select * from {{ ref('promptlab', 'int_dimension_contents') }}
     where task_id in (select sides.task_id from sides)
 ),
-judge_changes as (select * from {{ ref('int_judge_changes') }}),
+judge_changes as (select * from {{ ref('promptlab', 'int_judge_changes') }}),
 contents as (
-    select * from {{ ref('int_case_contents') }}
+    select * from {{ ref('promptlab', 'int_case_contents') }}
     where task_id in (select sides.task_id from sides)
 ),
 case_results as (
-    select * from {{ ref('int_case_results') }}
+    select * from {{ ref('promptlab', 'int_case_results') }}
     where task_id in (select sides.task_id from sides)
 ),
 case_scores as (
-    select * from {{ ref('int_case_scores') }}
+    select * from {{ ref('promptlab', 'int_case_scores') }}
     where score is not null and task_id in (select sides.task_id from sides)
 ),
 

@@ -4,11 +4,11 @@
 
 with
 
-variants as (select * from {{ ref('int_task_variants') }}),
-given as (select * from {{ ref('stg_tasks__tasks') }}),
-prompts as (select * from {{ ref('int_task_prompts') }}),
+variants as (select * from {{ ref('promptlab', 'int_task_variants') }}),
+given as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
+prompts as (select * from {{ ref('promptlab', 'int_task_prompts') }}),
 baselines as (
-    select * from {{ ref('int_task_baselines') }}
+    select * from {{ ref('promptlab', 'int_task_baselines') }}
     where baseline_task_id is not null
 ),
 

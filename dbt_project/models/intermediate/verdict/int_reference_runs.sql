@@ -4,12 +4,12 @@
 
 with
 
-tasks as (select * from {{ ref('int_task_variants') }}),
+tasks as (select * from {{ ref('promptlab', 'int_task_variants') }}),
 baselines as (
-    select * from {{ ref('int_task_baselines') }}
+    select * from {{ ref('promptlab', 'int_task_baselines') }}
     where baseline_task_id is not null
 ),
-policy as (select * from {{ ref('verdict_policy') }}),
+policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
 
 -- a run that the gate refused is not a reference of later ones
 counted as (

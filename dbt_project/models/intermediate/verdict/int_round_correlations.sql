@@ -1,7 +1,7 @@
 with
 
-rounds as (select * from {{ ref('int_verdict_rounds') }} where place > 0 and n_rounds > 1),
-policy as (select * from {{ ref('verdict_policy') }}),
+rounds as (select * from {{ ref('promptlab', 'int_verdict_rounds') }} where place > 0 and n_rounds > 1),
+policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
 
 -- of one prompt version: another one is another system
 spread as (

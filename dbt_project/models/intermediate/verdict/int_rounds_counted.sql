@@ -1,7 +1,7 @@
 with
 
-rounds as (select * from {{ ref('int_verdict_rounds') }}),
-correlations as (select * from {{ ref('int_round_correlations') }}),
+rounds as (select * from {{ ref('promptlab', 'int_verdict_rounds') }}),
+correlations as (select * from {{ ref('promptlab', 'int_round_correlations') }}),
 
 joined as (
 

@@ -1,7 +1,7 @@
 with
 
-tests as (select * from {{ ref('int_run_tests') }}),
-p_values as (select * from {{ ref('int_verdict_p_values') }}),
+tests as (select * from {{ ref('promptlab', 'int_run_tests') }}),
+p_values as (select * from {{ ref('promptlab', 'int_verdict_p_values') }}),
 
 -- where every round of every case is alike nothing speaks against the variant
 own as (

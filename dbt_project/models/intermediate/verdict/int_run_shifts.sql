@@ -1,9 +1,9 @@
 with
 
-rounds as (select * from {{ ref('int_rounds_counted') }} where place > 0 and k > 0),
-policy as (select * from {{ ref('verdict_policy') }}),
-run_tests as (select * from {{ ref('int_run_tests') }}),
-tasks as (select * from {{ ref('int_task_variants') }}),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_counted') }} where place > 0 and k > 0),
+policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
+run_tests as (select * from {{ ref('promptlab', 'int_run_tests') }}),
+tasks as (select * from {{ ref('promptlab', 'int_task_variants') }}),
 
 -- each reference run against all others of its prompt version
 compared as (

@@ -1,10 +1,10 @@
 with
 
 reference_runs as (
-    select * from {{ ref('int_reference_runs') }}
+    select * from {{ ref('promptlab', 'int_reference_runs') }}
     where {{ in_this_build('comparisons', 'task_id') }} and place = 1
 ),
-tasks as (select * from {{ ref('int_task_variants') }}),
+tasks as (select * from {{ ref('promptlab', 'int_task_variants') }}),
 
 -- a variant that did not change shows what model and judge did
 tested as (

@@ -2,10 +2,10 @@
 
 with
 
-rounds as (select * from {{ ref('int_rounds_prepared') }}),
-results as (select * from {{ ref('int_round_results') }}),
-round_scores as (select * from {{ ref('int_round_scores') }} where score is not null),
-dimensions as (select * from {{ ref('int_dimension_weights') }} where weight_used > 0),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
+results as (select * from {{ ref('promptlab', 'int_round_results') }}),
+round_scores as (select * from {{ ref('promptlab', 'int_round_scores') }} where score is not null),
+dimensions as (select * from {{ ref('promptlab', 'int_dimension_weights') }} where weight_used > 0),
 
 -- where rounds pass or fail the verdicts are tested, not the scores
 without_verdicts as (

@@ -1,7 +1,7 @@
 with
 
-strata as (select * from {{ ref('int_test_strata') }}),
-policy as (select * from {{ ref('verdict_policy') }}),
+strata as (select * from {{ ref('promptlab', 'int_test_strata') }}),
+policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
 
 kinds as (
 

@@ -1,11 +1,11 @@
 with
 
 waves as (
-    select * from {{ ref('int_test_waves') }}
+    select * from {{ ref('promptlab', 'int_test_waves') }}
     -- what is smaller changes a level by less than 1e-6
     where treatment = 'errors_left_out' and ln_size > -18
 ),
-policy as (select * from {{ ref('verdict_policy') }}),
+policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
 
 -- Where alarms begin: the 16th part of the window, the 16th part of that, the place in it.
 first_places as (

@@ -1,10 +1,10 @@
 with
 
-cases as (select * from {{ ref('int_verdict_cases') }}),
-rechecked as (select * from {{ ref('int_recheck_cases') }} where reference <> 'none'),
-drift_cases as (select * from {{ ref('int_drift_cases') }} where measure = 'pass_rate'),
-run_tests as (select * from {{ ref('int_run_tests') }}),
-policy as (select * from {{ ref('verdict_policy') }}),
+cases as (select * from {{ ref('promptlab', 'int_verdict_cases') }}),
+rechecked as (select * from {{ ref('promptlab', 'int_recheck_cases') }} where reference <> 'none'),
+drift_cases as (select * from {{ ref('promptlab', 'int_drift_cases') }} where measure = 'pass_rate'),
+run_tests as (select * from {{ ref('promptlab', 'int_run_tests') }}),
+policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
 
 -- errors are not answers; if there are many, the test is repeated as if each had passed
 in_error as (

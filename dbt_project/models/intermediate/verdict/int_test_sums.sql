@@ -1,7 +1,7 @@
 with
 
-strata as (select * from {{ ref('int_test_strata') }}),
-evidence as (select * from {{ ref('int_test_evidence') }}),
+strata as (select * from {{ ref('promptlab', 'int_test_strata') }}),
+evidence as (select * from {{ ref('promptlab', 'int_test_evidence') }}),
 
 summed as (
 

@@ -1,8 +1,8 @@
 with
 
-strata as (select * from {{ ref('int_test_strata') }}),
-evidence as (select * from {{ ref('int_test_evidence') }}),
-sums as (select * from {{ ref('int_test_sums') }}),
+strata as (select * from {{ ref('promptlab', 'int_test_strata') }}),
+evidence as (select * from {{ ref('promptlab', 'int_test_evidence') }}),
+sums as (select * from {{ ref('promptlab', 'int_test_sums') }}),
 
 counted as (
 

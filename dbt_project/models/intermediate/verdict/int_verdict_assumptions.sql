@@ -1,12 +1,12 @@
 with
 
-runs as (select * from {{ ref('int_verdict_runs') }}),
-policy as (select * from {{ ref('verdict_policy') }}),
-rounds as (select * from {{ ref('int_rounds_counted') }}),
-correlations as (select * from {{ ref('int_round_correlations') }}),
-shifts as (select * from {{ ref('int_run_shifts') }}),
+runs as (select * from {{ ref('promptlab', 'int_verdict_runs') }}),
+policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_counted') }}),
+correlations as (select * from {{ ref('promptlab', 'int_round_correlations') }}),
+shifts as (select * from {{ ref('promptlab', 'int_run_shifts') }}),
 clusters as (
-    select * from {{ ref('int_cluster_tests') }}
+    select * from {{ ref('promptlab', 'int_cluster_tests') }}
     where treatment = 'errors_left_out'
 ),
 

@@ -1,6 +1,6 @@
 with
 
-rounds as (select * from {{ ref('int_rounds_counted') }}),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_counted') }}),
 
 -- the baseline's rounds of a case; where it has none, those of the newest run that has
 newest as (

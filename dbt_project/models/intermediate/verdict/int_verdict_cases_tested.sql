@@ -1,8 +1,8 @@
 with
 
-cases as (select * from {{ ref('int_verdict_cases') }}),
-evidence as (select * from {{ ref('int_test_evidence') }} where statistic = 'broad'),
-policy as (select * from {{ ref('verdict_policy') }}),
+cases as (select * from {{ ref('promptlab', 'int_verdict_cases') }}),
+evidence as (select * from {{ ref('promptlab', 'int_test_evidence') }} where statistic = 'broad'),
+policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
 
 -- the chance of so few passes or fewer: 1 where no case could have fewer
 tested as (

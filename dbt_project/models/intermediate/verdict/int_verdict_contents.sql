@@ -1,19 +1,19 @@
 with
 
 reference_runs as (
-    select * from {{ ref('int_reference_runs') }}
+    select * from {{ ref('promptlab', 'int_reference_runs') }}
     where {{ in_this_build('comparisons', 'task_id') }}
 ),
-policy as (select * from {{ ref('verdict_policy') }}),
-tasks as (select * from {{ ref('int_task_variants') }}),
+policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
+tasks as (select * from {{ ref('promptlab', 'int_task_variants') }}),
 yardsticks as (
-    select * from {{ ref('int_task_contents') }}
+    select * from {{ ref('promptlab', 'int_task_contents') }}
     where
         task_id in (select reference_runs.task_id from reference_runs)
         or task_id in (select reference_runs.reference_task_id from reference_runs)
 ),
 contents as (
-    select * from {{ ref('int_case_contents') }}
+    select * from {{ ref('promptlab', 'int_case_contents') }}
     where
         task_id in (select reference_runs.task_id from reference_runs)
         or task_id in (select reference_runs.reference_task_id from reference_runs)

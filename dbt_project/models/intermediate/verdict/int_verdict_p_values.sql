@@ -1,9 +1,9 @@
 with
 
-tests as (select * from {{ ref('int_exact_tests') }}),
-shifts as (select * from {{ ref('int_run_shifts') }}),
-clusters as (select * from {{ ref('int_cluster_tests') }}),
-policy as (select * from {{ ref('verdict_policy') }}),
+tests as (select * from {{ ref('promptlab', 'int_exact_tests') }}),
+shifts as (select * from {{ ref('promptlab', 'int_run_shifts') }}),
+clusters as (select * from {{ ref('promptlab', 'int_cluster_tests') }}),
+policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
 
 -- p as a z, narrower by as much as whole runs differ; both sides of a re-check ran together.
 -- Further digits are noise of the transform

@@ -2,10 +2,10 @@ with
 
 -- cases with rounds on both sides
 cases as (
-    select * from {{ ref('int_verdict_cases') }}
+    select * from {{ ref('promptlab', 'int_verdict_cases') }}
     where measure = 'verdict' and k > 0 and k < n
 ),
-simulated as (select * from {{ ref('verdict_power') }}),
+simulated as (select * from {{ ref('promptlab', 'promptlab_verdict_power') }}),
 
 counted as (
 

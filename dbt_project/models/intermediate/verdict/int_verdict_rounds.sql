@@ -1,11 +1,11 @@
 with
 
-contents as (select * from {{ ref('int_verdict_contents') }}),
+contents as (select * from {{ ref('promptlab', 'int_verdict_contents') }}),
 case_rounds as (
-    select * from {{ ref('int_case_rounds') }}
+    select * from {{ ref('promptlab', 'int_case_rounds') }}
     where task_id in (select contents.run_task_id from contents)
 ),
-scores as (select * from {{ ref('int_verdict_scores') }}),
+scores as (select * from {{ ref('promptlab', 'int_verdict_scores') }}),
 
 rounds as (
 

@@ -1,10 +1,10 @@
 with
 
 reference_runs as (
-    select * from {{ ref('int_reference_runs') }}
+    select * from {{ ref('promptlab', 'int_reference_runs') }}
     where {{ in_this_build('comparisons', 'task_id') }}
 ),
-rounds as (select * from {{ ref('int_rounds_counted') }} where k > 0),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_counted') }} where k > 0),
 
 used as (
 

@@ -1,8 +1,8 @@
 with
 
-contents as (select * from {{ ref('int_verdict_contents') }}),
+contents as (select * from {{ ref('promptlab', 'int_verdict_contents') }}),
 scored_rounds as (
-    select * from {{ ref('int_scored_rounds') }}
+    select * from {{ ref('promptlab', 'int_scored_rounds') }}
     where task_id in (select contents.run_task_id from contents)
 ),
 

@@ -1,8 +1,8 @@
 with
 
-cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
-tasks as (select * from {{ ref('dim_tasks') }} where {{ in_this_build() }}),
-test_cases as (select * from {{ ref('stg_testsets__test_cases') }}),
+cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('promptlab', 'dim_tasks') }} where {{ in_this_build() }}),
+test_cases as (select * from {{ ref('promptlab', 'stg_testsets__test_cases') }}),
 
 golden_answers as (
 
@@ -13,7 +13,7 @@ golden_answers as (
             "'[' || " ~ joined('cast(payload as string)', "','", 'baseline_position') ~ " || ']'"
         ) }} as golden_answers
 
-    from {{ ref('stg_tasks__baselines') }}
+    from {{ ref('promptlab', 'stg_tasks__baselines') }}
     where {{ in_this_build() }} and baseline_type = 'golden_answer'
     group by task_id, case_id
 

@@ -2,8 +2,8 @@
 
 with
 
-prompts as (select * from {{ ref('dim_task_prompts') }}),
-tasks as (select * from {{ ref('dim_tasks') }}),
+prompts as (select * from {{ ref('promptlab', 'dim_task_prompts') }}),
+tasks as (select * from {{ ref('promptlab', 'dim_tasks') }}),
 
 final as (
 

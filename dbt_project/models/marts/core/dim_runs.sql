@@ -2,7 +2,7 @@
 
 with
 
-tasks as (select * from {{ ref('dim_tasks') }} where recheck_of is null),
+tasks as (select * from {{ ref('promptlab', 'dim_tasks') }} where recheck_of is null),
 
 final as (
 

@@ -1,5 +1,5 @@
 with
 
-prompts as (select * from {{ ref('int_task_prompts') }} where {{ in_this_build() }})
+prompts as (select * from {{ ref('promptlab', 'int_task_prompts') }} where {{ in_this_build() }})
 
 select * from prompts

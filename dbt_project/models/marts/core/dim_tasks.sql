@@ -2,13 +2,13 @@
 
 with
 
-tasks as (select * from {{ ref('stg_tasks__tasks') }}),
-resolved as (select * from {{ ref('int_tasks_resolved') }}),
-variants as (select * from {{ ref('int_task_variants') }}),
-titles as (select * from {{ ref('int_titles') }}),
-partial as (select * from {{ ref('int_partial_tasks') }}),
-contents as (select * from {{ ref('int_task_contents') }}),
-primaries as (select * from {{ ref('int_primary_metrics') }}),
+tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
+resolved as (select * from {{ ref('promptlab', 'int_tasks_resolved') }}),
+variants as (select * from {{ ref('promptlab', 'int_task_variants') }}),
+titles as (select * from {{ ref('promptlab', 'int_titles') }}),
+partial as (select * from {{ ref('promptlab', 'int_partial_tasks') }}),
+contents as (select * from {{ ref('promptlab', 'int_task_contents') }}),
+primaries as (select * from {{ ref('promptlab', 'int_primary_metrics') }}),
 
 final as (
 

@@ -2,8 +2,8 @@
 
 with
 
-tasks as (select * from {{ ref('dim_tasks') }} where recheck_of is null),
-loads as (select * from {{ ref('stg_loads__loads') }}),
+tasks as (select * from {{ ref('promptlab', 'dim_tasks') }} where recheck_of is null),
+loads as (select * from {{ ref('promptlab', 'stg_loads__loads') }}),
 
 joined as (
 

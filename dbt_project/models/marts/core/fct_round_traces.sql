@@ -1,6 +1,6 @@
 with
 
-rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
+rounds as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }} where {{ in_this_build() }}),
 
 final as (
 

@@ -1,7 +1,7 @@
 with
 
-results as (select * from {{ ref('int_round_results') }}),
-rounds as (select * from {{ ref('int_rounds_prepared') }}),
+results as (select * from {{ ref('promptlab', 'int_round_results') }}),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
 
 final as (
 

@@ -2,7 +2,7 @@
 
 with
 
-traces as (select * from {{ ref('fct_round_traces') }} where {{ in_this_build() }}),
+traces as (select * from {{ ref('promptlab', 'fct_round_traces') }} where {{ in_this_build() }}),
 
 timed as (
 

@@ -1,5 +1,5 @@
 with
 
-tags as (select * from {{ ref('int_case_tags') }} where {{ in_this_build() }})
+tags as (select * from {{ ref('promptlab', 'int_case_tags') }} where {{ in_this_build() }})
 
 select * from tags

@@ -2,6 +2,6 @@
 
 with
 
-baselines as (select * from {{ ref('int_named_baselines') }})
+baselines as (select * from {{ ref('promptlab', 'int_named_baselines') }})
 
 select * from baselines

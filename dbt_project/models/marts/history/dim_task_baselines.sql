@@ -2,6 +2,6 @@
 
 with
 
-baselines as (select * from {{ ref('int_task_baselines') }})
+baselines as (select * from {{ ref('promptlab', 'int_task_baselines') }})
 
 select * from baselines

@@ -2,8 +2,8 @@
 
 with
 
-cases as (select * from {{ ref('int_cases_compared') }}),
-drops as (select * from {{ ref('drop_severities') }}),
+cases as (select * from {{ ref('promptlab', 'int_cases_compared') }}),
+drops as (select * from {{ ref('promptlab', 'promptlab_drop_severities') }}),
 
 -- each severity reaches from its own drop to that of the next worse one
 bands as (

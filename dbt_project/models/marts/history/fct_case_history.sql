@@ -2,10 +2,10 @@
 
 with
 
-results as (select * from {{ ref('int_case_results') }}),
-contents as (select * from {{ ref('int_case_contents') }}),
-tasks as (select * from {{ ref('dim_tasks') }} where recheck_of is null),
-yardsticks as (select * from {{ ref('int_task_contents') }}),
+results as (select * from {{ ref('promptlab', 'int_case_results') }}),
+contents as (select * from {{ ref('promptlab', 'int_case_contents') }}),
+tasks as (select * from {{ ref('promptlab', 'dim_tasks') }} where recheck_of is null),
+yardsticks as (select * from {{ ref('promptlab', 'int_task_contents') }}),
 
 -- the same case asked and judged in the same way, from task to task
 joined as (

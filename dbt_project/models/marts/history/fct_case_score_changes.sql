@@ -2,7 +2,7 @@
 
 with
 
-changes as (select * from {{ ref('int_case_score_changes') }}),
+changes as (select * from {{ ref('promptlab', 'int_case_score_changes') }}),
 
 final as (
 

@@ -2,15 +2,15 @@
 
 with
 
-pairs as (select * from {{ ref('fct_task_pairs') }} where {{ in_this_build('comparisons') }}),
-task_pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
-judged as (select * from {{ ref('int_comparisons_judged') }}),
+pairs as (select * from {{ ref('promptlab', 'fct_task_pairs') }} where {{ in_this_build('comparisons') }}),
+task_pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),
+judged as (select * from {{ ref('promptlab', 'int_comparisons_judged') }}),
 dimensions as (select * from judged where level = 'dimension' and verdict = 'not_comparable'),
-unscored_cases as (select * from {{ ref('int_cases_compared') }} where reason like 'no%'),
-kinds as (select * from {{ ref('comparison_notes') }}),
-partial as (select * from {{ ref('int_partial_tasks') }}),
+unscored_cases as (select * from {{ ref('promptlab', 'int_cases_compared') }} where reason like 'no%'),
+kinds as (select * from {{ ref('promptlab', 'promptlab_comparison_notes') }}),
+partial as (select * from {{ ref('promptlab', 'int_partial_tasks') }}),
 contents as (
-    select * from {{ ref('int_task_contents') }}
+    select * from {{ ref('promptlab', 'int_task_contents') }}
     where
         task_id in (select task_pairs.baseline_task_id from task_pairs)
         or task_id in (select task_pairs.candidate_task_id from task_pairs)

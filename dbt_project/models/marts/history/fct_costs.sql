@@ -3,7 +3,7 @@
 with
 
 numbers as (
-    select * from {{ ref('fct_trends') }}
+    select * from {{ ref('promptlab', 'fct_trends') }}
     where measure in ('cost_total', 'cost_mean', 'cost_per_pass', 'tokens_total')
 ),
 

@@ -2,7 +2,7 @@
 
 with
 
-decisions as (select * from {{ ref('stg_tasks__decisions') }}),
+decisions as (select * from {{ ref('promptlab', 'stg_tasks__decisions') }}),
 
 final as (
 

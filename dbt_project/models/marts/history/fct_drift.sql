@@ -4,14 +4,14 @@
 
 with
 
-trends as (select * from {{ ref('int_drift_trends') }}),
-cases as (select * from {{ ref('int_drift_cases') }}),
+trends as (select * from {{ ref('promptlab', 'int_drift_trends') }}),
+cases as (select * from {{ ref('promptlab', 'int_drift_cases') }}),
 p_values as (
-    select * from {{ ref('int_verdict_p_values') }}
+    select * from {{ ref('promptlab', 'int_verdict_p_values') }}
     where treatment like 'since_%'
 ),
-tasks as (select * from {{ ref('int_task_variants') }}),
-policy as (select * from {{ ref('verdict_policy') }}),
+tasks as (select * from {{ ref('promptlab', 'int_task_variants') }}),
+policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
 
 steps as (
 

@@ -6,11 +6,11 @@
 with
 
 history as (
-    select * from {{ ref('fct_case_history') }}
+    select * from {{ ref('promptlab', 'fct_case_history') }}
     where {{ in_this_build('titles') }} and status <> 'unevaluated'
 ),
 results as (
-    select * from {{ ref('int_case_results') }}
+    select * from {{ ref('promptlab', 'int_case_results') }}
     where task_id in (select history.task_id from history)
 ),
 

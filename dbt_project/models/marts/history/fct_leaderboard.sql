@@ -2,9 +2,9 @@
 
 with
 
-tasks as (select * from {{ ref('dim_tasks') }} where recheck_of is null),
-summaries as (select * from {{ ref('fct_task_summaries') }}),
-pass_rates as (select * from {{ ref('int_trends_of_tasks') }} where measure = 'pass_rate'),
+tasks as (select * from {{ ref('promptlab', 'dim_tasks') }} where recheck_of is null),
+summaries as (select * from {{ ref('promptlab', 'fct_task_summaries') }}),
+pass_rates as (select * from {{ ref('promptlab', 'int_trends_of_tasks') }} where measure = 'pass_rate'),
 
 entries as (
 

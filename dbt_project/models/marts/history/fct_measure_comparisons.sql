@@ -5,10 +5,10 @@
 
 with
 
-changes as (select * from {{ ref('int_measure_changes') }}),
-policy as (select * from {{ ref('comparison_policy') }}),
+changes as (select * from {{ ref('promptlab', 'int_measure_changes') }}),
+policy as (select * from {{ ref('promptlab', 'promptlab_comparison_policy') }}),
 cases as (
-    select * from {{ ref('stg_tasks__cases') }}
+    select * from {{ ref('promptlab', 'stg_tasks__cases') }}
     where task_id in (select changes.candidate_task_id from changes)
 ),
 

@@ -3,10 +3,10 @@
 with
 
 results as (
-    select * from {{ ref('int_case_results') }} where status in ('pass', 'fail')
+    select * from {{ ref('promptlab', 'int_case_results') }} where status in ('pass', 'fail')
 ),
-tasks as (select * from {{ ref('dim_tasks') }} where recheck_of is null),
-clusters as (select * from {{ ref('stg_tasks__cases') }}),
+tasks as (select * from {{ ref('promptlab', 'dim_tasks') }} where recheck_of is null),
+clusters as (select * from {{ ref('promptlab', 'stg_tasks__cases') }}),
 
 cases as (
 

@@ -2,11 +2,11 @@
 
 with
 
-pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
-tasks as (select * from {{ ref('int_tasks_resolved') }}),
-changes as (select * from {{ ref('int_cases_compared') }}),
-dimensions as (select * from {{ ref('int_dimension_pairs') }}),
-overall as (select * from {{ ref('int_comparisons_judged') }} where level = 'overall'),
+pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),
+tasks as (select * from {{ ref('promptlab', 'int_tasks_resolved') }}),
+changes as (select * from {{ ref('promptlab', 'int_cases_compared') }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimension_pairs') }}),
+overall as (select * from {{ ref('promptlab', 'int_comparisons_judged') }} where level = 'overall'),
 
 counted as (
 

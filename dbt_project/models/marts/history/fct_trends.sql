@@ -10,15 +10,15 @@ tasks as (
             partition by title, variant order by run_number, task_id
         ) as task_number
 
-    from {{ ref('dim_tasks') }}
+    from {{ ref('promptlab', 'dim_tasks') }}
     where recheck_of is null
 
 ),
 
-of_tasks as (select * from {{ ref('int_trends_of_tasks') }}),
-of_tags as (select * from {{ ref('int_trends_of_tags') }}),
-dimension_scores as (select * from {{ ref('fct_dimension_scores') }}),
-measures as (select * from {{ ref('trend_measures') }}),
+of_tasks as (select * from {{ ref('promptlab', 'int_trends_of_tasks') }}),
+of_tags as (select * from {{ ref('promptlab', 'int_trends_of_tags') }}),
+dimension_scores as (select * from {{ ref('promptlab', 'fct_dimension_scores') }}),
+measures as (select * from {{ ref('promptlab', 'promptlab_trend_measures') }}),
 
 numbers as (
 

@@ -3,7 +3,7 @@
 -- Over the titles that have several variants.
 with
 
-scores as (select * from {{ ref('fct_variant_scores') }} where n_variants > 1),
+scores as (select * from {{ ref('promptlab', 'fct_variant_scores') }} where n_variants > 1),
 titles as (select count(distinct title) as n_titles_of_all from scores),
 
 averaged as (

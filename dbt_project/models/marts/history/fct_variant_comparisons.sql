@@ -5,27 +5,27 @@
 with
 
 variants as (
-    select * from {{ ref('dim_variants') }} where {{ in_this_build('titles') }} and is_current
+    select * from {{ ref('promptlab', 'dim_variants') }} where {{ in_this_build('titles') }} and is_current
 ),
-tasks as (select * from {{ ref('dim_tasks') }} where not is_partial),
+tasks as (select * from {{ ref('promptlab', 'dim_tasks') }} where not is_partial),
 summaries as (
-    select * from {{ ref('fct_task_summaries') }}
+    select * from {{ ref('promptlab', 'fct_task_summaries') }}
     where task_id in (select variants.newest_task_id from variants)
 ),
 case_results as (
-    select * from {{ ref('fct_case_results') }}
+    select * from {{ ref('promptlab', 'fct_case_results') }}
     where task_id in (select variants.newest_task_id from variants)
 ),
 contents as (
-    select * from {{ ref('int_case_contents') }}
+    select * from {{ ref('promptlab', 'int_case_contents') }}
     where task_id in (select variants.newest_task_id from variants)
 ),
 clusters as (
-    select * from {{ ref('stg_tasks__cases') }}
+    select * from {{ ref('promptlab', 'stg_tasks__cases') }}
     where task_id in (select variants.newest_task_id from variants)
 ),
 dimensions as (
-    select * from {{ ref('int_dimension_contents') }}
+    select * from {{ ref('promptlab', 'int_dimension_contents') }}
     where
         weight_configured > 0
         and task_id in (select variants.newest_task_id from variants)

@@ -3,7 +3,7 @@
 with
 
 entries as (
-    select * from {{ ref('fct_leaderboard') }}
+    select * from {{ ref('promptlab', 'fct_leaderboard') }}
     where is_newest_of_variant and not is_partial and overall_score is not null
 ),
 

@@ -2,12 +2,12 @@
 
 with
 
-cases as (select * from {{ ref('int_verdict_cases') }} where measure = 'verdict'),
-tested as (select * from {{ ref('int_verdict_cases_tested') }}),
-rechecked as (select * from {{ ref('int_recheck_cases') }}),
-compared as (select * from {{ ref('int_cases_compared') }}),
-baselines as (select * from {{ ref('int_task_baselines') }}),
-policy as (select * from {{ ref('recheck_policy') }}),
+cases as (select * from {{ ref('promptlab', 'int_verdict_cases') }} where measure = 'verdict'),
+tested as (select * from {{ ref('promptlab', 'int_verdict_cases_tested') }}),
+rechecked as (select * from {{ ref('promptlab', 'int_recheck_cases') }}),
+compared as (select * from {{ ref('promptlab', 'int_cases_compared') }}),
+baselines as (select * from {{ ref('promptlab', 'int_task_baselines') }}),
+policy as (select * from {{ ref('promptlab', 'promptlab_recheck_policy') }}),
 
 -- what passed in the baseline and may be broken
 suspected as (

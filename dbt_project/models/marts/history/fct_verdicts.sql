@@ -5,27 +5,27 @@
 with
 
 reference_runs as (
-    select * from {{ ref('int_reference_runs') }}
+    select * from {{ ref('promptlab', 'int_reference_runs') }}
     where {{ in_this_build('comparisons', 'task_id') }}
 ),
-runs_tested as (select * from {{ ref('int_verdict_runs') }}),
-cases as (select * from {{ ref('int_verdict_cases') }} where measure = 'verdict'),
-scored_cases as (select * from {{ ref('int_verdict_cases') }} where measure = 'score'),
-tested as (select * from {{ ref('int_verdict_cases_tested') }}),
-p_values as (select * from {{ ref('int_verdict_p_values') }}),
+runs_tested as (select * from {{ ref('promptlab', 'int_verdict_runs') }}),
+cases as (select * from {{ ref('promptlab', 'int_verdict_cases') }} where measure = 'verdict'),
+scored_cases as (select * from {{ ref('promptlab', 'int_verdict_cases') }} where measure = 'score'),
+tested as (select * from {{ ref('promptlab', 'int_verdict_cases_tested') }}),
+p_values as (select * from {{ ref('promptlab', 'int_verdict_p_values') }}),
 clusters as (
-    select * from {{ ref('int_cluster_tests') }}
+    select * from {{ ref('promptlab', 'int_cluster_tests') }}
     where treatment = 'errors_left_out'
 ),
-run_p_values as (select * from {{ ref('int_run_p_values') }}),
-levels as (select * from {{ ref('int_test_levels') }}),
-correlations as (select * from {{ ref('int_round_correlations') }}),
-shifts as (select * from {{ ref('int_run_shifts') }}),
-assumptions as (select * from {{ ref('int_verdict_assumptions') }}),
-powers as (select * from {{ ref('int_verdict_powers') }}),
-variants as (select * from {{ ref('int_task_variants') }}),
+run_p_values as (select * from {{ ref('promptlab', 'int_run_p_values') }}),
+levels as (select * from {{ ref('promptlab', 'int_test_levels') }}),
+correlations as (select * from {{ ref('promptlab', 'int_round_correlations') }}),
+shifts as (select * from {{ ref('promptlab', 'int_run_shifts') }}),
+assumptions as (select * from {{ ref('promptlab', 'int_verdict_assumptions') }}),
+powers as (select * from {{ ref('promptlab', 'int_verdict_powers') }}),
+variants as (select * from {{ ref('promptlab', 'int_task_variants') }}),
 case_verdicts as (
-    select * from {{ ref('fct_verdict_cases') }}
+    select * from {{ ref('promptlab', 'fct_verdict_cases') }}
     where {{ in_this_build('comparisons', 'task_id') }}
 ),
 

@@ -3,17 +3,17 @@
 -- What judged the baseline has to judge the candidate; otherwise no case can break there.
 with
 
-pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
-gaps_of_dimensions as (select * from {{ ref('int_gaps_of_dimensions') }}),
-gaps_of_cases as (select * from {{ ref('int_gaps_of_cases') }}),
-gaps_of_testsets as (select * from {{ ref('int_gaps_of_testsets') }}),
-gaps_of_baselines as (select * from {{ ref('int_gaps_of_baselines') }}),
+pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),
+gaps_of_dimensions as (select * from {{ ref('promptlab', 'int_gaps_of_dimensions') }}),
+gaps_of_cases as (select * from {{ ref('promptlab', 'int_gaps_of_cases') }}),
+gaps_of_testsets as (select * from {{ ref('promptlab', 'int_gaps_of_testsets') }}),
+gaps_of_baselines as (select * from {{ ref('promptlab', 'int_gaps_of_baselines') }}),
 case_rounds as (
-    select * from {{ ref('int_case_rounds') }}
+    select * from {{ ref('promptlab', 'int_case_rounds') }}
     where task_id in (select pairs.candidate_task_id from pairs)
 ),
 matches as (
-    select * from {{ ref('fct_match_results') }}
+    select * from {{ ref('promptlab', 'fct_match_results') }}
     where task_id in (select pairs.candidate_task_id from pairs)
 ),
 

@@ -3,14 +3,14 @@
 with
 
 labels as (
-    select * from {{ ref('fct_labels') }} where coalesce(split_name, '') <> 'train'
+    select * from {{ ref('promptlab', 'fct_labels') }} where coalesce(split_name, '') <> 'train'
 ),
 agreement as (
-    select * from {{ ref('fct_judge_agreement') }} where slice_kind in ('all', 'title')
+    select * from {{ ref('promptlab', 'fct_judge_agreement') }} where slice_kind in ('all', 'title')
 ),
-tasks as (select * from {{ ref('dim_tasks') }}),
+tasks as (select * from {{ ref('promptlab', 'dim_tasks') }}),
 
-verdicts as (select * from {{ ref('fct_judge_verdicts') }} where is_used),
+verdicts as (select * from {{ ref('promptlab', 'fct_judge_verdicts') }} where is_used),
 
 rates as (
 

@@ -2,11 +2,11 @@
 
 with
 
-labels as (select * from {{ ref('fct_labels') }}),
-tasks as (select * from {{ ref('dim_tasks') }}),
-rounds as (select * from {{ ref('fct_rounds') }}),
-tags as (select * from {{ ref('dim_case_tags') }}),
-families as (select * from {{ ref('model_families') }}),
+labels as (select * from {{ ref('promptlab', 'fct_labels') }}),
+tasks as (select * from {{ ref('promptlab', 'dim_tasks') }}),
+rounds as (select * from {{ ref('promptlab', 'fct_rounds') }}),
+tags as (select * from {{ ref('promptlab', 'dim_case_tags') }}),
+families as (select * from {{ ref('promptlab', 'promptlab_model_families') }}),
 
 -- Rounds in the judge's own prompt prove nothing about it; rounds that were drawn because
 -- judges differ say nothing about rates.
@@ -40,7 +40,7 @@ labelled as (
 
 verdicts as (
 
-    select * from {{ ref('fct_judge_verdicts') }}
+    select * from {{ ref('promptlab', 'fct_judge_verdicts') }}
     where task_id in (select labelled.task_id from labelled)
 
 ),

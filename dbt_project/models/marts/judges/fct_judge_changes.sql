@@ -5,15 +5,15 @@
 with
 
 labels as (
-    select * from {{ ref('fct_labels') }}
+    select * from {{ ref('promptlab', 'fct_labels') }}
     where truth is not null and coalesce(split_name, '') <> 'train'
 ),
-tasks as (select * from {{ ref('dim_tasks') }}),
+tasks as (select * from {{ ref('promptlab', 'dim_tasks') }}),
 
 verdicts as (
-    select * from {{ ref('fct_judge_verdicts') }} where verdict is not null
+    select * from {{ ref('promptlab', 'fct_judge_verdicts') }} where verdict is not null
 ),
-rounds as (select * from {{ ref('fct_rounds') }} where answer is not null),
+rounds as (select * from {{ ref('promptlab', 'fct_rounds') }} where answer is not null),
 
 outputs as (
 

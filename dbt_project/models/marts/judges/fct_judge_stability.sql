@@ -2,8 +2,8 @@
 
 with
 
-labels as (select distinct task_id from {{ ref('fct_labels') }}),
-tasks as (select * from {{ ref('dim_tasks') }}),
+labels as (select distinct task_id from {{ ref('promptlab', 'fct_labels') }}),
+tasks as (select * from {{ ref('promptlab', 'dim_tasks') }}),
 
 -- results of titles with labels
 labelled_tasks as (
@@ -20,7 +20,7 @@ labelled_tasks as (
 
 verdicts as (
 
-    select * from {{ ref('fct_judge_verdicts') }}
+    select * from {{ ref('promptlab', 'fct_judge_verdicts') }}
     where
         verdict is not null
         and task_id in (select labelled_tasks.task_id from labelled_tasks)
@@ -29,7 +29,7 @@ verdicts as (
 
 rounds as (
 
-    select * from {{ ref('fct_rounds') }}
+    select * from {{ ref('promptlab', 'fct_rounds') }}
     where
         answer is not null
         and task_id in (select labelled_tasks.task_id from labelled_tasks)
@@ -38,7 +38,7 @@ rounds as (
 
 assertions as (
 
-    select * from {{ ref('fct_assertions') }}
+    select * from {{ ref('promptlab', 'fct_assertions') }}
     where
         assertion_source = 'tool'
         and status in ('pass', 'fail')

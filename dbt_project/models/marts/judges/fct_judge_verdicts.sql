@@ -1,14 +1,14 @@
 with
 
-rounds as (select * from {{ ref('int_round_results') }}),
-round_scores as (select * from {{ ref('int_round_scores') }}),
-checks as (select * from {{ ref('int_reported_checks') }} where {{ in_this_build() }}),
+rounds as (select * from {{ ref('promptlab', 'int_round_results') }}),
+round_scores as (select * from {{ ref('promptlab', 'int_round_scores') }}),
+checks as (select * from {{ ref('promptlab', 'int_reported_checks') }} where {{ in_this_build() }}),
 dimensions as (
-    select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}
+    select * from {{ ref('promptlab', 'stg_tasks__dimension_configs') }} where {{ in_this_build() }}
 ),
-scorers as (select * from {{ ref('int_scores_by_judge') }}),
-tasks as (select * from {{ ref('stg_tasks__tasks') }} where {{ in_this_build() }}),
-named as (select * from {{ ref('int_judges_named') }}),
+scorers as (select * from {{ ref('promptlab', 'int_scores_by_judge') }}),
+tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }} where {{ in_this_build() }}),
+named as (select * from {{ ref('promptlab', 'int_judges_named') }}),
 
 configured as (
 

@@ -2,9 +2,9 @@
 
 with
 
-labels as (select * from {{ ref('stg_labels__labels') }}),
-rounds as (select * from {{ ref('fct_rounds') }}),
-verdicts as (select * from {{ ref('fct_judge_verdicts') }} where is_used),
+labels as (select * from {{ ref('promptlab', 'stg_labels__labels') }}),
+rounds as (select * from {{ ref('promptlab', 'fct_rounds') }}),
+verdicts as (select * from {{ ref('promptlab', 'fct_judge_verdicts') }} where is_used),
 
 -- a label without a round is of every round with this output
 found_by as (

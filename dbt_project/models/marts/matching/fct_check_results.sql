@@ -2,6 +2,6 @@
 
 with
 
-checks as (select * from {{ ref('int_check_results') }})
+checks as (select * from {{ ref('promptlab', 'int_check_results') }})
 
 select * from checks

@@ -1,8 +1,8 @@
 with
 
-matches as (select * from {{ ref('int_match_results') }}),
+matches as (select * from {{ ref('promptlab', 'int_match_results') }}),
 checks as (
-    select * from {{ ref('int_check_results') }}
+    select * from {{ ref('promptlab', 'int_check_results') }}
     where status <> 'pass' and {{ in_this_build() }}
 ),
 

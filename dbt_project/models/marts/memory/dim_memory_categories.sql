@@ -1,8 +1,8 @@
 with
 
-rounds as (select * from {{ ref('int_memory_round_scores') }}),
-runs as (select * from {{ ref('dim_memory_runs') }} where {{ in_this_build('memory_runs') }}),
-categories as (select * from {{ ref('memory_categories') }}),
+rounds as (select * from {{ ref('promptlab', 'int_memory_round_scores') }}),
+runs as (select * from {{ ref('promptlab', 'dim_memory_runs') }} where {{ in_this_build('memory_runs') }}),
+categories as (select * from {{ ref('promptlab', 'promptlab_memory_categories') }}),
 
 used as (
 

@@ -2,10 +2,10 @@
 
 with
 
-tasks as (select * from {{ ref('dim_memory_tasks') }}),
-right_metrics as (select * from {{ ref('int_memory_right_metrics') }}),
+tasks as (select * from {{ ref('promptlab', 'dim_memory_tasks') }}),
+right_metrics as (select * from {{ ref('promptlab', 'int_memory_right_metrics') }}),
 previous_runs as (
-    select * from {{ ref('int_task_baselines') }}
+    select * from {{ ref('promptlab', 'int_task_baselines') }}
     where matched_by = 'variant'
 ),
 

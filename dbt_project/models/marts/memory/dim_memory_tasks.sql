@@ -1,13 +1,13 @@
 with
 
-runs as (select * from {{ ref('stg_memory__runs') }} where {{ in_this_build('memory_runs') }}),
-tests as (select * from {{ ref('stg_memory__tests') }} where {{ in_this_build('memory_runs') }}),
+runs as (select * from {{ ref('promptlab', 'stg_memory__runs') }} where {{ in_this_build('memory_runs') }}),
+tests as (select * from {{ ref('promptlab', 'stg_memory__tests') }} where {{ in_this_build('memory_runs') }}),
 answers as (
-    select * from {{ ref('fct_memory_answers') }}
+    select * from {{ ref('promptlab', 'fct_memory_answers') }}
     where {{ in_this_build('memory_runs') }}
 ),
 invalid_questions as (
-    select * from {{ ref('stg_memory__invalid_questions') }}
+    select * from {{ ref('promptlab', 'stg_memory__invalid_questions') }}
     where {{ in_this_build('memory_runs') }}
 ),
 

@@ -2,7 +2,7 @@
 
 with
 
-answers as (select * from {{ ref('int_memory_answers_scored') }}),
+answers as (select * from {{ ref('promptlab', 'int_memory_answers_scored') }}),
 
 final as (
 

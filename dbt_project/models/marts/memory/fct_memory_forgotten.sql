@@ -1,8 +1,8 @@
 with
 
-pairs as (select * from {{ ref('int_memory_retention_pairs') }}),
+pairs as (select * from {{ ref('promptlab', 'int_memory_retention_pairs') }}),
 answers as (
-    select * from {{ ref('fct_memory_answers') }}
+    select * from {{ ref('promptlab', 'fct_memory_answers') }}
     where {{ in_this_build('memory_runs') }}
 ),
 

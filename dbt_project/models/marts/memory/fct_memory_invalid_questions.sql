@@ -1,7 +1,7 @@
 with
 
 invalid_questions as (
-    select * from {{ ref('stg_memory__invalid_questions') }}
+    select * from {{ ref('promptlab', 'stg_memory__invalid_questions') }}
     where {{ in_this_build('memory_runs') }}
 ),
 

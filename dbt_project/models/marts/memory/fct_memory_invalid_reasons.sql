@@ -1,7 +1,7 @@
 with
 
 invalid_questions as (
-    select * from {{ ref('fct_memory_invalid_questions') }}
+    select * from {{ ref('promptlab', 'fct_memory_invalid_questions') }}
     where {{ in_this_build('memory_runs') }}
 ),
 

@@ -1,9 +1,9 @@
 with
 
-rounds as (select * from {{ ref('int_memory_round_scores') }}),
-tests as (select * from {{ ref('stg_memory__tests') }} where {{ in_this_build('memory_runs') }}),
-runs as (select * from {{ ref('stg_memory__runs') }} where {{ in_this_build('memory_runs') }}),
-categories as (select * from {{ ref('memory_categories') }}),
+rounds as (select * from {{ ref('promptlab', 'int_memory_round_scores') }}),
+tests as (select * from {{ ref('promptlab', 'stg_memory__tests') }} where {{ in_this_build('memory_runs') }}),
+runs as (select * from {{ ref('promptlab', 'stg_memory__runs') }} where {{ in_this_build('memory_runs') }}),
+categories as (select * from {{ ref('promptlab', 'promptlab_memory_categories') }}),
 
 ruled as (
 

@@ -1,8 +1,8 @@
 with
 
-pairs as (select * from {{ ref('int_memory_retention_pairs') }}),
+pairs as (select * from {{ ref('promptlab', 'int_memory_retention_pairs') }}),
 right_metrics as (
-    select * from {{ ref('int_memory_right_metrics') }}
+    select * from {{ ref('promptlab', 'int_memory_right_metrics') }}
     where {{ in_this_build('memory_runs') }}
 ),
 

@@ -1,7 +1,7 @@
 with
 
-rounds as (select * from {{ ref('int_memory_round_scores') }}),
-tests as (select * from {{ ref('stg_memory__tests') }} where {{ in_this_build('memory_runs') }}),
+rounds as (select * from {{ ref('promptlab', 'int_memory_round_scores') }}),
+tests as (select * from {{ ref('promptlab', 'stg_memory__tests') }} where {{ in_this_build('memory_runs') }}),
 
 -- Rounds ask the same questions again: no figure without the rounds it is made of.
 by_task as (

@@ -1,7 +1,7 @@
 with
 
 tests as (
-    select * from {{ ref('stg_memory__tests') }}
+    select * from {{ ref('promptlab', 'stg_memory__tests') }}
     where {{ in_this_build('memory_runs') }} and memory_snapshot is not null
 ),
 

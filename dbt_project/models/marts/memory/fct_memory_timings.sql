@@ -1,7 +1,7 @@
 with
 
 timings as (
-    select * from {{ ref('stg_memory__timings') }}
+    select * from {{ ref('promptlab', 'stg_memory__timings') }}
     where {{ in_this_build('memory_runs') }}
 ),
 listed as (select * from timings where grain = 'detail'),

@@ -2,8 +2,8 @@
 
 with
 
-own_checks as (select * from {{ ref('fct_check_results') }}),
-reported_checks as (select * from {{ ref('int_reported_checks') }}),
+own_checks as (select * from {{ ref('promptlab', 'fct_check_results') }}),
+reported_checks as (select * from {{ ref('promptlab', 'int_reported_checks') }}),
 
 own as (
 

@@ -1,5 +1,5 @@
 with
 
-totals as (select * from {{ ref('int_reported_totals') }})
+totals as (select * from {{ ref('promptlab', 'int_reported_totals') }})
 
 select * from totals

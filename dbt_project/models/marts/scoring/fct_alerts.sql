@@ -4,12 +4,12 @@ with
 
 alerts as (
 
-    select * from {{ ref('int_task_alerts') }}
+    select * from {{ ref('promptlab', 'int_task_alerts') }}
 
     union all
 
     -- those that look at the task's baseline
-    select * from {{ ref('int_alerts_of_history') }}
+    select * from {{ ref('promptlab', 'int_alerts_of_history') }}
 
 ),
 

@@ -1,11 +1,11 @@
 with
 
-results as (select * from {{ ref('int_case_results') }} where {{ in_this_build() }}),
-cases as (select * from {{ ref('dim_cases') }} where {{ in_this_build() }}),
-dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
-case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
-matches as (select * from {{ ref('int_match_results') }} where status <> 'pass'),
-errors as (select * from {{ ref('int_round_results') }} where error_code is not null),
+results as (select * from {{ ref('promptlab', 'int_case_results') }} where {{ in_this_build() }}),
+cases as (select * from {{ ref('promptlab', 'dim_cases') }} where {{ in_this_build() }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
+case_scores as (select * from {{ ref('promptlab', 'int_case_scores') }} where {{ in_this_build() }}),
+matches as (select * from {{ ref('promptlab', 'int_match_results') }} where status <> 'pass'),
+errors as (select * from {{ ref('promptlab', 'int_round_results') }} where error_code is not null),
 
 by_dimension as (
 

@@ -1,17 +1,17 @@
 with
 
-dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
-scores as (select * from {{ ref('int_dimension_scores') }}),
-intervals as (select * from {{ ref('int_dimension_intervals') }}),
-metrics as (select * from {{ ref('int_dimension_metrics') }}),
-totals as (select * from {{ ref('int_task_results') }}),
-case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
+scores as (select * from {{ ref('promptlab', 'int_dimension_scores') }}),
+intervals as (select * from {{ ref('promptlab', 'int_dimension_intervals') }}),
+metrics as (select * from {{ ref('promptlab', 'int_dimension_metrics') }}),
+totals as (select * from {{ ref('promptlab', 'int_task_results') }}),
+case_scores as (select * from {{ ref('promptlab', 'int_case_scores') }} where {{ in_this_build() }}),
 -- of a metric of a tool its file says whether a model judged it
 models as (
     select distinct
         task_id,
         judged_name as dimension_id
-    from {{ ref('stg_reported__judges') }}
+    from {{ ref('promptlab', 'stg_reported__judges') }}
     where {{ in_this_build() }} and judge_model is not null
 ),
 

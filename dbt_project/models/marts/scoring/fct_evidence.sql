@@ -1,10 +1,10 @@
 with
 
-picked as (select * from {{ ref('int_evidence_rounds') }}),
-dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
-rounds as (select * from {{ ref('fct_rounds') }} where {{ in_this_build() }}),
-checks as (select * from {{ ref('int_evidence_checks') }}),
-expectations as (select * from {{ ref('int_evidence_expected') }}),
+picked as (select * from {{ ref('promptlab', 'int_evidence_rounds') }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
+rounds as (select * from {{ ref('promptlab', 'fct_rounds') }} where {{ in_this_build() }}),
+checks as (select * from {{ ref('promptlab', 'int_evidence_checks') }}),
+expectations as (select * from {{ ref('promptlab', 'int_evidence_expected') }}),
 
 gathered as (
 

@@ -1,6 +1,6 @@
 with
 
-round_scores as (select * from {{ ref('int_round_scores') }}),
+round_scores as (select * from {{ ref('promptlab', 'int_round_scores') }}),
 
 final as (
 

@@ -1,10 +1,10 @@
 with
 
-results as (select * from {{ ref('int_task_results') }}),
-dimension_scores as (select * from {{ ref('fct_dimension_scores') }} where {{ in_this_build() }}),
-alerts as (select * from {{ ref('int_task_alerts') }} where {{ in_this_build() }}),
-grades as (select * from {{ ref('grades') }}),
-severities as (select * from {{ ref('severities') }}),
+results as (select * from {{ ref('promptlab', 'int_task_results') }}),
+dimension_scores as (select * from {{ ref('promptlab', 'fct_dimension_scores') }} where {{ in_this_build() }}),
+alerts as (select * from {{ ref('promptlab', 'int_task_alerts') }} where {{ in_this_build() }}),
+grades as (select * from {{ ref('promptlab', 'promptlab_grades') }}),
+severities as (select * from {{ ref('promptlab', 'promptlab_severities') }}),
 
 earned as (
 

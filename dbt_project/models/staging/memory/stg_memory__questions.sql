@@ -2,10 +2,10 @@
 
 with
 
-answers as (select * from {{ ref('stg_memory__answers') }}),
-tests as (select * from {{ ref('stg_memory__tests') }} where n_answers > 0),
-runs as (select * from {{ ref('stg_memory__runs') }}),
-categories as (select * from {{ ref('memory_categories') }}),
+answers as (select * from {{ ref('promptlab', 'stg_memory__answers') }}),
+tests as (select * from {{ ref('promptlab', 'stg_memory__tests') }} where n_answers > 0),
+runs as (select * from {{ ref('promptlab', 'stg_memory__runs') }}),
+categories as (select * from {{ ref('promptlab', 'promptlab_memory_categories') }}),
 
 last_tests as (
 

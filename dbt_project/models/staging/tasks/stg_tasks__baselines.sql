@@ -1,7 +1,7 @@
 with
 
 source as (select * from {{ source('raw', 'baselines') }}),
-memory_questions as (select * from {{ ref('stg_memory__questions') }}),
+memory_questions as (select * from {{ ref('promptlab', 'stg_memory__questions') }}),
 
 renamed as (
 

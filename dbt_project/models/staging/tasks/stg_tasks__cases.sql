@@ -1,7 +1,7 @@
 with
 
 source as (select * from {{ source('raw', 'cases') }}),
-memory_questions as (select * from {{ ref('stg_memory__questions') }}),
+memory_questions as (select * from {{ ref('promptlab', 'stg_memory__questions') }}),
 
 renamed as (
 

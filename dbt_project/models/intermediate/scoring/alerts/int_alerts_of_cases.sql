@@ -2,10 +2,10 @@
 
 with
 
-concerned as (select * from {{ ref('int_cases_concerned') }}),
-tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
-cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
-test_cases as (select * from {{ ref('stg_testsets__test_cases') }}),
+concerned as (select * from {{ ref('promptlab', 'int_cases_concerned') }}),
+tasks as (select * from {{ ref('promptlab', 'int_tasks_resolved') }} where {{ in_this_build() }}),
+cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }} where {{ in_this_build() }}),
+test_cases as (select * from {{ ref('promptlab', 'stg_testsets__test_cases') }}),
 
 case_totals as (
 

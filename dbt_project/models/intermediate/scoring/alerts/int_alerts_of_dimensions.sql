@@ -2,10 +2,10 @@
 
 with
 
-dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
-scores as (select * from {{ ref('int_dimension_scores') }}),
-outside_scores as (select * from {{ ref('int_scores_counted') }}),
-case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
+scores as (select * from {{ ref('promptlab', 'int_dimension_scores') }}),
+outside_scores as (select * from {{ ref('promptlab', 'int_scores_counted') }}),
+case_scores as (select * from {{ ref('promptlab', 'int_case_scores') }} where {{ in_this_build() }}),
 
 cases as (
 

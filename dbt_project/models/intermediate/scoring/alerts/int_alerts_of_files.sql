@@ -2,8 +2,8 @@
 
 with
 
-partial as (select * from {{ ref('int_partial_tasks') }} where {{ in_this_build() }}),
-totals as (select * from {{ ref('int_reported_totals') }}),
+partial as (select * from {{ ref('promptlab', 'int_partial_tasks') }} where {{ in_this_build() }}),
+totals as (select * from {{ ref('promptlab', 'int_reported_totals') }}),
 
 facts as (
 

@@ -2,10 +2,10 @@
 
 with
 
-results as (select * from {{ ref('int_task_results') }}),
-case_results as (select * from {{ ref('int_case_results') }} where {{ in_this_build() }}),
-tasks as (select * from {{ ref('stg_tasks__tasks') }} where {{ in_this_build() }}),
-policy as (select * from {{ ref('alert_policy') }}),
+results as (select * from {{ ref('promptlab', 'int_task_results') }}),
+case_results as (select * from {{ ref('promptlab', 'int_case_results') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }} where {{ in_this_build() }}),
+policy as (select * from {{ ref('promptlab', 'promptlab_alert_policy') }}),
 
 -- other tools do not score a round in error: that is not a missing score
 cases as (

@@ -2,11 +2,11 @@
 
 with
 
-received as (select * from {{ ref('int_scores_counted') }}),
-scores as (select * from {{ ref('int_scores_chosen') }}),
-rounds as (select * from {{ ref('int_rounds_prepared') }}),
-dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
-tasks as (select * from {{ ref('int_task_results') }}),
+received as (select * from {{ ref('promptlab', 'int_scores_counted') }}),
+scores as (select * from {{ ref('promptlab', 'int_scores_chosen') }}),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
+tasks as (select * from {{ ref('promptlab', 'int_task_results') }}),
 
 used as (
 

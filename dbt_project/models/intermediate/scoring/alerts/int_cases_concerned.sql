@@ -2,13 +2,13 @@
 
 with
 
-cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
-tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
-rounds as (select * from {{ ref('int_rounds_prepared') }}),
-round_scores as (select * from {{ ref('int_round_scores') }}),
-matches as (select * from {{ ref('int_match_results') }}),
-test_cases as (select * from {{ ref('stg_testsets__test_cases') }}),
-rejects as (select * from {{ ref('stg_loads__rejects') }}),
+cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('promptlab', 'int_tasks_resolved') }} where {{ in_this_build() }}),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
+round_scores as (select * from {{ ref('promptlab', 'int_round_scores') }}),
+matches as (select * from {{ ref('promptlab', 'int_match_results') }}),
+test_cases as (select * from {{ ref('promptlab', 'stg_testsets__test_cases') }}),
+rejects as (select * from {{ ref('promptlab', 'stg_loads__rejects') }}),
 
 concerned as (
 

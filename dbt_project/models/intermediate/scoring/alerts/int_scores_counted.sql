@@ -2,8 +2,8 @@
 
 with
 
-scores as (select * from {{ ref('int_scores_chosen') }}),
-rounds as (select * from {{ ref('int_rounds_prepared') }}),
+scores as (select * from {{ ref('promptlab', 'int_scores_chosen') }}),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
 
 received as (
 

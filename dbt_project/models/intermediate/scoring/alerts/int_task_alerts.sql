@@ -4,33 +4,33 @@ with
 
 facts as (
 
-    select * from {{ ref('int_alerts_of_targets') }}
+    select * from {{ ref('promptlab', 'int_alerts_of_targets') }}
 
     union all
 
-    select * from {{ ref('int_alerts_of_dimensions') }}
+    select * from {{ ref('promptlab', 'int_alerts_of_dimensions') }}
 
     union all
 
-    select * from {{ ref('int_alerts_of_scores') }}
+    select * from {{ ref('promptlab', 'int_alerts_of_scores') }}
 
     union all
 
-    select * from {{ ref('int_alerts_of_rounds') }}
+    select * from {{ ref('promptlab', 'int_alerts_of_rounds') }}
 
     union all
 
-    select * from {{ ref('int_alerts_of_cases') }}
+    select * from {{ ref('promptlab', 'int_alerts_of_cases') }}
 
     union all
 
-    select * from {{ ref('int_alerts_of_files') }}
+    select * from {{ ref('promptlab', 'int_alerts_of_files') }}
 
 ),
 
-dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
-policy as (select * from {{ ref('alert_policy') }}),
-severities as (select * from {{ ref('severities') }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
+policy as (select * from {{ ref('promptlab', 'promptlab_alert_policy') }}),
+severities as (select * from {{ ref('promptlab', 'promptlab_severities') }}),
 
 rated as (
 

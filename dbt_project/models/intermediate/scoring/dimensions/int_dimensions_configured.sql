@@ -2,18 +2,18 @@
 
 with
 
-configs as (select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
-tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
-rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
-scores as (select * from {{ ref('stg_scores__scores') }} where {{ in_this_build() }}),
-defaults as (select * from {{ ref('default_dimensions') }}),
-verdict_only as (select * from {{ ref('int_verdict_only_tasks') }}),
+configs as (select * from {{ ref('promptlab', 'stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('promptlab', 'int_tasks_resolved') }} where {{ in_this_build() }}),
+rounds as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }} where {{ in_this_build() }}),
+scores as (select * from {{ ref('promptlab', 'stg_scores__scores') }} where {{ in_this_build() }}),
+defaults as (select * from {{ ref('promptlab', 'promptlab_default_dimensions') }}),
+verdict_only as (select * from {{ ref('promptlab', 'int_verdict_only_tasks') }}),
 right_metrics as (
-    select * from {{ ref('int_memory_right_metrics') }}
+    select * from {{ ref('promptlab', 'int_memory_right_metrics') }}
     where {{ in_this_build(column='run_id') }}
 ),
 primaries as (
-    select * from {{ ref('int_primary_metrics') }} where is_configured and {{ in_this_build() }}
+    select * from {{ ref('promptlab', 'int_primary_metrics') }} where is_configured and {{ in_this_build() }}
 ),
 
 judged_tasks as (

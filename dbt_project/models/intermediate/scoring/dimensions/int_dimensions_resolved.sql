@@ -1,8 +1,8 @@
 with
 
-dimensions as (select * from {{ ref('int_dimensions_configured') }}),
-configs as (select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
-scorers as (select * from {{ ref('scorers') }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_configured') }}),
+configs as (select * from {{ ref('promptlab', 'stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
+scorers as (select * from {{ ref('promptlab', 'promptlab_scorers') }}),
 
 -- what outside scores say they are for: a dimension, or a scorer that dimensions name
 received as (
@@ -11,7 +11,7 @@ received as (
         task_id,
         dimension_id as scores_from
 
-    from {{ ref('int_scores_received') }}
+    from {{ ref('promptlab', 'int_scores_received') }}
 
 ),
 

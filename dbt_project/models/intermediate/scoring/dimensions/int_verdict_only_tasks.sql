@@ -2,11 +2,11 @@
 
 with
 
-tasks as (select * from {{ ref('int_titles') }} where {{ in_this_build() }}),
-configs as (select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
-rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
-resolved as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
-scores as (select * from {{ ref('stg_scores__scores') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('promptlab', 'int_titles') }} where {{ in_this_build() }}),
+configs as (select * from {{ ref('promptlab', 'stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
+rounds as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }} where {{ in_this_build() }}),
+resolved as (select * from {{ ref('promptlab', 'int_tasks_resolved') }} where {{ in_this_build() }}),
+scores as (select * from {{ ref('promptlab', 'stg_scores__scores') }} where {{ in_this_build() }}),
 
 scored as (
 

@@ -2,10 +2,10 @@
 
 with
 
-picked as (select * from {{ ref('int_evidence_rounds') }}),
-dimensions as (select * from {{ ref('int_dimensions_resolved') }} where scorer = 'expectations'),
-matches as (select * from {{ ref('int_match_results') }}),
-checks as (select * from {{ ref('int_check_results') }} where {{ in_this_build() }}),
+picked as (select * from {{ ref('promptlab', 'int_evidence_rounds') }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }} where scorer = 'expectations'),
+matches as (select * from {{ ref('promptlab', 'int_match_results') }}),
+checks as (select * from {{ ref('promptlab', 'int_check_results') }} where {{ in_this_build() }}),
 
 rounds as (
 

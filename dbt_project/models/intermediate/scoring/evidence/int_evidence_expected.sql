@@ -2,11 +2,11 @@
 
 with
 
-picked as (select * from {{ ref('int_evidence_rounds') }}),
-dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
-rounds as (select * from {{ ref('int_rounds_prepared') }}),
-rules as (select * from {{ ref('int_rules_judged') }}),
-golden_answers as (select * from {{ ref('int_golden_answers') }}),
+picked as (select * from {{ ref('promptlab', 'int_evidence_rounds') }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
+rules as (select * from {{ ref('promptlab', 'int_rules_judged') }}),
+golden_answers as (select * from {{ ref('promptlab', 'int_golden_answers') }}),
 
 picked_rounds as (
 

@@ -1,11 +1,11 @@
 with
 
 case_scores as (
-    select * from {{ ref('int_case_scores') }}
+    select * from {{ ref('promptlab', 'int_case_scores') }}
     where {{ in_this_build() }} and lowest_score is not null
 ),
-round_scores as (select * from {{ ref('int_round_scores') }} where score is not null),
-dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+round_scores as (select * from {{ ref('promptlab', 'int_round_scores') }} where score is not null),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
 
 ranked_cases as (
 

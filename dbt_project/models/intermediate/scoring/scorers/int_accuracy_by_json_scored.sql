@@ -3,11 +3,11 @@
 with
 
 dimensions as (
-    select * from {{ ref('int_dimensions_resolved') }}
+    select * from {{ ref('promptlab', 'int_dimensions_resolved') }}
     where scorer = 'accuracy' and problem is null and match_rule = 'json'
 ),
-rounds as (select * from {{ ref('int_rounds_prepared') }}),
-checks as (select * from {{ ref('stg_tasks__golden_checks') }} where {{ in_this_build() }}),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
+checks as (select * from {{ ref('promptlab', 'stg_tasks__golden_checks') }} where {{ in_this_build() }}),
 
 answers as (
 

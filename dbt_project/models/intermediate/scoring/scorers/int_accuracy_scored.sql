@@ -3,11 +3,11 @@
 with
 
 dimensions as (
-    select * from {{ ref('int_dimensions_resolved') }}
+    select * from {{ ref('promptlab', 'int_dimensions_resolved') }}
     where scorer = 'accuracy' and problem is null and match_rule not in ('json', 'semantic')
 ),
-rounds as (select * from {{ ref('int_rounds_prepared') }}),
-golden_answers as (select * from {{ ref('int_golden_answers') }}),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
+golden_answers as (select * from {{ ref('promptlab', 'int_golden_answers') }}),
 
 -- what can be done with a golden answer under a rule, once and not for every round
 wanted as (

@@ -3,12 +3,12 @@
 with
 
 dimensions as (
-    select * from {{ ref('int_dimensions_resolved') }}
+    select * from {{ ref('promptlab', 'int_dimensions_resolved') }}
     where scorer in ('expectations', 'rules') and problem is null
 ),
-rounds as (select * from {{ ref('int_rounds_prepared') }}),
-matches as (select * from {{ ref('int_match_results') }}),
-rules as (select * from {{ ref('int_rules_checked') }}),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
+matches as (select * from {{ ref('promptlab', 'int_match_results') }}),
+rules as (select * from {{ ref('promptlab', 'int_rules_checked') }}),
 
 checks as (
 

@@ -1,7 +1,7 @@
 with
 
 baselines as (
-    select * from {{ ref('stg_tasks__baselines') }}
+    select * from {{ ref('promptlab', 'stg_tasks__baselines') }}
     where {{ in_this_build() }} and baseline_type = 'golden_answer'
 ),
 

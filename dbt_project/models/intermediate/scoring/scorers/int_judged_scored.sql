@@ -3,11 +3,11 @@
 with
 
 dimensions as (
-    select * from {{ ref('int_dimensions_resolved') }}
+    select * from {{ ref('promptlab', 'int_dimensions_resolved') }}
     where problem is null and is_judged
 ),
-rounds as (select * from {{ ref('int_rounds_prepared') }}),
-scores as (select * from {{ ref('int_scores_chosen') }}),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
+scores as (select * from {{ ref('promptlab', 'int_scores_chosen') }}),
 
 -- cases of which a round in error scores 0
 scored_cases as (

@@ -3,10 +3,10 @@
 with
 
 dimensions as (
-    select * from {{ ref('int_dimensions_resolved') }}
+    select * from {{ ref('promptlab', 'int_dimensions_resolved') }}
     where scorer = 'keywords' and problem is null
 ),
-rounds as (select * from {{ ref('int_rounds_prepared') }}),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
 
 found as (
 

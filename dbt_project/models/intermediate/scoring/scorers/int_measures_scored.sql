@@ -3,7 +3,7 @@
 with
 
 dimensions as (
-    select * from {{ ref('int_dimensions_resolved') }}
+    select * from {{ ref('promptlab', 'int_dimensions_resolved') }}
     where
         problem is not null
         or scorer in (
@@ -11,7 +11,7 @@ dimensions as (
             'error_rate'
         )
 ),
-rounds as (select * from {{ ref('int_rounds_prepared') }}),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
 
 measured as (
 

@@ -1,31 +1,31 @@
 {{ config(materialized=view_of_step()) }}
 
-select * from {{ ref('int_accuracy_scored') }}
+select * from {{ ref('promptlab', 'int_accuracy_scored') }}
 
 union all
 
-select * from {{ ref('int_accuracy_by_json_scored') }}
+select * from {{ ref('promptlab', 'int_accuracy_by_json_scored') }}
 
 union all
 
-select * from {{ ref('int_checks_scored') }}
+select * from {{ ref('promptlab', 'int_checks_scored') }}
 
 union all
 
-select * from {{ ref('int_consistency_scored') }}
+select * from {{ ref('promptlab', 'int_consistency_scored') }}
 
 union all
 
-select * from {{ ref('int_format_scored') }}
+select * from {{ ref('promptlab', 'int_format_scored') }}
 
 union all
 
-select * from {{ ref('int_measures_scored') }}
+select * from {{ ref('promptlab', 'int_measures_scored') }}
 
 union all
 
-select * from {{ ref('int_keywords_scored') }}
+select * from {{ ref('promptlab', 'int_keywords_scored') }}
 
 union all
 
-select * from {{ ref('int_judged_scored') }}
+select * from {{ ref('promptlab', 'int_judged_scored') }}

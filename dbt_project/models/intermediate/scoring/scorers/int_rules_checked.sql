@@ -1,6 +1,6 @@
 with
 
-judged as (select * from {{ ref('int_rules_judged') }}),
+judged as (select * from {{ ref('promptlab', 'int_rules_judged') }}),
 
 checked as (
 

@@ -1,7 +1,7 @@
 with
 
-rules as (select * from {{ ref('stg_tasks__rules') }} where {{ in_this_build() }}),
-rounds as (select * from {{ ref('int_rounds_prepared') }}),
+rules as (select * from {{ ref('promptlab', 'stg_tasks__rules') }} where {{ in_this_build() }}),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
 
 -- a rule may look at one field: of the final object, else of the step outputs
 paired as (

@@ -1,8 +1,8 @@
 with
 
-scores as (select * from {{ ref('int_scores_received') }}),
-loads as (select * from {{ ref('stg_loads__loads') }}),
-dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+scores as (select * from {{ ref('promptlab', 'int_scores_received') }}),
+loads as (select * from {{ ref('promptlab', 'stg_loads__loads') }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
 
 -- metrics of a memory run have one score each, unless scores from outside were loaded, too
 of_memory as (

@@ -1,20 +1,20 @@
 with
 
-scores as (select * from {{ ref('stg_scores__scores') }} where {{ in_this_build() }}),
-reported as (select * from {{ ref('stg_reported__scores') }} where {{ in_this_build() }}),
+scores as (select * from {{ ref('promptlab', 'stg_scores__scores') }} where {{ in_this_build() }}),
+reported as (select * from {{ ref('promptlab', 'stg_reported__scores') }} where {{ in_this_build() }}),
 dimensions as (
-    select * from {{ ref('stg_tasks__dimension_configs') }}
+    select * from {{ ref('promptlab', 'stg_tasks__dimension_configs') }}
     where {{ in_this_build() }} and is_graded
 ),
-rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
-verdict_only as (select * from {{ ref('int_verdict_only_tasks') }}),
-defaults as (select * from {{ ref('default_dimensions') }}),
+rounds as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }} where {{ in_this_build() }}),
+verdict_only as (select * from {{ ref('promptlab', 'int_verdict_only_tasks') }}),
+defaults as (select * from {{ ref('promptlab', 'promptlab_default_dimensions') }}),
 memory_answers as (
-    select * from {{ ref('int_memory_answers_scored') }}
+    select * from {{ ref('promptlab', 'int_memory_answers_scored') }}
     where {{ in_this_build(column='run_id') }} and is_last_round
 ),
 tasks as (
-    select * from {{ ref('int_tasks_resolved') }}
+    select * from {{ ref('promptlab', 'int_tasks_resolved') }}
     where {{ in_this_build() }} and source_kind = 'memory'
 ),
 

@@ -2,9 +2,9 @@
 
 with
 
-round_scores as (select * from {{ ref('int_round_scores') }}),
-dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
-baselines as (select * from {{ ref('stg_tasks__baselines') }} where {{ in_this_build() }}),
+round_scores as (select * from {{ ref('promptlab', 'int_round_scores') }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
+baselines as (select * from {{ ref('promptlab', 'stg_tasks__baselines') }} where {{ in_this_build() }}),
 
 -- how much a case counts in a weighted mean: the highest confidence of its golden answers;
 -- no confidence is full confidence

@@ -2,9 +2,9 @@
 
 with
 
-dimensions as (select * from {{ ref('int_dimension_scores') }}),
-case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
-cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimension_scores') }}),
+case_scores as (select * from {{ ref('promptlab', 'int_case_scores') }} where {{ in_this_build() }}),
+cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }} where {{ in_this_build() }}),
 
 -- mean: over cases, each with its weight; those of a cluster are one piece of evidence
 of_clusters as (

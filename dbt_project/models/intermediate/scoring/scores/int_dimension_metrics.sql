@@ -1,7 +1,7 @@
 with
 
-dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
-round_scores as (select * from {{ ref('int_round_scores') }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
+round_scores as (select * from {{ ref('promptlab', 'int_round_scores') }}),
 
 scored_rounds as (
 

@@ -1,10 +1,10 @@
 with
 
-dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
-case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
-ranked as (select * from {{ ref('int_rank_statistics') }}),
-metrics as (select * from {{ ref('int_dimension_metrics') }}),
-weights as (select * from {{ ref('int_dimension_weights') }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
+case_scores as (select * from {{ ref('promptlab', 'int_case_scores') }} where {{ in_this_build() }}),
+ranked as (select * from {{ ref('promptlab', 'int_rank_statistics') }}),
+metrics as (select * from {{ ref('promptlab', 'int_dimension_metrics') }}),
+weights as (select * from {{ ref('promptlab', 'int_dimension_weights') }}),
 
 counted as (
 

@@ -1,7 +1,7 @@
 with
 
-dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
-case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
+case_scores as (select * from {{ ref('promptlab', 'int_case_scores') }} where {{ in_this_build() }}),
 
 counted as (
 

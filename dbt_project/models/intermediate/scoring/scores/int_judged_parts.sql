@@ -3,18 +3,18 @@
 with
 
 case_results as (
-    select * from {{ ref('int_case_results') }}
+    select * from {{ ref('promptlab', 'int_case_results') }}
     where status <> 'unevaluated' and {{ in_this_build() }}
 ),
 tasks as (
-    select * from {{ ref('int_tasks_resolved') }}
+    select * from {{ ref('promptlab', 'int_tasks_resolved') }}
     where testset_id is not null and {{ in_this_build() }}
 ),
 case_scores as (
-    select * from {{ ref('int_case_scores') }} where score is not null and {{ in_this_build() }}
+    select * from {{ ref('promptlab', 'int_case_scores') }} where score is not null and {{ in_this_build() }}
 ),
 dimensions as (
-    select * from {{ ref('int_dimension_contents') }} where {{ in_this_build() }}
+    select * from {{ ref('promptlab', 'int_dimension_contents') }} where {{ in_this_build() }}
 ),
 
 judged as (

@@ -1,8 +1,8 @@
 with
 
-dimensions as (select * from {{ ref('int_dimension_scores') }}),
-case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
-cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimension_scores') }}),
+case_scores as (select * from {{ ref('promptlab', 'int_case_scores') }} where {{ in_this_build() }}),
+cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }} where {{ in_this_build() }}),
 
 -- how far each case pulls the overall score from where it is
 pulls as (

@@ -2,8 +2,8 @@
 
 with
 
-case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
-dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+case_scores as (select * from {{ ref('promptlab', 'int_case_scores') }} where {{ in_this_build() }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
 
 -- `n_cut` scores are trimmed, or pulled in, on each side
 ranked as (

@@ -1,7 +1,7 @@
 with
 
-dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
-metrics as (select * from {{ ref('int_round_metrics') }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
+metrics as (select * from {{ ref('promptlab', 'int_round_metrics') }}),
 
 scored as (
 

@@ -1,8 +1,8 @@
 with
 
-dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
-scores as (select * from {{ ref('stg_scores__scores') }} where {{ in_this_build() }}),
-chosen as (select * from {{ ref('int_scores_chosen') }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
+scores as (select * from {{ ref('promptlab', 'stg_scores__scores') }} where {{ in_this_build() }}),
+chosen as (select * from {{ ref('promptlab', 'int_scores_chosen') }}),
 
 -- the newest score of each scorer, given to a dimension or to the scorer that it names
 given as (

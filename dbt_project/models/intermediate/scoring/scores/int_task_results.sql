@@ -1,10 +1,10 @@
 with
 
-tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
-dimensions as (select * from {{ ref('int_dimension_scores') }}),
-intervals as (select * from {{ ref('int_dimension_intervals') }}),
-spread as (select * from {{ ref('int_overall_errors') }}),
-case_results as (select * from {{ ref('int_case_results') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('promptlab', 'int_tasks_resolved') }} where {{ in_this_build() }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimension_scores') }}),
+intervals as (select * from {{ ref('promptlab', 'int_dimension_intervals') }}),
+spread as (select * from {{ ref('promptlab', 'int_overall_errors') }}),
+case_results as (select * from {{ ref('promptlab', 'int_case_results') }} where {{ in_this_build() }}),
 
 overall as (
 

@@ -2,11 +2,11 @@
 
 with
 
-cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
-rounds as (select * from {{ ref('int_round_results') }}),
-round_scores as (select * from {{ ref('int_round_scores') }} where score is not null),
-case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
-dimensions as (select * from {{ ref('int_dimension_weights') }} where weight_used > 0),
+cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }} where {{ in_this_build() }}),
+rounds as (select * from {{ ref('promptlab', 'int_round_results') }}),
+round_scores as (select * from {{ ref('promptlab', 'int_round_scores') }} where score is not null),
+case_scores as (select * from {{ ref('promptlab', 'int_case_scores') }} where {{ in_this_build() }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimension_weights') }} where weight_used > 0),
 
 -- rounds scored on a dimension whose weight is used
 scored_rounds as (

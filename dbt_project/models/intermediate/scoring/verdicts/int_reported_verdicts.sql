@@ -2,10 +2,10 @@
 
 with
 
-rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
-scores as (select * from {{ ref('stg_reported__scores') }} where {{ in_this_build() }}),
-dimensions as (select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
-primaries as (select * from {{ ref('int_primary_metrics') }} where {{ in_this_build() }}),
+rounds as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }} where {{ in_this_build() }}),
+scores as (select * from {{ ref('promptlab', 'stg_reported__scores') }} where {{ in_this_build() }}),
+dimensions as (select * from {{ ref('promptlab', 'stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
+primaries as (select * from {{ ref('promptlab', 'int_primary_metrics') }} where {{ in_this_build() }}),
 
 given_by_tool as (
 

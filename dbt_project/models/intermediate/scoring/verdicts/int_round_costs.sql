@@ -2,10 +2,10 @@
 
 with
 
-rounds as (select * from {{ ref('int_rounds_prepared') }}),
-measures as (select * from {{ ref('int_measures_scored') }}),
-dimensions as (select * from {{ ref('int_dimensions_resolved') }} where scorer = 'cost'),
-prices as (select * from {{ ref('int_task_prices') }} where {{ in_this_build() }}),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
+measures as (select * from {{ ref('promptlab', 'int_measures_scored') }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }} where scorer = 'cost'),
+prices as (select * from {{ ref('promptlab', 'int_task_prices') }} where {{ in_this_build() }}),
 
 -- of several cost dimensions the first
 cost_dimensions as (

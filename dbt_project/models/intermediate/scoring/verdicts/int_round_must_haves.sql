@@ -2,11 +2,11 @@
 
 with
 
-rounds as (select * from {{ ref('int_rounds_prepared') }}),
-matches as (select * from {{ ref('int_match_results') }}),
-rule_checks as (select * from {{ ref('int_rules_checked') }} where is_must),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
+matches as (select * from {{ ref('promptlab', 'int_match_results') }}),
+rule_checks as (select * from {{ ref('promptlab', 'int_rules_checked') }} where is_must),
 scores as (
-    select * from {{ ref('int_scores_chosen') }}
+    select * from {{ ref('promptlab', 'int_scores_chosen') }}
     where
         {{ json_field('payload', 'must_have_pass') }} is not null
         or {{ json_field('payload', 'must_haves') }} is not null

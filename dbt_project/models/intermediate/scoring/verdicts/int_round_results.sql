@@ -1,13 +1,13 @@
 with
 
-rounds as (select * from {{ ref('int_rounds_prepared') }}),
-matches as (select * from {{ ref('int_match_results') }}),
-round_scores as (select * from {{ ref('int_round_scores') }}),
-dimensions as (select * from {{ ref('int_dimensions_resolved') }} where has_verdict),
-reasons as (select * from {{ ref('score_reasons') }}),
-reported as (select * from {{ ref('int_reported_verdicts') }}),
-must_haves as (select * from {{ ref('int_round_must_haves') }}),
-costs as (select * from {{ ref('int_round_costs') }}),
+rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
+matches as (select * from {{ ref('promptlab', 'int_match_results') }}),
+round_scores as (select * from {{ ref('promptlab', 'int_round_scores') }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }} where has_verdict),
+reasons as (select * from {{ ref('promptlab', 'promptlab_score_reasons') }}),
+reported as (select * from {{ ref('promptlab', 'int_reported_verdicts') }}),
+must_haves as (select * from {{ ref('promptlab', 'int_round_must_haves') }}),
+costs as (select * from {{ ref('promptlab', 'int_round_costs') }}),
 
 matched_rounds as (
 
