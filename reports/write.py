@@ -14,6 +14,7 @@ from promptlab.errors import PromptlabError, RenderError, UsageError
 from promptlab.reports.edition import SHOWN, WHOLE, Edition
 from promptlab.reports.files import folder_name, remove_file, write_file
 from promptlab.reports.formats import FORMATS, Format
+from promptlab.reports.gate.verdict import badness, worst
 from promptlab.reports.index import read_index, to_index_html
 from promptlab.reports.judge import judge_html, judges
 from promptlab.reports.memory import (
@@ -34,10 +35,8 @@ from promptlab.reports.pages import (
 from promptlab.reports.queries import Row, rows, title_history
 from promptlab.reports.result import analysis_result
 from promptlab.reports.run import (
-    WORST_FIRST,
     run_html,
     titles_with_variants,
-    worst,
 )
 from promptlab.reports.title import read_title, to_title_html
 
@@ -253,9 +252,9 @@ class TitleDecision:
     """The gate's results for the tasks of one title."""
 
     gate: GateResult
-    """The worst verdict."""
+    """The worst result."""
     gates: list[GateResult]
-    """All verdicts."""
+    """All results."""
     page: Path
     """Return the page of the run if it has several variants, else that of the task."""
     renamed: Row | None = None
@@ -287,7 +286,7 @@ def decisions(
     earlier = {row["title"]: row for row in renamed}
     found = []
     for title, of_title in titles.items():
-        gate = worst(of_title)
+        gate = worst(of_title.values())
         folder = folder_name(gate.task_id)
         if title in with_pages:
             folder = f"{RUNS}/{folder_name(title)}"
@@ -295,7 +294,7 @@ def decisions(
         found.append(
             TitleDecision(gate, list(of_title.values()), page, earlier.get(title))
         )
-    return sorted(found, key=lambda each: WORST_FIRST.index(each.gate.verdict))
+    return sorted(found, key=lambda each: badness(each.gate))
 
 
 def titles_of(con: duckdb.DuckDBPyConnection, task_ids: Sequence[str]) -> list[str]:
