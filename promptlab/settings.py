@@ -10,10 +10,18 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+)
 
 from promptlab.contracts.sources import SourcePath, TableMapping
 from promptlab.errors import SettingsError, did_you_mean
@@ -31,8 +39,23 @@ def language_of(environ: Mapping[str, str]) -> str:
     return next((c for c in languages() if locale.lower().startswith(c)), "en")
 
 
+class KnownFlaky(BaseModel):
+    """A case that is known to be flaky: it is reported and does not refuse a run."""
+
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+
+    case: str = Field(min_length=1)
+    """Id of the case."""
+
+    until: date
+    """Last day (UTC) of the runs for which it is."""
+
+    why: str | None = None
+    """Reason, or the place where somebody works on it."""
+
+
 class TitleSettings(BaseModel):
-    """Names and scoring of the results of one title: ``[titles."Support"]``."""
+    """Names, scoring and exceptions of one title: ``[titles."Support"]``."""
 
     model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
@@ -44,6 +67,36 @@ class TitleSettings(BaseModel):
 
     alias: tuple[str, ...] = ()
     """Other titles whose results belong to this one, such as its title before."""
+
+    known_flaky: tuple[KnownFlaky, ...] = ()
+    """Cases that are reported and do not refuse a run, each until a day."""
+
+    known_outage: tuple[str, ...] = ()
+    """Ids of runs or tasks that are no history, since something else was down."""
+
+    @field_validator("known_flaky", mode="before")
+    @classmethod
+    def _has_a_last_day(cls, value: object) -> object:
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(each, KnownFlaky):
+                continue
+            if not isinstance(each, dict) or not {"case", "until"} <= each.keys():
+                raise ValueError(
+                    "each case needs its id and the last day, such as"
+                    ' [{case = "refund", until = 2026-12-31, why = "…"}]'
+                )
+        return value
+
+    @field_validator("known_flaky")
+    @classmethod
+    def _names_each_case_once(
+        cls, value: tuple[KnownFlaky, ...]
+    ) -> tuple[KnownFlaky, ...]:
+        cases = [each.case for each in value]
+        for case in cases:
+            if cases.count(case) > 1:
+                raise ValueError(f"{case!r} has two last days; keep one")
+        return value
 
 
 class Price(BaseModel):
@@ -155,8 +208,8 @@ class Settings(BaseModel):
     file (``docs/formats.md``)."""
 
     titles: dict[str, TitleSettings] = {}
-    """Score, owner and other names of a title, ``[titles."<title>"]`` each, in a
-    config file (``docs/runs.md``)."""
+    """Score, owner, other names, flaky cases and outages of a title,
+    ``[titles."<title>"]`` each, in a config file (``docs/runs.md``)."""
 
     variants: dict[str, str] = {}
     """Variants that were renamed, old name = new name, in a config file
@@ -177,6 +230,13 @@ class Settings(BaseModel):
     tables: dict[str, TableMapping] = {}
     """Mappings of table columns, one ``[tables.<name>]`` each, in a config file
     (``docs/tools/table.md``)."""
+
+    _file: Path | None = PrivateAttr(None)
+
+    @property
+    def file(self) -> Path | None:
+        """The config file that was read."""
+        return self._file
 
     @field_validator("lang")
     @classmethod
@@ -233,6 +293,7 @@ _UNITS = {
 _BELOW: dict[str, type[BaseModel]] = {
     "sources": SourcePath,
     "titles": TitleSettings,
+    "known_flaky": KnownFlaky,
     "prices": Price,
 }
 """Settings that are tables → the keys of each."""
@@ -258,36 +319,39 @@ def load_settings(
     Raises:
         SettingsError: a file that cannot be read, an unknown key, a wrong value.
     """
+    file = config or _config_file(folder or Path.cwd())
     values: dict[str, Any] = {}
     origin: dict[str, str] = {}
     for name, layer in (
-        *_config_layers(config, folder or Path.cwd()),
+        *([] if file is None else [(str(file), _config_of(file))]),
         *_environment_layer(environ),
         ("option", {k: v for k, v in options.items() if v is not None}),
     ):
         values.update(layer)
         origin.update(dict.fromkeys(layer, name))
     try:
-        return Settings(**values)
+        settings = Settings(**values)
     except ValidationError as error:
         raise SettingsError(_explain(error, origin)) from None
+    settings._file = file
+    return settings
 
 
-def _config_layers(
-    config: Path | None, folder: Path
-) -> list[tuple[str, dict[str, Any]]]:
-    if config is not None:
-        table = _read_toml(config)
-        if config.name == "pyproject.toml":
-            table = table.get("tool", {}).get("promptlab", {})
-        return [(str(config), table)]
+def _config_file(folder: Path) -> Path | None:
+    """Return the config file of a folder."""
     own, shared = folder / "promptlab.toml", folder / "pyproject.toml"
     if own.is_file():
-        return [(str(own), _read_toml(own))]
-    if shared.is_file():
-        table = _read_toml(shared).get("tool", {}).get("promptlab", {})
-        return [(str(shared), table)]
-    return []
+        return own
+    if shared.is_file() and "promptlab" in _read_toml(shared).get("tool", {}):
+        return shared
+    return None
+
+
+def _config_of(file: Path) -> dict[str, Any]:
+    table = _read_toml(file)
+    if file.name == "pyproject.toml":
+        table = table.get("tool", {}).get("promptlab", {})
+    return table
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -316,7 +380,8 @@ def _explain(error: ValidationError, origin: Mapping[str, str]) -> str:
         top, last = str(fault["loc"][0]), str(fault["loc"][-1])
         where = origin.get(top, "settings")
         if fault["type"] == "extra_forbidden":
-            below = _BELOW.get(top, TableMapping)
+            tables = [_BELOW[key] for key in map(str, fault["loc"]) if key in _BELOW]
+            below = tables[-1] if tables else TableMapping
             fields = Settings if top == name else below
             hint = did_you_mean(last, fields.model_fields)
             lines.append(f"{where}: there is no setting `{name}`{hint}")

@@ -131,8 +131,10 @@
         'comparison_builds': 'candidate_task_id string, fingerprint string, built_at timestamp',
         'decisions': 'task_id string, policy_hash string, decision string, decided_at timestamp,'
             ~ ' is_first boolean, rechecks string, n_scores bigint, judged string',
-        'settings': 'setting string, name string, value string, input_price double,'
-            ~ ' output_price double',
+        'accepts': 'task_id string, accepted_at timestamp, reason string, cases string',
+        'settings': 'file string, setting string, name string, value string,'
+            ~ ' input_price double, output_price double, ends_on date, reason string,'
+            ~ ' set_at timestamp',
     }.items() -%}
         {%- for table in (name, name ~ '__next') -%}
             {%- do run_query(

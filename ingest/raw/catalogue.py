@@ -116,6 +116,7 @@ RAW_TABLES = (
         ),
     ),
     RawTable("decisions", on_purge=_BY_TASK, by_build=True),
+    RawTable("accepts", on_purge=_BY_TASK, by_build=True),
     RawTable("settings", by_build=True),
     RawTable("memory_runs", _MEMORY),
     RawTable("memory_tests", _MEMORY),

@@ -447,13 +447,26 @@ create table if not exists raw.decisions (
     judged json                         -- kind, id and n cases of each part that judged it; null: not known
 );
 
--- What the config said of titles, variants and prices at the last build that read it.
+-- What a person accepted: a run is as it should be.
+create table if not exists raw.accepts (
+    task_id varchar not null,           -- Task that was accepted
+    accepted_at timestamptz not null,   -- When, UTC
+    reason varchar not null,            -- Why
+    cases json not null                 -- Ids of its cases that were broken, watched or not compared: their history starts here
+);
+
+-- What config files say of titles, variants and prices: of each its rows at the last build
+-- that read it. Where two files set the same, the row that was set last counts.
 create table if not exists raw.settings (
-    setting varchar not null,           -- title: another name of a title; variant: a renamed variant; primary; owner; price
+    file varchar not null,              -- Config file, relative if it is below the folder of the warehouse; empty: set in Python
+    setting varchar not null,           -- title: another name of a title; variant: a renamed variant; primary; owner; price; known_flaky; known_outage
     name varchar not null,              -- Old title, old variant, title, pattern of models (SQL `like`)
-    value varchar,                      -- New title, new variant, dimension; null for a price
+    value varchar,                      -- New title, new variant, dimension, case, run or task; null for a price
     input_price double,                 -- Price of a million input tokens
-    output_price double                 -- Price of a million output tokens
+    output_price double,                -- Price of a million output tokens
+    ends_on date,                       -- Last day (UTC) of the runs for which a case is known to be flaky
+    reason varchar,                     -- Why it is
+    set_at timestamptz not null         -- Time of the build that read it first, UTC
 );
 
 ---------- the memory benchmark

@@ -6,24 +6,27 @@ request has processed it.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from promptlab.contracts.base import plain_name
 from promptlab.ingest.raw.load_log import EPOCH
+from promptlab.messages import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     import duckdb
 
     from promptlab.settings import Settings
 
-SettingRow = tuple[str, str, str | None, float | None, float | None]
-"""A row of ``raw.settings``."""
+SettingRow = tuple[
+    str, str, str | None, float | None, float | None, date | None, str | None
+]
+"""A row of ``raw.settings`` without its file and time."""
 
 _NEWEST = """
     select max(moment)
@@ -32,6 +35,8 @@ _NEWEST = """
         union all select max(built_at) from raw.builds
         union all select max(decided_at) from raw.decisions
         union all select max(set_at) from raw.named_baselines
+        union all select max(accepted_at) from raw.accepts
+        union all select max(set_at) from raw.settings
         union all select max(requested_at) from raw.requested_comparisons
     )
 """
@@ -211,64 +216,158 @@ def note_reported(con: duckdb.DuckDBPyConnection, began_at: datetime) -> None:
     con.execute("insert into raw.reported_runs values (?)", [began_at])
 
 
-def keep_settings(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
-    """Store the config's titles, variants and prices for builds.
+def accept(
+    con: duckdb.DuckDBPyConnection, cases: Mapping[str, Sequence[str]], reason: str
+) -> None:
+    """Accept tasks: for these cases of each, history starts there.
 
-    A table that is not in the config is unchanged, so that a command in another folder
-    changes nothing; an empty table deletes the stored rows.
+    A task that was accepted before keeps its cases too.
     """
-    for kinds, rows in _settings_by_kind(settings):
+    for task_id, ids in cases.items():
+        [(before,)] = con.execute(
+            "select coalesce(list(cases), []) from raw.accepts where task_id = ?",
+            [task_id],
+        ).fetchall()
+        every = {*ids, *(case for text in before for case in json.loads(text))}
+        undo_accept(con, [task_id])
         con.execute(
-            "delete from raw.settings where list_contains($kinds, setting)",
-            {"kinds": kinds},
+            f"insert into raw.accepts select ?, {_NOW}, ?, ?",
+            [task_id, reason, json.dumps(sorted(every), ensure_ascii=False)],
         )
-        for row in rows:
-            con.execute("insert into raw.settings values (?, ?, ?, ?, ?)", row)
 
 
-def are_settings_kept(con: duckdb.DuckDBPyConnection, settings: Settings) -> bool:
-    """Return true if ``raw.settings`` is equal to the config."""
-    found = con.execute("from raw.settings").fetchall()
-    return all(
-        {row for row in found if row[0] in kinds} == set(rows)
-        for kinds, rows in _settings_by_kind(settings)
+def undo_accept(con: duckdb.DuckDBPyConnection, tasks: Sequence[str]) -> None:
+    """Delete what was accepted of these tasks."""
+    con.execute(
+        "delete from raw.accepts where task_id in (select unnest($1))", [list(tasks)]
     )
 
 
-def _settings_by_kind(
-    settings: Settings,
-) -> Iterator[tuple[list[str], list[SettingRow]]]:
-    """Yield the rows of each table that the config has."""
-    given = settings.model_fields_set
-    if "titles" in given:
-        aliases: list[SettingRow] = [
-            ("title", plain_name(old), plain_name(title), None, None)
-            for title, about in settings.titles.items()
-            for old in about.alias
-        ]
-        of_titles: list[SettingRow] = [
-            (name, plain_name(title), value, None, None)
-            for title, about in settings.titles.items()
-            for name, value in (("primary", about.primary), ("owner", about.owner))
-            if value is not None
-        ]
-        yield ["title", "primary", "owner"], [*aliases, *of_titles]
-    if "variants" in given:
-        yield (
-            ["variant"],
-            [
-                ("variant", plain_name(old), plain_name(new), None, None)
-                for old, new in settings.variants.items()
-            ],
+def keep_settings(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+    """Store the titles, variants and prices of the config file for builds.
+
+    Only rows of this file are replaced: without one nothing changes, so that a command
+    in another folder, or with the config of another project, changes nothing. A row
+    keeps its time while it stays the same. If another file sets the same otherwise, a
+    warning names both.
+    """
+    file, rows = _file_of(settings), _rows_of(settings)
+    if rows is None:
+        return
+    kept = _kept_rows(con, file)
+    for row in kept - rows:
+        con.execute(
+            "delete from raw.settings where file = ? and setting = ? and name = ?"
+            " and value is not distinct from ?",
+            [file, *row[:3]],
         )
-    if "prices" in given:
-        yield (
-            ["price"],
-            [
-                ("price", _like(model), None, price.input, price.output)
-                for model, price in settings.prices.items()
-            ],
+    for row in sorted(rows - kept, key=str):
+        con.execute(
+            f"insert into raw.settings select ?, ?, ?, ?, ?, ?, ?, ?, {_NOW}",
+            [file, *row],
         )
+    _warn_of_others(con, file)
+
+
+def are_settings_kept(con: duckdb.DuckDBPyConnection, settings: Settings) -> bool:
+    """Return true if ``raw.settings`` is equal to the config file."""
+    rows = _rows_of(settings)
+    return rows is None or _kept_rows(con, _file_of(settings)) == rows
+
+
+def _file_of(settings: Settings) -> str:
+    """Return the key of a config file, which a move of the whole folder keeps."""
+    if settings.file is None:
+        return ""
+    file, folder = settings.file.resolve(), settings.db.resolve().parent
+    return (
+        file.relative_to(folder) if file.is_relative_to(folder) else file
+    ).as_posix()
+
+
+def _kept_rows(con: duckdb.DuckDBPyConnection, file: str) -> set[SettingRow]:
+    found = con.execute(
+        "select * exclude (file, set_at) from raw.settings where file = ?", [file]
+    ).fetchall()
+    return set(found)
+
+
+_OTHERS = """
+    select
+        mine.setting,
+        mine.name,
+        if(mine.set_at >= theirs.set_at, mine.file, theirs.file) as newer,
+        if(mine.set_at >= theirs.set_at, theirs.file, mine.file) as older
+    from raw.settings as mine
+    inner join raw.settings as theirs
+        on
+            mine.file <> theirs.file
+            and mine.setting = theirs.setting
+            and mine.name = theirs.name
+            and (
+                mine.setting not in ('known_flaky', 'known_outage')
+                or mine.value = theirs.value
+            )
+            and (mine.value, mine.input_price, mine.output_price, mine.ends_on)
+            is distinct from
+            (theirs.value, theirs.input_price, theirs.output_price, theirs.ends_on)
+    where mine.file = ?
+    order by all
+"""
+
+
+def _warn_of_others(con: duckdb.DuckDBPyConnection, file: str) -> None:
+    """Warn of what another config file sets otherwise."""
+    for setting, name, *files in con.execute(_OTHERS, [file]).fetchall():
+        newer, older = (each or "a program" for each in files)
+        warn(
+            f"{_WORDS[setting].format(name=name)} is set by {newer} and otherwise by"
+            f" {older}; the former counts, as it was set last: delete one of them",
+            "settings_differ",
+        )
+
+
+_WORDS = {
+    "title": "the alias {name!r}",
+    "primary": "`primary` of the title {name!r}",
+    "owner": "`owner` of the title {name!r}",
+    "known_flaky": "`known_flaky` of the title {name!r}",
+    "known_outage": "`known_outage` of the title {name!r}",
+    "variant": "the new name of the variant {name!r}",
+    "price": "the price of {name!r}",
+}
+
+
+def _rows_of(settings: Settings) -> set[SettingRow] | None:
+    """Return the rows of a config file; ``None`` if there is none."""
+    given = {"titles", "variants", "prices"} & settings.model_fields_set
+    if settings.file is None and not given:
+        return None
+    none = (None, None, None, None)
+    rows: set[SettingRow] = set()
+    for title, about in settings.titles.items():
+        name = plain_name(title)
+        rows.update(("title", plain_name(old), name, *none) for old in about.alias)
+        for setting, value in (("primary", about.primary), ("owner", about.owner)):
+            if value is not None:
+                rows.add((setting, name, value, *none))
+        rows.update(
+            ("known_flaky", name, plain_name(flaky.case), None, None, flaky.until,
+             flaky.why)
+            for flaky in about.known_flaky
+        )  # fmt: skip
+        rows.update(
+            ("known_outage", name, plain_name(run), *none) for run in about.known_outage
+        )
+    rows.update(
+        ("variant", plain_name(old), plain_name(new), *none)
+        for old, new in settings.variants.items()
+    )
+    rows.update(
+        ("price", _like(model), None, price.input, price.output, None, None)
+        for model, price in settings.prices.items()
+    )
+    return rows
 
 
 def _like(pattern: str) -> str:

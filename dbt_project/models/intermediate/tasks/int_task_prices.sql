@@ -5,7 +5,8 @@ with
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
 prices as (select * from {{ ref('promptlab', 'stg_builds__settings') }} where setting = 'price'),
 
--- of several patterns that a model matches the longest counts
+-- of several patterns that a model matches the one with the most letters counts: another
+-- project's `m*` does not replace `m1`
 matched as (
 
     select
@@ -14,7 +15,7 @@ matched as (
         prices.output_price,
         row_number() over (
             partition by tasks.task_id
-            order by length(prices.setting_name) desc, prices.setting_name asc
+            order by length(replace(prices.setting_name, '%', '')) desc, prices.setting_name asc
         ) as choice
 
     from tasks

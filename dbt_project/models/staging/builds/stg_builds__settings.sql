@@ -2,6 +2,23 @@ with
 
 source as (select * from {{ source('raw', 'settings') }}),
 
+-- a title may have several flaky cases and outages, and one of everything else
+newest as (
+
+    select
+        *,
+        row_number() over (
+            partition by
+                setting,
+                name,
+                case when setting in ('known_flaky', 'known_outage') then value end
+            order by set_at desc, file asc, value asc
+        ) as place
+
+    from source
+
+),
+
 renamed as (
 
     select
@@ -10,12 +27,18 @@ renamed as (
         setting,
         name as setting_name,
         value as setting_value,
+        reason,
+        file as config_file,
 
         ---------- numerics
         input_price,
-        output_price
+        output_price,
 
-    from source
+        ---------- dates
+        ends_on
+
+    from newest
+    where place = 1
 
 )
 
