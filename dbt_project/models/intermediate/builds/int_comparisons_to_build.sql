@@ -2,76 +2,114 @@ with
 
 versions as (select * from {{ ref('promptlab', 'int_task_versions') }}),
 pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }}),
-reference_runs as (select * from {{ ref('promptlab', 'int_reference_runs') }}),
-recheck_runs as (select * from {{ ref('promptlab', 'int_recheck_runs') }}),
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }}),
-drift_runs as (select * from {{ ref('promptlab', 'int_drift_runs') }}),
+histories as (select * from {{ ref('promptlab', 'int_run_histories') }}),
+rechecks as (select * from {{ ref('promptlab', 'int_rechecks') }}),
+missing as (select * from {{ ref('promptlab', 'int_last_runs') }}),
+accepts as (select * from {{ ref('promptlab', 'stg_tasks__accepts') }}),
+quarantines as (select * from {{ ref('promptlab', 'stg_builds__settings') }} where setting = 'known_flaky'),
 built as (select * from {{ ref('promptlab', 'stg_builds__comparison_builds') }}),
 
-described as (
+-- a task counts with its re-checks, and with the word of the person who accepted it
+members as (
 
     select
-        pairs.candidate_task_id,
-        concat_ws(
-            ' ',
-            pairs.baseline_task_id,
-            pairs.pair_source,
-            versions.fingerprint,
-            pairs.is_baseline_changed
-        ) as description
+        variants.title,
+        variants.run_id,
+        concat_ws(' ', versions.fingerprint, variants.variant, cast(accepts.accepted_at as string))
+            as fingerprint
 
-    from pairs
-    inner join versions on pairs.baseline_task_id = versions.task_id
+    from variants
+    inner join versions using (task_id)
+    left join accepts using (task_id)
+    where variants.recheck_of is null
 
     union all
 
     select
-        reference_runs.task_id as candidate_task_id,
-        concat_ws(
-            ' ',
-            'reference',
-            reference_runs.reference_task_id,
-            reference_runs.tier,
-            versions.fingerprint
-        ) as description
+        variants.title,
+        variants.run_id,
+        concat_ws(' ', 'recheck', versions.fingerprint) as fingerprint
 
-    from reference_runs
-    inner join versions on reference_runs.reference_task_id = versions.task_id
-
-    union all
-
-    select
-        recheck_runs.task_id as candidate_task_id,
-        concat_ws(
-            ' ',
-            'recheck',
-            recheck_runs.recheck_task_id,
-            recheck_runs.side,
-            versions.fingerprint
-        ) as description
-
-    from recheck_runs
-    inner join versions on recheck_runs.recheck_task_id = versions.task_id
-
-    union all
-
-    select
-        drift_runs.task_id as candidate_task_id,
-        concat_ws(' ', 'drift', drift_runs.number, versions.fingerprint) as description
-
-    from drift_runs
-    inner join versions on drift_runs.run_task_id = versions.task_id
+    from rechecks
+    inner join versions on rechecks.recheck_task_id = versions.task_id
+    inner join variants on rechecks.task_id = variants.task_id
 
 ),
 
-described_together as (
+runs as (
 
     select
-        candidate_task_id,
-        {{ joined('description', "' '", 'description') }} as description
+        title,
+        run_id,
+        md5({{ joined('fingerprint', "' '", 'fingerprint') }}) as fingerprint
 
-    from described
-    group by candidate_task_id
+    from members
+    group by title, run_id
+
+),
+
+-- the answer for a run depends on its history, and on what the run before it had
+read_runs as (
+
+    select
+        histories.title,
+        histories.run_id,
+        concat_ws(' ', histories.history, cast(histories.place as string), runs.fingerprint) as part
+
+    from histories
+    inner join runs
+        on histories.title = runs.title and histories.counted_run_id = runs.run_id
+
+    union all
+
+    select
+        missing.title,
+        missing.run_id,
+        concat_ws(' ', 'last', runs.fingerprint) as part
+
+    from missing
+    inner join runs on missing.last_run_id = runs.run_id
+
+),
+
+described_runs as (
+
+    select
+        title,
+        run_id,
+        md5({{ joined('part', "' '", 'part') }}) as fingerprint
+
+    from read_runs
+    group by title, run_id
+
+),
+
+quarantined as (
+
+    select
+        setting_name as title,
+        md5({{ joined(
+            "concat_ws(' ', setting_value, cast(ends_on as string))", "','", 'setting_value'
+        ) }}) as fingerprint
+
+    from quarantines
+    group by setting_name
+
+),
+
+compared_with as (
+
+    select
+        pairs.candidate_task_id,
+        {{ joined(
+            "concat_ws(' ', pairs.baseline_task_id, pairs.pair_source, versions.fingerprint)",
+            "','", 'pairs.baseline_task_id, pairs.pair_source'
+        ) }} as description
+
+    from pairs
+    inner join versions on pairs.baseline_task_id = versions.task_id
+    group by pairs.candidate_task_id
 
 ),
 
@@ -79,36 +117,20 @@ compared as (
 
     select
         versions.task_id as candidate_task_id,
-        md5(concat_ws(' ', versions.fingerprint, described_together.description)) as fingerprint
+        md5(concat_ws(
+            ' ',
+            versions.fingerprint,
+            described_runs.fingerprint,
+            quarantined.fingerprint,
+            compared_with.description
+        )) as fingerprint
 
     from versions
-    left join described_together on versions.task_id = described_together.candidate_task_id
-
-),
-
--- variants of one run are tested together
-of_runs as (
-
-    select
-        variants.run_id,
-        md5({{ joined('compared.fingerprint', "' '", 'compared.fingerprint') }}) as fingerprint
-
-    from compared
-    inner join variants on compared.candidate_task_id = variants.task_id
-    group by variants.run_id
-    having count(*) > 1
-
-),
-
-compared_together as (
-
-    select
-        compared.candidate_task_id,
-        coalesce(of_runs.fingerprint, compared.fingerprint) as fingerprint
-
-    from compared
-    left join variants on compared.candidate_task_id = variants.task_id
-    left join of_runs on variants.run_id = of_runs.run_id
+    inner join variants using (task_id)
+    left join described_runs
+        on variants.title = described_runs.title and variants.run_id = described_runs.run_id
+    left join quarantined on variants.title = quarantined.title
+    left join compared_with on versions.task_id = compared_with.candidate_task_id
 
 ),
 
@@ -116,7 +138,7 @@ new_or_changed as (
 
     select compared.*
 
-    from compared_together as compared
+    from compared
     left join built using (candidate_task_id, fingerprint)
     where built.candidate_task_id is null
 

@@ -1,29 +1,6 @@
 with
 
-comparisons as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),
-rechecks as (
-    select * from {{ ref('promptlab', 'int_recheck_runs') }}
-    where {{ in_this_build('comparisons', 'task_id') }}
-),
-
--- a re-check is compared with the task that it repeats
-pairs as (
-
-    select
-        baseline_task_id,
-        candidate_task_id
-
-    from comparisons
-
-    union all
-
-    select distinct
-        repeated_task_id as baseline_task_id,
-        recheck_task_id as candidate_task_id
-
-    from rechecks
-
-),
+pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),
 
 tasks as (
 

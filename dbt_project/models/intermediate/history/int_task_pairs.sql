@@ -9,8 +9,7 @@ default_pairs as (
     select
         baseline_task_id,
         task_id as candidate_task_id,
-        baseline_source as pair_source,
-        coalesce(is_baseline_changed, false) as is_baseline_changed
+        baseline_source as pair_source
 
     from baselines
     where baseline_task_id is not null
@@ -22,8 +21,7 @@ requested_pairs as (
     select distinct
         requests.baseline_task_id,
         requests.candidate_task_id,
-        'requested' as pair_source,
-        false as is_baseline_changed
+        'requested' as pair_source
 
     from requests
     inner join tasks as baseline_tasks on requests.baseline_task_id = baseline_tasks.task_id

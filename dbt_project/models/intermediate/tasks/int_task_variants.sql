@@ -10,11 +10,7 @@ with
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
 titles as (select * from {{ ref('promptlab', 'int_titles') }}),
 prompts as (select * from {{ ref('promptlab', 'int_task_prompts') }}),
-partial as (select * from {{ ref('promptlab', 'int_partial_tasks') }}),
 renames as (select * from {{ ref('promptlab', 'stg_builds__settings') }} where setting = 'variant'),
-decisions as (select * from {{ ref('promptlab', 'int_task_decisions') }}),
-loads as (select * from {{ ref('promptlab', 'stg_loads__loads') }}),
-replaced_runs as (select * from {{ ref('promptlab', 'int_replaced_runs') }}),
 
 described as (
 
@@ -34,25 +30,13 @@ described as (
             false
         ) as is_base_branch,
         tasks.recheck_of,
-        partial.n_rows_held is null as is_whole,
-        coalesce(decisions.is_accepted, true) as is_accepted,
-        -- a run that was not shipped hides what it lost
-        coalesce(decisions.is_shipped and decisions.is_founded and decisions.is_about_this, true)
-            as is_settled,
-        coalesce(decisions.is_first, true) as is_first,
-        coalesce(decisions.is_founded, true) as is_founded,
-        replaced_runs.task_id is not null as has_replaced_run,
+        tasks.branch,
         tasks.load_id,
-        loads.ingest_id,
         tasks.created_at
 
     from tasks
     inner join titles using (task_id)
-    left join loads using (load_id)
     left join prompts using (task_id)
-    left join partial using (task_id)
-    left join decisions using (task_id)
-    left join replaced_runs using (task_id)
 
 ),
 
@@ -74,7 +58,11 @@ ordered as (
         *,
         cast(dense_rank() over (
             partition by title, recheck_of is null
-            order by run_created_at nulls last, run_load_id, run_id
+            order by
+                run_created_at nulls last,
+                -- only runs without a time are in the order in which they were loaded
+                case when run_created_at is null then run_load_id end,
+                run_id
         ) as bigint) as run_number
 
     from dated
@@ -129,7 +117,7 @@ renamed as (
 
 ),
 
--- one that is later, and was loaded later, is of another run with the same id
+-- a later one is of another run with the same id
 numbered as (
 
     select
@@ -150,11 +138,7 @@ numbered as (
             partition by title, run_id, known_name, prompt_hash
             order by prompt_position nulls last, task_id
         ) as copy_number,
-        coalesce(
-            created_at > min(created_at) over of_name
-            and ingest_id > min(ingest_id) over of_name,
-            false
-        ) as shares_run_id
+        coalesce(created_at > min(created_at) over of_name, false) as shares_run_id
 
     from renamed
     window of_name as (partition by title, run_id, known_name)
@@ -245,20 +229,13 @@ variants as (
         end as variant,
         provider,
         prompt_name,
+        branch,
 
         ---------- numerics
         run_number,
 
         ---------- booleans
-        is_whole,
         is_base_branch,
-        is_accepted,
-        is_settled,
-        is_first,
-        has_replaced_run,
-        shares_run_id,
-        is_whole and is_base_branch and recheck_of is null as is_eligible,
-        is_eligible and (is_settled or (is_first and is_founded)) as is_baseline,
 
         ---------- timestamps
         created_at

@@ -3,28 +3,32 @@
 with
 
 rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
-written as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }} where {{ in_this_build() }}),
-results as (select * from {{ ref('promptlab', 'int_round_results') }} where status <> 'unevaluated'),
+results as (select * from {{ ref('promptlab', 'int_round_results') }}),
 
-placed as (
+-- a long answer that comes again word for word is a copy: it counts once
+answered as (
 
     select
         results.task_id,
         results.case_id,
+        results.round_id,
         results.status,
-        results.must_have_pass,
-        coalesce(written.is_cached, false) as is_copied,
+        coalesce(rounds.is_cached, false) as is_cached,
+        results.status in ('pass', 'fail') and not coalesce(rounds.is_cached, false) as has_verdict,
         row_number() over (
-            partition by results.task_id, results.case_id
-            order by
-                case when results.status = 'error' then 1 else 0 end,
-                rounds.run_index nulls last,
-                results.round_id
-        ) as place
+            partition by
+                results.task_id,
+                results.case_id,
+                has_verdict,
+                case
+                    when length(rounds.answer) >= 40 then md5(rounds.answer)
+                    else results.round_id
+                end
+            order by rounds.run_index nulls last, results.round_id
+        ) > 1 as is_copy
 
     from results
     inner join rounds using (task_id, case_id, round_id)
-    inner join written using (task_id, case_id, round_id)
 
 ),
 
@@ -37,19 +41,15 @@ counted as (
         case_id,
 
         ---------- numerics
-        count(*) filter (where status <> 'error') as n_rounds,
-        count(*) filter (where status = 'pass') as n_passed,
+        count(*) as n_run,
+        count(*) filter (where has_verdict and not is_copy) as n_rounds,
+        count(*) filter (where has_verdict and not is_copy and status = 'pass') as n_passed,
+        count(*) filter (where has_verdict and is_copy) as n_copies,
+        count(*) filter (where is_cached) as n_cached,
         count(*) filter (where status = 'error') as n_errors,
-        count(*) filter (
-            where status <> 'error' and not must_have_pass
-        ) as n_must_haves_lost,
+        count(*) filter (where status = 'unevaluated') as n_unjudged
 
-        ---------- booleans
-        bool_or(place = 1 and status = 'pass') as is_first_passed,
-        bool_or(is_copied) as has_copies,
-        bool_and(is_copied) as has_only_copies
-
-    from placed
+    from answered
     group by task_id, case_id
 
 )

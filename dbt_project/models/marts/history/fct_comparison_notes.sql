@@ -33,7 +33,6 @@ described as (
     select
         pairs.*,
         unscored.n_unscored,
-        task_pairs.is_baseline_changed,
         coalesce(contents_before.settings_hash, '') <> coalesce(contents_now.settings_hash, '')
             as has_other_settings,
         of_baselines.n_rows_held as baseline_rows_held,
@@ -76,7 +75,6 @@ of_pairs as (
         case kinds.note
             when 'baseline_partial' then described.baseline_rows_held is not null
             when 'candidate_partial' then described.candidate_rows_held is not null
-            when 'baseline_changed' then described.is_baseline_changed
             when 'testset_differs'
                 then (described.baseline_testset_id is distinct from described.candidate_testset_id)
             when 'weights_differ' then described.has_other_weights

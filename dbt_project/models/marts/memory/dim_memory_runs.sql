@@ -40,7 +40,7 @@ final as (
 
         ---------- ids
         summed.run_id,
-        previous_runs.previous_task_id as previous_run_id,
+        previous_runs.baseline_task_id as previous_run_id,
 
         ---------- strings
         summed.dataset,

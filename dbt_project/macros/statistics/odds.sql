@@ -1,0 +1,51 @@
+{#- ln of the gamma function of a positive number. -#}
+{% macro ln_gamma(number) -%}
+    {{ ln_factorial('(' ~ number ~ ') - 1') }}
+{%- endmacro %}
+
+{#- ln of the beta function. -#}
+{% macro ln_beta(a, b) -%}
+    ({{ ln_gamma(a) }} + {{ ln_gamma(b) }} - {{ ln_gamma(a ~ ' + ' ~ b) }})
+{%- endmacro %}
+
+{#- ln of the likelihood of x passes of n rounds whose pass rate has the prior Beta(a, b); the
+    binomial coefficient is left out, as it is the same for every prior. -#}
+{% macro ln_likelihood(a, b, x, n) -%}
+    {{ ln_beta(a ~ ' + ' ~ x, b ~ ' + ' ~ n ~ ' - ' ~ x) }} - {{ ln_beta(a, b) }}
+{%- endmacro %}
+
+{#- Columns: ln of weight times likelihood of each kind of case. The weights and the failure rate
+    are columns of `priors`. -#}
+{% macro ln_likelihoods_by_kind(x, n) -%}
+    ln(priors.stable)
+        + {{ ln_likelihood('200e0 * (1e0 - priors.failure_rate)', '200e0 * priors.failure_rate', x, n) }}
+            as ln_stable,
+        ln(priors.flaky) + {{ ln_likelihood('2e0', '1e0', x, n) }} as ln_flaky,
+        ln(priors.failing) + {{ ln_likelihood('1e0', '30e0', x, n) }} as ln_failing
+{%- endmacro %}
+
+{#- ln of the sum of those columns; each may be far below the smallest double. -#}
+{% macro ln_sum_of_kinds() -%}
+    greatest(ln_stable, ln_flaky, ln_failing) + ln(
+        exp(ln_stable - greatest(ln_stable, ln_flaky, ln_failing))
+        + exp(ln_flaky - greatest(ln_stable, ln_flaky, ln_failing))
+        + exp(ln_failing - greatest(ln_stable, ln_flaky, ln_failing))
+    )
+{%- endmacro %}
+
+{#- ln(1 + x) and exp(x) - 1, exact for small x too. -#}
+{% macro ln_of_one_plus(x) -%}
+    case when {{ x }} < 1e-8 then {{ x }} else ln(1 + {{ x }}) end
+{%- endmacro %}
+
+{% macro exp_minus_one(x) -%}
+    case when {{ x }} < 1e-8 then {{ x }} else exp({{ x }}) - 1 end
+{%- endmacro %}
+
+{#- Chance of a t as low as this one; `t` and `df` are columns. -#}
+{% macro t_lower_tail(t, df) -%}
+    case
+        when {{ t }} < 0 then ({{ t_p_value(t, df) }}) / 2
+        else 1 - ({{ t_p_value(t, df) }}) / 2
+    end
+{%- endmacro %}

@@ -1,0 +1,148 @@
+{{ config(materialized='table') }}
+
+-- what is not as it was in the last run of the variant
+with
+
+variants as (
+    select * from {{ ref('promptlab', 'int_task_variants') }}
+    where {{ in_this_build('comparisons', 'task_id') }}
+),
+earlier as (select * from {{ ref('promptlab', 'int_task_variants') }}),
+baselines as (
+    select * from {{ ref('promptlab', 'int_task_baselines') }} where last_task_id is not null
+),
+tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
+contents as (select * from {{ ref('promptlab', 'int_task_contents') }}),
+yardsticks as (select * from {{ ref('promptlab', 'int_case_yardsticks') }}),
+case_rounds as (select * from {{ ref('promptlab', 'int_case_rounds') }} where n_rounds > 0),
+
+pairs as (
+
+    select
+        variants.task_id,
+        baselines.last_task_id,
+        variants.prompt_hash <> earlier.prompt_hash as has_other_prompt,
+        coalesce(variants.prompt_name, variants.variant) as prompt_name,
+        tasks.model <> tasks_before.model as has_other_model,
+        tasks.model,
+        coalesce(contents.settings_hash, '') <> coalesce(contents_before.settings_hash, '')
+            as has_other_settings
+
+    from variants
+    inner join baselines using (task_id)
+    inner join earlier on baselines.last_task_id = earlier.task_id
+    inner join tasks on variants.task_id = tasks.task_id
+    inner join tasks as tasks_before on baselines.last_task_id = tasks_before.task_id
+    left join contents on variants.task_id = contents.task_id
+    left join contents as contents_before on baselines.last_task_id = contents_before.task_id
+
+),
+
+judged as (
+
+    select
+        yardsticks.task_id,
+        yardsticks.case_id,
+        yardsticks.assertions_hash,
+        yardsticks.judge_hash
+
+    from yardsticks
+    inner join case_rounds using (task_id, case_id)
+
+),
+
+now as (
+
+    select
+        pairs.task_id,
+        judged.case_id,
+        judged.assertions_hash,
+        judged.judge_hash
+
+    from pairs
+    inner join judged using (task_id)
+
+),
+
+before as (
+
+    select
+        pairs.task_id,
+        judged.case_id,
+        judged.assertions_hash,
+        judged.judge_hash
+
+    from pairs
+    inner join judged on pairs.last_task_id = judged.task_id
+
+),
+
+cases as (
+
+    select
+        task_id,
+        case_id,
+        case
+            when before.case_id is null then 'cases_added'
+            when now.case_id is null then 'cases_removed'
+            when now.assertions_hash <> before.assertions_hash then 'assertions'
+            when now.judge_hash <> before.judge_hash then 'judge'
+        end as what
+
+    from now
+    full outer join before using (task_id, case_id)
+
+),
+
+changes as (
+
+    select
+        task_id,
+        1 as position,
+        'prompt' as what,
+        prompt_name as name,
+        cast(null as bigint) as n_cases
+
+    from pairs
+    where has_other_prompt
+
+    union all
+
+    select
+        task_id,
+        2 as position,
+        'model' as what,
+        model as name,
+        cast(null as bigint) as n_cases
+
+    from pairs
+    where has_other_model
+
+    union all
+
+    select
+        task_id,
+        3 as position,
+        'settings' as what,
+        cast(null as string) as name,
+        cast(null as bigint) as n_cases
+
+    from pairs
+    where has_other_settings
+
+    union all
+
+    select
+        task_id,
+        4 as position,
+        what,
+        cast(null as string) as name,
+        count(*) as n_cases
+
+    from cases
+    where what is not null
+    group by task_id, what
+
+)
+
+select * from changes

@@ -1,0 +1,152 @@
+{{ config(materialized='table') }}
+
+-- what judged before must judge now: each case of the run, and each judged case of the last run
+with
+
+variants as (
+    select * from {{ ref('promptlab', 'int_task_variants') }}
+    where recheck_of is null and {{ in_this_build('comparisons', 'task_id') }}
+),
+baselines as (select * from {{ ref('promptlab', 'int_task_baselines') }}),
+tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
+cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }}),
+case_rounds as (select * from {{ ref('promptlab', 'int_case_rounds') }}),
+scored_rounds as (select * from {{ ref('promptlab', 'int_scored_rounds') }}),
+yardsticks as (select * from {{ ref('promptlab', 'int_case_yardsticks') }}),
+rejects as (
+    select * from {{ ref('promptlab', 'stg_loads__rejects') }}
+    where severity = 'reject'
+),
+
+-- of titles without verdicts a scored round is a judged one
+scored as (
+
+    select
+        task_id,
+        case_id,
+        count(*) as n_scored
+
+    from scored_rounds
+    group by task_id, case_id
+
+),
+
+counted as (
+
+    select
+        cases.task_id,
+        cases.case_id,
+        coalesce(case_rounds.n_run, 0) as n_run,
+        coalesce(case_rounds.n_rounds, 0) as n_rounds,
+        coalesce(case_rounds.n_passed, 0) as n_passed,
+        coalesce(case_rounds.n_errors, 0) as n_errors,
+        coalesce(case_rounds.n_cached, 0) as n_cached,
+        case
+            when coalesce(scored.n_scored, 0) > 0
+                then scored.n_scored + coalesce(case_rounds.n_errors, 0)
+            else coalesce(case_rounds.n_run - case_rounds.n_unjudged, 0)
+        end as n_judged,
+        coalesce(case_rounds.n_rounds, 0) > 0 or coalesce(scored.n_scored, 0) > 0 as has_verdict,
+        yardsticks.assertions_hash,
+        yardsticks.judge_hash
+
+    from cases
+    left join case_rounds using (task_id, case_id)
+    left join scored using (task_id, case_id)
+    left join yardsticks using (task_id, case_id)
+
+),
+
+now as (
+
+    select
+        counted.*
+
+    from variants
+    inner join counted using (task_id)
+
+),
+
+before as (
+
+    select
+        variants.task_id as asking_task_id,
+        counted.*
+
+    from variants
+    inner join baselines using (task_id)
+    inner join counted on baselines.last_task_id = counted.task_id
+
+),
+
+rejected as (
+
+    select distinct
+        variants.task_id,
+        rejects.record_id as case_id
+
+    from variants
+    inner join tasks using (task_id)
+    inner join rejects on tasks.load_id = rejects.load_id
+
+),
+
+joined as (
+
+    select
+        coalesce(now.task_id, before.asking_task_id) as task_id,
+        coalesce(now.case_id, before.case_id) as case_id,
+        coalesce(before.has_verdict, false) as was_judged,
+        now.n_rounds,
+        now.n_passed,
+        now.n_errors,
+        before.n_rounds as n_rounds_last,
+        before.n_passed as n_passed_last,
+        case
+            when now.case_id is null and rejected.case_id is not null then 'rejected'
+            when now.case_id is null then 'gone'
+            when not now.has_verdict and now.n_cached > 0 then 'cached'
+            when not now.has_verdict and now.n_errors > 0 and now.n_errors = now.n_run then 'errors'
+            when not now.has_verdict then 'unjudged'
+            when before.has_verdict is not true then null
+            when now.assertions_hash <> before.assertions_hash then 'assertions'
+            when now.judge_hash <> before.judge_hash then 'judge'
+            when now.n_run < before.n_run then 'fewer_rounds'
+            when now.n_judged < before.n_judged then 'unjudged'
+        end as why
+
+    from now
+    full outer join before
+        on now.task_id = before.asking_task_id and now.case_id = before.case_id
+    left join rejected
+        on before.asking_task_id = rejected.task_id and before.case_id = rejected.case_id
+    -- a case that the last run did not judge either is nothing that is missing
+    where now.case_id is not null or before.has_verdict
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        task_id,
+        case_id,
+
+        ---------- strings
+        why,
+
+        ---------- numerics
+        coalesce(n_errors, 0) as n_errors,
+        coalesce(n_rounds_last, 0) as n_rounds_last,
+        coalesce(n_passed_last, 0) as n_passed_last,
+
+        ---------- booleans
+        was_judged,
+        was_judged and why is not null as is_gap
+
+    from joined
+
+)
+
+select * from final

@@ -1,0 +1,151 @@
+{{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
+
+with
+
+contents as (select * from {{ ref('promptlab', 'int_case_contents') }} where {{ in_this_build() }}),
+dimensions as (select * from {{ ref('promptlab', 'int_dimension_contents') }} where {{ in_this_build() }}),
+scores as (select * from {{ ref('promptlab', 'int_scores_chosen') }}),
+case_scores as (
+    select * from {{ ref('promptlab', 'int_case_scores') }}
+    where n_scored_rounds > 0 and {{ in_this_build() }}
+),
+checks as (
+    select * from {{ ref('promptlab', 'stg_reported__checks') }}
+    where status <> 'unevaluated' and {{ in_this_build() }}
+),
+judges as (select * from {{ ref('promptlab', 'stg_reported__judges') }} where {{ in_this_build() }}),
+
+-- a dimension that decides nothing may change
+deciding as (
+
+    select
+        case_scores.task_id,
+        case_scores.case_id,
+        case_scores.dimension_id,
+        concat_ws(
+            ' ',
+            case_scores.dimension_id,
+            dimensions.scorer,
+            dimensions.scoring_mode,
+            coalesce(dimensions.parameters_text, '-'),
+            coalesce(cast(dimensions.weight_configured as string), '-'),
+            case
+                when not dimensions.is_share
+                    then concat_ws(
+                        '..',
+                        coalesce(cast(dimensions.lower_limit as string), ''),
+                        cast(dimensions.upper_limit as string)
+                    )
+            end
+        ) as part
+
+    from case_scores
+    inner join dimensions using (task_id, dimension_id)
+    where dimensions.weight_configured > 0 or dimensions.has_verdict
+
+),
+
+dimensions_joined as (
+
+    select
+        task_id,
+        case_id,
+        {{ joined('part', 'chr(10)', 'part') }} as parts
+
+    from deciding
+    group by task_id, case_id
+
+),
+
+-- who gave the scores of the case, and which model a tool says judged its assertions
+judge_parts as (
+
+    select
+        deciding.task_id,
+        deciding.case_id,
+        concat_ws(
+            ' ', deciding.dimension_id, scores.given_by, coalesce(scores.given_by_version, '-')
+        ) as part
+
+    from deciding
+    inner join scores using (task_id, case_id, dimension_id)
+
+    union
+
+    select
+        checks.task_id,
+        checks.case_id,
+        concat_ws(
+            ' ',
+            'check',
+            judges.judged_name,
+            coalesce(judges.judge_model, '-'),
+            coalesce(judges.template, '-'),
+            coalesce(judges.rubric, '-')
+        ) as part
+
+    from checks
+    inner join judges on checks.task_id = judges.task_id and checks.check_name = judges.judged_name
+
+    union
+
+    select
+        deciding.task_id,
+        deciding.case_id,
+        concat_ws(
+            ' ',
+            'dimension',
+            judges.judged_name,
+            coalesce(judges.judge_model, '-'),
+            coalesce(judges.template, '-'),
+            coalesce(judges.rubric, '-')
+        ) as part
+
+    from deciding
+    inner join judges
+        on deciding.task_id = judges.task_id and deciding.dimension_id = judges.judged_name
+
+),
+
+judges_joined as (
+
+    select
+        task_id,
+        case_id,
+        md5({{ joined('part', 'chr(10)', 'part') }}) as judge_hash
+
+    from judge_parts
+    group by task_id, case_id
+
+),
+
+yardsticks as (
+
+    select
+
+        ---------- ids
+        contents.task_id,
+        contents.case_id,
+
+        ---------- strings
+        -- of results with a testset only the must-haves of the file count, after the stroke
+        md5(concat_ws(
+            ' ',
+            coalesce(contents.expectations_hash, '-'),
+            coalesce(contents.references_hash, '-'),
+            case
+                when contents.expectations_hash is null then coalesce(contents.assertions_hash, '-')
+                else coalesce(split_part(contents.assertions_hash, '/', 2), '-')
+            end,
+            coalesce(dimensions_joined.parts, '-')
+        )) as assertions_hash,
+        coalesce(judges_joined.judge_hash, '-') as judge_hash,
+        md5(concat_ws(' ', assertions_hash, judge_hash)) as yardstick
+
+    from contents
+    left join dimensions_joined using (task_id, case_id)
+    left join judges_joined using (task_id, case_id)
+
+)
+
+select * from yardsticks

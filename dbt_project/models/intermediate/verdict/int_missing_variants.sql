@@ -1,0 +1,101 @@
+{{ config(materialized='table') }}
+
+-- variants and titles of the last run of a suite that a run does not have: all of their cases are gone
+with
+
+variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
+last_runs as (select * from {{ ref('promptlab', 'int_last_runs') }}),
+to_build as (select * from variants where {{ in_this_build('comparisons', 'task_id') }}),
+case_rounds as (select * from {{ ref('promptlab', 'int_case_rounds') }} where n_rounds > 0),
+
+-- a variant that ran once may be one of several that run side by side, each in a run by itself
+established as (
+
+    select
+        title,
+        variant,
+        run_id,
+        count(*) over (partition by title, variant order by run_number) > 1 as is_established
+
+    from variants
+    where is_base_branch
+
+),
+
+missing as (
+
+    select
+        last_runs.title,
+        last_runs.run_id,
+        'variant_gone' as reason,
+        earlier.variant as name,
+        earlier.task_id as gone_task_id
+
+    from last_runs
+    inner join variants as earlier
+        on last_runs.title = earlier.title and last_runs.last_run_id = earlier.run_id
+    inner join established
+        on
+            earlier.title = established.title
+            and earlier.variant = established.variant
+            and earlier.run_id = established.run_id
+    left join variants as kept
+        on
+            last_runs.title = kept.title
+            and last_runs.run_id = kept.run_id
+            and earlier.variant = kept.variant
+    where kept.task_id is null and (last_runs.has_shared_variant or established.is_established)
+
+    union all
+
+    select
+        last_runs.title,
+        last_runs.run_id,
+        'title_gone' as reason,
+        earlier.title as name,
+        earlier.task_id as gone_task_id
+
+    from last_runs
+    inner join variants as earlier
+        on last_runs.last_run_id = earlier.run_id and last_runs.title <> earlier.title
+    left join variants as kept
+        on last_runs.run_id = kept.run_id and earlier.title = kept.title
+    where kept.task_id is null and last_runs.has_shared_variant
+
+),
+
+counted as (
+
+    select
+        missing.title,
+        missing.run_id,
+        missing.reason,
+        missing.name,
+        count(case_rounds.case_id) as n_cases
+
+    from missing
+    left join case_rounds on missing.gone_task_id = case_rounds.task_id
+    group by missing.title, missing.run_id, missing.reason, missing.name
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        to_build.task_id,
+
+        ---------- strings
+        counted.reason,
+        counted.name,
+
+        ---------- numerics
+        counted.n_cases
+
+    from to_build
+    inner join counted using (title, run_id)
+
+)
+
+select * from final

@@ -1,0 +1,111 @@
+{{ config(materialized='table') }}
+
+-- the odds that a case broke, in one variant of the run or in all of them
+with
+
+series as (select * from {{ ref('promptlab', 'int_odds_series') }}),
+cells as (select * from {{ ref('promptlab', 'int_odds_cells') }}),
+evidence as (select * from {{ ref('promptlab', 'int_odds_evidence') }}),
+policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
+variants as (select * from {{ ref('promptlab', 'int_task_variants') }}),
+quarantines as (select * from {{ ref('promptlab', 'stg_builds__settings') }} where setting = 'known_flaky'),
+
+known_flaky as (
+
+    select distinct
+        variants.task_id,
+        quarantines.setting_value as case_id
+
+    from variants
+    inner join quarantines
+        on
+            variants.title = quarantines.setting_name
+            and (
+                quarantines.ends_on is null
+                or cast(variants.created_at as date) <= quarantines.ends_on
+            )
+
+),
+
+counted as (
+
+    select
+        series_id,
+        case_id,
+        coalesce(max(case when place = 0 then n end), 0) as n_now,
+        coalesce(sum(case when place > 0 then n end), 0) as n_before
+
+    from cells
+    group by series_id, case_id
+
+),
+
+sizes as (
+
+    select
+        series.title,
+        series.run_id,
+        series.history,
+        count(distinct counted.case_id) as n_cases
+
+    from series
+    inner join counted using (series_id)
+    where series.task_id is not null and counted.n_now > 0 and counted.n_before > 0
+    group by series.title, series.run_id, series.history
+
+),
+
+together as (
+
+    select
+        series.title,
+        series.run_id,
+        series.history,
+        evidence.case_id,
+        evidence.log_evidence,
+        evidence.n_broken_runs
+
+    from series
+    inner join evidence using (series_id)
+    where series.task_id is null
+
+),
+
+weighed as (
+
+    select
+        series.series_id,
+        series.title,
+        series.run_id,
+        series.history,
+        series.task_id,
+        counted.case_id,
+        counted.n_now,
+        counted.n_before,
+        evidence.log_evidence,
+        together.log_evidence as log_evidence_together,
+        case
+            when together.log_evidence > coalesce(evidence.log_evidence, -50)
+                then together.n_broken_runs
+            else evidence.n_broken_runs
+        end as n_broken_runs,
+        -- one case is expected to break: half of the time in one variant, else in all
+        coalesce(exp(greatest(-50, least(100, evidence.log_evidence))), 0)
+        / greatest(coalesce(sizes.n_cases, 0), policy.min_cases)
+        / case when series.n_variants > 1 then 2 * series.n_variants else 1 end as odds_in_one,
+        coalesce(exp(greatest(-50, least(100, together.log_evidence))), 0)
+        / greatest(coalesce(sizes.n_cases, 0), policy.min_cases) / 2 as odds_in_all,
+        known_flaky.case_id is not null as is_known_flaky
+
+    from series
+    inner join counted using (series_id)
+    cross join policy
+    left join sizes using (title, run_id, history)
+    left join evidence using (series_id, case_id)
+    left join together using (title, run_id, history, case_id)
+    left join known_flaky using (task_id, case_id)
+    where series.task_id is not null
+
+)
+
+select * from weighed

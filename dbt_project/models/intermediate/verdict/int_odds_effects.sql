@@ -1,0 +1,41 @@
+-- by how much the rounds of a run are alike: the divisor of the counts (design effect)
+with
+
+windows as (select * from {{ ref('promptlab', 'int_odds_windows') }}),
+
+summed as (
+
+    select
+        series_id,
+        n_broken_runs,
+        max(n_runs_before) as n_runs_before,
+        max(most_rounds) as most_rounds,
+        {{ exact_sum('seen') }} as seen,
+        {{ exact_sum('expected') }} as expected
+
+    from windows
+    group by series_id, n_broken_runs
+
+),
+
+effects as (
+
+    select
+
+        ---------- ids
+        series_id,
+
+        ---------- numerics
+        n_broken_runs,
+        -- fewer than three runs do not show it
+        case
+            when n_runs_before >= 3
+                then greatest(1e0, least(greatest(most_rounds, 1), (seen + 1) / (expected + 1)))
+            else 1e0
+        end as effect
+
+    from summed
+
+)
+
+select * from effects

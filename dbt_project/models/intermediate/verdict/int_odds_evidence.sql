@@ -1,0 +1,166 @@
+{{ config(materialized='table') }}
+
+-- how much likelier the rounds of a case are if it broke, and since which run
+with
+
+windows as (select * from {{ ref('promptlab', 'int_odds_windows') }}),
+effects as (select * from {{ ref('promptlab', 'int_odds_effects') }}),
+priors as (select * from {{ ref('promptlab', 'int_odds_priors') }}),
+series as (select * from {{ ref('promptlab', 'int_odds_series') }}),
+policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
+
+-- rounds that are alike count for less
+effective as (
+
+    select
+        windows.series_id,
+        windows.case_id,
+        windows.n_broken_runs,
+        windows.x_now / effects.effect as x_now,
+        windows.n_now / effects.effect as n_now,
+        windows.x_before / effects.effect as x_before,
+        windows.n_before / effects.effect as n_before,
+        windows.x_since / effects.effect as x_since,
+        windows.n_since / effects.effect as n_since
+
+    from windows
+    inner join effects using (series_id, n_broken_runs)
+    where windows.n_now > 0
+
+),
+
+-- only a case that passes less than before can have broken
+fallen as (
+
+    select * from effective
+    where x_since * n_before < x_before * n_since
+
+),
+
+-- the rounds that each story says are of the case as it always was
+stories as (
+
+    select
+        *,
+        'before' as story,
+        x_before as x,
+        n_before as n
+
+    from fallen
+
+    union all
+
+    select
+        *,
+        'before_and_now' as story,
+        x_before + x_now as x,
+        n_before + n_now as n
+
+    from fallen
+
+    union all
+
+    select
+        *,
+        'all' as story,
+        x_before + x_since as x,
+        n_before + n_since as n
+
+    from fallen
+
+),
+
+likelihoods as (
+
+    select
+        stories.*,
+        {{ ln_likelihoods_by_kind('stories.x', 'stories.n') }}
+
+    from stories
+    inner join priors using (series_id)
+
+),
+
+usual as (
+
+    select
+        series_id,
+        case_id,
+        n_broken_runs,
+        max(x_now) as x_now,
+        max(n_now) as n_now,
+        max(x_since) as x_since,
+        max(n_since) as n_since,
+        max(case when story = 'before' then {{ ln_sum_of_kinds() }} end) as ln_before,
+        max(case when story = 'before_and_now' then {{ ln_sum_of_kinds() }} end)
+            as ln_before_and_now,
+        max(case when story = 'all' then {{ ln_sum_of_kinds() }} end) as ln_all
+
+    from likelihoods
+    group by series_id, case_id, n_broken_runs
+
+),
+
+compared as (
+
+    select
+        *,
+        ln_before + {{ ln_likelihood('0.5e0', '4.5e0', 'x_since', 'n_since') }} - ln_all as ln_ratio
+
+    from usual
+    -- the candidate's own rounds have to look like a break
+    where
+        ln_before + {{ ln_likelihood('0.5e0', '4.5e0', 'x_now', 'n_now') }} > ln_before_and_now
+
+),
+
+largest as (
+
+    select
+        *,
+        max(ln_ratio) over (partition by series_id, case_id) as max_ratio,
+        row_number() over (
+            partition by series_id, case_id order by ln_ratio desc, n_broken_runs
+        ) as place
+
+    from compared
+
+),
+
+-- a window of n runs has the weight 1 / n
+weights as (
+
+    select
+        series.series_id,
+        {{ sum_of_series('1e0 / k', '1', 'least(policy.max_windows, series.n_earlier) + 1') }}
+            as sum_of_weights
+
+    from series
+    cross join policy
+    where series.n_earlier > 0
+
+),
+
+evidence as (
+
+    select
+
+        ---------- ids
+        largest.series_id,
+        largest.case_id,
+
+        ---------- numerics
+        {{ rounded(
+            'max(largest.max_ratio) + ln('
+            ~ exact_sum('exp(largest.ln_ratio - largest.max_ratio) / largest.n_broken_runs')
+            ~ ') - ln(max(weights.sum_of_weights))', 9
+        ) }} as log_evidence,
+        max(case when largest.place = 1 then largest.n_broken_runs end) as n_broken_runs
+
+    from largest
+    inner join weights using (series_id)
+    group by largest.series_id, largest.case_id
+
+)
+
+select * from evidence

@@ -1,0 +1,103 @@
+{{ config(materialized='table') }}
+
+-- what evidence is computed for: each variant of a run, and all of its variants together
+with
+
+variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
+to_build as (
+
+    select distinct
+        title,
+        run_id
+
+    from variants
+    where {{ in_this_build('comparisons', 'task_id') }}
+
+),
+histories as (select * from {{ ref('promptlab', 'int_run_histories') }}),
+
+runs as (
+
+    select
+        title,
+        run_id,
+        history,
+        max(place) as n_earlier
+
+    from histories
+    inner join to_build using (title, run_id)
+    group by title, run_id, history
+
+),
+
+of_variants as (
+
+    select
+        runs.*,
+        variants.task_id,
+        variants.variant,
+        count(*) over (partition by runs.title, runs.run_id, runs.history) as n_variants
+
+    from runs
+    inner join variants on runs.title = variants.title and runs.run_id = variants.run_id
+
+),
+
+together as (
+
+    select distinct
+        title,
+        run_id,
+        history,
+        n_earlier,
+        cast(null as string) as task_id,
+        cast(null as string) as variant,
+        n_variants
+
+    from of_variants
+    where n_variants > 1
+
+),
+
+stacked as (
+
+    select
+        title,
+        run_id,
+        history,
+        n_earlier,
+        task_id,
+        variant,
+        n_variants
+
+    from of_variants
+
+    union all
+
+    select * from together
+
+),
+
+numbered as (
+
+    select
+
+        ---------- ids
+        row_number() over (order by title, run_id, history, task_id) as series_id,
+        run_id,
+        task_id,
+
+        ---------- strings
+        title,
+        variant,
+        history,
+
+        ---------- numerics
+        n_earlier,
+        n_variants
+
+    from stacked
+
+)
+
+select * from numbered

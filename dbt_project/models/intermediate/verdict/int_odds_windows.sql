@@ -1,0 +1,131 @@
+{{ config(materialized='table') }}
+
+-- for each number of runs that a case may have been broken for: its rounds before them and since
+with
+
+series as (select * from {{ ref('promptlab', 'int_odds_series') }} where n_earlier > 0),
+cells as (select * from {{ ref('promptlab', 'int_odds_cells') }} where not is_unsolved),
+policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
+
+-- runs before the longest window count together
+folded as (
+
+    select
+        cells.series_id,
+        cells.case_id,
+        least(cells.place, policy.max_windows + 1) as place,
+        sum(cells.x) as x,
+        sum(cells.n) as n,
+        sum(cells.x * cells.x) as xx,
+        sum(cells.x * cells.n) as xn,
+        sum(cells.n * cells.n) as nn,
+        count(*) as n_runs,
+        max(cells.n) as most_rounds
+
+    from cells
+    cross join policy
+    group by cells.series_id, cells.case_id, least(cells.place, policy.max_windows + 1)
+
+),
+
+cases as (
+
+    select distinct
+        series_id,
+        case_id
+
+    from folded
+
+),
+
+places as (
+
+    select
+        cases.series_id,
+        cases.case_id,
+        series.n_earlier,
+        {{ unnested(whole_numbers('0', 'least(policy.max_windows + 1, series.n_earlier) + 1')) }}
+            as place
+
+    from cases
+    inner join series using (series_id)
+    cross join policy
+
+),
+
+summed as (
+
+    select
+        places.series_id,
+        places.case_id,
+        places.place,
+        places.n_earlier,
+        sum(coalesce(folded.x, 0)) over from_the_first as x_before,
+        sum(coalesce(folded.n, 0)) over from_the_first as n_before,
+        sum(coalesce(folded.xx, 0)) over from_the_first as xx,
+        sum(coalesce(folded.xn, 0)) over from_the_first as xn,
+        sum(coalesce(folded.nn, 0)) over from_the_first as nn,
+        sum(coalesce(folded.n_runs, 0)) over from_the_first as n_runs,
+        max(coalesce(folded.most_rounds, 0)) over from_the_first as most_rounds,
+        sum(coalesce(folded.x, 0)) over of_case as x_all,
+        sum(coalesce(folded.n, 0)) over of_case as n_all,
+        sum(case when places.place = 0 then coalesce(folded.x, 0) end) over of_case as x_now,
+        sum(case when places.place = 0 then coalesce(folded.n, 0) end) over of_case as n_now
+
+    from places
+    left join folded using (series_id, case_id, place)
+    window
+        of_case as (partition by places.series_id, places.case_id),
+        from_the_first as (
+            partition by places.series_id, places.case_id
+            order by places.place desc rows between unbounded preceding and current row
+        )
+
+),
+
+rated as (
+
+    select
+        *,
+        coalesce(x_before / nullif(n_before, 0), 0) as rate
+
+    from summed
+    cross join policy
+    where place between 1 and policy.max_windows
+
+),
+
+windows as (
+
+    select
+
+        ---------- ids
+        series_id,
+        case_id,
+
+        ---------- numerics
+        place as n_broken_runs,
+        n_earlier + 1 - place as n_runs_before,
+        x_now,
+        n_now,
+        x_before,
+        n_before,
+        x_all - x_before as x_since,
+        n_all - n_before as n_since,
+        most_rounds,
+        -- squared differences of the runs' passes from those expected: seen, and if rounds
+        -- were independent
+        xx - 2 * rate * xn + rate * rate * nn as seen,
+        case
+            when n_runs > 1 and n_before > 1
+                then
+                    rate * (1 - rate) * n_before / (n_before - 1)
+                    * n_before * (n_runs - 1) / n_runs
+            else 0
+        end as expected
+
+    from rated
+
+)
+
+select * from windows

@@ -1,0 +1,45 @@
+{{ config(materialized=view_of_step()) }}
+
+with
+
+variants as (select * from {{ ref('promptlab', 'int_task_variants') }}),
+
+repeated as (select * from variants where recheck_of is null),
+
+-- a re-check names a task, or a run with several variants: then it is of its own variant
+named as (
+
+    select
+        rechecks.task_id as recheck_task_id,
+        repeated.task_id,
+        row_number() over (
+            partition by rechecks.task_id
+            order by
+                case when rechecks.variant = repeated.variant then 0 else 1 end,
+                repeated.task_id
+        ) as choice
+
+    from variants as rechecks
+    inner join repeated
+        on
+            rechecks.recheck_of = repeated.task_id
+            or (
+                rechecks.recheck_of = repeated.run_id
+                and rechecks.provider = repeated.provider
+                and rechecks.prompt_hash = repeated.prompt_hash
+            )
+
+),
+
+rechecks as (
+
+    select
+        recheck_task_id,
+        task_id
+
+    from named
+    where choice = 1
+
+)
+
+select * from rechecks

@@ -1,0 +1,111 @@
+{{ config(materialized='table') }}
+
+-- the odds that a case of a run broke, over all of its variants; a run of a branch has them with
+-- and without its earlier pushes: the larger count
+with
+
+cases as (select * from {{ ref('promptlab', 'int_odds_cases') }} where not is_known_flaky),
+series as (select * from {{ ref('promptlab', 'int_odds_series') }} where task_id is not null),
+policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
+
+runs as (
+
+    select distinct
+        title,
+        run_id,
+        history,
+        n_earlier,
+        n_variants
+
+    from series
+
+),
+
+chances as (
+
+    select
+        title,
+        run_id,
+        history,
+        odds_in_one as odds
+
+    from cases
+
+    union all
+
+    -- a case that broke in all variants counts once
+    select
+        title,
+        run_id,
+        history,
+        max(odds_in_all) as odds
+
+    from cases
+    group by title, run_id, history, case_id
+
+),
+
+summed as (
+
+    select
+        title,
+        run_id,
+        history,
+        {{ sum_in_order('odds') }} as sum_of_odds,
+        {{ exact_sum(ln_of_one_plus('odds')) }} as sum_of_logs
+
+    from chances
+    group by title, run_id, history
+
+),
+
+combined as (
+
+    select
+        runs.*,
+        case
+            when runs.n_earlier = 0 then null
+            when runs.n_earlier <= policy.few_runs then coalesce(summed.sum_of_odds, 0)
+            else coalesce({{ exp_minus_one('least(summed.sum_of_logs, 300)') }}, 0)
+        end as odds
+
+    from runs
+    cross join policy
+    left join summed using (title, run_id, history)
+
+),
+
+ranked as (
+
+    select
+        *,
+        row_number() over (
+            partition by title, run_id order by odds desc nulls last, history
+        ) as choice
+
+    from combined
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        title,
+        run_id,
+
+        ---------- strings
+        history,
+
+        ---------- numerics
+        n_earlier,
+        n_variants,
+        odds
+
+    from ranked
+    where choice = 1
+
+)
+
+select * from final
