@@ -1,4 +1,4 @@
-"""Commands about a decision: the gate, comparisons, baselines, what to run again."""
+"""Commands about a decision: the gate, comparisons, sample sizes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from promptlab.cli.output import (
     Cell,
     Column,
     Table,
-    day,
     from_to,
     ident,
     interval_of_points,
@@ -24,7 +23,6 @@ from promptlab.cli.output import (
     judged_from_to,
     must_have,
     p_value,
-    path,
     plain,
     plain_beside,
     plain_from_to,
@@ -40,7 +38,7 @@ from promptlab.cli.output import (
     spoken,
     words,
 )
-from promptlab.errors import NothingToDo, SettingsError, UsageError
+from promptlab.errors import SettingsError, UsageError
 from promptlab.task_ids import require_built, resolve_task
 
 if TYPE_CHECKING:
@@ -52,7 +50,6 @@ if TYPE_CHECKING:
     from promptlab.contracts.gate import GateResult
     from promptlab.power import Plan
     from promptlab.reports.edition import Edition
-    from promptlab.warehouse import Warehouse
 
 
 # ---------- gate
@@ -505,131 +502,6 @@ _CASES = Table(
         Column("reason", words, "reason"),
     ),
 )
-
-
-# ---------- baseline
-
-
-_NAMED = Table(
-    columns=(
-        Column("task", ident, "task_id"),
-        Column("baseline of", plain, "title"),
-        Column("variant", plain, "variant"),
-        Column("state", words, "state"),
-        Column("set", day, "set_at"),
-    ),
-    wide=(Column("testset", path, "testset_id"),),
-)
-_OF_TASK = Table(
-    columns=(
-        Column("task", ident, "task_id"),
-        Column("baseline", ident, "baseline_task_id"),
-        Column("source", words, "baseline_source"),
-        Column("state", words, "state"),
-        Column("set", day, "set_at"),
-    ),
-)
-
-
-@click.command("baseline", short_help="Name, show or clear a baseline.")
-@click.argument("action", type=click.Choice(("set", "show", "clear")))
-@click.argument("run", metavar="[RUN]", required=False)
-@common()
-def baseline(call: Call, action: str, run: str | None) -> int:
-    """Name the tasks that others of their title, variant and testset are compared with.
-
-    RUN is as in `promptlab gate`: of a run, all variants. `set RUN` names baselines
-    until others are named; `show` lists all named baselines, `show RUN` the baselines
-    of RUN; `clear [RUN]` removes the baselines of all variants of the title and testset
-    of RUN (default: the latest). Without a named baseline, a task is compared with an
-    earlier task of its variant, which the gate accepted.
-    """
-    from promptlab.history import clear_baseline, set_baseline
-
-    warehouse = call.warehouse()
-    if action == "show":
-        return _show(call, warehouse, run)
-    if action == "set":
-        if run is None:
-            raise UsageError("baseline set: name a run; `promptlab runs` lists them")
-        for task_id, series in set_baseline(warehouse, run):
-            call.say(f"{task_id} is the baseline of {series}")
-    else:
-        for task_id, series in clear_baseline(warehouse, run or "latest"):
-            call.say(f"{task_id} is no longer the baseline of {series}")
-    return 0
-
-
-def _show(call: Call, warehouse: Warehouse, run: str | None) -> int:
-    from promptlab.history import baselines_of, named_baselines
-
-    with warehouse.built() as con:
-        if run is not None:
-            call.print_rows(
-                ("task_id", "baseline_task_id", "baseline_source", "state", "set_at"),
-                baselines_of(con, run),
-                _OF_TASK,
-            )
-            return 0
-        rows = named_baselines(con)
-    if not rows and call.format == "table":
-        raise NothingToDo(
-            "no baseline is named: every task is compared with an earlier one of its"
-            " variant; `promptlab baseline set RUN`"
-        )
-    names = ("title", "testset_id", "variant", "task_id", "state", "set_at")
-    call.print_rows(names, rows, _NAMED)
-    return 0
-
-
-# ---------- recheck
-
-
-DEFAULT_DB = Path("promptlab.duckdb")
-
-
-@click.command("recheck", short_help="Print how to run newly failing cases again.")
-@click.argument("run", metavar="[RUN]", default="latest")
-@click.option(
-    "--tool-args",
-    metavar="TEXT",
-    default="",
-    help="Arguments for the tool, such as '-c evals/promptfooconfig.yaml'.",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default="recheck",
-    show_default=True,
-    help="Folder for the new results, and for files that the commands read.",
-)
-@common(formats=("text", "json", "csv"))
-def recheck(call: Call, run: str, tool_args: str, out: Path) -> int:
-    """Print the commands that run newly failing cases again, on both sides.
-
-    RUN is as in `promptlab gate`. The text is a shell script: it runs the cases of the
-    new side and of the old one with promptfoo or Inspect, and loads the new rounds with
-    `promptlab ingest --recheck-of`. `promptlab gate` then uses them. For other
-    tools the cases are listed; `--format json` and `csv` list them for any tool.
-    """
-    from promptlab.history import COLUMNS, recheck
-
-    db = call.settings.db
-    with call.warehouse().built() as con:
-        found = recheck(
-            con,
-            run,
-            out,
-            tool_args=tool_args,
-            db=None if db == DEFAULT_DB else db,
-        )
-    if call.format != "text":
-        rows = [tuple(case[name] for name in COLUMNS) for case in found.cases]
-        call.print_rows(COLUMNS, rows)
-        return 0
-    found.write(out)
-    click.echo(found.script, nl=False)
-    return 0
 
 
 # ---------- power
