@@ -270,7 +270,8 @@ def decisions(
 ) -> list[TitleDecision]:
     """Return a decision for each title among these tasks, the worst first.
 
-    Of each title and variant the newest task is judged.
+    Of each title the current variants are judged, or else the newest task of each
+    variant.
     """
     newest = [
         str(row[0])
@@ -297,6 +298,18 @@ def decisions(
     return sorted(found, key=lambda each: badness(each.gate))
 
 
+def page_of(results: Sequence[GateResult]) -> str:
+    """Return the address of the page about *results*, below the folder of reports.
+
+    It is the page of the run if the first title has several variants.
+    """
+    first = results[0]
+    variants = {each.variant for each in results if each.title == first.title}
+    of_run = f"{RUNS}/{folder_name(first.title)}"
+    folder = of_run if len(variants) > 1 else folder_name(first.task_id)
+    return f"{quote(folder)}/{PAGE}"
+
+
 def titles_of(con: duckdb.DuckDBPyConnection, task_ids: Sequence[str]) -> list[str]:
     """Return the titles of these tasks, sorted."""
     found = con.execute(
@@ -308,13 +321,21 @@ def titles_of(con: duckdb.DuckDBPyConnection, task_ids: Sequence[str]) -> list[s
 
 
 _NEWEST = """
-select task_id
-from marts.dim_tasks
-where task_id in (select unnest($tasks))
-qualify row_number() over (
-    partition by title, variant order by run_number desc, task_id desc
-) = 1
-order by title, variant
+select tasks.task_id
+from marts.dim_tasks as tasks
+left join marts.dim_variants as variants
+    on tasks.task_id = variants.newest_task_id and variants.is_current
+where tasks.task_id in (select unnest($tasks)) and tasks.role = 'full'
+qualify
+    row_number() over (
+        partition by tasks.title, tasks.variant
+        order by tasks.run_number desc, tasks.task_id desc
+    ) = 1
+    and (
+        variants.title is not null
+        or count(variants.title) over (partition by tasks.title) = 0
+    )
+order by tasks.title, tasks.variant
 """
 
 

@@ -100,9 +100,9 @@ def _explain(error: ValidationError, name: str) -> str:
 _INSTEAD = {
     "false_alarm": "`refuse_odds` says how sure it must be that a case broke",
     "on_check": '`newly_failing = "stop"` asks to run newly failing cases again',
-    "allow_newly_failing": '`newly_failing = "stop"` stops for every newly failing case',
-    "allow_must_have_lost": "a lost must-have fails its round, and `refuse_odds` decides;"
-    ' of cases that must always pass, `[tags.TAG] must_pass = "every_round"`',
+    "allow_newly_failing": '`newly_failing = "stop"` stops for any newly failing case',
+    "allow_must_have_lost": "a lost must-have fails its round; for cases that must"
+    ' always pass, `[tags.TAG] must_pass = "every_round"`',
     "regression.must_pass": "`must_pass` belongs to `[tags.TAG]`",
     "regression.min_coverage": "`min_compared` is the share of cases judged again",
     "require_baseline": "`require_history` refuses a first run",

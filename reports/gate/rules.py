@@ -168,9 +168,9 @@ class Gate:
             note = self._note("first_run" if task["is_first_run"] else "no_history")
             return _rule("min_compared", None, limit, "skipped", note)
         enough = n / total >= limit or self.is_accepted
-        note = (
-            self._note("not_compared", n=total - n, total=total) if n < total else None
-        )
+        note = None
+        if n < total:
+            note = self._note("not_compared", n=total - n, total=total)
         verdict: RuleVerdict = "pass" if enough else "inconclusive"
         return _rule("min_compared", n / total, limit, verdict, note)
 
@@ -311,8 +311,8 @@ class Gate:
                     yield self._held(f"{prefix}.{key}", score, limit, is_minimum=True)
                 else:
                     fact = self.facts.fact("dimensions.max_drop", name)
-                    yield self._drop(f"{prefix}.{key}", limit, fact,
-                                     is_any=rules.significance == "ignored")  # fmt: skip
+                    is_any = rules.significance == "ignored"
+                    yield self._drop(f"{prefix}.{key}", limit, fact, is_any=is_any)
 
     def _drop(
         self, rule: str, limit: float, fact: Fact | None, *, is_any: bool

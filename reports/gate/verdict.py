@@ -189,9 +189,9 @@ def _advice(
         return
     if "new_answers" in undecided:
         yield "ask_again"
-    if any(row["is_newly_failing"] for row in facts.cases):
-        if task["source_kind"] != "memory":  # another run has another memory
-            yield "recheck"
+    is_repeatable = task["source_kind"] != "memory"  # another run has another memory
+    if is_repeatable and any(row["is_newly_failing"] for row in facts.cases):
+        yield "recheck"
     yield "accept"
 
 
