@@ -168,9 +168,8 @@ class Gate:
             note = self._note("first_run" if task["is_first_run"] else "no_history")
             return _rule("min_compared", None, limit, "skipped", note)
         enough = n / total >= limit or self.is_accepted
-        note = None
-        if n < total:
-            note = self._note("not_compared", n=total - n, total=total)
+        said = self._note("not_compared", n=total - n, total=total)
+        note = said if n < total else None
         verdict: RuleVerdict = "pass" if enough else "inconclusive"
         return _rule("min_compared", n / total, limit, verdict, note)
 
