@@ -285,19 +285,17 @@ class Warehouse(WarehouseFile):
             on_report: called before each task with its id.
 
         Returns:
-            Every file written, the index last; the worst verdict of each title among
-            those of the tasks that are to be judged, and its page.
+            Every file written, the index last; the worst decision of each title, and
+            its page.
         """
         from promptlab import reports
-        from promptlab.history import to_judge
 
         edition = self.edition()
         with self.built() as con:
             written = reports.write_all(
                 con, task_ids, out, edition, on_report=on_report
             )
-            judged = to_judge(con, task_ids) if task_ids else []
-            decided = reports.decisions(con, judged, out, edition) if judged else []
+            decided = reports.decisions(con, task_ids, out, edition) if task_ids else []
         return written, decided
 
     def result(
@@ -443,7 +441,7 @@ class Warehouse(WarehouseFile):
         )
 
     def gate(self, run: str = "latest", *, lang: str | None = None) -> list[GateResult]:
-        """Return the gate's decision for each result of a run.
+        """Return the gate's decision for each result of a run, the worst first.
 
         Args:
             run: the id of a run or a result, a title, a loaded file, ``previous`` or
