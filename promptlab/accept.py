@@ -63,7 +63,7 @@ _ACCEPTED = """
         json_array_length(accepts.cases) as n_cases,
         accepts.accepted_at, accepts.reason
     from raw.accepts as accepts
-    inner join marts.dim_tasks as tasks using (task_id)
+    left join marts.dim_tasks as tasks using (task_id)
     order by accepts.accepted_at desc, accepts.task_id
 """
 
@@ -72,7 +72,7 @@ ACCEPTED: Sequence[str] = (
 )  # fmt: skip
 """Names of the values of an accepted task."""
 
-AcceptedRow = tuple[str, str, str, int, datetime, str]
+AcceptedRow = tuple[str, str | None, str | None, int, datetime, str]
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,7 @@ class Warehouse(WarehouseFile):
         from promptlab.ingest.given import given_by, of_path
         from promptlab.ingest.ingested import Ingested
         from promptlab.ingest.load import ingest
+        from promptlab.ingest.local_commit import local_commit
         from promptlab.ingest.plan import plan
         from promptlab.ingest.reading.source import Limits
         from promptlab.version import __version__
@@ -119,6 +120,9 @@ class Warehouse(WarehouseFile):
             prompt_vars=self.settings.prompt_vars,
             tag_keys=self.settings.tag_keys,
         )
+        if given.commit_sha is None and given.branch is None:
+            files = (found.path for found, _ in planned)
+            given = replace(given, local=local_commit(Path.cwd(), files))
         sources = self.settings.sources
         planned = [
             (
@@ -358,16 +362,22 @@ class Warehouse(WarehouseFile):
 
         return compare(self, baseline, candidate, lang=lang or self.settings.lang)
 
-    def set_baseline(self, run: str) -> None:
-        """Name tasks the baselines of their variants, until others are named.
+    def accept(self, run: str, reason: str) -> None:
+        """Accept the tasks of a run as they should be.
+
+        For their cases that are broken, watched or not compared, history starts there.
 
         Args:
             run: the id of a run or a result, a title, a loaded file, ``previous`` or
                 ``latest``: what was loaded last.
-        """
-        from promptlab.history import set_baseline
+            reason: why, for those who read the history.
 
-        set_baseline(self, run)
+        Raises:
+            NothingToDo: there is nothing to accept.
+        """
+        from promptlab.accept import accept
+
+        accept(self, run, reason)
 
     def runs(self, title: str | None = None) -> pl.DataFrame:
         """Return the results of the warehouse, one row each, the newest first.

@@ -33,6 +33,11 @@
     )
 {%- endmacro %}
 
+{#- The ratio of its ln, which is capped; 0 without one (`least` of DuckDB leaves nulls out). -#}
+{% macro likelihood_ratio(log_evidence) -%}
+    case when {{ log_evidence }} is null then 0e0 else exp(greatest(-50, least(100, {{ log_evidence }}))) end
+{%- endmacro %}
+
 {#- ln(1 + x) and exp(x) - 1, exact for small x too. -#}
 {% macro ln_of_one_plus(x) -%}
     case when {{ x }} < 1e-8 then {{ x }} else ln(1 + {{ x }}) end

@@ -5,17 +5,15 @@ with
 contents as (select * from {{ ref('promptlab', 'int_case_contents') }} where {{ in_this_build() }}),
 dimensions as (select * from {{ ref('promptlab', 'int_dimension_contents') }} where {{ in_this_build() }}),
 scores as (select * from {{ ref('promptlab', 'int_scores_chosen') }}),
-case_scores as (
-    select * from {{ ref('promptlab', 'int_case_scores') }}
-    where n_scored_rounds > 0 and {{ in_this_build() }}
-),
+case_scores as (select * from {{ ref('promptlab', 'int_case_scores') }} where {{ in_this_build() }}),
 checks as (
     select * from {{ ref('promptlab', 'stg_reported__checks') }}
     where status <> 'unevaluated' and {{ in_this_build() }}
 ),
 judges as (select * from {{ ref('promptlab', 'stg_reported__judges') }} where {{ in_this_build() }}),
 
--- a dimension that decides nothing may change
+-- a dimension that decides nothing may change; one that a tool reports is only of the cases that
+-- have a score on it
 deciding as (
 
     select
@@ -41,7 +39,9 @@ deciding as (
 
     from case_scores
     inner join dimensions using (task_id, dimension_id)
-    where dimensions.weight_configured > 0 or dimensions.has_verdict
+    where
+        (dimensions.weight_configured > 0 or dimensions.has_verdict)
+        and (case_scores.n_scored_rounds > 0 or dimensions.scorer <> 'reported')
 
 ),
 

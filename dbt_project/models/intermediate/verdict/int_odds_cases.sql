@@ -90,10 +90,10 @@ weighed as (
             else evidence.n_broken_runs
         end as n_broken_runs,
         -- one case is expected to break: half of the time in one variant, else in all
-        coalesce(exp(greatest(-50, least(100, evidence.log_evidence))), 0)
+        {{ likelihood_ratio('evidence.log_evidence') }}
         / greatest(coalesce(sizes.n_cases, 0), policy.min_cases)
         / case when series.n_variants > 1 then 2 * series.n_variants else 1 end as odds_in_one,
-        coalesce(exp(greatest(-50, least(100, together.log_evidence))), 0)
+        {{ likelihood_ratio('together.log_evidence') }}
         / greatest(coalesce(sizes.n_cases, 0), policy.min_cases) / 2 as odds_in_all,
         known_flaky.case_id is not null as is_known_flaky
 

@@ -9,31 +9,30 @@ priors as (select * from {{ ref('promptlab', 'int_odds_priors') }}),
 series as (select * from {{ ref('promptlab', 'int_odds_series') }}),
 policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
 
+-- only a case that passes less than before can have broken
+fallen as (
+
+    select * from windows
+    where n_now > 0 and x_since * n_before < x_before * n_since
+
+),
+
 -- rounds that are alike count for less
 effective as (
 
     select
-        windows.series_id,
-        windows.case_id,
-        windows.n_broken_runs,
-        windows.x_now / effects.effect as x_now,
-        windows.n_now / effects.effect as n_now,
-        windows.x_before / effects.effect as x_before,
-        windows.n_before / effects.effect as n_before,
-        windows.x_since / effects.effect as x_since,
-        windows.n_since / effects.effect as n_since
+        fallen.series_id,
+        fallen.case_id,
+        fallen.n_broken_runs,
+        fallen.x_now / effects.effect as x_now,
+        fallen.n_now / effects.effect as n_now,
+        fallen.x_before / effects.effect as x_before,
+        fallen.n_before / effects.effect as n_before,
+        fallen.x_since / effects.effect as x_since,
+        fallen.n_since / effects.effect as n_since
 
-    from windows
+    from fallen
     inner join effects using (series_id, n_broken_runs)
-    where windows.n_now > 0
-
-),
-
--- only a case that passes less than before can have broken
-fallen as (
-
-    select * from effective
-    where x_since * n_before < x_before * n_since
 
 ),
 
@@ -46,7 +45,7 @@ stories as (
         x_before as x,
         n_before as n
 
-    from fallen
+    from effective
 
     union all
 
@@ -56,7 +55,7 @@ stories as (
         x_before + x_now as x,
         n_before + n_now as n
 
-    from fallen
+    from effective
 
     union all
 
@@ -66,7 +65,7 @@ stories as (
         x_before + x_since as x,
         n_before + n_since as n
 
-    from fallen
+    from effective
 
 ),
 
