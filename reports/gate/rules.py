@@ -168,8 +168,9 @@ class Gate:
             note = self._note("first_run" if task["is_first_run"] else "no_history")
             return _rule("min_compared", None, limit, "skipped", note)
         enough = n / total >= limit or self.is_accepted
-        said = self._note("not_compared", n=total - n, total=total)
-        note = said if n < total else None
+        note: str | None = None
+        if n < total:
+            note = self._note("not_compared", n=total - n, total=total)
         verdict: RuleVerdict = "pass" if enough else "inconclusive"
         return _rule("min_compared", n / total, limit, verdict, note)
 
