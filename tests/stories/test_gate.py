@@ -72,9 +72,9 @@ SAID = {
         " 1 of 12 cases is not compared: 1 gone (c1); 1 case removed.",
     ),
     "errors": (
-        "cannot_tell",
-        "Cannot tell: 1 of 12 cases is not compared: 1 with errors only (c4);"
-        " the share of rounds in error is 8.3%, the limit 5%.",
+        "do_not_ship",
+        "Do not ship: the share of rounds in error is 8.3%, the limit 5.0%;"
+        " 1 of 12 cases is not compared: 1 with errors only (c4).",
     ),
     "fewer": (
         "cannot_tell",
@@ -94,7 +94,7 @@ SAID = {
     ),
     "variant-gone": (
         "cannot_tell",
-        "Cannot tell: 12 of 24 cases are not compared: 12 of a variant that is gone",
+        "Cannot tell: 12 of 24 cases are not compared: 12 of missing variants",
     ),
 }
 """Title → the decision about its newest run, and the sentence or a part of it."""
