@@ -25,8 +25,10 @@ MustPass = Literal["majority", "every_round"]
 Advice = Literal[
     "accept",
     "recheck",
+    "new_run",
     "load_files",
     "ask_again",
+    "label",
     "pass_score",
     "testset",
     "expectations",
@@ -35,7 +37,8 @@ Advice = Literal[
     "score_rules",
 ]
 """What to do next: ``accept`` the run as it is, ``recheck`` its cases, load the files
-that were left out, ask without a cache; the others give cases a verdict."""
+that were left out, ask without a cache, ``label`` answers, wait for a ``new_run`` of
+a memory, whose cases cannot be asked again by themselves; the others give cases a verdict."""
 
 EXIT_CODES: dict[Decision, int] = {
     "do_not_ship": 1,
