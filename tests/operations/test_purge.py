@@ -89,7 +89,7 @@ def test_a_purge_keeps_every_row_of_the_others(warehouse):
     before = contents(db)
     found = purge(warehouse, tasks=[DOOMED, LONE, DOOMED_RUN])
     after = contents(db)
-    changed = {"raw.loads", "raw.named_baselines", "marts.dim_memory_runs"}
+    changed = {"raw.loads", "marts.dim_memory_runs"}
     for table, rows in before.items():
         if table.startswith("intermediate.") and table not in of_models():
             assert after[table] == [], table  # steps of a build: the next makes them
@@ -170,20 +170,11 @@ def test_rejected_records_of_purged_tasks_go_and_those_of_others_stay(warehouse)
     assert "kept-reject" in str(after)
 
 
-def test_a_named_baseline_that_is_purged_is_cleared_not_replaced_by_an_earlier_one(
-    warehouse,
-):
-    with warehouse.writable() as con:
-        con.execute(
-            "insert into raw.named_baselines (title, task_id, set_at) values"
-            " ('shared', 'first', timestamptz '2020-01-01 00:00:00+00')"
-        )
+def test_what_was_accepted_of_a_purged_task_goes(warehouse):
     purge(warehouse, tasks=[DOOMED])
     with warehouse.connect() as con:
-        newest = con.execute(
-            "select task_id from raw.named_baselines order by set_at desc limit 1"
-        ).fetchone()
-    assert newest == (None,)
+        found = con.execute("select task_id from raw.accepts").fetchall()
+    assert found == [("after",)]
 
 
 def test_a_file_that_lay_where_a_purged_one_lies_is_not_purged(tmp_path):
@@ -340,7 +331,7 @@ RUNS = (
     "locomo/250102_0900/mem",
 )
 REQUESTED = (("x1", "x100"), ("x%", "任务1"), ("x100", "x"), ("x1 0", "x1'0"))
-NAMED = "x_0"
+ACCEPTED = "x_0"
 
 
 def write_files(folder: Path, tasks: list[str], runs: list[str]) -> Path:
@@ -383,11 +374,11 @@ def built(
                 con.execute(
                     "insert into raw.requested_comparisons values ($1, $2, now())", pair
                 )
-        if NAMED in tasks:
+        if ACCEPTED in tasks:
             con.execute(
-                "insert into raw.named_baselines (title, task_id, set_at)"
-                " values ('one title', $1, timestamptz '2020-01-01 00:00:00+00')",
-                [NAMED],
+                "insert into raw.accepts values"
+                " ($1, timestamptz '2020-01-01 00:00:00+00', 'why', '[]')",
+                [ACCEPTED],
             )
     warehouse.build()
     return warehouse
@@ -436,7 +427,7 @@ def marts_before(whole: Path) -> dict[str, list[tuple]]:
 
 def test_the_marts_are_those_of_a_warehouse_that_never_saw_them(several, tmp_path):
     # the named baseline too; and a comparison is requested before a build
-    tasks = ["x1", NAMED, 'x"1', "x1'0", "x%", "任务"]
+    tasks = ["x1", ACCEPTED, 'x"1', "x1'0", "x%", "任务"]
     # an id begins with the id of another one, and either stays
     runs = [RUNS[0], RUNS[3]]
     compared_at_once = ("x10", "x")
