@@ -209,7 +209,15 @@ class NotCompared(Contract):
 class Change(Contract):
     """A difference from the last run."""
 
-    what: Literal["prompt", "model", "settings", "assertions", "judge", "cases"]
+    what: Literal[
+        "prompt",
+        "model",
+        "settings",
+        "assertions",
+        "judge",
+        "cases_added",
+        "cases_removed",
+    ]
     name: str | None
     n: int | None
     """Number of cases."""

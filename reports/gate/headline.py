@@ -292,13 +292,12 @@ class _Words:
 
     def _changes(self) -> Iterator[Clause]:
         """Return what changed since the last run, in one clause."""
-        said = []
-        for change in self.result.changes:
+        said, result = [], self.result
+        for change in result.changes:
             key = f"changed.{change.what}"
-            if change.name and f"{key}_named" in self.speech.filters.catalogue.entries:
+            is_other = change.name not in (None, "", result.variant, result.title)
+            if is_other and f"{key}_named" in self.speech.filters.catalogue.entries:
                 key += "_named"
-            elif change.n is None and change.what in ("assertions", "cases"):
-                key += "_some"
             name = clip(" ".join((change.name or "").split()), _LONGEST_ID)
             said.append(self.text(key, name=name, n=change.n))
         if said:

@@ -168,11 +168,11 @@ class Gate:
             note = self._note("first_run" if task["is_first_run"] else "no_history")
             return _rule("min_compared", None, limit, "skipped", note)
         enough = n / total >= limit or self.is_accepted
-        note = None
-        if n < total:
-            note = self._note("not_compared", n=total - n, total=total)
         verdict: RuleVerdict = "pass" if enough else "inconclusive"
-        return _rule("min_compared", n / total, limit, verdict, note)
+        said = self._note("not_compared", n=total - n, total=total)
+        return _rule(
+            "min_compared", n / total, limit, verdict, said if n < total else None
+        )
 
     def _newly_failing(self) -> GateRule:
         failing = [
