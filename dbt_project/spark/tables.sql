@@ -131,8 +131,7 @@
         'comparison_builds': 'candidate_task_id string, fingerprint string, built_at timestamp',
         'accepts': 'task_id string, accepted_at timestamp, reason string, cases string',
         'settings': 'file string, setting string, name string, value string,'
-            ~ ' input_price double, output_price double, ends_on date, reason string,'
-            ~ ' set_at timestamp',
+            ~ ' input_price double, output_price double, ends_on date, set_at timestamp',
     }.items() -%}
         {%- for table in (name, name ~ '__next') -%}
             {%- do run_query(

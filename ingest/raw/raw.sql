@@ -442,7 +442,6 @@ create table if not exists raw.settings (
     input_price double,                 -- Price of a million input tokens
     output_price double,                -- Price of a million output tokens
     ends_on date,                       -- Last day (UTC) of the runs for which a case is known to be flaky
-    reason varchar,                     -- Why it is
     set_at timestamptz not null         -- Time of the build that read it first, UTC
 );
 

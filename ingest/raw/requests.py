@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
     from promptlab.settings import Settings
 
-SettingRow = tuple[
-    str, str, str | None, float | None, float | None, date | None, str | None
-]
+SettingRow = tuple[str, str, str | None, float | None, float | None, date | None]
 """A row of ``raw.settings`` without its file and time."""
 
 _NEWEST = """
@@ -111,7 +109,7 @@ def keep_settings(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
         )
     for row in sorted(rows - kept, key=str):
         con.execute(
-            f"insert into raw.settings select ?, ?, ?, ?, ?, ?, ?, ?, {_NOW}",
+            f"insert into raw.settings select ?, ?, ?, ?, ?, ?, ?, {_NOW}",
             [file, *row],
         )
     _warn_of_others(con, file)
@@ -191,7 +189,7 @@ def _rows_of(settings: Settings) -> set[SettingRow] | None:
     given = {"titles", "variants", "prices"} & settings.model_fields_set
     if settings.file is None and not given:
         return None
-    none = (None, None, None, None)
+    none = (None, None, None)
     rows: set[SettingRow] = set()
     for title, about in settings.titles.items():
         name = plain_name(title)
@@ -200,10 +198,9 @@ def _rows_of(settings: Settings) -> set[SettingRow] | None:
             if value is not None:
                 rows.add((setting, name, value, *none))
         rows.update(
-            ("known_flaky", name, plain_name(flaky.case), None, None, flaky.until,
-             flaky.why)
+            ("known_flaky", name, plain_name(flaky.case), None, None, flaky.until)
             for flaky in about.known_flaky
-        )  # fmt: skip
+        )
         rows.update(
             ("known_outage", name, plain_name(run), *none) for run in about.known_outage
         )
@@ -212,7 +209,7 @@ def _rows_of(settings: Settings) -> set[SettingRow] | None:
         for old, new in settings.variants.items()
     )
     rows.update(
-        ("price", _like(model), None, price.input, price.output, None, None)
+        ("price", _like(model), None, price.input, price.output, None)
         for model, price in settings.prices.items()
     )
     return rows

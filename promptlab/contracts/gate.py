@@ -23,6 +23,7 @@ RuleVerdict = Literal["pass", "fail", "inconclusive", "check", "skipped"]
 Significance = Literal["required", "ignored"]
 MustPass = Literal["majority", "every_round"]
 Advice = Literal[
+    "title",
     "accept",
     "recheck",
     "load_files",
@@ -34,7 +35,8 @@ Advice = Literal[
     "verdict_column",
     "score_rules",
 ]
-"""What to do next: ``accept`` the run as it is, ``recheck`` its cases, load the files
+"""What to do next: give the runs a ``title`` that repeats, ``accept`` the run as it is,
+``recheck`` its cases, load the files
 that were left out, ask without a cache; the others give cases a verdict."""
 
 EXIT_CODES: dict[Decision, int] = {
