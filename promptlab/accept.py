@@ -26,34 +26,41 @@ if TYPE_CHECKING:
 # A case is accepted if the run is refused or undecided for it; where the whole rate
 # fell, all whose rate fell, and with scores alone all cases.
 _CASES = """
+    with cases as (
+        select
+            odds.task_id,
+            odds.case_id,
+            odds.is_newly_failing or odds.is_gap as is_wrong,
+            verdicts.p_whole <= verdicts.p_whole_limit
+            and (
+                verdicts.measure = 'score'
+                or odds.n_passed_now * odds.n_rounds_before
+                < odds.n_passed_before * odds.n_rounds_now
+            ) as has_fallen
+        from marts.fct_case_odds as odds
+        inner join marts.fct_verdicts as verdicts using (task_id)
+        where odds.task_id in (select unnest($1))
+    ),
+    of_tasks as (
+        select
+            task_id,
+            list(case_id order by case_id) filter (is_wrong or has_fallen) as cases
+        from cases
+        group by task_id
+    )
     select
         verdicts.task_id,
         verdicts.title,
         verdicts.variant,
-        coalesce(
-            list(odds.case_id order by odds.case_id) filter (
-                odds.is_newly_failing
-                or odds.state = 'not_compared'
-                or (
-                    verdicts.p_whole <= verdicts.p_whole_limit
-                    and (
-                        verdicts.measure = 'score'
-                        or odds.n_passed_now * odds.n_rounds_before
-                        < odds.n_passed_before * odds.n_rounds_now
-                    )
-                )
-            ),
-            []
-        ) as cases,
+        coalesce(of_tasks.cases, []) as cases,
         (
-            bool_or(odds.is_newly_failing or odds.is_gap)
+            of_tasks.cases is not null
             or verdicts.p_whole <= verdicts.p_whole_limit
             or verdicts.n_cases_compared < verdicts.n_cases_before
         ) is true as has_any
     from marts.fct_verdicts as verdicts
-    left join marts.fct_case_odds as odds using (task_id)
+    left join of_tasks using (task_id)
     where verdicts.task_id in (select unnest($1))
-    group by all
     order by verdicts.title, verdicts.variant, verdicts.task_id
 """
 

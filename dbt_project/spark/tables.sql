@@ -129,12 +129,9 @@
             ~ ' is_full_refresh boolean, promptlab_version string, invocation_id string',
         'task_builds': 'task_id string, title string, fingerprint string',
         'comparison_builds': 'candidate_task_id string, fingerprint string, built_at timestamp',
-        'decisions': 'task_id string, policy_hash string, decision string, decided_at timestamp,'
-            ~ ' is_first boolean, rechecks string, n_scores bigint, judged string',
         'accepts': 'task_id string, accepted_at timestamp, reason string, cases string',
         'settings': 'file string, setting string, name string, value string,'
-            ~ ' input_price double, output_price double, ends_on date, reason string,'
-            ~ ' set_at timestamp',
+            ~ ' input_price double, output_price double, ends_on date, set_at timestamp',
     }.items() -%}
         {%- for table in (name, name ~ '__next') -%}
             {%- do run_query(

@@ -111,7 +111,6 @@ RAW_TABLES = (
             ("candidate_task_id", "purged_tasks"),
         ),
     ),
-    RawTable("decisions", on_purge=_BY_TASK, by_build=True),
     RawTable("accepts", on_purge=_BY_TASK, by_build=True),
     RawTable("settings", by_build=True),
     RawTable("memory_runs", _MEMORY),

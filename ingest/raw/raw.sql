@@ -424,19 +424,6 @@ create table if not exists raw.requested_comparisons (
     requested_at timestamptz not null   -- When it was asked for, UTC
 );
 
--- What the gate decided about a task. Rows are only added, and never computed again: which
--- runs are baselines and references of later ones depends on them.
-create table if not exists raw.decisions (
-    task_id varchar not null,           -- Task that was judged
-    policy_hash varchar not null,       -- hash of the rules in force, without those at their default
-    decision varchar not null,          -- ship, do_not_ship, run_again, cannot_tell, first_run
-    decided_at timestamptz not null,    -- When it was decided, UTC
-    is_first boolean,                   -- no run of the base branch was before it; null: not known
-    rechecks json,                      -- ids of the re-checks that it rests on; null for one that was purged
-    n_scores bigint,                    -- scores from outside that the task had; null: not known
-    judged json                         -- kind, id and n cases of each part that judged it; null: not known
-);
-
 -- What a person accepted: a run is as it should be.
 create table if not exists raw.accepts (
     task_id varchar not null,           -- Task that was accepted
@@ -455,7 +442,6 @@ create table if not exists raw.settings (
     input_price double,                 -- Price of a million input tokens
     output_price double,                -- Price of a million output tokens
     ends_on date,                       -- Last day (UTC) of the runs for which a case is known to be flaky
-    reason varchar,                     -- Why it is
     set_at timestamptz not null         -- Time of the build that read it first, UTC
 );
 

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
     from promptlab.settings import Settings
 
-SettingRow = tuple[
-    str, str, str | None, float | None, float | None, date | None, str | None
-]
+SettingRow = tuple[str, str, str | None, float | None, float | None, date | None]
 """A row of ``raw.settings`` without its file and time."""
 
 _NEWEST = """
@@ -33,29 +31,20 @@ _NEWEST = """
     from (
         select max(finished_at) as moment from raw.loads
         union all select max(built_at) from raw.builds
-        union all select max(decided_at) from raw.decisions
         union all select max(accepted_at) from raw.accepts
         union all select max(set_at) from raw.settings
         union all select max(requested_at) from raw.requested_comparisons
     )
 """
 _NOW = f"greatest(current_timestamp, ({_NEWEST}) + interval 1 microsecond)"
-"""Later than every load, build, decision and request, whatever the clock."""
+"""Later than every load, build, setting and request, whatever the clock."""
 
 
 def newest_moment(con: duckdb.DuckDBPyConnection) -> datetime | None:
-    """Return when the newest load, build, decision or request was, in UTC."""
+    """Return when the newest load, build, setting or request was, in UTC."""
     found = con.execute(f"select epoch_us(({_NEWEST}))").fetchall()
     [(moment,)] = found
     return None if moment is None else EPOCH + timedelta(microseconds=moment)
-
-
-# The cases that each part of a task's evaluation judged.
-_JUDGED = """(
-    from intermediate.int_judged_parts as parts
-    select to_json(list({{'kind': part_kind, 'id': part_id, 'n': n_cases}}))
-    where parts.task_id = {task}
-)"""
 
 
 def request_comparison(
@@ -66,133 +55,6 @@ def request_comparison(
         f"insert into raw.requested_comparisons select ?, ?, {_NOW}",
         [baseline, candidate],
     )
-
-
-# When a task was loaded last, or its scores or the re-checks of its verdict were.
-_LOADED = """
-    with of_tasks as (
-        select task_id, load_id from raw.tasks
-        union
-        select run_id as task_id, load_id from raw.memory_runs
-        union
-        select task_id, load_id from raw.scores
-        where
-            task_id in (select unnest($tasks))
-            or task_id in (select recheck_task_id from intermediate.int_recheck_runs)
-    ),
-    parts as (
-        from of_tasks
-        union
-        select used.task_id, of_tasks.load_id
-        from intermediate.int_recheck_runs as used
-        inner join of_tasks on used.recheck_task_id = of_tasks.task_id
-    )
-    select parts.task_id, max(loads.finished_at) as finished_at
-    from parts
-    inner join raw.loads as loads using (load_id)
-    where parts.task_id in (select unnest($tasks))
-    group by parts.task_id
-"""
-
-
-def loaded_since_decided(
-    con: duckdb.DuckDBPyConnection, tasks: Sequence[str]
-) -> list[str]:
-    """Return those of the tasks that were loaded after the newest decision on them.
-
-    So are those without a decision, and those of which the scores or a re-check were.
-    """
-    found = con.execute(
-        f"""
-        select task_id
-        from ({_LOADED}) as loaded
-        left join raw.decisions as decisions using (task_id)
-        group by task_id, loaded.finished_at
-        having coalesce(max(decisions.decided_at) < loaded.finished_at, true)
-        """,
-        {"tasks": list(tasks)},
-    ).fetchall()
-    return [str(row[0]) for row in found]
-
-
-def record_decisions(
-    con: duckdb.DuckDBPyConnection,
-    decisions: Sequence[tuple[str, str]],
-    policy_hash: str,
-) -> int:
-    """Append decisions of the gate that differ from the newest ones recorded.
-
-    So are those about a task that was loaded since, or its scores or re-checks were,
-    and those that rest on other re-checks or fewer scores now.
-
-    Returns:
-        The number of added rows.
-    """
-    rows = con.execute(
-        f"""
-        insert into raw.decisions
-            (
-                task_id, policy_hash, decision, decided_at, is_first, rechecks,
-                n_scores, judged
-            )
-        select
-            decided.task_id,
-            $policy_hash,
-            decided.decision,
-            {_NOW},
-            coalesce(
-                baselines.baseline_source = 'none'
-                and coalesce(baselines.why_no_previous, 'branch') = 'branch',
-                false
-            ),
-            coalesce(used.rechecks, '[]'),
-            coalesce(scored.n_scores, 0),
-            {_JUDGED.format(task="decided.task_id")}
-        from (
-            select unnest($tasks) as task_id, unnest($decisions) as decision
-        ) as decided
-        left join marts.dim_task_baselines as baselines using (task_id)
-        left join (
-            select
-                task_id,
-                max(decided_at) as decided_at,
-                max_by(decision, decided_at) as decision,
-                max_by(policy_hash, decided_at) as policy_hash,
-                max_by(rechecks, decided_at) as rechecks,
-                max_by(n_scores, decided_at) as n_scores
-            from raw.decisions
-            group by task_id
-        ) as newest using (task_id)
-        left join ({_LOADED}) as loaded using (task_id)
-        left join (
-            select
-                task_id,
-                to_json(list(distinct recheck_task_id order by recheck_task_id))
-                    as rechecks
-            from intermediate.int_recheck_runs
-            group by task_id
-        ) as used using (task_id)
-        left join (
-            from raw.scores
-            select task_id, count(*) as n_scores
-            where task_id in (select unnest($tasks))
-            group by task_id
-        ) as scored using (task_id)
-        where
-            newest.decision is distinct from decided.decision
-            or newest.policy_hash is distinct from $policy_hash
-            or newest.decided_at < loaded.finished_at
-            or coalesce(newest.rechecks, '[]') <> coalesce(used.rechecks, '[]')
-            or newest.n_scores > coalesce(scored.n_scores, 0)
-        returning task_id
-        """,
-        {
-            "policy_hash": policy_hash,
-            "tasks": [task_id for task_id, _ in decisions],
-            "decisions": [decision for _, decision in decisions],
-        },
-    ).fetchall()
-    return len(rows)
 
 
 def note_reported(con: duckdb.DuckDBPyConnection, began_at: datetime) -> None:
@@ -247,7 +109,7 @@ def keep_settings(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
         )
     for row in sorted(rows - kept, key=str):
         con.execute(
-            f"insert into raw.settings select ?, ?, ?, ?, ?, ?, ?, ?, {_NOW}",
+            f"insert into raw.settings select ?, ?, ?, ?, ?, ?, ?, {_NOW}",
             [file, *row],
         )
     _warn_of_others(con, file)
@@ -327,7 +189,7 @@ def _rows_of(settings: Settings) -> set[SettingRow] | None:
     given = {"titles", "variants", "prices"} & settings.model_fields_set
     if settings.file is None and not given:
         return None
-    none = (None, None, None, None)
+    none = (None, None, None)
     rows: set[SettingRow] = set()
     for title, about in settings.titles.items():
         name = plain_name(title)
@@ -336,10 +198,9 @@ def _rows_of(settings: Settings) -> set[SettingRow] | None:
             if value is not None:
                 rows.add((setting, name, value, *none))
         rows.update(
-            ("known_flaky", name, plain_name(flaky.case), None, None, flaky.until,
-             flaky.why)
+            ("known_flaky", name, plain_name(flaky.case), None, None, flaky.until)
             for flaky in about.known_flaky
-        )  # fmt: skip
+        )
         rows.update(
             ("known_outage", name, plain_name(run), *none) for run in about.known_outage
         )
@@ -348,7 +209,7 @@ def _rows_of(settings: Settings) -> set[SettingRow] | None:
         for old, new in settings.variants.items()
     )
     rows.update(
-        ("price", _like(model), None, price.input, price.output, None, None)
+        ("price", _like(model), None, price.input, price.output, None)
         for model, price in settings.prices.items()
     )
     return rows

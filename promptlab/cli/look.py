@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from promptlab.cli.load import policy_option
 from promptlab.cli.options import Call, common, nothing_titled, titled
 from promptlab.cli.output import (
     Cell,
@@ -422,15 +423,47 @@ _FLAKY = """
         order by
             abs(pass_rate - 0.5), n_rounds desc, title, case_id, variant, prompt_version
         limit $limit
+    ),
+    known as (
+        select
+            tasks.title, tasks.variant, odds.case_id,
+            max_by(odds.is_known_flaky, tasks.run_number) as is_known_flaky
+        from marts.fct_case_odds as odds
+        inner join marts.dim_tasks as tasks using (task_id)
+        group by all
     )
 
     select
         case_id, title, variant, prompt_version, model, flaky_across, pass_rate,
-        n_pass, n_fail, n_error, n_rounds, n_tasks, n_flips, flip_rate
+        n_pass, n_fail, n_error, n_rounds, n_tasks, n_flips, flip_rate,
+        coalesce(known.is_known_flaky, false) as is_known_flaky
     from listed
+    left join known using (title, variant, case_id)
     order by
         min(abs(pass_rate - 0.5)) over (partition by title, variant, prompt_version),
         title, variant, prompt_version, abs(pass_rate - 0.5), n_rounds desc, case_id
+"""
+
+
+# Runs in which nothing changed since the run before, and those that the gate refuses.
+_UNCHANGED = """
+    with runs as (
+        select
+            title,
+            run_id,
+            bool_or(
+                not is_accepted and (odds >= $refuse_odds or p_whole <= p_whole_limit)
+            ) is true as is_refused
+        from marts.fct_verdicts
+        where $title is null or title = $title
+        group by title, run_id
+        having bool_and(not is_first_run and json_array_length(changes) = 0)
+    )
+
+    select title, count(*) as n_runs, count(*) filter (is_refused) as n_refused
+    from runs
+    group by title
+    order by n_refused desc, n_runs desc, title
 """
 
 
@@ -442,6 +475,7 @@ _FLAKY_TABLE = Table(
         Column("flips", plain, "n_flips"),
     ),
     wide=(
+        Column("known", plain, "is_known_flaky"),
         Column("model", plain, "model"),
         Column("pass rate", score, "pass_rate"),
         Column("failed", plain, "n_fail"),
@@ -456,26 +490,44 @@ _FLAKY_TABLE = Table(
 @click.command("flaky", short_help="List cases that pass and fail by chance.")
 @titled
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
-@common()
+@policy_option
+@common("policy")
 def flaky(call: Call, title: str | None, limit: int) -> int:
     """List cases that passed and failed without any change.
 
     The text of the prompt, the model and the contents are the same: across the rounds
     of a task, or from one task to the next; for all tasks, or those of TITLE. Each
     title, variant and prompt version is a part. In each, cases with a pass rate near
-    50 % come first.
+    50 % come first. For each title it also says how many of the runs in which nothing
+    changed (prompt, model, settings, assertions, judge, cases) the gate refuses, with
+    the `refuse_odds` of the policy.
     """
+    from promptlab.reports.gate.policy import load_policy
+
+    odds = load_policy(call.settings.policy).rules.refuse_odds
     with call.warehouse().built() as con:
         columns, rows = fetched(con, _FLAKY, {"title": title, "limit": limit})
+        of_titles = {"title": title, "refuse_odds": odds}
+        unchanged = con.execute(_UNCHANGED, of_titles).fetchall()
         if not rows and title is not None:
             there = "select 1 from marts.dim_tasks where title = ? limit 1"
             if con.execute(there, [title]).fetchone() is None:
                 raise NothingToDo(f"flaky: {nothing_titled(con, title)}")
+    for name, n_runs, n_refused in unchanged[: None if call.wide else _MOST_TITLES]:
+        said = spoken(_REFUSED, title=name, n=n_runs, refused=n_refused)
+        if call.format == "table":
+            print_text(said)
+        else:
+            call.say(said, "unchanged_runs", title=name, n=n_runs, refused=n_refused)
     if not rows and call.format == "table":
         call.say("no case is flaky")
         return 0
     call.print_rows(columns, rows, _FLAKY_TABLE)
     return 0
+
+
+_MOST_TITLES = 5
+_REFUSED = "{title}: nothing changed in {n} runs; the gate refuses {refused} of them"
 
 
 # ---------- sentences

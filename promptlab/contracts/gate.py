@@ -23,6 +23,7 @@ RuleVerdict = Literal["pass", "fail", "inconclusive", "check", "skipped"]
 Significance = Literal["required", "ignored"]
 MustPass = Literal["majority", "every_round"]
 Advice = Literal[
+    "title",
     "accept",
     "recheck",
     "new_run",
@@ -36,9 +37,10 @@ Advice = Literal[
     "verdict_column",
     "score_rules",
 ]
-"""What to do next: ``accept`` the run as it is, ``recheck`` its cases, load the files
-that were left out, ask without a cache, ``label`` answers, wait for a ``new_run`` of
-a memory, whose cases cannot be asked again by themselves; the others give cases a verdict."""
+"""What to do next: give the runs a ``title`` that repeats, ``accept`` the run as it is,
+``recheck`` its cases, wait for a ``new_run`` of a memory (its cases cannot be asked
+again by themselves), load the files that were left out, ask without a cache, ``label``
+answers; the others give cases a verdict."""
 
 EXIT_CODES: dict[Decision, int] = {
     "do_not_ship": 1,

@@ -406,17 +406,8 @@ def _changes(table: StoredTable) -> Iterator[tuple[str, str, str]]:
             yield column, value, f"{column} is not null"
         left = "(select rows_left from rows_left where rows_left.load_id = t.load_id)"
         yield "rows_loaded", left, "load_id in (select load_id from rows_left)"
-    if str(table) == "raw.decisions":
-        yield "rechecks", _RECHECKS, "rechecks <> '[]'"
     for column, ids in (rule_of(table) or STAYS).mentions:
         yield column, "null", f"{column} in (from {ids})"
-
-
-# A decision forgets the ids of re-checks that go, and not that it rests on them.
-_RECHECKS = """(
-    select to_json(list(case when id not in (from purged_tasks) then id end))
-    from (select unnest(json_extract_string(rechecks, '$[*]')) as id)
-)"""
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def record_text(record: CaseRecord, speech: Speech, *, is_new: bool) -> str:
 
 
 def next_step(result: GateResult) -> str | None:
-    """Return what to do next, in one line; ``None`` after "Ship" and a first run.
+    """Return what to do next, in one line; ``None`` where there is nothing to do.
 
     It is for a terminal and the comment of a pull request, where commands can be run.
     """
@@ -103,7 +103,10 @@ def next_step(result: GateResult) -> str | None:
         return None
     speech = Speech.of(result.lang)
     run = shlex.quote(result.run_id)
-    steps = [speech.text(f"advice.{code}", run=run) for code in result.advice]
+    steps = [
+        speech.text(f"advice.{code}", run=run, title=result.title)
+        for code in result.advice
+    ]
     return speech.text("headline.next", steps=speech.text("headline.or").join(steps))
 
 

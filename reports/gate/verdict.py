@@ -25,6 +25,7 @@ from promptlab.reports.gate.facts import Facts, read_facts
 from promptlab.reports.gate.headline import headline, record_text
 from promptlab.reports.gate.policy import Policy, built_in_policy
 from promptlab.reports.gate.rules import Gate
+from promptlab.reports.gate.titles import can_repeat
 from promptlab.reports.queries import Row, of_contract
 from promptlab.reports.sentences import Speech
 
@@ -177,7 +178,12 @@ def _record(row: Row, task: Row, speech: Speech) -> CaseRecord:
 def _advice(
     decision: Decision, facts: Facts, rules: Sequence[GateRule]
 ) -> Iterator[Advice]:
-    """Return what to do next after a decision that is not "Ship"."""
+    """Return what to do next after a decision that is not "Ship".
+
+    A first run needs it only if no later run can have its title.
+    """
+    if facts.task["is_first_run"] and not can_repeat(facts.task["title"]):
+        yield "title"
     if decision not in ("do_not_ship", "cannot_tell", "run_again"):
         return
     task = facts.task

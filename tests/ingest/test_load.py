@@ -85,8 +85,8 @@ def test_all_raw_tables_exist_after_the_first_load_even_when_empty(tmp_path, war
     )
     assert {name for (name,) in tables} >= {
         "baselines", "cases", "dimension_configs", "expectations", "loads",
-        "memory_answers", "memory_invalid_questions", "memory_runs", "memory_tests",
-        "memory_timings", "named_baselines", "pipeline_steps", "pipelines", "rejects",
+        "accepts", "memory_answers", "memory_invalid_questions", "memory_runs", "memory_tests",
+        "memory_timings", "pipeline_steps", "pipelines", "rejects",
         "rounds", "scores", "tasks", "test_cases", "testsets",
     }  # fmt: skip
 

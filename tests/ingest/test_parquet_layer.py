@@ -24,7 +24,7 @@ from promptlab.ingest.parquet import ParquetLayer, ingest_parquet, sink
 from promptlab.ingest.parquet import layer as layer_module
 from promptlab.ingest.parquet.sink import mapping
 from promptlab.ingest.plan import plan
-from promptlab.ingest.raw.requests import name_baseline
+from promptlab.ingest.raw.requests import request_comparison
 from promptlab.ingest.reading import records
 from promptlab.operations.purge import purge
 from promptlab.settings import Settings
@@ -112,7 +112,7 @@ WITHOUT_TIMES = "list_filter(from_json(replaced, '[\"varchar\"]'), lambda x: not
     [
         "loads", "rejects", "redactions", "testsets", "test_cases", "expectations",
         "pipelines", "pipeline_steps", "tasks", "cases", "rounds", "baselines",
-        "dimension_configs", "scores", "named_baselines", "requested_comparisons",
+        "dimension_configs", "scores", "requested_comparisons",
         "memory_runs", "memory_tests", "memory_answers", "memory_invalid_questions",
         "memory_timings",
     ],
@@ -421,7 +421,7 @@ def test_what_changes_raw_tables_leaves_such_a_warehouse_alone(
     for change in (
         lambda: purge(warehouse, tasks=["cs-regression-v3.1"]),
         lambda: build(
-            warehouse, request=lambda con: name_baseline(con, "t", None, "x")
+            warehouse, request=lambda con: request_comparison(con, "t", "x")
         ),
         warehouse.build,
     ):

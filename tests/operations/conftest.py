@@ -13,6 +13,7 @@ import pytest
 
 from promptlab import database
 from promptlab.cli import run_cli
+from promptlab.ingest.raw.requests import accept
 from promptlab.warehouse import Warehouse
 from tests.history.runs import Run, even
 from tests.memory.runs import made_up
@@ -87,8 +88,8 @@ def built(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     warehouse.ingest(path)
     warehouse.ingest(files)
     warehouse.build()
-    warehouse.set_baseline(DOOMED)
     with warehouse.writable() as con:
+        accept(con, {DOOMED: [CANARY], "after": ["c1"]}, "as it should be")
         con.execute(
             "insert into raw.requested_comparisons values ($1, 'after', now())",
             [DOOMED],

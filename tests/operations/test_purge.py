@@ -18,6 +18,7 @@ import pytest
 from promptlab import database
 from promptlab.contracts.sources import TableMapping
 from promptlab.errors import NothingToDo, WarehouseError
+from promptlab.ingest.raw.requests import accept
 from promptlab.operations.purge import find, of_models, purge
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
@@ -89,20 +90,18 @@ def test_a_purge_keeps_every_row_of_the_others(warehouse):
     before = contents(db)
     found = purge(warehouse, tasks=[DOOMED, LONE, DOOMED_RUN])
     after = contents(db)
-    changed = {"raw.loads", "raw.named_baselines", "marts.dim_memory_runs"}
+    changed = {"raw.loads", "marts.dim_memory_runs"}
     for table, rows in before.items():
         if table.startswith("intermediate.") and table not in of_models():
             assert after[table] == [], table  # steps of a build: the next makes them
             continue
         if table not in changed:
             kept = [r for r in rows if CANARY not in str(r) and DOOMED_RUN not in r]
-            # what was built, and is to be built again; a task's references are one thing,
-            # and so is its verdict
-            if "_build" in table or table in (
-                "intermediate.int_reference_runs",
-                "marts.fct_verdict_cases",
-            ):
-                assert set(after[table]) <= set(kept)
+            # what was built, and is to be built again; so is a verdict on a history
+            # from which a task goes
+            rule = of_models().get(table)
+            if "_build" in table or (rule and "tasks_to_compare" in rule.owners[0]):
+                assert set(after[table]) <= set(kept), table
             else:
                 assert after[table] == kept, table
         assert len(rows) - len(after[table]) == found.rows.get(table, 0), table
@@ -120,12 +119,16 @@ def test_the_next_build_gives_what_there_would_be_without_the_task(
     never.ingest(*kept)
     with never.writable() as con:  # the file of scores of both is one of these
         con.execute("delete from raw.scores where task_id = $1", [DOOMED])
+        accept(con, {"after": ["c1"]}, "as it should be")
     never.build()
     purged, other = (
         contents(w.settings.db, "marts", "intermediate") for w in (warehouse, never)
     )
     load_ids = {"marts.dim_tasks", "marts.dim_memory_tasks"}
     for table in purged:
+        if table == "marts.fct_verdicts":  # when it was accepted
+            purged[table] = [row[:-2] for row in purged[table]]
+            other[table] = [row[:-2] for row in other[table]]
         if table.startswith("marts.") and table not in load_ids:
             assert purged[table] == other[table], table
     assert rows_with(warehouse.settings.db, CANARY) == []
@@ -170,20 +173,11 @@ def test_rejected_records_of_purged_tasks_go_and_those_of_others_stay(warehouse)
     assert "kept-reject" in str(after)
 
 
-def test_a_named_baseline_that_is_purged_is_cleared_not_replaced_by_an_earlier_one(
-    warehouse,
-):
-    with warehouse.writable() as con:
-        con.execute(
-            "insert into raw.named_baselines (title, task_id, set_at) values"
-            " ('shared', 'first', timestamptz '2020-01-01 00:00:00+00')"
-        )
+def test_what_was_accepted_of_a_purged_task_goes(warehouse):
     purge(warehouse, tasks=[DOOMED])
     with warehouse.connect() as con:
-        newest = con.execute(
-            "select task_id from raw.named_baselines order by set_at desc limit 1"
-        ).fetchone()
-    assert newest == (None,)
+        found = con.execute("select task_id from raw.accepts").fetchall()
+    assert found == [("after",)]
 
 
 def test_a_file_that_lay_where_a_purged_one_lies_is_not_purged(tmp_path):
@@ -224,14 +218,9 @@ def test_somebody_elses_tables_are_left_and_named(run, warehouse):
     assert rows_with(db, DOOMED) == ["marts.notes", "theirs.notes"]
 
 
-@pytest.mark.parametrize(
-    "args", [("compare", "baseline", "after"), ("baseline", "show", "after")]
-)
-def test_what_was_compared_with_a_purged_task_waits_for_the_next_build(
-    run, warehouse, args
-):
+def test_what_was_compared_with_a_purged_task_waits_for_the_next_build(run, warehouse):
     purge(warehouse, tasks=[DOOMED])
-    code, _, err = run(*args, "--db", warehouse.settings.db)
+    code, _, err = run("compare", "baseline", "after", "--db", warehouse.settings.db)
     assert code == 5
     assert "the one of after was purged; `promptlab build` finds another" in err
 
@@ -340,7 +329,7 @@ RUNS = (
     "locomo/250102_0900/mem",
 )
 REQUESTED = (("x1", "x100"), ("x%", "任务1"), ("x100", "x"), ("x1 0", "x1'0"))
-NAMED = "x_0"
+ACCEPTED = "x_0"
 
 
 def write_files(folder: Path, tasks: list[str], runs: list[str]) -> Path:
@@ -383,11 +372,11 @@ def built(
                 con.execute(
                     "insert into raw.requested_comparisons values ($1, $2, now())", pair
                 )
-        if NAMED in tasks:
+        if ACCEPTED in tasks:
             con.execute(
-                "insert into raw.named_baselines (title, task_id, set_at)"
-                " values ('one title', $1, timestamptz '2020-01-01 00:00:00+00')",
-                [NAMED],
+                "insert into raw.accepts values"
+                " ($1, timestamptz '2020-01-01 00:00:00+00', 'why', '[]')",
+                [ACCEPTED],
             )
     warehouse.build()
     return warehouse
@@ -435,8 +424,8 @@ def marts_before(whole: Path) -> dict[str, list[tuple]]:
 
 
 def test_the_marts_are_those_of_a_warehouse_that_never_saw_them(several, tmp_path):
-    # the named baseline too; and a comparison is requested before a build
-    tasks = ["x1", NAMED, 'x"1', "x1'0", "x%", "任务"]
+    # what was accepted too; and a comparison is requested before a build
+    tasks = ["x1", ACCEPTED, 'x"1', "x1'0", "x%", "任务"]
     # an id begins with the id of another one, and either stays
     runs = [RUNS[0], RUNS[3]]
     compared_at_once = ("x10", "x")
@@ -466,11 +455,8 @@ def test_only_rows_of_the_named_task_and_of_those_compared_with_it_go(
                 "select candidate_task_id from marts.fct_task_pairs"
                 " where baseline_task_id = $1 union"
                 " select task_id from marts.dim_task_baselines"
-                " where $1 in (baseline_task_id, previous_task_id, named_task_id) union"
-                " select task_id from intermediate.int_reference_runs"
-                " where reference_task_id = $1 union"
-                " select task_id from intermediate.int_drift_runs"
-                " where run_task_id = $1",
+                " where $1 in (baseline_task_id, last_task_id) union"
+                " select task_id from marts.fct_case_odds where since_task_id = $1",
                 [task],
             ).fetchall()
         }

@@ -83,9 +83,7 @@ def waiting(example_db: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     warehouse.ingest(folder)
     with warehouse.writable() as con:
         con.execute(
-            "insert into raw.named_baselines (title, task_id, set_at)"
-            " select title, task_id, now()"
-            " from raw.tasks where task_id = 'cs-new'"
+            "insert into raw.accepts values ('cs-new', now(), 'why', '[\"q1\"]')"
         )
         con.execute(
             "insert into raw.requested_comparisons"

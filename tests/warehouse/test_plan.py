@@ -219,7 +219,7 @@ def test_a_request_that_cannot_be_answered_is_not_kept(writable_example_db):
     with pytest.raises(BuildError, match="have changed"):
         warehouse.compare("review-sentiment-baseline", "cs-regression-v3.1")
     with pytest.raises(BuildError, match="have changed"):
-        warehouse.set_baseline("cs-regression-v3.1")
+        warehouse.accept("cs-regression-v3.2", "on purpose")
     assert state(writable_example_db) == before
 
 

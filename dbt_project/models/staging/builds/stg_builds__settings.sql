@@ -27,7 +27,6 @@ renamed as (
         setting,
         name as setting_name,
         value as setting_value,
-        reason,
         file as config_file,
 
         ---------- numerics
