@@ -75,7 +75,7 @@ def test_every_text_is_used():
         and not key.startswith(PREFIXES)
         and not is_looked_up(*key.split(".", 1))
     ]
-    assert idle == []
+    assert idle == [], "\n".join(idle)
 
 
 def test_every_text_that_is_named_exists():
