@@ -526,6 +526,14 @@ def _tell(reading: Reading, given: Given) -> Reading:
         return Reading(rows={}, rejected=True, problems=[problem])
     n = len(tasks["task_id"])
     told = {**tasks, **{name: [value] * n for name, value in said.items()}}
+    if given.local_commit and table == "tasks":
+        known = told.get("commit_sha") or [None] * n
+        sources = told.get("revision_source") or [None] * n
+        told["commit_sha"] = [each or given.local_commit for each in known]
+        told["revision_source"] = [
+            each if commit else "git"
+            for each, commit in zip(sources, known, strict=True)
+        ]
     for name in _NAMES & told.keys():
         told[name] = [each and plain_name(each) for each in told[name]]
     reading.rows[table] = told

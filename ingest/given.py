@@ -1,7 +1,8 @@
 """Title, variant, branch and commit that a call gives its files.
 
 Options override ``[[sources]]`` of the config, which override the variables of a CI
-system; all of them override the content of a file.
+system; all of them override the content of a file. The commit of the local git
+repository is used where nothing else names one.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from promptlab.contracts.sources import SourcePath
+    from promptlab.ingest.local_commit import LocalCommit
 
 _CI = {
     "github": (
@@ -59,9 +61,13 @@ class Given:
     base_branch: str | None = None
     commit_sha: str | None = None
     revision_source: str | None = None
-    """``option``, ``sources``, or the CI system whose variables were read."""
+    """``option``, ``sources``, ``git``, or the CI system whose variables were read."""
     recheck_of: str | None = None
     """The task or run whose cases were asked again."""
+    local: LocalCommit | None = None
+    """Commit of the repository that the call is in; not a column."""
+    local_commit: str | None = None
+    """The same for a file that names none, if it was written there; not a column."""
     taken: frozenset[str] = frozenset()
     """Ids of other tasks, which a re-check must not replace; not a column."""
     prompt_vars: tuple[str, ...] = ()
@@ -74,7 +80,7 @@ class Given:
         said = {
             each.name: getattr(self, each.name)
             for each in fields(self)
-            if each.name not in {"taken", "prompt_vars", "tag_keys"}
+            if each.name not in _NO_COLUMNS
         }
         return {name: value for name, value in said.items() if value is not None}
 
@@ -94,6 +100,8 @@ class Given:
             said.append(f"recheck of {self.recheck_of}")
         return None if not any(said) else "|".join(str(each or "") for each in said)
 
+
+_NO_COLUMNS = {"taken", "prompt_vars", "tag_keys", "local", "local_commit"}
 
 NOTHING = Given()
 
@@ -134,7 +142,9 @@ def given_by(
 
 
 def of_path(given: Given, path: Path, sources: Sequence[SourcePath]) -> Given:
-    """Add the values of the first of *sources* that matches *path*."""
+    """Add the values of the first of *sources* that matches *path*, and of git."""
+    if given.local is not None and given.commit_sha is None and given.branch is None:
+        given = replace(given, local_commit=given.local.of(path))
     for source in sources:
         found = source.of(path.resolve().as_posix())
         if found is None:

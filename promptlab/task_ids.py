@@ -373,25 +373,17 @@ def _previous(con: duckdb.DuckDBPyConnection, task_id: str, tasks: str) -> str:
 
 def _baseline(con: duckdb.DuckDBPyConnection, task_id: str) -> str:
     row = con.execute(
-        "select baseline_task_id, baseline_source, named_task_id"
-        " from marts.dim_task_baselines where task_id = ?",
+        "select baseline_task_id from marts.dim_task_baselines where task_id = ?",
         [task_id],
     ).fetchone()
     if row is None:
         raise to_compare_again(task_id)
-    baseline, source, named = row
-    if baseline is not None:
-        return str(baseline)
-    if source == "gone":
+    if row[0] is None:
         raise NothingToDo(
-            f"baseline: {named}, the baseline named for {task_id}, is not in the"
-            " warehouse any more; name another with `promptlab baseline set TASK`, or"
-            f" `promptlab baseline clear {task_id}`"
+            f"baseline: {task_id} is the first task of its variant; compare it with a"
+            " task of your choice"
         )
-    raise NothingToDo(
-        f"baseline: {task_id} is the first task of its title and no baseline is named;"
-        " compare it with a task of your choice, or `promptlab baseline set TASK`"
-    )
+    return str(row[0])
 
 
 def to_compare_again(task_id: str) -> NothingToDo:

@@ -88,6 +88,7 @@ class Warehouse(WarehouseFile):
         from promptlab.ingest.given import given_by, of_path
         from promptlab.ingest.ingested import Ingested
         from promptlab.ingest.load import ingest
+        from promptlab.ingest.local_commit import local_commit
         from promptlab.ingest.plan import plan
         from promptlab.ingest.reading.source import Limits
         from promptlab.version import __version__
@@ -119,6 +120,9 @@ class Warehouse(WarehouseFile):
             prompt_vars=self.settings.prompt_vars,
             tag_keys=self.settings.tag_keys,
         )
+        if given.commit_sha is None and given.branch is None:
+            files = (found.path for found, _ in planned)
+            given = replace(given, local=local_commit(Path.cwd(), files))
         sources = self.settings.sources
         planned = [
             (
@@ -281,19 +285,17 @@ class Warehouse(WarehouseFile):
             on_report: called before each task with its id.
 
         Returns:
-            Every file written, the index last; the worst verdict of each title among
-            those of the tasks that are to be judged, and its page.
+            Every file written, the index last; the worst decision of each title, and
+            its page.
         """
         from promptlab import reports
-        from promptlab.history import to_judge
 
         edition = self.edition()
         with self.built() as con:
             written = reports.write_all(
                 con, task_ids, out, edition, on_report=on_report
             )
-            judged = to_judge(con, task_ids) if task_ids else []
-            decided = reports.decisions(con, judged, out, edition) if judged else []
+            decided = reports.decisions(con, task_ids, out, edition) if task_ids else []
         return written, decided
 
     def result(
@@ -360,16 +362,22 @@ class Warehouse(WarehouseFile):
 
         return compare(self, baseline, candidate, lang=lang or self.settings.lang)
 
-    def set_baseline(self, run: str) -> None:
-        """Name tasks the baselines of their variants, until others are named.
+    def accept(self, run: str, reason: str) -> None:
+        """Accept the tasks of a run as they should be.
+
+        For their cases that are broken, watched or not compared, history starts there.
 
         Args:
             run: the id of a run or a result, a title, a loaded file, ``previous`` or
                 ``latest``: what was loaded last.
-        """
-        from promptlab.history import set_baseline
+            reason: why, for those who read the history.
 
-        set_baseline(self, run)
+        Raises:
+            NothingToDo: there is nothing to accept.
+        """
+        from promptlab.accept import accept
+
+        accept(self, run, reason)
 
     def runs(self, title: str | None = None) -> pl.DataFrame:
         """Return the results of the warehouse, one row each, the newest first.
@@ -433,7 +441,7 @@ class Warehouse(WarehouseFile):
         )
 
     def gate(self, run: str = "latest", *, lang: str | None = None) -> list[GateResult]:
-        """Return the gate's decision for each result of a run.
+        """Return the gate's decision for each result of a run, the worst first.
 
         Args:
             run: the id of a run or a result, a title, a loaded file, ``previous`` or

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 _PAIR = """
 select
     pairs.*,
-    epoch_us(baselines.baseline_set_at) as set_at,
     (
         select count(distinct others.run_number)
         from marts.dim_tasks as candidates
@@ -51,10 +50,6 @@ select
         where candidates.task_id = $candidate and candidates.role = 'full'
     ) as n_runs_between
 from marts.fct_task_pairs as pairs
-left join marts.dim_task_baselines as baselines
-    on
-        pairs.candidate_task_id = baselines.task_id
-        and pairs.baseline_task_id = baselines.baseline_task_id
 where
     pairs.baseline_task_id = $baseline and pairs.candidate_task_id = $candidate
 """
@@ -232,7 +227,6 @@ def comparison(
         baseline=ComparedTask(**tasks[baseline]),
         candidate=ComparedTask(**tasks[candidate]),
         pair_source=pair["pair_source"],
-        baseline_set_at=pair["set_at"],
         n_runs_between=pair["n_runs_between"],
         verdict=overall.verdict,
         conclusion=overall.conclusion,

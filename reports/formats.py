@@ -13,6 +13,7 @@ from promptlab.contracts.analysis_result import AnalysisResult, CaseResult
 from promptlab.contracts.comparison import Comparison
 from promptlab.contracts.gate import GateResult
 from promptlab.reports.edition import SHOWN, Edition, ListLimits
+from promptlab.reports.gate.headline import next_step
 from promptlab.reports.mail import Envelope, to_message
 from promptlab.reports.pages import (
     Links,
@@ -159,7 +160,7 @@ _SUBJECTS = 40
 """Maximum number of listed dimensions, and of tags."""
 
 
-def comparison_markdown(comparison: Comparison, gate: GateResult) -> str:
+def comparison_markdown(comparison: Comparison) -> str:
     """Return *comparison* as Markdown of at most 60 KB."""
     env = environment(comparison.lang)
     changed = [c for c in comparison.cases if c.change != "same"]
@@ -168,7 +169,6 @@ def comparison_markdown(comparison: Comparison, gate: GateResult) -> str:
             env,
             "comparison.md.j2",
             comparison=comparison,
-            gate=gate,
             cases=changed[:most],
             n_more=comparison.counts.changed - len(changed[:most]),
             most=_SUBJECTS,
@@ -178,9 +178,27 @@ def comparison_markdown(comparison: Comparison, gate: GateResult) -> str:
     return page
 
 
-def gate_markdown(result: GateResult) -> str:
-    """Return *result* as Markdown."""
-    return render(environment(result.lang), "gate.md.j2", result=result)
+_ROWS = 12
+"""Rows of the table about several tasks; the comment has 25 lines at most."""
+
+
+def gate_markdown(
+    results: Sequence[GateResult], *, link: str | None = None, lang: str = "en"
+) -> str:
+    """Return *results*, the worst first, as the comment of a pull request.
+
+    It is one table for all variants, at most 25 lines, with a *link* to the page.
+    """
+    broken = [result for result in results if result.advice]
+    return render(
+        environment(lang),
+        "gate.md.j2",
+        results=results[:_ROWS],
+        n_more=len(results) - len(results[:_ROWS]),
+        titles=len({result.title for result in results}),
+        next_step=next_step(broken[0]) if broken else None,
+        link=link,
+    )
 
 
 def gate_junit(results: Sequence[GateResult]) -> str:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from promptlab.contracts.gate import GateResult
 from promptlab.reports.charts import LineChart, Point, line_chart
-from promptlab.reports.gate.verdict import gate_results
 from promptlab.reports.judge import judges
 from promptlab.reports.pages import Href, environment, render, script_hash
 from promptlab.reports.printing import Filters
-from promptlab.reports.queries import Row, drifts, rows
+from promptlab.reports.queries import Row, rows
 from promptlab.reports.texts import catalogue
 
 if TYPE_CHECKING:
@@ -163,6 +162,7 @@ select
         > ln({_MOVED}), false) as latency_moved,
     coalesce(abs(ln(nullif(measures.cost, 0) / nullif(measures.cost_first, 0)))
         > ln({_MOVED}), false) as cost_moved,
+    changes.delta as change, coalesce(changes.verdict = 'improved', false) as is_better,
     count(*) over () as n_lines
 from tasks
 inner join marts.fct_task_summaries as summaries on tasks.task_id = summaries.task_id
@@ -173,6 +173,12 @@ left join marts.dim_variants as variants
 left join measures
     on tasks.title = measures.title and tasks.variant = measures.variant
 left join tags on tasks.task_id = tags.task_id
+left join marts.dim_task_baselines as baselines on tasks.task_id = baselines.task_id
+left join marts.fct_task_comparisons as changes
+    on
+        tasks.task_id = changes.candidate_task_id
+        and baselines.baseline_task_id = changes.baseline_task_id
+        and changes.level = 'overall'
 left join prompts
     on
         tasks.title = prompts.title
@@ -191,7 +197,7 @@ class Index:
 
     groups: Mapping[Course, Sequence[Row]]
     """Current variants, the largest change first: the rows of the query above with
-    ``gate``, ``drift`` if it changed significantly, ``course``, ``href`` (the
+    ``gate``, ``since_at`` if a case broke, ``course``, ``href`` (the
     page of the title, else the newest report), ``report`` (the newest), ``run`` (the
     page of its variants), ``chart``, and ``marks``: what it is found by, its decision
     and those of ``facets``."""
@@ -222,10 +228,7 @@ def read_index(
     """
     found = rows(con, _LINES, {"since": since})
     task_ids = [row["task_id"] for row in found]
-    gates = gate_results(
-        con, task_ids, edition.policy, lang=edition.lang, with_smallest_drop=False
-    )
-    drift = drifts(con, task_ids)
+    gates = edition.gates_of(con, task_ids)
     facets = {}
     for facet, letter in _FACETS.items():
         names = dict.fromkeys(name for row in found for name in row[f"{facet}_names"])
@@ -236,12 +239,15 @@ def read_index(
     filters = Filters(catalogue(edition.lang))
     for row in found:
         gate = gates[row["task_id"]]
-        moved = drift.get(row["task_id"])
         report = task(row["task_id"])
         is_scored = row["overall_score"] is not None or not row["n_judged"]
         values = row["scores"] if is_scored else row["pass_rates"]
         row["gate"] = gate
-        row["drift"] = moved if moved and moved["course"] else None
+        row["since_at"] = min(
+            (case.since_at for case in gate.cases if case.state == "broken"
+             and case.since_at),
+            default=None,
+        )  # fmt: skip
         row["course"] = _course_of(row, gate)
         row["href"] = title(row["title"]) or report
         row["report"] = None if is_long else report
@@ -288,41 +294,21 @@ def to_index_html(index: Index, edition: Edition) -> str:
 
 
 def _course_of(row: Row, gate: GateResult) -> Course:
-    """Return where a variant is going.
-
-    A rise counts even if a target is still missed. If a rule against the baseline
-    fails as well, or another number fell, it is neither better nor worse. Where the
-    judge or the checks changed, a movement may be theirs, and nothing can be said.
-    """
-    rules = {rule.rule: rule.verdict for rule in gate.rules}
-    if gate.decision == "cannot_tell" and rules.get("same_yardstick") == "inconclusive":
+    """Return where a variant is going: its decision, and whether its score rose."""
+    if gate.decision == "do_not_ship":
+        return "mixed" if row["is_better"] else "worse"
+    if gate.decision in ("cannot_tell", "run_again"):
         return "cannot_tell"
-    moved = {gate.change_verdict, row["drift"] and row["drift"]["course"]}
-    has_risen = bool(moved & {"improved", "rising"})
-    has_fallen = bool(moved & {"regressed", "falling"}) or any(
-        rule.rule.startswith("regression.") and rule.verdict == "fail"
-        for rule in gate.rules
-    )
-    if has_fallen:
-        return "mixed" if has_risen else "worse"
-    if gate.decision == "do_not_ship" and not has_risen:
-        return "worse"
-    if has_risen:
+    if row["is_better"]:
         return "better"
-    if gate.decision == "first_run":
-        return "new"
-    if gate.decision != "ship":
-        return "cannot_tell"
-    if row["is_new"]:
+    if gate.decision == "first_run" or row["is_new"]:
         return "new"
     return "time_or_cost" if row["latency_moved"] or row["cost_moved"] else "unchanged"
 
 
 def _size(row: Row) -> float:
     """Return the sort key: large falls first, in `better` large rises."""
-    change = row["gate"].change or 0.0
-    if row["drift"]:
-        change = float(row["drift"]["change"])
+    change = float(row["change"] or 0.0)
     return -change if row["course"] == "better" else change
 
 

@@ -32,11 +32,11 @@ from promptlab.contracts.comparison import CaseChange, ScoreComparison
 from promptlab.errors import UsageError
 from promptlab.reports.edition import SHOWN, Edition, ListLimits
 from promptlab.reports.files import folder_name
+from promptlab.reports.gate.headline import brief
 from promptlab.reports.pages import environment, language_of, render, to_html
 from promptlab.reports.printing import Filters, TextPiece, clip, highlighted, visible
 from promptlab.reports.queries import PastRun, title_history
 from promptlab.reports.result import analysis_result
-from promptlab.reports.sentences import brief
 from promptlab.reports.texts import catalogue
 from promptlab.reports.views import CaseView, DimensionView, View, arrange
 
@@ -574,7 +574,7 @@ def subject_of(result: AnalysisResult, filters: Filters) -> str:
             score=filters.score(result.summary.overall_score),
             title=title,
         )
-    said = brief(result.gate, filters, _SUBJECT_COLUMNS)
+    said = brief(result.gate, _SUBJECT_COLUMNS)
     return filters.catalogue.text("mail.subject", headline=said, title=title)
 
 

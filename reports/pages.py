@@ -36,8 +36,9 @@ from promptlab.errors import RenderError, SettingsError
 from promptlab.paths import cache, languages
 from promptlab.reports.charts import on_track
 from promptlab.reports.edition import SHOWN
+from promptlab.reports.gate.headline import headline_parts
 from promptlab.reports.printing import Filters, visible
-from promptlab.reports.sentences import baseline_reason, headline_parts
+from promptlab.reports.sentences import baseline_reason
 from promptlab.reports.texts import catalogue
 from promptlab.reports.views import arrange, bar, case_anchor, fewer_cases
 

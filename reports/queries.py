@@ -1,11 +1,10 @@
-"""Read rows of the marts, the earlier runs of a title, and the drift of its numbers."""
+"""Read rows of the marts, and the earlier runs of a title."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -33,6 +32,22 @@ asked as (
 )
 """
 """The first part of a query about many pairs of tasks at once."""
+
+JUDGES = """
+select
+    rates.task_id, rates.dimension_id, rates.judge, rates.method, rates.reason,
+    rates.n_cases, rates.n_rounds, rates.n_passed, rates.raw_rate,
+    rates.corrected_rate, rates.ci_low, rates.ci_high,
+    rates.n_labels_fail, rates.n_labels_pass, rates.n_labels_own,
+    rates.tnr, rates.tnr_low, rates.tnr_high, rates.tpr, rates.tpr_low, rates.tpr_high,
+    rates.judge_reason as agreement_reason, names.name
+from marts.fct_corrected_pass_rates as rates
+left join marts.fct_dimension_scores as names
+    on rates.task_id = names.task_id and rates.dimension_id = names.dimension_id
+where rates.task_id in (select unnest($tasks)) and rates.measure = 'pass_rate'
+order by rates.dimension_id, rates.judge
+"""
+"""Judges of tasks that have labels: the pass rate that they give, raw and corrected."""
 
 EVERYTHING = 2**62
 """A limit above the size of any table."""
@@ -118,7 +133,7 @@ def target_status(
     return "met"
 
 
-# ---------- the earlier runs of a title, and the drift of its numbers
+# ---------- the earlier runs of a title
 
 
 MOST_RUNS = 30
@@ -167,47 +182,3 @@ def title_history(con: duckdb.DuckDBPyConnection, task_id: str) -> list[PastRun]
     """Return the last runs of a task's title up to it, oldest first."""
     found = rows(con, _RUNS, {"task_id": task_id})
     return [PastRun(**row) for row in reversed(found)]
-
-
-# A step explains a whole fall, or else the fall goes on from run to run.
-_DRIFT = """
-with courses as (
-
-    select
-        *,
-        -- 0.95 - 1 is less than -0.05
-        is_step and (not is_declining or change <= value - value_first + 1e-9)
-            as falls_at_once
-    from marts.fct_drift
-
-)
-
-select
-    task_id, variant, measure, value, n_runs, n_cases,
-    case when is_declining or is_step then 'falling' when is_rising then 'rising' end
-        as course,
-    case when falls_at_once then change else value - value_first end as change,
-    epoch_us(case when falls_at_once then step_at else first_at end) as since_at
-from courses
-where task_id in (select unnest($tasks)) and measure = coalesce($measure, measure)
-qualify row_number() over (
-    partition by task_id
-    order by is_declining or is_step desc, is_rising desc, measure
-) = 1
-"""
-
-
-def drifts(
-    con: duckdb.DuckDBPyConnection,
-    task_ids: Sequence[str],
-    measure: str | None = None,
-) -> dict[str, Row]:
-    """Return how each task's score or pass rate moved over the runs before it.
-
-    The row of a task has ``measure``, ``value`` and ``change`` over the ``n_cases``
-    that all of these runs have, ``since_at`` and ``course``: ``falling`` or ``rising``
-    where it moved by more than chance explains, else null. There is no row below five
-    runs. By default *measure* is the one that fell, or rose.
-    """
-    found = rows(con, _DRIFT, {"tasks": list(task_ids), "measure": measure})
-    return {row["task_id"]: row for row in found}

@@ -35,11 +35,10 @@ from promptlab.json_text.places import pointer
 from promptlab.reports import sentences
 from promptlab.reports.comparisons import baseline_of, comparison
 from promptlab.reports.edition import WHOLE, Edition, ListLimits
-from promptlab.reports.gate.numbers import JUDGES
-from promptlab.reports.gate.verdict import gate_result
 from promptlab.reports.printing import json_text
 from promptlab.reports.queries import (
     EVERYTHING,
+    JUDGES,
     Row,
     from_json,
     of_contract,
@@ -493,11 +492,7 @@ def analysis_result(
         comparison=None
         if before is None
         else comparison(con, before, task_id, lang=edition.lang, cases=limits.changes),
-        gate=edition.gates_of(con, [task_id])[task_id]
-        if baseline is None
-        else gate_result(
-            con, task_id, edition.policy, lang=edition.lang, baseline=baseline
-        ),
+        gate=edition.gates_of(con, [task_id])[task_id] if baseline is None else None,
         totals=_totals(reader.all(TOTALS)),
         judges=[
             of_contract(JudgeResult, row, text=sentences.judge(speech, row))

@@ -6,14 +6,13 @@ newest run, or was loaded together with it. All numbers come from the marts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from promptlab.contracts.gate import GateResult
 from promptlab.reports.charts import pareto
-from promptlab.reports.gate.numbers import JUDGES
+from promptlab.reports.gate.verdict import WORST_FIRST, worst
 from promptlab.reports.pages import Href, environment, render
-from promptlab.reports.queries import Row, rows
+from promptlab.reports.queries import JUDGES, Row, rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -149,21 +148,6 @@ limit $most
 """
 
 
-WORST_FIRST = ("fail", "inconclusive", "check", "pass")
-
-
-def worst(gates: Mapping[str, GateResult]) -> GateResult:
-    """Return the verdict of a selection: the worst of its tasks.
-
-    Of equal verdicts it is the one with the most newly failing cases.
-    """
-
-    def rank(gate: GateResult) -> tuple[int, int]:
-        return WORST_FIRST.index(gate.verdict), -(gate.broke.n + gate.newly_failing.n)
-
-    return min(gates.values(), key=rank)
-
-
 def titles_with_variants(con: duckdb.DuckDBPyConnection) -> list[str]:
     """Return the titles that have more than one current variant."""
     return [str(row[0]) for row in con.execute(_TITLES).fetchall()]
@@ -195,12 +179,11 @@ def run_html(
     metrics = {column["primary_metric"] for column in columns}
     most = max(1, MOST_CELLS // len(task_ids))
     cases = rows(con, _CASES, {"tasks": task_ids, "most": most})
-    drops = [gate.smallest_drop for gate in gates.values()]
     return render(
         environment(edition.lang, edition.templates),
         "run.html.j2",
         title=title,
-        gate=worst(gates),
+        gate=worst(gates.values()),
         decided=_decided(columns),
         columns=columns,
         cases=cases,
@@ -210,8 +193,6 @@ def run_html(
             [(number, row) for number, row in enumerate(columns, 1) if row["is_priced"]]
         ),
         primary_metric=metrics.pop() if len(metrics) == 1 else None,
-        # that every variant with a known noise could have shown
-        smallest_drop=max((drop for drop in drops if drop is not None), default=None),
         newest=max(column["created_at"] for column in columns),
         index=index,
         judge=judge,
@@ -226,7 +207,7 @@ def _decided(columns: Sequence[Row]) -> list[list[Row]]:
         alike.setdefault(column["gate"].headline, []).append(column)
     return sorted(
         alike.values(),
-        key=lambda each: WORST_FIRST.index(each[0]["gate"].verdict),
+        key=lambda each: WORST_FIRST.index(each[0]["gate"].decision),
     )
 
 

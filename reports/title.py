@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from promptlab.reports.charts import LineChart, Point, line_chart
 from promptlab.reports.pages import Href, environment, render
 from promptlab.reports.printing import Filters
-from promptlab.reports.queries import Row, drifts, rows
+from promptlab.reports.queries import Row, rows
 from promptlab.reports.texts import catalogue
 
 if TYPE_CHECKING:
@@ -168,7 +168,6 @@ def read_title(
     current = [run for run in runs if run["is_current"]] or runs[:1]
     task_ids = [run["task_id"] for run in current]
     gates = edition.gates_of(con, task_ids)
-    drift = drifts(con, task_ids)
     by_variant: dict[str, list[Row]] = {run["variant"]: [] for run in current}
     for run in reversed(runs):
         by_variant.setdefault(run["variant"], []).append(run)
@@ -192,7 +191,6 @@ def read_title(
             run
             | {
                 "gate": gates[run["task_id"]],
-                "drift": drift.get(run["task_id"]),
                 "href": hrefs[run["task_id"]],
             }
             for run in current

@@ -665,16 +665,18 @@ def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
 
 
 def worst_first(result: AnalysisResult) -> list[CaseResult]:
-    """Sort cases for reading: those that broke, then by status and lowest score.
+    """Sort cases for reading: those of the gate, then by status and lowest score.
 
     Cases without a score come before those with one.
     """
     compared = result.comparison.cases if result.comparison else []
-    broken = {c.case_id for c in compared if c.status_change == "newly_failing"}
+    failing = {c.case_id for c in compared if c.status_change == "newly_failing"}
+    named = {c.case_id for c in result.gate.cases} if result.gate else set()
 
-    def rank(case: CaseResult) -> tuple[bool, int, float]:
+    def rank(case: CaseResult) -> tuple[bool, bool, int, float]:
         score = -1 if case.aggregated_score is None else case.aggregated_score
-        return case.case_id not in broken, STATUS_ORDER.index(case.status), score
+        place, case_id = STATUS_ORDER.index(case.status), case.case_id
+        return case_id not in named, case_id not in failing, place, score
 
     return sorted(result.case_results, key=rank)
 

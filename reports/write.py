@@ -14,6 +14,7 @@ from promptlab.errors import PromptlabError, RenderError, UsageError
 from promptlab.reports.edition import SHOWN, WHOLE, Edition
 from promptlab.reports.files import folder_name, remove_file, write_file
 from promptlab.reports.formats import FORMATS, Format
+from promptlab.reports.gate.verdict import badness, worst
 from promptlab.reports.index import read_index, to_index_html
 from promptlab.reports.judge import judge_html, judges
 from promptlab.reports.memory import (
@@ -34,10 +35,8 @@ from promptlab.reports.pages import (
 from promptlab.reports.queries import Row, rows, title_history
 from promptlab.reports.result import analysis_result
 from promptlab.reports.run import (
-    WORST_FIRST,
     run_html,
     titles_with_variants,
-    worst,
 )
 from promptlab.reports.title import read_title, to_title_html
 
@@ -253,9 +252,9 @@ class TitleDecision:
     """The gate's results for the tasks of one title."""
 
     gate: GateResult
-    """The worst verdict."""
+    """The worst result."""
     gates: list[GateResult]
-    """All verdicts."""
+    """All results."""
     page: Path
     """Return the page of the run if it has several variants, else that of the task."""
     renamed: Row | None = None
@@ -271,7 +270,8 @@ def decisions(
 ) -> list[TitleDecision]:
     """Return a decision for each title among these tasks, the worst first.
 
-    Of each title and variant the newest task is judged.
+    Of each title the current variants are judged, or else the newest task of each
+    variant.
     """
     newest = [
         str(row[0])
@@ -287,7 +287,7 @@ def decisions(
     earlier = {row["title"]: row for row in renamed}
     found = []
     for title, of_title in titles.items():
-        gate = worst(of_title)
+        gate = worst(of_title.values())
         folder = folder_name(gate.task_id)
         if title in with_pages:
             folder = f"{RUNS}/{folder_name(title)}"
@@ -295,7 +295,19 @@ def decisions(
         found.append(
             TitleDecision(gate, list(of_title.values()), page, earlier.get(title))
         )
-    return sorted(found, key=lambda each: WORST_FIRST.index(each.gate.verdict))
+    return sorted(found, key=lambda each: badness(each.gate))
+
+
+def page_of(results: Sequence[GateResult]) -> str:
+    """Return the address of the page about *results*, below the folder of reports.
+
+    It is the page of the run if the first title has several variants.
+    """
+    first = results[0]
+    variants = {each.variant for each in results if each.title == first.title}
+    of_run = f"{RUNS}/{folder_name(first.title)}"
+    folder = of_run if len(variants) > 1 else folder_name(first.task_id)
+    return f"{quote(folder)}/{PAGE}"
 
 
 def titles_of(con: duckdb.DuckDBPyConnection, task_ids: Sequence[str]) -> list[str]:
@@ -309,13 +321,21 @@ def titles_of(con: duckdb.DuckDBPyConnection, task_ids: Sequence[str]) -> list[s
 
 
 _NEWEST = """
-select task_id
-from marts.dim_tasks
-where task_id in (select unnest($tasks))
-qualify row_number() over (
-    partition by title, variant order by run_number desc, task_id desc
-) = 1
-order by title, variant
+select tasks.task_id
+from marts.dim_tasks as tasks
+left join marts.dim_variants as variants
+    on tasks.task_id = variants.newest_task_id and variants.is_current
+where tasks.task_id in (select unnest($tasks)) and tasks.role = 'full'
+qualify
+    row_number() over (
+        partition by tasks.title, tasks.variant
+        order by tasks.run_number desc, tasks.task_id desc
+    ) = 1
+    and (
+        variants.title is not null
+        or count(variants.title) over (partition by tasks.title) = 0
+    )
+order by tasks.title, tasks.variant
 """
 
 

@@ -682,7 +682,12 @@ class Columns:
                 settings=self._settings_of(own, prompt),
                 run_id=self._run_id,
                 run_hash=f"{self._same_run.hash()}/{column.index}",
-                extras=prompts.about(self._filled(prompt.raw), prompt_id=prompt.id),
+                extras=prompts.about(
+                    self._filled(prompt.raw),
+                    prompt_id=prompt.id,
+                    provider_config_ids=self._config_ids_of(column.provider),
+                    **_filter_of(prompt),
+                ),
                 **self._about,
             )
             for judged in self._judges:
@@ -702,6 +707,13 @@ class Columns:
                 " JSONL they are rounds of one case. Give each an id in its metadata or"
                 " write the file without PROMPTFOO_STRIP_TEST_VARS",
             )
+
+    def _config_ids_of(self, provider: str) -> list[str]:
+        """Return what the config may call a provider that gives itself another id."""
+        if provider in self._settings:
+            return []
+        others = {column.provider for column in self._columns.values()}
+        return [name for name in self._settings if name not in others]
 
     def _settings_of(self, own: dict[str, Any], prompt: Prompt) -> dict[str, Any]:
         """Return the settings of a provider, of its prompt and of the tests."""
@@ -1200,6 +1212,24 @@ def _version(prompt: Prompt, label: str | None) -> str:
     if name and known and label != short_name(name):
         return f"{name} {known}"
     return label or known or "unknown"
+
+
+_LONGEST_LABEL = 200
+
+
+def _filter_of(prompt: Prompt) -> dict[str, str]:
+    """Return the label, or how a long one begins: ``--filter-prompts`` finds it.
+
+    Of a prompt from a file it begins with the file, and goes on with a text that an
+    edit changes.
+    """
+    label, raw = prompt.label or prompt.display or "", prompt.raw
+    if isinstance(raw, str) and raw and label.endswith(raw):
+        file = label.removesuffix(raw)
+        return {"prompt_label_begins": file or label[:_LONGEST_LABEL]}
+    if len(label) > _LONGEST_LABEL:
+        return {"prompt_label_begins": label[:_LONGEST_LABEL]}
+    return {"prompt_label": label}
 
 
 def _name(prompt: Prompt) -> str | None:

@@ -104,10 +104,6 @@ RAW_TABLES = (
     RawTable("scores", _SCORES, records=EVERY_ROW),
     RawTable("replaced_scores", _SCORES),
     RawTable("labels", _LABELS, records=EVERY_ROW),
-    # a purged baseline is cleared; an earlier one must not be restored
-    RawTable(
-        "named_baselines", on_purge=(("title", "emptied_titles"),), mentions=_BY_TASK
-    ),
     RawTable(
         "requested_comparisons",
         on_purge=(

@@ -180,7 +180,7 @@ create table if not exists raw.tasks (
     branch varchar,                     -- branch that was evaluated
     base_branch varchar,                -- branch that it is compared with
     commit_sha varchar,                 -- commit that was evaluated
-    revision_source varchar,            -- option, sources, or the CI system that said branch and commit; null: the file
+    revision_source varchar,            -- option, sources, git, or the CI system that said branch and commit; null: the file
     recheck_of varchar                  -- --recheck-of: the task or run whose cases were asked again; null: a run of its own
 );
 
@@ -415,16 +415,6 @@ create table if not exists raw.labels (
     weight double,                      -- rounds that it stands for; null: all the same
     "comment" varchar,                  -- Comment of the labeler
     labeled_at timestamptz              -- When it was labelled, UTC
-);
-
--- A baseline that a person set; the newest row of a title and testset counts.
-create table if not exists raw.named_baselines (
-    title varchar not null,             -- Title whose tasks are compared with it
-    testset_id varchar,                 -- Testset of those tasks; null: any
-    task_id varchar,                    -- null: cleared
-    set_at timestamptz not null,        -- When it was set, UTC
-    n_scores bigint,                    -- scores from outside that the task had; null: not known
-    judged json                         -- kind, id and n cases of each part that judged it; null: not known
 );
 
 -- A pair of tasks that a person asked to compare; the marts keep it from then on.

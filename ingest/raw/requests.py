@@ -34,7 +34,6 @@ _NEWEST = """
         select max(finished_at) as moment from raw.loads
         union all select max(built_at) from raw.builds
         union all select max(decided_at) from raw.decisions
-        union all select max(set_at) from raw.named_baselines
         union all select max(accepted_at) from raw.accepts
         union all select max(set_at) from raw.settings
         union all select max(requested_at) from raw.requested_comparisons
@@ -66,21 +65,6 @@ def request_comparison(
     con.execute(
         f"insert into raw.requested_comparisons select ?, ?, {_NOW}",
         [baseline, candidate],
-    )
-
-
-def name_baseline(
-    con: duckdb.DuckDBPyConnection,
-    title: str,
-    testset_id: str | None,
-    task_id: str | None,
-) -> None:
-    """Set the baseline of one title and testset; ``None`` removes it."""
-    con.execute(
-        f"insert into raw.named_baselines select $1, $2, $3, {_NOW},"
-        " (from raw.scores select count(*) where task_id = $3),"
-        f" {_JUDGED.format(task='$3')}",
-        [title, testset_id, task_id],
     )
 
 

@@ -362,7 +362,7 @@ _LAST_BUILD = """
             last_load_id >= coalesce((select max(load_id) from raw.loads), 0)
             and (select count(*) from raw.comparison_builds) = n_tasks
             and (select count(*) from raw.task_builds) = n_tasks as has_tasks,
-            not exists (from raw.named_baselines where set_at > built_at)
+            not exists (from raw.accepts where accepted_at > built_at)
             and not exists (
                 from raw.requested_comparisons where requested_at > built_at
             ) as has_comparisons

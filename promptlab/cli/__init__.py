@@ -33,8 +33,8 @@ SECTIONS = {
         "report": "load", "send": "send", "digest": "send",
     },
     "Decide": {
-        "gate": "decide", "recheck": "decide", "compare": "decide",
-        "baseline": "decide", "power": "decide",
+        "gate": "decide", "recheck": "recheck", "accept": "accept",
+        "compare": "decide", "power": "decide",
     },
     "Look": {
         "runs": "look", "show": "look", "trends": "look", "flaky": "look",

@@ -1,4 +1,4 @@
-"""Commands about a decision: the gate, comparisons, baselines, what to run again."""
+"""Commands about a decision: the gate, comparisons, sample sizes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from promptlab.cli.output import (
     Cell,
     Column,
     Table,
-    day,
     from_to,
     ident,
     interval_of_points,
@@ -24,7 +23,6 @@ from promptlab.cli.output import (
     judged_from_to,
     must_have,
     p_value,
-    path,
     plain,
     plain_beside,
     plain_from_to,
@@ -40,7 +38,7 @@ from promptlab.cli.output import (
     spoken,
     words,
 )
-from promptlab.errors import NothingToDo, SettingsError, UsageError
+from promptlab.errors import SettingsError, UsageError
 from promptlab.task_ids import require_built, resolve_task
 
 if TYPE_CHECKING:
@@ -52,7 +50,6 @@ if TYPE_CHECKING:
     from promptlab.contracts.gate import GateResult
     from promptlab.power import Plan
     from promptlab.reports.edition import Edition
-    from promptlab.warehouse import Warehouse
 
 
 # ---------- gate
@@ -81,46 +78,40 @@ _RULES = Table(
 @policy_option
 @click.option("--init", is_flag=True, help="Print the built-in policy, as a template.")
 @click.option("--allow-inconclusive", is_flag=True, help="Exit with 0 instead of 4.")
-@click.option("--no-record", is_flag=True, help="Do not record the decision.")
 @common("policy", formats=("table", "json", "csv", "md", "junit"))
 def gate(
     call: Call,
     task: str,
     init: bool,
     allow_inconclusive: bool,
-    no_record: bool,
 ) -> int:
-    """Check tasks against a policy, rule by rule.
+    """Decide whether a run can ship: what broke, since when, and every rule.
 
     RUN is the id of a run or a task, a `--run-name`, a title, a file or folder that was
     loaded, or `latest`: what was loaded last. The newest task of each title and variant
     in it is judged. With `latest` or a folder, a file that was left out and may
-    contain a newer run makes the answer "Cannot tell". Exits 0 if every rule passes, 1
-    if one fails, 4 if one could not be judged; the worst of several tasks. If
-    GITHUB_STEP_SUMMARY names a file, the result is appended to it as Markdown.
-    The first run of a title has nothing to compare with and passes, unless the policy
-    sets `require_baseline`. The decision is recorded in the warehouse: a failed run is
-    not a reference for later runs.
+    contain a newer run makes the answer "Cannot tell".
+
+    Exits 0 for "Ship" and a first run, 1 for "Do not ship", 3 for "Run again", 4 for
+    "Cannot tell"; the worst of several tasks. The answer depends on the loaded runs,
+    what people accepted, and the policy, and on nothing else. `--format md` is the
+    comment for a pull request; if GITHUB_STEP_SUMMARY names a file, it is appended.
     """
-    from promptlab.history import exit_code, judge, record
+    from promptlab.history import exit_code, judge
     from promptlab.reports.gate.policy import default_policy, load_policy
-    from promptlab.reports.run import WORST_FIRST
 
     if init:
         click.echo(default_policy(), nl=False)
         return 0
     policy = load_policy(call.settings.policy)
-    found = judge(call.warehouse(), task, policy, lang=call.settings.lang)
-    results = sorted(found, key=lambda each: WORST_FIRST.index(each.verdict))
+    results = judge(call.warehouse(), task, policy, lang=call.settings.lang)
     _print_gates(results, call)
-    _append_summary(results)
-    if not no_record:
-        record(call.warehouse(), results, policy)
+    _append_summary(results, call)
     return exit_code(results, allow_inconclusive=allow_inconclusive)
 
 
 def _print_gates(results: list[GateResult], call: Call) -> None:
-    from promptlab.reports.formats import gate_junit, gate_markdown
+    from promptlab.reports.formats import gate_junit
 
     form = call.format
     if form == "json":
@@ -140,7 +131,7 @@ def _print_gates(results: list[GateResult], call: Call) -> None:
             "csv",
         )
     elif form == "md":
-        click.echo("\n".join(map(gate_markdown, results)), nl=False)
+        click.echo(_comment(results, call), nl=False)
     elif form == "junit":
         click.echo(gate_junit(results), nl=False)
     elif len(results) == 1:
@@ -150,19 +141,13 @@ def _print_gates(results: list[GateResult], call: Call) -> None:
 
 
 def _print_rules(result: GateResult, call: Call) -> None:
-    print_headline(result)
-    against = spoken(
-        "against {baseline}; policy: {policy}",
-        baseline=result.baseline_task_id or spoken("no baseline"),
-        policy=spoken(result.policy),
-    )
+    print_headline(result, with_next_step=True)
     print_text(
-        f"{result.title}  {result.task_id}  {result.prompt_version}  {result.model}"
-        f"  {against}"
+        f"{result.title}  {result.variant}  {result.task_id}  {result.prompt_version}"
+        f"  {result.model}  {spoken('policy: {policy}', policy=spoken(result.policy))}"
     )
     click.echo()
-    for case in result.cases[: None if call.wide else _MOST_CASES]:
-        print_text(f"{case.case_id}  {case.text}", lead="  ")
+    _print_cases(result, _MOST_CASES, call)
     if result.cases:
         click.echo()
     print_table(result.rules, _RULES)
@@ -178,26 +163,47 @@ def _print_rules(result: GateResult, call: Call) -> None:
         print_text(f"{rule}: {note}", lead="  ")
 
 
+def _print_cases(result: GateResult, most: int, call: Call) -> None:
+    """Print the newly failing cases with their rounds, the broken ones first."""
+    from promptlab.reports.texts import catalogue
+
+    texts = catalogue(result.lang)
+    shown = result.cases[: None if call.wide else most]
+    for case in shown:
+        state = texts.text(f"case_state.{case.state}")
+        print_text(f"{state}  {case.case_id}  {case.text}", lead="  ")
+    if len(result.cases) > len(shown):
+        n = len(result.cases) - len(shown)
+        print_text(texts.text("count.more", n=n), lead="  ")
+
+
 def _print_decisions(results: list[GateResult], call: Call) -> None:
     """Print a decision per task; `gate TASK` shows the rules."""
-    for result in results:
-        print_headline(result)
+    for number, result in enumerate(results):
+        print_headline(result, with_next_step=number == 0)
         print_text(f"{result.title}  {result.variant}  {result.task_id}", lead="  ")
-        for case in result.cases[: None if call.wide else _MOST_OF_SEVERAL]:
-            print_text(f"{case.case_id}  {case.text}", lead="    ")
+        _print_cases(result, _MOST_OF_SEVERAL, call)
         if call.wide:
             print_table(result.rules, _RULES)
 
 
-def _append_summary(results: list[GateResult]) -> None:
+def _comment(results: list[GateResult], call: Call) -> str:
+    """Return the comment of a pull request, with a link to the page of the worst."""
     from promptlab.reports.formats import gate_markdown
+    from promptlab.reports.write import page_of
 
+    base = call.settings.report_url
+    link = f"{base.rstrip('/')}/{page_of(results)}" if base else None
+    return gate_markdown(results, link=link, lang=call.settings.lang)
+
+
+def _append_summary(results: list[GateResult], call: Call) -> None:
     target = os.environ.get(SUMMARY)
     if not target:
         return
     try:
         with Path(target).open("a", encoding="utf-8") as file:
-            file.write("\n".join(map(gate_markdown, results)))
+            file.write(_comment(results, call))
     except OSError as error:
         raise SettingsError(
             f"{SUMMARY}: {target}: cannot be written: {error}"
@@ -210,13 +216,11 @@ def _append_summary(results: list[GateResult]) -> None:
 SHOWN = 20
 
 _SOURCES = {
-    "named": "the baseline that was named",
-    "previous": "the previous task of this title",
+    "accepted": "the run that was accepted",
+    "previous": "the run before of this variant",
     "requested": "as requested",
 }
-_OLDER = (
-    "not the previous run: {n} in between without “Ship”, incomplete or of a branch"
-)
+_OLDER = "not the run before: {n} in between are incomplete or of another branch"
 
 
 @click.command("compare", short_help="Compare two tasks case by case.")
@@ -253,10 +257,10 @@ def compare(
     `--format json` prints the whole comparison, `--format csv` a line per case;
     `--out DIR` writes a page with the answers of both, side by side.
 
-    Exit codes are those of `gate`: 1 for "do not ship", 4 for "cannot tell".
+    Exits 1 if the overall score fell significantly or a must-have was lost, 4 if the
+    two cannot be compared. Whether a run can ship is what `promptlab gate` says.
     """
-    from promptlab.history import compare_selected, exit_code
-    from promptlab.reports.gate.verdict import gate_result
+    from promptlab.history import compare_selected
 
     if len(tasks) > 2:
         raise UsageError(f"compare: takes two tasks, found {len(tasks)}")
@@ -274,22 +278,20 @@ def compare(
         lang=edition.lang,
         cases=None if call.format in ("json", "csv") else cases,
     )
-    pairs = []
     for comparison in comparisons:
-        with warehouse.built() as con:
-            gate = gate_result(
-                con,
-                comparison.candidate.task_id,
-                edition.policy,
-                lang=edition.lang,
-                baseline=comparison.baseline.task_id,
-            )
-            page = None if out is None else _write(con, comparison, out, edition)
-        pairs.append((comparison, gate))
-        if page is not None:
-            call.say(f"written: {page}")
-    _print_comparisons(pairs, call)
-    return exit_code([gate for _, gate in pairs], allow_inconclusive=allow_inconclusive)
+        if out is not None:
+            with warehouse.built() as con:
+                call.say(f"written: {_write(con, comparison, out, edition)}")
+    _print_comparisons(comparisons, call)
+    codes = {_exit_code(each, allow_inconclusive) for each in comparisons}
+    return next(code for code in (1, 4, 0) if code in codes)
+
+
+def _exit_code(comparison: Comparison, allow_inconclusive: bool) -> int:
+    verdict = comparison.overall.verdict
+    if verdict == "regressed" or comparison.counts.must_have_lost:
+        return 1
+    return 4 if verdict == "not_comparable" and not allow_inconclusive else 0
 
 
 def _newest(con: duckdb.DuckDBPyConnection, call: Call) -> str:
@@ -322,31 +324,27 @@ def _write(
     return write_comparison(con, before, after, out, edition)
 
 
-def _print_comparisons(
-    pairs: Sequence[tuple[Comparison, GateResult]], call: Call
-) -> None:
+def _print_comparisons(comparisons: Sequence[Comparison], call: Call) -> None:
     from promptlab.reports.formats import comparison_markdown
 
     if call.format == "json":
-        texts = [comparison.as_json() for comparison, _ in pairs]
+        texts = [comparison.as_json() for comparison in comparisons]
         print_json(texts[0] if len(texts) == 1 else f"[{','.join(texts)}]")
     elif call.format == "csv":
-        several = len(pairs) > 1
+        several = len(comparisons) > 1
         rows = [
             (
                 *([comparison.candidate.task_id] if several else []),
                 *(getattr(case, name) for name in _CASE_FIELDS.values()),
             )
-            for comparison, _ in pairs
+            for comparison in comparisons
             for case in comparison.cases
         ]
         print_rows((*(["task_id"] if several else []), *_CASE_FIELDS), rows, "csv")
     elif call.format == "md":
-        texts = [comparison_markdown(*pair) for pair in pairs]
-        click.echo("\n".join(texts), nl=False)
+        click.echo("\n".join(map(comparison_markdown, comparisons)), nl=False)
     else:
-        for comparison, gate in pairs:
-            print_headline(gate)
+        for comparison in comparisons:
             _print_comparison(comparison, wide=call.wide)
 
 
@@ -505,131 +503,6 @@ _CASES = Table(
         Column("reason", words, "reason"),
     ),
 )
-
-
-# ---------- baseline
-
-
-_NAMED = Table(
-    columns=(
-        Column("task", ident, "task_id"),
-        Column("baseline of", plain, "title"),
-        Column("variant", plain, "variant"),
-        Column("state", words, "state"),
-        Column("set", day, "set_at"),
-    ),
-    wide=(Column("testset", path, "testset_id"),),
-)
-_OF_TASK = Table(
-    columns=(
-        Column("task", ident, "task_id"),
-        Column("baseline", ident, "baseline_task_id"),
-        Column("source", words, "baseline_source"),
-        Column("state", words, "state"),
-        Column("set", day, "set_at"),
-    ),
-)
-
-
-@click.command("baseline", short_help="Name, show or clear a baseline.")
-@click.argument("action", type=click.Choice(("set", "show", "clear")))
-@click.argument("run", metavar="[RUN]", required=False)
-@common()
-def baseline(call: Call, action: str, run: str | None) -> int:
-    """Name the tasks that others of their title, variant and testset are compared with.
-
-    RUN is as in `promptlab gate`: of a run, all variants. `set RUN` names baselines
-    until others are named; `show` lists all named baselines, `show RUN` the baselines
-    of RUN; `clear [RUN]` removes the baselines of all variants of the title and testset
-    of RUN (default: the latest). Without a named baseline, a task is compared with an
-    earlier task of its variant, which the gate accepted.
-    """
-    from promptlab.history import clear_baseline, set_baseline
-
-    warehouse = call.warehouse()
-    if action == "show":
-        return _show(call, warehouse, run)
-    if action == "set":
-        if run is None:
-            raise UsageError("baseline set: name a run; `promptlab runs` lists them")
-        for task_id, series in set_baseline(warehouse, run):
-            call.say(f"{task_id} is the baseline of {series}")
-    else:
-        for task_id, series in clear_baseline(warehouse, run or "latest"):
-            call.say(f"{task_id} is no longer the baseline of {series}")
-    return 0
-
-
-def _show(call: Call, warehouse: Warehouse, run: str | None) -> int:
-    from promptlab.history import baselines_of, named_baselines
-
-    with warehouse.built() as con:
-        if run is not None:
-            call.print_rows(
-                ("task_id", "baseline_task_id", "baseline_source", "state", "set_at"),
-                baselines_of(con, run),
-                _OF_TASK,
-            )
-            return 0
-        rows = named_baselines(con)
-    if not rows and call.format == "table":
-        raise NothingToDo(
-            "no baseline is named: every task is compared with an earlier one of its"
-            " variant; `promptlab baseline set RUN`"
-        )
-    names = ("title", "testset_id", "variant", "task_id", "state", "set_at")
-    call.print_rows(names, rows, _NAMED)
-    return 0
-
-
-# ---------- recheck
-
-
-DEFAULT_DB = Path("promptlab.duckdb")
-
-
-@click.command("recheck", short_help="Print how to run newly failing cases again.")
-@click.argument("run", metavar="[RUN]", default="latest")
-@click.option(
-    "--tool-args",
-    metavar="TEXT",
-    default="",
-    help="Arguments for the tool, such as '-c evals/promptfooconfig.yaml'.",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default="recheck",
-    show_default=True,
-    help="Folder for the new results, and for files that the commands read.",
-)
-@common(formats=("text", "json", "csv"))
-def recheck(call: Call, run: str, tool_args: str, out: Path) -> int:
-    """Print the commands that run newly failing cases again, on both sides.
-
-    RUN is as in `promptlab gate`. The text is a shell script: it runs the cases of the
-    new side and of the old one with promptfoo or Inspect, and loads the new rounds with
-    `promptlab ingest --recheck-of`. `promptlab gate` then uses them. For other
-    tools the cases are listed; `--format json` and `csv` list them for any tool.
-    """
-    from promptlab.history import COLUMNS, recheck
-
-    db = call.settings.db
-    with call.warehouse().built() as con:
-        found = recheck(
-            con,
-            run,
-            out,
-            tool_args=tool_args,
-            db=None if db == DEFAULT_DB else db,
-        )
-    if call.format != "text":
-        rows = [tuple(case[name] for name in COLUMNS) for case in found.cases]
-        call.print_rows(COLUMNS, rows)
-        return 0
-    found.write(out)
-    click.echo(found.script, nl=False)
-    return 0
 
 
 # ---------- power

@@ -33,7 +33,6 @@ from promptlab.ingest.foreign.registry import TOOLS
 from promptlab.task_ids import selected_tasks
 
 if TYPE_CHECKING:
-    from promptlab.contracts.gate import GateResult
     from promptlab.ingest.ingested import Ingested, References
     from promptlab.ingest.raw.rows import FileLoad
     from promptlab.ingest.reading.problems import Problem
@@ -451,9 +450,6 @@ def run(
     title and the path of its page, and the path of the index; `--format json` lists
     all files.
     """
-    from promptlab.history import judge_in_order, record
-    from promptlab.reports.gate.policy import load_policy
-
     warehouse = call.warehouse()
     called_at = datetime.now(UTC)
     with progress(0.3, 0.5, 0.2, shown=call.shows_bars) as bar:
@@ -462,18 +458,10 @@ def run(
             _tell(ingested, call)
             bar.begin(1)
             is_new = full_refresh or ingested.n_loaded or not _is_built(warehouse)
-            # a run that was killed may have left decisions that no build has seen
-            if is_new or warehouse.to_report():
+            if is_new:
                 build_with_progress(warehouse, call, bar, full_refresh=full_refresh)
             began_at = datetime.now(UTC)
-            rules = load_policy(call.settings.policy)
             tasks = warehouse.to_report()
-            earlier: list[GateResult] = []
-            if tasks and not warehouse.builds_by_dbt:
-                earlier = judge_in_order(
-                    warehouse, tasks, rules, lang=call.settings.lang
-                )
-                tasks = warehouse.to_report()
             n_new = len(warehouse.to_report(built_since=called_at))
         bar.begin(len(tasks))
         written, decided = warehouse.report_and_decide(
@@ -482,17 +470,14 @@ def run(
             on_report=lambda name: bar.advance(f"reporting on {name}"),
         )
     if tasks:
-        gates = [gate for each in decided for gate in each.gates]
         with warehouse.kept_open():
             warehouse.remember_reported(began_at)
-            record(warehouse, gates, rules)
     n_older = len(tasks) - n_new
     older = f", built before and not yet reported: {n_older}" if n_older else ""
     call.say(
         f"tasks new or changed: {n_new}{older}; {call.settings.db} answers"
         " `promptlab runs`, `promptlab query`"
     )
-    _tell_refused(earlier, decided, call)
     if publish is not None:
         from promptlab.operations.export import publish as put
 
@@ -503,33 +488,6 @@ def run(
         _print_decisions(decided, written)
     return ingest_exit_code(ingested, strict=strict)
 
-
-def _tell_refused(
-    earlier: list[GateResult], decided: list[TitleDecision], call: Call
-) -> None:
-    """Name the runs that are not shipped, and that no printed decision is about."""
-    shown = {gate.task_id for each in decided for gate in each.gates}
-    said, tasks = [], []
-    for decision, label in _NOT_SHIPPED.items():
-        those = [
-            each.task_id
-            for each in earlier
-            if each.decision == decision and each.task_id not in shown
-        ]
-        if those:
-            more = f" and {len(those) - 3} more" if those[3:] else ""
-            said.append(f"{len(those)} got “{label}”: {', '.join(those[:3])}{more}")
-            tasks += those
-    if said:
-        call.say(
-            f"of {len(earlier)} earlier runs {'; '.join(said)}; `promptlab gate ID`"
-            " says why",
-            "earlier_refused",
-            tasks=tasks,
-        )
-
-
-_NOT_SHIPPED = {"do_not_ship": "Do not ship", "cannot_tell": "Cannot tell"}
 
 _RENAMED = (
     "Has {title} been renamed? {n} of the {total} cases are the same."
@@ -542,14 +500,13 @@ def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
     from promptlab.reports.pages import MEMORY, PAGE
 
     for each in decided:
-        print_headline(each.gate)
-        n_tasks = len(each.gates)
-        who = (
-            spoken("the worst of {n} variants: {variant}", n=n_tasks,
-                   variant=each.gate.variant)
-            if n_tasks > 1
-            else each.gate.variant
-        )  # fmt: skip
+        print_headline(each.gate, with_next_step=True)
+        who = each.gate.variant
+        if len({gate.decision for gate in each.gates}) > 1:
+            who = spoken("the worst of {n} variants: {variant}", n=len(each.gates),
+                         variant=who)  # fmt: skip
+        elif each.gates[1:]:
+            who = spoken("{n} variants", n=len(each.gates))
         print_text(f"{each.gate.title}  {who}", lead="  ")
         print_lines(f"  {each.page}")
         if each.renamed:

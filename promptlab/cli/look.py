@@ -373,16 +373,12 @@ def trends(
     unpaired; `promptlab compare` tests whether a change is significant.
     """
     from promptlab.history import trend_unit
-    from promptlab.reports.queries import drifts
 
     with call.warehouse().built() as con:
         title = title or _latest_title(con)
         unit = trend_unit(con, measure)
         asked = {"title": title, "measure": measure, "subject": subject, "last": last}
         columns, rows = fetched(con, _TRENDS, asked)
-        # the newest run of each variant comes last
-        task_ids = {row[2]: row[0] for row in rows}
-        moved = drifts(con, list(task_ids.values()), measure).values()
         if not rows and call.format == "table":
             raise NothingToDo(f"trends: {_why_nothing(con, title, measure, subject)}")
     if call.format == "table":
@@ -391,32 +387,7 @@ def trends(
         label = catalogue(call.settings.lang).label("trend_measure", measure)
         print_text(spoken("{title}: {label}", title=title, label=label))
     call.print_rows(columns, rows, _trends_table(unit))
-    for drift in moved if call.format == "table" else ():
-        if drift["course"]:
-            # the table has the share of cases
-            is_of_rounds = measure == "pass_rate"
-            print_text(
-                spoken(
-                    _DRIFT_OF_ROUNDS if is_of_rounds else _DRIFT,
-                    n=drift["n_runs"],
-                    n_cases=drift["n_cases"],
-                    variant=drift["variant"],
-                    value=score(drift["value"]).text,
-                    change=points(drift["change"]).text,
-                    day=day(drift["since_at"]).text,
-                )
-            )
     return 0
-
-
-_DRIFT = (
-    "{variant}: {value}, {change} since {day} in the last {n} runs,"
-    " more than chance explains (cases in all of them: {n_cases})"
-)
-_DRIFT_OF_ROUNDS = (
-    "{variant}: {value} of the rounds of a case pass on average, {change} since {day}"
-    " in the last {n} runs, more than chance explains (cases in all of them: {n_cases})"
-)
 
 
 def _latest_title(con: duckdb.DuckDBPyConnection) -> str:

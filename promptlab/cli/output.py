@@ -529,10 +529,15 @@ def print_sides(baseline: str, candidate: str) -> None:
         print_text(text, lead=side + " " * (margin - width(side)))
 
 
-def print_headline(result: GateResult) -> None:
+def print_headline(result: GateResult, *, with_next_step: bool = False) -> None:
     """Print the decision and its reasons, the first line about any task."""
+    from promptlab.reports.gate.headline import next_step
+
     mark = sign(result.decision)
     print_text(result.headline, lead=mark.text, lead_style=mark.style)
+    step = next_step(result) if with_next_step else None
+    if step is not None:
+        print_text(step, lead="  ")
 
 
 # ---------- for programs

@@ -29,7 +29,7 @@ StatusChange = Literal["newly_failing", "newly_fixed", "still_failing", "still_p
 MeasureVerdict = Literal[
     "improved", "regressed", "higher", "lower", "same", "inconclusive"
 ]
-PairSource = Literal["named", "previous", "requested"]
+PairSource = Literal["accepted", "previous", "requested"]
 HeldBack = Literal["too_few_pairs", "too_few_clusters", "adjusted_p"]
 """What keeps a difference whose interval lies on one side of 0 from being a change."""
 
@@ -202,14 +202,11 @@ class Comparison(Contract):
     baseline: ComparedTask
     candidate: ComparedTask
     pair_source: PairSource
-    """Reason for the comparison: the candidate's baseline, ``named`` by a person or
-    an earlier run (``previous``), or ``requested``."""
-    baseline_set_at: datetime | None
-    """Time at which the baseline was named, UTC; ``None`` if it was not named."""
+    """Reason for the comparison: the baseline is a run that a person ``accepted``, or
+    the one before (``previous``), or it was ``requested``."""
     n_runs_between: int = 0
     """Runs of the candidate's variant between both. If the baseline is a ``previous``
-    one, these are no baseline: the gate did not say "Ship", or they are incomplete, or
-    of another branch."""
+    one, these are incomplete or of another branch."""
     verdict: Verdict
     """Verdict about the overall score."""
     conclusion: str

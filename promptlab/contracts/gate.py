@@ -13,41 +13,38 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from promptlab.contracts.base import Contract, NonBlank
-from promptlab.contracts.comparison import Verdict
 
-GATE_FORMAT_VERSION = "1.9"
-# 1.0  first version
-# 1.1  the decision in one sentence, the cases that broke and were fixed; rules that a
-#      first run skips
-# 1.2  the cases of the baseline that are not compared
-# 1.3  the variant; the decision `run_again`; what chance explains
-# 1.4  the rounds of suspected cases, now and before; re-checks; what the test attains
-# 1.5  the smallest drop of the pass rate that the run can find
-# 1.6  the run; the p-value of the variant by itself; advice on a changed evaluation,
-#      flaky cases and runs without a re-check
-# 1.7  cases that only ended in errors, which are not broken; the rounds that were run,
-#      and those that the test counted
-# 1.8  advice where the baseline is a run of another variant
-# 1.9  cases that newly fail apart from those that broke
+GATE_FORMAT_VERSION = "2.0"
 
-GateVerdict = Literal["pass", "fail", "inconclusive", "check"]
+Decision = Literal["do_not_ship", "cannot_tell", "run_again", "first_run", "ship"]
+"""The worst first."""
 RuleVerdict = Literal["pass", "fail", "inconclusive", "check", "skipped"]
-"""``skipped``: a rule about the baseline in the first run of a title."""
-Decision = Literal["ship", "do_not_ship", "run_again", "cannot_tell", "first_run"]
+"""``check``: run again; ``skipped``: there is nothing to compare with, or to test."""
+Significance = Literal["required", "ignored"]
+MustPass = Literal["majority", "every_round"]
 Advice = Literal[
+    "accept",
+    "recheck",
+    "load_files",
+    "ask_again",
     "pass_score",
     "testset",
     "expectations",
     "golden_answers",
     "verdict_column",
     "score_rules",
-    "name_baseline",
-    "new_run",
-    "on_check",
-    "own_baseline",
-    "other_variant",
 ]
-Significance = Literal["required", "ignored"]
+"""What to do next: ``accept`` the run as it is, ``recheck`` its cases, load the files
+that were left out, ask without a cache; the others give cases a verdict."""
+
+EXIT_CODES: dict[Decision, int] = {
+    "do_not_ship": 1,
+    "cannot_tell": 4,
+    "run_again": 3,
+    "first_run": 0,
+    "ship": 0,
+}
+"""Exit code of each decision, the worst first."""
 
 ShareLimit = Annotated[float, Field(ge=0, le=1)]
 Ceiling = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -58,35 +55,13 @@ class _Rules(Contract, strict=True):
 
 
 class RegressionRules(_Rules):
-    """The allowed drop of the overall score below the baseline's."""
+    """The allowed drop of the overall score below the baseline of the page."""
 
-    baseline: NonBlank = "baseline"
-    """Task to compare with: ``baseline``, ``previous``, an id or a unique prefix."""
     max_drop: ShareLimit | None = None
-    """Largest drop of the paired overall score that passes."""
+    """Largest drop of the overall score, paired by case, that passes."""
     significance: Significance = "required"
     """``required``: a larger drop fails only when it is significant, else the rule is
     inconclusive; ``ignored``: any larger drop fails."""
-    false_alarm: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """Allowed rate of false alarms. The rule fails if more rounds fail than chance
-    explains (``fct_verdicts``), or if the overall score fell by more."""
-    on_check: Literal["run_again", "pass"] = "run_again"
-    """Result if cases newly fail and their rounds cannot decide whether they broke:
-    ``run_again`` asks for more rounds (exit code 3), ``pass`` lets them pass."""
-    must_pass: Literal["majority", "every_round"] = "majority"
-    """Definition of a lost must-have: ``majority``, most rounds of its case fail (if
-    fewer fail, run again); ``every_round``, one round fails."""
-    allow_must_have_lost: bool = True
-    """If true, a case may lose its must-haves against the baseline."""
-    allow_newly_failing: bool = True
-    """If true, a case that passed in the baseline may fail, or end in an error."""
-    min_coverage: ShareLimit | None = None
-    """Minimum share of the baseline's judged or scored cases that are compared; with
-    less, a broken case may be among the others, and the rule is inconclusive. The same
-    share applies to rounds, scores, must-haves and expectations. Default: all."""
-    require_baseline: bool = False
-    """If true, the first run of a title, which has nothing to compare with, is
-    inconclusive; else the rules about the baseline are skipped."""
 
 
 class LatencyRules(_Rules):
@@ -124,9 +99,7 @@ class TagRules(_Rules):
 
     min_pass_rate: ShareLimit | None = None
     """Minimum share of passed cases with the tag."""
-    false_alarm: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """Like in ``regression``, but only for cases with the tag; both rules apply."""
-    must_pass: Literal["majority", "every_round"] | None = None
+    must_pass: MustPass | None = None
     """Every case with the tag must pass: in most of its rounds, or in every one."""
 
 
@@ -146,10 +119,20 @@ class GatePolicy(_Rules):
     its 95 % interval. A judge below it, or with fewer than 15 passing or failing
     labels, is inconclusive, and so is a task whose judges have no labels."""
     must_pass_tags: list[NonBlank] = Field(default_factory=list)
-    """Tags whose cases must all pass, as defined by ``regression.must_pass``."""
+    """Tags whose cases must all pass, in most of their rounds."""
     allow_critical_alerts: bool = True
     allow_missed_targets: bool = True
     """If true, a dimension may miss its target."""
+    refuse_odds: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 10.0
+    """Odds that a case of the run broke, from which it is refused: 10 is 10 to 1."""
+    newly_failing: Literal["watch", "stop"] = "watch"
+    """Newly failing cases that nothing shows to be broken: ``watch`` names them,
+    ``stop`` asks to run them again (exit code 3)."""
+    min_compared: ShareLimit = 1.0
+    """Minimum share of the cases that were judged in the last run and are judged now,
+    by the same yardstick; with less, a broken case may be among the others."""
+    require_history: bool = False
+    """If true, a first run, which has nothing to compare with, is inconclusive."""
     regression: RegressionRules = RegressionRules()
     latency: LatencyRules = LatencyRules()
     tokens: TokenRules = TokenRules()
@@ -164,9 +147,11 @@ class GateRule(Contract):
     """One rule and its result."""
 
     rule: str
-    """As in the policy: ``min_score``, ``dimensions.accuracy.max_drop``."""
+    """As in the policy: ``min_score``, ``dimensions.accuracy.max_drop``; the others are
+    ``whole_rate``, ``judged_cases``, ``new_answers``, ``all_rows``, ``all_files``."""
     value: float | None
-    """The task's value; a drop for ``max_drop``, a share of cases for tags."""
+    """The task's value; a drop for ``max_drop``, a share of cases for tags, odds for
+    ``refuse_odds``, a p-value for ``whole_rate``."""
     limit: float | None
     verdict: RuleVerdict
     note: str | None
@@ -181,135 +166,120 @@ class CaseList(Contract):
     """At most 1,000 of them."""
 
 
-class CaseRecheck(Contract):
-    """The new rounds of a re-checked case."""
-
-    n_passed: int
-    n_rounds: int
-    """Judged rounds; copies of an answer count once."""
-    n_errors: int
-    n_copies: int
-    """Rounds left out because they came from a cache or had a fixed seed."""
-    n_passed_before: int
-    n_rounds_before: int
-    """New rounds of the baseline, else rounds of other earlier runs."""
-    reference: Literal["rechecked", "earlier_runs", "none"]
-    """Source of the earlier rounds; ``none``: there are no earlier rounds."""
-    is_enough: bool
-    """True if there are enough new rounds to decide."""
-
-
 class CaseRecord(Contract):
-    """The rounds of a newly failing or broken case, now and before."""
+    """A newly failing case with its rounds."""
 
     case_id: str
+    state: Literal["broken", "watched"]
+    odds: float | None
+    """Odds that this case broke; ``None`` without a history."""
     n_passed: int
+    """Rounds with a verdict, from the run ``since_run_id`` to this one."""
     n_rounds: int
     n_errors: int
+    """Rounds of this run that ended in an error."""
     n_passed_before: int
+    """Rounds of the runs before that."""
     n_rounds_before: int
-    """Rounds of all reference runs."""
-    n_rounds_counted: int
-    n_rounds_counted_before: int
-    """The rounds that the test counted: copies count once, and so do the rounds of a
-    run that are alike."""
-    to_recheck: int | None
-    """New rounds to run on either side; ``None`` if no re-check is needed or, in a
-    memory run, possible."""
-    recheck: CaseRecheck | None
+    since_run_id: str | None
+    since_at: datetime | None
+    """Time of that run, UTC."""
+    since_prompt: str | None
+    """Its prompt version."""
+    is_known_flaky: bool
+    """True if the config lists it as flaky: it is reported and never refuses."""
     text: str
-    """``0 of 3 now, 33 of 33 before``, in the requested language."""
+    """``0 of 2 since 14 Oct (prompt v7), 24 of 24 before``, in the requested
+    language."""
+
+
+class NotCompared(Contract):
+    """Cases of the last run that are not compared, for one reason."""
+
+    reason: str
+    """``gone``, ``unjudged``, ``assertions``, ``judge``, ``fewer_rounds``,
+    ``rejected``, ``errors``, ``cached``; ``variant_gone`` and ``title_gone`` with the
+    names of variants and titles."""
+    n: int
+    """Number of cases."""
+    names: list[str]
+    """At most 1,000 of them."""
+
+
+class Change(Contract):
+    """A difference from the last run."""
+
+    what: Literal[
+        "prompt",
+        "model",
+        "settings",
+        "assertions",
+        "judge",
+        "cases_added",
+        "cases_removed",
+    ]
+    name: str | None
+    n: int | None
+    """Number of cases."""
 
 
 class GateResult(Contract):
-    """The gate's result for a task: the verdict at the top of every report."""
+    """The gate's result for a task: the decision at the top of every report."""
 
     task_id: str
     title: str
     variant: str
     """The variant inside the title."""
+    run_id: str
     prompt_version: str
     model: str
     created_at: datetime
     """Time at which the task was created, UTC."""
     baseline_task_id: str | None
-    """The task that it was compared with."""
-    run_id: str
-    """The run of the task."""
+    """The task that its page compares it with, for display."""
     policy: str
     """The policy file, or ``default``."""
-    verdict: GateVerdict
-    """``fail`` if any rule fails, else ``inconclusive`` if any is, else ``check``: the
-    rounds cannot decide whether a case broke."""
     decision: Decision
-    """The verdict as a decision; ``first_run``: it passes without a comparison."""
+    exit_code: int
     headline: str
     """The decision and its reasons in one sentence, in the requested language."""
+    odds: float | None
+    """Odds that a case of the run broke, over all its variants; ``None`` without a
+    history."""
+    p_whole: float | None
+    """Chance of so low a whole pass rate, or score, if nothing changed; ``None`` where
+    it was not tested."""
+    measure: Literal["verdict", "score"] | None
+    """What was compared: verdicts, or scores of a title without verdicts."""
+    rate_now: float | None
+    """Mean pass rate (or score) of the compared cases."""
+    rate_before: float | None
+    """The same of the earlier runs."""
     broke: CaseList
-    """Cases that passed in the baseline and do not now, or lost a must-have, where the
-    test, a re-check or a rule says that it is no chance; without those of
-    ``only_errors``."""
-    newly_failing: CaseList
-    """The other cases that passed in the baseline and do not now: nothing says yet that
-    they broke."""
-    only_errors: CaseList
-    """Cases that passed in the baseline and gave no answer now: every round ended in an
-    error."""
+    """Cases that newly fail with odds of 1 or more, in a run that is refused."""
+    watched: CaseList
+    """The other cases that newly fail."""
     fixed: CaseList
-    """Cases that pass now and did not in the baseline."""
-    not_compared: CaseList
-    """Of those, cases that are missing or cannot be compared."""
-    p: float | None
-    """The p-value of the exact test of ``fct_verdicts``, adjusted for the variants of
-    the run (Simes); ``None`` without cases to test."""
-    p_alone: float | None
-    """The same of this variant by itself. If it is larger than the limit of the rule,
-    only all variants of the run together fail more than chance explains."""
-    newly_failing_by_chance: float | None
-    """Expected number of newly failing cases by chance if nothing changed."""
-    attained_level: float | None
-    """Upper limit of the false alarm rate of the test; ``None`` as for ``p``, where
-    cases share clusters, where several variants of a run are tested together, and with
-    another ``false_alarm`` than that of the built-in policy."""
-    power_of_one_break: float | None
-    """Probability of detecting a single broken case at once, by simulation; ``None`` as
-    for ``attained_level``, and where whole runs differ."""
-    smallest_drop: float | None
-    """Smallest drop of the pass rate, 0–1, that a comparison of two results of this
-    size finds 8 times in 10; ``None`` if none is, or the noise is not known yet."""
-    rounds_per_case: int | None
-    """Rounds of the median case of the task that the test counted, rounded down."""
-    rounds_run_per_case: int | None
-    """Rounds of the task with a verdict. More than ``rounds_per_case`` where rounds are
-    copies of one answer, or where the rounds of a run are alike (``rounds_alike`` in
-    ``assumptions``): these count once."""
-    cases: list[CaseRecord]
-    """Cases to run again and those listed as broken, the worst first; 1,000 at most."""
-    assumptions: list[str]
-    """Assumptions of the test that the available runs cannot confirm, and
-    ``rounds_alike`` where they show that the rounds of a run are alike."""
+    """Cases that newly pass."""
+    not_compared: list[NotCompared]
+    n_not_compared: int
     n_cases_before: int
-    """Cases that have a verdict or a score in the baseline."""
-    change: float | None
-    """Change of the overall score, paired by case; ``None`` if unknown."""
-    change_verdict: Verdict | None
-    """Significance of the change; ``None`` if nothing was compared."""
+    """Cases that were judged in the last run."""
     n_pass: int
     n_judged: int
     """Cases that passed, failed or ended in an error."""
-    n_judged_twice: int
-    """Cases that also did so in the baseline."""
+    cases: list[CaseRecord]
+    """Newly failing cases: the broken ones, then the watched ones; 1,000 at most."""
+    changes: list[Change]
+    """What changed since the last run."""
+    accept_reason: str | None
+    """Why a person accepted the run; ``None`` if nobody did, empty without a reason."""
     advice: list[Advice]
-    """Ways out: how to get cases judged if none could be; ``name_baseline`` if the
-    evaluation was changed on purpose, or has fewer cases or variants; ``new_run`` where
-    no case can be run again; ``on_check`` if all newly failing cases are flaky;
-    ``own_baseline`` if only the scores of the pair could be tested, as it is not a task
-    with its own baseline; ``other_variant`` if the baseline is a run of the variant
-    that this one seems to replace."""
+    """What to do next, the nearest first."""
     rules: list[GateRule]
     lang: str
     version: str
-    """Version of this format; ``GATE_FORMAT_VERSION`` documents its history."""
+    """Version of this format."""
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         yield None, self.task_id

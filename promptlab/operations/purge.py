@@ -261,12 +261,6 @@ select run_id, coalesce(title, dataset) from raw.memory_runs;
 create or replace temp table touched_titles as
 select distinct title from titled_tasks semi join purged_tasks using (task_id);
 
--- Of these, some lose every task.
-create or replace temp table emptied_titles as
-from touched_titles where title not in (
-    select title from titled_tasks anti join purged_tasks using (task_id)
-);
-
 -- Files that lose some of their tasks: what they claim of all no longer says anything.
 create or replace temp table thinned_runs as
 select distinct load_id from raw.tasks semi join purged_tasks using (task_id);

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from hashlib import sha256
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,12 +34,6 @@ class Policy(NamedTuple):
     name: str
     """The file they come from, or ``default``."""
     rules: GatePolicy
-
-    @property
-    def hash(self) -> str:
-        """Hash of the rules; those at their default do not change it."""
-        text = self.rules.model_dump_json(exclude_defaults=True)
-        return sha256(text.encode()).hexdigest()
 
 
 def built_in_policy() -> Policy:
@@ -94,13 +87,29 @@ def _explain(error: ValidationError, name: str) -> str:
         loc = [str(part) for part in fault["loc"]]
         key = ".".join(loc)
         if fault["type"] == "extra_forbidden":
-            hint = did_you_mean(loc[-1], _keys(loc[:-1]))
+            instead = _INSTEAD.get(key) or _INSTEAD.get(loc[-1])
+            hint = f"; {instead}" if instead else did_you_mean(loc[-1], _keys(loc[:-1]))
             lines.append(f"{name}: there is no rule `{key}`{hint}")
         else:
             lines.append(
                 f"{name}: {key}: {fault['msg'].lower()}, found {fault['input']!r}"
             )
     return "\n".join(lines)
+
+
+_INSTEAD = {
+    "false_alarm": "`refuse_odds` says how sure it must be that a case broke",
+    "on_check": '`newly_failing = "stop"` asks to run newly failing cases again',
+    "allow_newly_failing": '`newly_failing = "stop"` stops for any newly failing case',
+    "allow_must_have_lost": "a lost must-have fails its round; for cases that must"
+    ' always pass, `[tags.TAG] must_pass = "every_round"`',
+    "regression.must_pass": "`must_pass` belongs to `[tags.TAG]`",
+    "regression.min_coverage": "`min_compared` is the share of cases judged again",
+    "require_baseline": "`require_history` refuses a first run",
+    "regression.baseline": "a run is judged by all of its earlier runs;"
+    " `promptlab accept RUN` says that a run is as it should be",
+}
+"""What replaces rules that other gates, and earlier versions of this one, have."""
 
 
 def _keys(tables: Sequence[str]) -> list[str]:

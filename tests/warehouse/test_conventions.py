@@ -176,7 +176,7 @@ def test_an_intermediate_model_is_described_in_its_yaml_and_nowhere_else(models)
 def imports(model: dict[str, Any]) -> list[tuple[str, str]]:
     """The import CTEs of a model: what is imported, and what follows it in the CTE."""
     return re.findall(
-        r"(?ms)^\w+ as \(\s*select \* from \{\{ ref\('(\w+)'\) \}\}(.*?)\),?$",
+        r"(?ms)^\w+ as \(\s*select \* from \{\{ ref\('promptlab', '(\w+)'\) \}\}(.*?)\),?$",
         model["raw_code"],
     )
 

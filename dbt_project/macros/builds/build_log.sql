@@ -122,7 +122,7 @@
         'insert into ' ~ source('raw', 'builds')
         ~ ' select greatest(current_timestamp,'
         ~ ' (select max(built_at) + interval 1 microsecond from ' ~ source('raw', 'builds') ~ '),'
-        ~ ' (select max(set_at) from ' ~ source('raw', 'named_baselines') ~ '),'
+        ~ ' (select max(accepted_at) from ' ~ source('raw', 'accepts') ~ '),'
         ~ ' (select max(requested_at) from ' ~ source('raw', 'requested_comparisons') ~ ')),'
         ~ ' \'' ~ project_hash() ~ '\','
         ~ ' coalesce((select max(load_id) from ' ~ source('raw', 'loads') ~ '), 0), '

@@ -1,6 +1,5 @@
 {{ config(materialized='table') }}
 
--- what is not as it was in the last run of the variant
 with
 
 variants as (
@@ -9,12 +8,36 @@ variants as (
 ),
 earlier as (select * from {{ ref('promptlab', 'int_task_variants') }}),
 baselines as (
-    select * from {{ ref('promptlab', 'int_task_baselines') }} where last_task_id is not null
+    select * from {{ ref('promptlab', 'int_task_baselines') }}
+    where last_task_id is not null and {{ in_this_build('comparisons', 'task_id') }}
 ),
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
-contents as (select * from {{ ref('promptlab', 'int_task_contents') }}),
-yardsticks as (select * from {{ ref('promptlab', 'int_case_yardsticks') }}),
-case_rounds as (select * from {{ ref('promptlab', 'int_case_rounds') }} where n_rounds > 0),
+
+read_tasks as (
+
+    select task_id
+    from variants
+
+    union
+
+    select last_task_id as task_id
+    from baselines
+
+),
+
+contents as (
+    select * from {{ ref('promptlab', 'int_task_contents') }}
+    where task_id in (select read_tasks.task_id from read_tasks)
+),
+yardsticks as (
+    select * from {{ ref('promptlab', 'int_case_yardsticks') }}
+    where task_id in (select read_tasks.task_id from read_tasks)
+),
+case_rounds as (
+    select * from {{ ref('promptlab', 'int_case_rounds') }}
+    where n_rounds > 0 and task_id in (select read_tasks.task_id from read_tasks)
+),
+
 
 pairs as (
 

@@ -1,6 +1,5 @@
 {{ config(materialized='table', unique_key='task_id') }}
 
--- the last earlier run of the variant; of a title with one variant at a time, that of the one before
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),

@@ -1,21 +1,45 @@
 {{ config(materialized='table') }}
 
--- what judged before must judge now: each case of the run, and each judged case of the last run
 with
 
 variants as (
     select * from {{ ref('promptlab', 'int_task_variants') }}
     where recheck_of is null and {{ in_this_build('comparisons', 'task_id') }}
 ),
-baselines as (select * from {{ ref('promptlab', 'int_task_baselines') }}),
+baselines as (
+    select * from {{ ref('promptlab', 'int_task_baselines') }}
+    where {{ in_this_build('comparisons', 'task_id') }}
+),
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
-cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }}),
-case_rounds as (select * from {{ ref('promptlab', 'int_case_rounds') }}),
-scored_rounds as (select * from {{ ref('promptlab', 'int_scored_rounds') }}),
-yardsticks as (select * from {{ ref('promptlab', 'int_case_yardsticks') }}),
-rejects as (
-    select * from {{ ref('promptlab', 'stg_loads__rejects') }}
-    where severity = 'reject'
+rejects as (select * from {{ ref('promptlab', 'stg_loads__rejects') }} where severity = 'reject'),
+
+read_tasks as (
+
+    select task_id
+    from variants
+
+    union
+
+    select last_task_id as task_id
+    from baselines
+
+),
+
+cases as (
+    select * from {{ ref('promptlab', 'stg_tasks__cases') }}
+    where task_id in (select read_tasks.task_id from read_tasks)
+),
+case_rounds as (
+    select * from {{ ref('promptlab', 'int_case_rounds') }}
+    where task_id in (select read_tasks.task_id from read_tasks)
+),
+scored_rounds as (
+    select * from {{ ref('promptlab', 'int_scored_rounds') }}
+    where task_id in (select read_tasks.task_id from read_tasks)
+),
+yardsticks as (
+    select * from {{ ref('promptlab', 'int_case_yardsticks') }}
+    where task_id in (select read_tasks.task_id from read_tasks)
 ),
 
 -- of titles without verdicts a scored round is a judged one

@@ -1,6 +1,5 @@
 {{ config(materialized=view_of_step()) }}
 
--- the last run of a suite: the one before with a variant of this run, else the one before of the title
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),

@@ -1,13 +1,19 @@
 {{ config(materialized='table') }}
 
--- variants and titles of the last run of a suite that a run does not have: all of their cases are gone
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
 last_runs as (select * from {{ ref('promptlab', 'int_last_runs') }}),
-to_build as (select * from variants where {{ in_this_build('comparisons', 'task_id') }}),
-case_rounds as (select * from {{ ref('promptlab', 'int_case_rounds') }} where n_rounds > 0),
+to_build as (
 
+    select distinct
+        title,
+        run_id
+
+    from variants
+    where {{ in_this_build('comparisons', 'task_id') }}
+
+),
 -- a variant that ran once may be one of several that run side by side, each in a run by itself
 established as (
 
@@ -32,6 +38,7 @@ missing as (
         earlier.task_id as gone_task_id
 
     from last_runs
+    inner join to_build using (title, run_id)
     inner join variants as earlier
         on last_runs.title = earlier.title and last_runs.last_run_id = earlier.run_id
     inner join established
@@ -56,12 +63,18 @@ missing as (
         earlier.task_id as gone_task_id
 
     from last_runs
+    inner join to_build using (title, run_id)
     inner join variants as earlier
         on last_runs.last_run_id = earlier.run_id and last_runs.title <> earlier.title
     left join variants as kept
         on last_runs.run_id = kept.run_id and earlier.title = kept.title
     where kept.task_id is null and last_runs.has_shared_variant
 
+),
+
+case_rounds as (
+    select * from {{ ref('promptlab', 'int_case_rounds') }}
+    where n_rounds > 0 and task_id in (select missing.gone_task_id from missing)
 ),
 
 counted as (
@@ -84,7 +97,7 @@ final as (
     select
 
         ---------- ids
-        to_build.task_id,
+        variants.task_id,
 
         ---------- strings
         counted.reason,
@@ -93,7 +106,7 @@ final as (
         ---------- numerics
         counted.n_cases
 
-    from to_build
+    from variants
     inner join counted using (title, run_id)
 
 )

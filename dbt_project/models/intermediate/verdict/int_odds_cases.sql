@@ -1,6 +1,5 @@
 {{ config(materialized='table') }}
 
--- the odds that a case broke, in one variant of the run or in all of them
 with
 
 series as (select * from {{ ref('promptlab', 'int_odds_series') }}),

@@ -1,4 +1,3 @@
--- by how much the rounds of a run are alike: the divisor of the counts (design effect)
 with
 
 windows as (select * from {{ ref('promptlab', 'int_odds_windows') }}),

@@ -1,6 +1,5 @@
 {{ config(materialized='table') }}
 
--- how much likelier the rounds of a case are if it broke, and since which run
 with
 
 windows as (select * from {{ ref('promptlab', 'int_odds_windows') }}),

@@ -1,7 +1,5 @@
 {{ config(materialized='table') }}
 
--- how the cases of a series behaved before: shares of stable, flaky and always failing cases and the
--- failure rate of the stable ones, by two steps of expectation and maximisation
 with
 
 windows as (

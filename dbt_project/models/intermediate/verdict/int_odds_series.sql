@@ -1,6 +1,5 @@
 {{ config(materialized='table') }}
 
--- what evidence is computed for: each variant of a run, and all of its variants together
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),

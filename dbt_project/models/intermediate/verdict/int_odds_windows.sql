@@ -1,6 +1,5 @@
 {{ config(materialized='table') }}
 
--- for each number of runs that a case may have been broken for: its rounds before them and since
 with
 
 series as (select * from {{ ref('promptlab', 'int_odds_series') }} where n_earlier > 0),

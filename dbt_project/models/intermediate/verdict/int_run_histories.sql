@@ -1,6 +1,5 @@
 {{ config(materialized='table') }}
 
--- the runs whose rounds count for a run: place 0 is the run itself, 1 the one before
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),

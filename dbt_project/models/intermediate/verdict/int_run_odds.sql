@@ -1,7 +1,5 @@
 {{ config(materialized='table') }}
 
--- the odds that a case of a run broke, over all of its variants; a run of a branch has them with
--- and without its earlier pushes: the larger count
 with
 
 cases as (select * from {{ ref('promptlab', 'int_odds_cases') }} where not is_known_flaky),

@@ -1,14 +1,14 @@
--- the mean score of a case in a run of a variant's history, of titles without verdicts
 with
 
-series as (
-    select * from {{ ref('promptlab', 'int_odds_series') }}
-    where task_id is not null and history = 'base'
+tasks as (select * from {{ ref('promptlab', 'int_odds_tasks') }} where not is_recheck),
+scored_rounds as (
+    select * from {{ ref('promptlab', 'int_scored_rounds') }}
+    where task_id in (select tasks.task_id from tasks)
 ),
-histories as (select * from {{ ref('promptlab', 'int_run_histories') }}),
-variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
-scored_rounds as (select * from {{ ref('promptlab', 'int_scored_rounds') }}),
-yardsticks as (select * from {{ ref('promptlab', 'int_case_yardsticks') }}),
+yardsticks as (
+    select * from {{ ref('promptlab', 'int_case_yardsticks') }}
+    where task_id in (select tasks.task_id from tasks)
+),
 accepts as (select * from {{ ref('promptlab', 'stg_tasks__accepts') }}),
 
 means as (
@@ -24,29 +24,35 @@ means as (
 
 ),
 
-counted as (
+-- a mean over other dimensions is another number
+judged as (
 
     select
-        series.series_id,
-        histories.place,
         means.task_id,
         means.case_id,
         means.score,
-        concat_ws(' ', yardsticks.yardstick, means.dimensions_hash) as yardstick,
-        first_value(concat_ws(' ', yardsticks.yardstick, means.dimensions_hash)) over (
-            partition by series.series_id, means.case_id order by histories.place
+        concat_ws(' ', yardsticks.yardstick, means.dimensions_hash) as yardstick
+
+    from means
+    inner join yardsticks using (task_id, case_id)
+
+),
+
+counted as (
+
+    select
+        tasks.series_id,
+        tasks.place,
+        judged.task_id,
+        judged.case_id,
+        judged.score,
+        judged.yardstick,
+        first_value(judged.yardstick) over (
+            partition by tasks.series_id, judged.case_id order by tasks.place
         ) as own_yardstick
 
-    from series
-    inner join histories using (title, run_id, history)
-    inner join variants
-        on
-            histories.title = variants.title
-            and histories.counted_run_id = variants.run_id
-            and series.variant = variants.variant
-    inner join means on variants.task_id = means.task_id
-    inner join yardsticks
-        on means.task_id = yardsticks.task_id and means.case_id = yardsticks.case_id
+    from tasks
+    inner join judged using (task_id)
 
 ),
 

@@ -1,73 +1,9 @@
 {{ config(materialized='table') }}
 
--- the chance of so low a pass rate, or score, of all cases together: each case is compared with its own
--- earlier mean
 with
 
-series as (
-    select * from {{ ref('promptlab', 'int_odds_series') }}
-    where task_id is not null and history = 'base' and n_earlier > 0
-),
-cells as (select * from {{ ref('promptlab', 'int_odds_cells') }}),
-scores as (select * from {{ ref('promptlab', 'int_score_cells') }}),
-clusters as (select * from {{ ref('promptlab', 'stg_tasks__cases') }}),
+changes as (select * from {{ ref('promptlab', 'int_rate_changes') }}),
 policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
-
-rates as (
-
-    select
-        series_id,
-        case_id,
-        place,
-        'verdict' as measure,
-        x / n as rate
-
-    from cells
-
-    union all
-
-    select
-        series_id,
-        case_id,
-        place,
-        'score' as measure,
-        score as rate
-
-    from scores
-
-),
-
-compared as (
-
-    select
-        series.series_id,
-        series.task_id,
-        series.n_earlier,
-        rates.measure,
-        rates.case_id,
-        rates.place,
-        rates.rate,
-        avg(case when rates.place > 0 then rates.rate end) over (
-            partition by series.series_id, rates.measure, rates.case_id
-        ) as rate_before
-
-    from series
-    inner join rates using (series_id)
-
-),
-
-changes as (
-
-    select
-        compared.*,
-        compared.rate - compared.rate_before as change,
-        coalesce(clusters.cluster_id, compared.case_id) as cluster_id
-
-    from compared
-    left join clusters using (task_id, case_id)
-    where compared.rate_before is not null
-
-),
 
 now as (select * from changes where place = 0),
 

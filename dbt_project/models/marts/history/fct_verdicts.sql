@@ -1,4 +1,4 @@
-{{ config(unique_key='task_id', meta={'batch': 'comparisons', 'mentions': ['last_task_id']}) }}
+{{ config(unique_key='task_id', meta={'batch': 'comparisons', 'mentions': ['last_task_id', 'last_run_id']}) }}
 
 with
 

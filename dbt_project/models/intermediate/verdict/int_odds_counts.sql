@@ -1,0 +1,79 @@
+{{ config(materialized='table') }}
+
+with
+
+tasks as (select * from {{ ref('promptlab', 'int_odds_tasks') }}),
+case_rounds as (
+    select * from {{ ref('promptlab', 'int_case_rounds') }}
+    where n_rounds > 0 and task_id in (select tasks.task_id from tasks)
+),
+yardsticks as (
+    select * from {{ ref('promptlab', 'int_case_yardsticks') }}
+    where task_id in (select tasks.task_id from tasks)
+),
+accepts as (select * from {{ ref('promptlab', 'stg_tasks__accepts') }}),
+
+counted as (
+
+    select
+        tasks.series_id,
+        tasks.place,
+        tasks.task_id,
+        case_rounds.case_id,
+        case_rounds.n_passed,
+        case_rounds.n_rounds,
+        yardsticks.yardstick,
+        first_value(yardsticks.yardstick) over (
+            partition by tasks.series_id, case_rounds.case_id
+            order by tasks.place, tasks.task_id
+        ) as own_yardstick
+
+    from tasks
+    inner join case_rounds using (task_id)
+    inner join yardsticks using (task_id, case_id)
+
+),
+
+-- a person accepted these cases as they were in a run: their history starts there
+accepted_cases as (
+
+    select
+        task_id,
+        {{ unnested(json_text_elements('cases')) }} as case_id
+
+    from accepts
+
+),
+
+starts as (
+
+    select
+        tasks.series_id,
+        accepted_cases.case_id,
+        min(tasks.place) as first_place
+
+    from tasks
+    inner join accepted_cases using (task_id)
+    group by tasks.series_id, accepted_cases.case_id
+
+),
+
+counts as (
+
+    select
+        counted.series_id,
+        counted.case_id,
+        counted.place,
+        cast(sum(counted.n_passed) as double) as x,
+        cast(sum(counted.n_rounds) as double) as n
+
+    from counted
+    left join starts using (series_id, case_id)
+    where
+        counted.yardstick = counted.own_yardstick
+        and counted.place <= coalesce(starts.first_place, counted.place)
+    group by counted.series_id, counted.case_id, counted.place
+
+)
+
+select * from counts

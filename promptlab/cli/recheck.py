@@ -1,0 +1,57 @@
+"""The command that prints how cases are asked again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from promptlab.cli.options import Call, common
+
+_DEFAULT_DB = Path("promptlab.duckdb")
+
+
+@click.command("recheck", short_help="Print how to ask broken and watched cases again.")
+@click.argument("run", metavar="[RUN]", default="latest")
+@click.option(
+    "--tool-args",
+    metavar="TEXT",
+    default="",
+    help="Arguments for the tool, such as '-c evals/promptfooconfig.yaml'.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default="recheck",
+    show_default=True,
+    help="Folder for the new results, and for files that the commands read.",
+)
+@common(formats=("text", "json", "csv"))
+def recheck(call: Call, run: str, tool_args: str, out: Path) -> int:
+    """Print the commands that ask broken and watched cases five times more.
+
+    RUN is as in `promptlab gate`. The text is a shell script: it asks the cases of the
+    new side with promptfoo or Inspect, and of the old side while a case has fewer than
+    five earlier rounds, and loads the answers with `promptlab ingest --recheck-of`
+    into the run that they repeat: `promptlab gate` then counts them. Run it in the
+    folder where the tool ran. For other tools the cases are listed; `--format json`
+    and `csv` list them for any tool, a row per case and side.
+    """
+    from promptlab.recheck import COLUMNS, recheck
+
+    db = call.settings.db
+    with call.warehouse().built() as con:
+        found = recheck(
+            con,
+            run,
+            out,
+            tool_args=tool_args,
+            db=None if db == _DEFAULT_DB else db,
+        )
+    if call.format != "text":
+        rows = [tuple(case[name] for name in COLUMNS) for case in found.cases]
+        call.print_rows(COLUMNS, rows)
+        return 0
+    found.write(out)
+    click.echo(found.script, nl=False)
+    return 0

@@ -1,0 +1,412 @@
+"""Print how broken and watched cases are asked again: a shell script for their tool.
+
+Every case is asked five times more; on the old side too, while it has fewer than five
+earlier rounds. The new rounds count as rounds of the run that they repeat.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from promptlab.database import Row, dictionaries
+from promptlab.errors import NothingToDo
+from promptlab.task_ids import require_built, selected_tasks
+
+if TYPE_CHECKING:
+    import duckdb
+
+ROUNDS = 5
+"""Rounds that each case is asked more, and earlier rounds that suffice."""
+
+# A side is a task that is asked again: the candidate, and the last run before it.
+_CASES = """
+    with wanted as (
+        select
+            odds.task_id,
+            odds.case_id,
+            odds.state,
+            odds.odds,
+            odds.n_passed_now, odds.n_rounds_now,
+            odds.n_passed_before, odds.n_rounds_before,
+            verdicts.last_task_id
+        from marts.fct_case_odds as odds
+        inner join marts.fct_verdicts as verdicts using (task_id)
+        where
+            odds.task_id in (select unnest($tasks))
+            and odds.state in ('broken', 'watched')
+            and not odds.is_known_flaky
+    ),
+    sides as (
+        select task_id as side_task_id, 'new' as side, * from wanted
+        union all
+        select last_task_id as side_task_id, 'old' as side, * from wanted
+        where n_rounds_before < $rounds
+    )
+    select
+        sides.side,
+        tasks.run_id, tasks.task_id, tasks.title, tasks.variant,
+        tasks.source_kind, tasks.provider, tasks.model, tasks.commit_sha, tasks.env,
+        tasks.prompt_hash,
+        tasks.extras ->> 'task_file' as task_file,
+        tasks.extras ->> 'prompt_label' as prompt_label,
+        tasks.extras ->> 'prompt_label_begins' as prompt_label_begins,
+        tasks.extras -> 'provider_config_ids' as provider_config_ids,
+        prompts.prompt,
+        new.commit_sha as new_commit, new.prompt_hash as new_prompt_hash,
+        sides.case_id, sides.state, sides.odds,
+        sides.n_passed_now, sides.n_rounds_now,
+        sides.n_passed_before, sides.n_rounds_before,
+        contents.context
+    from sides
+    inner join marts.dim_tasks as tasks on sides.side_task_id = tasks.task_id
+    inner join marts.dim_tasks as new on sides.task_id = new.task_id
+    inner join marts.dim_cases as contents
+        on tasks.task_id = contents.task_id and sides.case_id = contents.case_id
+    left join marts.dim_task_prompts as prompts on tasks.task_id = prompts.task_id
+    order by
+        sides.side, tasks.title, tasks.run_id, tasks.variant, tasks.task_id,
+        sides.odds desc, sides.case_id
+"""
+
+# All variants and tests of these runs: a filter of the tool may match more of them.
+_VARIANTS = """
+    select
+        run_id, task_id, model,
+        extras ->> 'prompt_label' as prompt_label,
+        extras ->> 'prompt_label_begins' as prompt_label_begins
+    from marts.dim_tasks
+    where run_id in (select unnest($runs)) and recheck_of is null
+"""
+_CONTEXTS = """
+    select task_id, context
+    from marts.dim_cases
+    where task_id in (select unnest($tasks))
+"""
+
+_COMMIT = re.compile(r"[0-9a-f]{7,64}", re.IGNORECASE)
+
+
+@dataclass
+class Recheck:
+    """The cases to ask again, and a shell script for it."""
+
+    cases: list[Row]
+    """A row per case and side; the names of their values are ``COLUMNS``."""
+    script: str = ""
+    n_calls: int = 0
+    """Answers that the commands of the script ask for."""
+    files: dict[str, str] = field(default_factory=dict)
+    """Files that the script reads, by their name in the output folder."""
+
+    def write(self, out: Path) -> None:
+        """Write the files that the script reads."""
+        for name, text in self.files.items():
+            out.mkdir(parents=True, exist_ok=True)
+            (out / name).write_text(text, "utf-8")
+
+
+COLUMNS: Sequence[str] = (
+    "side", "task_id", "run_id", "title", "variant", "case_id", "state", "n_rounds",
+    "n_passed_now", "n_rounds_now", "n_passed_before", "n_rounds_before", "commit_sha",
+    "context",
+)  # fmt: skip
+"""The columns of a list of cases."""
+
+
+def recheck(
+    con: duckdb.DuckDBPyConnection,
+    wanted: str,
+    out: Path,
+    *,
+    tool_args: str = "",
+    db: Path | None = None,
+) -> Recheck:
+    """Return the cases of a selection to ask again.
+
+    *wanted* is as `selected_tasks` takes it; *tool_args* are in shell syntax.
+
+    Raises:
+        NothingToDo: no case is broken or watched.
+    """
+    require_built(con)
+    tasks = selected_tasks(con, wanted)
+    cases = list(dictionaries(con, _CASES, {"tasks": tasks, "rounds": ROUNDS}))
+    if not cases:
+        raise NothingToDo(
+            f"{wanted}: there is no case to ask again: none is broken or watched"
+        )
+    for case in cases:
+        case["n_rounds"] = ROUNDS
+        for name in ("context", "env", "prompt"):
+            case[name] = json.loads(case[name]) if case[name] else None
+    runs = sorted({str(case["run_id"]) for case in cases})
+    suite = _Suite(list(dictionaries(con, _VARIANTS, {"runs": runs})), {})
+    every = [str(each["task_id"]) for each in suite.variants]
+    for row in dictionaries(con, _CONTEXTS, {"tasks": every}):
+        context = json.loads(row["context"] or "{}") or {}
+        suite.contexts.setdefault(str(row["task_id"]), []).append(context)
+    return _script(cases, suite, out, tool_args, db)
+
+
+@dataclass(frozen=True)
+class _Suite:
+    """What the tool could ask: variants of the runs, and contexts of their cases."""
+
+    variants: list[Row]
+    contexts: dict[str, list[Row]]
+
+
+def _script(
+    cases: list[Row], suite: _Suite, out: Path, tool_args: str, db: Path | None
+) -> Recheck:
+    found = Recheck(cases)
+    to = f" --db {shlex.quote(db.as_posix())}" if db else ""
+    groups = [
+        _Group(n, list(rows), suite, tool_args, to, found.files)
+        for n, (_, rows) in enumerate(groupby(cases, _of_one_load), 1)
+    ]
+    bodies = [[*group.script()] for group in groups]
+    found.n_calls = sum(group.n_calls for group in groups)
+    folder = shlex.quote(out.as_posix())
+    lines = ["set -e", f"out=$(mkdir -p {folder} && cd {folder} && pwd)"]
+    for body in bodies:
+        lines += ["", *body]
+    lines += ["", f"promptlab build{to}", f"# then: promptlab gate{to}"]
+    found.script = "\n".join(lines) + "\n"
+    return found
+
+
+def _of_one_load(case: Row) -> tuple[str, ...]:
+    """The scope of one load: promptfoo's whole run, Inspect's task."""
+    is_whole_run = case["source_kind"] == "promptfoo"
+    own = "" if is_whole_run else str(case["task_id"])
+    return str(case["side"]), case["title"], case["run_id"], own
+
+
+@dataclass
+class _Group:
+    """Cases of one side, whose new rounds are loaded into one run or task."""
+
+    number: int
+    cases: list[Row]
+    suite: _Suite
+    tool_args: str
+    to: str
+    """The option that names the warehouse."""
+    files: dict[str, str]
+    n_calls: int = 0
+
+    def script(self) -> Iterator[str]:
+        """Return the lines for these cases; values of files are quoted."""
+        first = self.cases[0]
+        kind = first["source_kind"]
+        if kind == "memory":
+            yield from self._listed("cannot be asked again")
+            yield "# The memory of another run is not the same: load a whole new run."
+            return
+        commands = {"promptfoo": self._promptfoo, "inspect_ai": self._inspect}
+        make = commands.get(kind)
+        if make is None:
+            yield from self._listed(f"ask each {ROUNDS} times more, and load the file:")
+            yield _comment(self._ingest("FILES"))
+            return
+        if not self._is_known:
+            yield from self._listed("not asked again")
+            yield "# No other commit (`--commit`, CI, git), no other prompt is known."
+            return
+        calls = list(make())
+        yield from self._listed(f"{self.n_calls} calls")
+        results = [f'"$out/{self.number}-{n}{_SUFFIX[kind]}"' for n, _ in calls]
+        lines = [
+            self._run(call, result)
+            for (_, call), result in zip(calls, results, strict=True)
+        ]
+        if self._commit is None:
+            yield from lines
+        else:
+            here = '"$out/base/$(git rev-parse --show-prefix)"'
+            yield f'git worktree add --force --detach "$out/base" {self._commit}'
+            for line in lines:
+                yield f"(cd {here} && {line})"
+            yield 'git worktree remove --force "$out/base"'
+        yield self._ingest(" ".join(results))
+
+    def _listed(self, what: str) -> Iterator[str]:
+        first = self.cases[0]
+        n = len({case["case_id"] for case in self.cases})
+        side = "" if first["side"] == "new" else f", the old side ({first['run_id']})"
+        yield _comment(
+            f"{first['title']}{side}: {n} case{'s' if n > 1 else ''}, {what}"
+        )
+        for case in self.cases:
+            yield _comment(
+                f"  {case['case_id']} ({case['variant']}):"
+                f" {case['n_passed_now']} of {case['n_rounds_now']} now,"
+                f" {case['n_passed_before']} of {case['n_rounds_before']} before"
+            )
+
+    @property
+    def _commit(self) -> str | None:
+        """The commit of the old side, if the new side has another one."""
+        first = self.cases[0]
+        commit = first["commit_sha"] or ""
+        is_other = first["side"] == "old" and commit != first["new_commit"]
+        return commit if is_other and _COMMIT.fullmatch(commit) else None
+
+    @property
+    def _is_known(self) -> bool:
+        """True if the tool can ask this side: the old one at its commit or prompt.
+
+        Where neither is another one, answers of today are no answers of the old side.
+        """
+        first = self.cases[0]
+        if first["side"] == "new" or self._commit is not None:
+            return True
+        return first["source_kind"] == "promptfoo" and all(
+            case["prompt"] and case["prompt_hash"] != case["new_prompt_hash"]
+            for case in self.cases
+        )
+
+    def _run(self, call: str, into: str) -> str:
+        args = f" {self.tool_args}" if self.tool_args else ""
+        if self.cases[0]["source_kind"] == "promptfoo":
+            # promptfoo exits with 100 if a test fails
+            return f"{call}{args} -o {into} || [ $? -eq 100 ]"
+        return f"{call}{args} --log-dir {into}"
+
+    def _ingest(self, files: str) -> str:
+        first = self.cases[0]
+        key = "run_id" if first["source_kind"] == "promptfoo" else "task_id"
+        of = shlex.quote(str(first[key]))
+        return f"promptlab ingest{self.to} {files} --recheck-of={of}"
+
+    def _promptfoo(self) -> Iterator[tuple[int, str]]:
+        """Yield calls of promptfoo that ask these cases of these variants, no others.
+
+        promptfoo asks all tests of all prompts of all providers that its filters let
+        through, so that variants are in one call only if they have the same cases and
+        make such a product.
+        """
+        cases_of: dict[tuple[str, str], dict[str, Row]] = {}
+        for case in self.cases:
+            asked = cases_of.setdefault((_prompt_of(case), str(case["model"])), {})
+            asked[str(case["case_id"])] = case
+        prompts_of: dict[tuple[tuple[str, ...], str], list[str]] = {}
+        for (prompt, model), asked in cases_of.items():
+            prompts_of.setdefault((tuple(sorted(asked)), model), []).append(prompt)
+        models_of: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+        for (ids, model), prompts in prompts_of.items():
+            models_of.setdefault((ids, tuple(prompts)), []).append(model)
+        for number, ((_, prompts_), models) in enumerate(models_of.items(), 1):
+            asked = cases_of[prompts_[0], models[0]]
+            yield number, self._one_call(number, [*asked.values()], prompts_, models)
+
+    def _one_call(
+        self, number: int, cases: list[Row], prompts: Sequence[str], models: list[str]
+    ) -> str:
+        first = cases[0]
+        every = self.suite.contexts.get(str(first["task_id"]), [])
+        asked = [case["context"] or {} for case in cases]
+        named = [str(each.get("description") or "") for each in asked]
+        descriptions = [str(each.get("description") or "") for each in every]
+        if all(named) and all(descriptions.count(name) == 1 for name in named):
+            which = f"--filter-pattern={_pattern(dict.fromkeys(named))}"
+            n_tests = len(asked)
+        else:
+            # a test without a description is found by its variables
+            failing = [
+                {"success": False, "vars": each.get("vars") or {}} for each in asked
+            ]
+            name = f"{self.number}-{number}-cases.json"
+            self.files[name] = json.dumps({"results": {"results": failing}}, indent=1)
+            which = f'--filter-failing="$out/{name}"'
+            variables = [each["vars"] for each in failing]
+            n_tests = sum((each.get("vars") or {}) in variables for each in every)
+        of_run = [v for v in self.suite.variants if v["run_id"] == first["run_id"]]
+        filters = ""
+        if self._commit is None and first["side"] == "old":
+            of_run = [v for v in of_run if _prompt_of(v) in prompts]
+            filters += f" -p {self._old_prompts(number, prompts)}"
+        elif any(_prompt_of(each) not in prompts for each in of_run):
+            of_run = [v for v in of_run if _is_found(prompts, v)]
+            filters += f" --filter-prompts={shlex.quote('|'.join(prompts))}"
+        if any(each["model"] not in models for each in of_run):
+            of_run = [v for v in of_run if v["model"] in models]
+            # a provider of the user's own has another id in the config
+            own = json.loads(first["provider_config_ids"] or "[]")
+            filters += f" --filter-providers={_pattern([*models, *own])}"
+        self.n_calls += ROUNDS * n_tests * len(of_run)
+        return (
+            f"npx promptfoo eval {which}{filters}"
+            f" --repeat {ROUNDS} --no-cache --no-table"
+        )
+
+    def _inspect(self) -> Iterator[tuple[int, str]]:
+        first = self.cases[0]
+        file = first["task_file"] or "TASK_FILE.py"
+        task = f"./{file}@{first['title']}".replace(".//", "/")
+        ids = ",".join(str(case["case_id"]) for case in self.cases)
+        args = "".join(
+            f" -T {shlex.quote(f'{key}={value}')}"
+            for key, value in sorted((first["env"] or {}).items())
+        )
+        self.n_calls = ROUNDS * len(self.cases)
+        yield (
+            1,
+            f"inspect eval {shlex.quote(task)} --model={shlex.quote(first['model'])}"
+            f"{args} --sample-id={shlex.quote(ids)} --epochs {ROUNDS}",
+        )
+
+    def _old_prompts(self, number: int, prompts: Sequence[str]) -> str:
+        """Write the prompts of variants of the old side; return the files."""
+        texts = dict.fromkeys(
+            case["prompt"]
+            if isinstance(case["prompt"], str)
+            else json.dumps(case["prompt"], ensure_ascii=False)
+            for case in self.cases
+            if _prompt_of(case) in prompts
+        )
+        names = []
+        for place, text in enumerate(texts, 1):
+            name = f"{self.number}-{number}-prompt-{place}.txt"
+            self.files[name] = text
+            names.append(f'"$out/{name}"')
+        return " ".join(names)
+
+
+_SUFFIX = {"promptfoo": ".json", "inspect_ai": ""}
+"""Suffix of the results of a tool; without one they are a folder."""
+
+
+def _prompt_of(variant: Row) -> str:
+    """Return a pattern of the label of the prompt."""
+    if variant["prompt_label_begins"]:
+        return f"^{_in_regex(variant['prompt_label_begins'])}"
+    return f"^{_in_regex(variant['prompt_label'] or '')}$"
+
+
+def _is_found(prompts: Iterable[str], variant: Row) -> bool:
+    label = variant["prompt_label_begins"] or variant["prompt_label"] or ""
+    return any(re.search(prompt, label) for prompt in prompts)
+
+
+def _pattern(names: Iterable[str]) -> str:
+    """Return a quoted regular expression that is one of these names as a whole."""
+    return shlex.quote(f"^({'|'.join(map(_in_regex, names))})$")
+
+
+def _comment(text: str) -> str:
+    """Return a comment line; line breaks are removed."""
+    printable = "".join(letter if letter.isprintable() else " " for letter in text)
+    return f"# {printable}"
+
+
+def _in_regex(text: str) -> str:
+    return re.sub(r"([.*+?^${}()|\[\]\\/])", r"\\\1", text)

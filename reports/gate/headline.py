@@ -1,0 +1,340 @@
+"""The decision of the gate in one sentence, the same on every page, mail and command.
+
+The words are in ``reports/texts``; this module fills in facts and never says twice what
+chance has to do with it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from unicodedata import east_asian_width
+
+from promptlab.contracts.gate import (
+    CaseList,
+    CaseRecord,
+    GateResult,
+    GateRule,
+)
+from promptlab.reports.printing import Filters, clip, visible
+from promptlab.reports.sentences import Speech
+
+MOST_NAMED = 3
+"""Maximum number of names in a list of the sentence."""
+
+_MOST_REASONS = 3
+_LONGEST_ID = 60
+_MOST_ODDS = 1_000
+_BY_OTHER_WORDS = frozenset(
+    {"refuse_odds", "whole_rate", "min_compared", "newly_failing"}
+)
+"""Rules that have their own clause."""
+_SHARES = frozenset(
+    {"min_pass_rate", "min_coverage", "max_error_share", "must_pass_tags"}
+)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of the sentence: text, or the id of a case."""
+
+    text: str
+    case_id: str | None = None
+
+
+Clause = list[Piece]
+
+
+def headline(result: GateResult) -> str:
+    """Return the decision as one sentence, on one line."""
+    return one_line(headline_parts(result))
+
+
+def headline_parts(result: GateResult) -> list[Piece]:
+    """Return the sentence in pieces, the decision first, so that a page links cases."""
+    words = _Words(result, Speech.of(result.lang), MOST_NAMED)
+    return [*words.sentence(None), Piece(words.text("headline.end"))]
+
+
+def brief(result: GateResult, most: int) -> str:
+    """Return the decision and its first reason, for short texts.
+
+    *most* is the width; a Chinese character takes two columns.
+    """
+    for named in range(MOST_NAMED, -1, -1):
+        words = _Words(result, Speech.of(result.lang), named, with_records=False)
+        said = one_line(words.sentence(1))
+        if _columns(said) <= most:
+            return said
+    while _columns(said) > most:
+        said = said[:-2] + "…"
+    return said
+
+
+def one_line(said: Iterable[Piece]) -> str:
+    """Return the text of these pieces, hidden characters named."""
+    return "".join(visible(piece.text) for piece in said)
+
+
+def record_text(record: CaseRecord, speech: Speech, *, is_new: bool) -> str:
+    """Return ``0 of 2 since 14 Oct (prompt v7), 24 of 24 before``.
+
+    *is_new*: the case fails since this run only.
+    """
+    prompt = ""
+    if record.since_prompt and record.since_prompt != "unknown" and not is_new:
+        prompt = speech.text("case_record.prompt", prompt=record.since_prompt)
+    text = _rounds(record, speech, is_new=is_new, prompt=prompt)
+    if record.n_errors:
+        text += speech.text("case_record.errors", n=record.n_errors)
+    if record.is_known_flaky:
+        text += speech.text("case_record.known_flaky")
+    return text
+
+
+def next_step(result: GateResult) -> str | None:
+    """Return what to do next, in one line; ``None`` after "Ship" and a first run.
+
+    It is for a terminal and the comment of a pull request, where commands can be run.
+    """
+    if not result.advice:
+        return None
+    speech = Speech.of(result.lang)
+    run = shlex.quote(result.run_id)
+    steps = [speech.text(f"advice.{code}", run=run) for code in result.advice]
+    return speech.text("advice.next", steps=speech.text("advice.or").join(steps))
+
+
+def _rounds(record: CaseRecord, speech: Speech, *, is_new: bool, prompt: str) -> str:
+    day = None if record.since_at is None else speech.filters.day(record.since_at)
+    return speech.text(
+        f"case_record.{'now' if is_new or day is None else 'since'}",
+        passed=record.n_passed,
+        n=record.n_rounds,
+        day=day,
+        prompt=prompt,
+        passed_before=record.n_passed_before,
+        n_before=record.n_rounds_before,
+    )
+
+
+def _columns(text: str) -> int:
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+@dataclass(frozen=True)
+class _Words:
+    """The clauses of one result."""
+
+    result: GateResult
+    speech: Speech
+    named: int
+    """Maximum number of names in a list."""
+    with_records: bool = True
+
+    def text(self, key: str, /, **values: Any) -> str:
+        return self.speech.text(key, **values)
+
+    def sentence(self, n_clauses: int | None) -> list[Piece]:
+        """Return the decision and its first clauses, all of them by default."""
+        said = [Piece(self.text(f"decision.{self.result.decision}"))]
+        joint = "headline.and" if self.result.decision == "first_run" else "word.colon"
+        for clause in list(self._clauses())[:n_clauses]:
+            is_list = clause[0].text.startswith(self.text("word.comma").rstrip())
+            said += clause if is_list else [Piece(self.text(joint)), *clause]
+            joint = "headline.and"
+        return said
+
+    def _clauses(self) -> Iterator[Clause]:
+        result = self.result
+        if result.accept_reason is not None:
+            key = "accepted_because" if result.accept_reason else "accepted"
+            yield [Piece(self.text(f"headline.{key}", reason=result.accept_reason))]
+        yield from self._by_decision()
+        if result.n_not_compared and result.decision != "cannot_tell":
+            yield self._not_compared()
+        yield from self._changes()
+
+    def _by_decision(self) -> Iterator[Clause]:
+        result = self.result
+        if result.decision == "ship":
+            if result.watched.n:
+                yield self._watched("headline.watch")
+            elif result.accept_reason is None:
+                key = "not_lower" if result.measure == "score" else "nothing_broke"
+                yield [Piece(self.text(f"headline.{key}"))]
+            return
+        if result.decision == "first_run" and result.n_judged:
+            n, total = result.n_pass, result.n_judged
+            yield [Piece(self.text("headline.passed", n=n, total=total))]
+        yield from self._refused()
+        if result.decision == "cannot_tell" and result.n_not_compared:
+            yield self._not_compared()
+        yield from self._by_rules()
+        if result.watched.n:
+            is_asked = result.decision == "run_again"
+            key = "newly_fail" if is_asked else "also_watch"
+            yield self._watched(f"headline.{key}")
+
+    def _refused(self) -> Iterator[Clause]:
+        """Return what broke, or the odds of all together, and the whole rate."""
+        result, rules = self.result, {r.rule: r.verdict for r in self.result.rules}
+        by_odds = rules.get("refuse_odds") == "fail"
+        if result.broke.n:
+            n = result.broke.n
+            yield self._with_cases(self.text("headline.broke", n=n), result.broke)
+        elif by_odds:
+            key = "together" if result.watched.n else "run_together"
+            odds = min(result.odds or 0, _MOST_ODDS)
+            shown = self.speech.filters.number(odds, 0 if odds >= 10 else 1)
+            over = self.text("headline.over") if odds == _MOST_ODDS else ""
+            text = self.text(
+                f"headline.{key}", n=result.watched.n, odds=f"{over}{shown}"
+            )
+            yield [Piece(text)]
+        if rules.get("whole_rate") == "fail":
+            subject = "score" if result.measure == "score" else "rate"
+            before, now = result.rate_before, result.rate_now
+            text = self.text(
+                f"headline.whole_{subject}",
+                before=self.speech.percent(before, now),
+                now=self.speech.percent(now, before),
+            )
+            if not by_odds:  # one statement about chance
+                p = result.p_whole or 0
+                text += self.text("headline.by_chance", p=_p(p))
+            yield [Piece(text)]
+
+    def _by_rules(self) -> Iterator[Clause]:
+        """Return the other rules that decided."""
+        verdict = {"do_not_ship": "fail", "cannot_tell": "inconclusive"}.get(
+            self.result.decision
+        )
+        told = [
+            self._rule(rule)
+            for rule in self.result.rules
+            if rule.verdict == verdict and rule.rule not in _BY_OTHER_WORDS
+        ]
+        reasons = list(dict.fromkeys(told))
+        for text in reasons[:_MOST_REASONS]:
+            yield [Piece(text)]
+        if len(reasons) > _MOST_REASONS:
+            yield [Piece(self.text("count.more", n=len(reasons) - _MOST_REASONS))]
+
+    def _rule(self, rule: GateRule) -> str:
+        if rule.value is None or rule.limit is None or rule.verdict == "inconclusive":
+            note = (rule.note or "").rstrip(".。")
+            if rule.value is None and rule.limit is not None:
+                name = _rule_name(rule, self.speech)
+                return self.text("headline.rule_note", name=name, note=note)
+            return note
+        if rule.limit == 0 and rule.note:  # alerts and targets are named
+            return rule.note
+        return self.text(
+            "headline.limit",
+            name=_rule_name(rule, self.speech),
+            value=_rule_value(rule, rule.value, self.speech, beside=rule.limit),
+            limit=_rule_value(rule, rule.limit, self.speech, beside=rule.value),
+        )
+
+    def _watched(self, key: str) -> Clause:
+        cases = self.result.watched
+        if key == "headline.newly_fail":
+            return self._with_cases(self.text(key, n=cases.n), cases)
+        said = [Piece(self.text(key, n=cases.n))]
+        names = self._names(cases)
+        return [*said, Piece(self.text("word.colon")), *names] if names else said
+
+    def _with_cases(self, text: str, cases: CaseList) -> Clause:
+        """Return ``2 cases broke (a: 0 of 2 now, 24 of 24 before; b: …)``."""
+        names = self._names(cases, with_records=self.with_records)
+        if not names:
+            return [Piece(text)]
+        opened, closed = self.text("headline.open"), self.text("headline.close")
+        return [Piece(text), Piece(opened), *names, Piece(closed)]
+
+    def _names(self, cases: CaseList, *, with_records: bool = False) -> Clause:
+        records = {record.case_id: record for record in self.result.cases}
+        comma = self.text("headline.and" if with_records else "word.in_list")
+        said: Clause = []
+        for case_id in cases.case_ids[: self.named]:
+            if said:
+                said.append(Piece(comma))
+            said.append(Piece(clip(" ".join(case_id.split()), _LONGEST_ID), case_id))
+            if with_records and case_id in records:
+                record = records[case_id]
+                is_new = record.since_run_id in (None, self.result.run_id)
+                rounds = _rounds(record, self.speech, is_new=is_new, prompt="")
+                said.append(Piece(self.text("word.colon") + rounds))
+        if said and cases.n > self.named:
+            more = self.text("count.more", n=cases.n - self.named)
+            said.append(Piece(comma + more))
+        return said
+
+    def _not_compared(self) -> Clause:
+        """Return ``3 of 40 cases are not compared: 2 gone (x, y), 1 rejected (z)``."""
+        result = self.result
+        n, total = result.n_not_compared, result.n_cases_before
+        said = self.text("headline.not_compared", n=n, total=total)
+        reasons = []
+        for gap in result.not_compared[: self.named]:
+            reason = self.text(f"gap.{gap.reason}", n=gap.n)
+            names = _some(gap.names, self.named, self.speech)
+            reasons.append(
+                f"{reason}{self.text('word.bracket', text=names)}" if names else reason
+            )
+        if not reasons:
+            return [Piece(said)]
+        listed = self.text("word.comma").join(reasons)
+        return [Piece(f"{said}{self.text('word.colon')}{listed}")]
+
+    def _changes(self) -> Iterator[Clause]:
+        """Return what changed since the last run, in one clause."""
+        said, result = [], self.result
+        for change in result.changes:
+            key = f"changed.{change.what}"
+            is_other = change.name not in (None, "", result.variant, result.title)
+            if is_other and f"{key}_named" in self.speech.filters.catalogue.entries:
+                key += "_named"
+            name = clip(" ".join((change.name or "").split()), _LONGEST_ID)
+            said.append(self.text(key, name=name, n=change.n))
+        if said:
+            yield [Piece(self.text("word.comma").join(dict.fromkeys(said)))]
+
+
+def _some(names: Sequence[str], most: int, speech: Speech) -> str:
+    comma = speech.text("word.in_list")
+    shown = comma.join(clip(" ".join(n.split()), _LONGEST_ID) for n in names[:most])
+    return f"{shown}{comma}…" if shown and len(names) > most else shown
+
+
+def _p(p: float) -> str:
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}".rstrip("0")
+
+
+def _rule_name(rule: GateRule, speech: Speech) -> str:
+    table, _, rest = rule.rule.partition(".")
+    if table == "must_pass_tags":
+        return speech.text("headline.tag", name=rest)
+    if table in ("dimensions", "tags"):
+        subject, _, key = rest.rpartition(".")
+        label = speech.filters.label(key, "gate_rule")
+        return speech.text("headline.of", name=subject, rule=label)
+    return speech.filters.label(rule.rule.replace(".", "_"), "gate_rule")
+
+
+def _rule_value(rule: GateRule, value: float, speech: Speech, *, beside: float) -> str:
+    """Return a value or a limit, with more digits if both would look equal."""
+    filters: Filters = speech.filters
+    table, _, key = rule.rule.rpartition(".")
+    if rule.rule in _SHARES or table.startswith(("must_pass_tags", "tags")):
+        return filters.percent(value, beside=beside)
+    if key == "min_score":
+        return filters.score(value, beside)
+    if key == "max_drop":
+        return filters.points(value)
+    if table == "latency":
+        return filters.milliseconds(value)
+    return filters.number(value)

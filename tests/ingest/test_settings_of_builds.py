@@ -1,0 +1,184 @@
+"""Titles, variants and prices of config files, kept in the warehouse for builds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from promptlab.errors import SettingsError
+from promptlab.settings import Settings, TitleSettings, load_settings
+from promptlab.warehouse import Warehouse
+from tests.ingest.analysis_documents import document
+
+A = """
+[titles."T"]
+alias = ["Told"]
+owner = "team A"
+[prices]
+"m1" = {input = 1000, output = 1000}
+"""
+B = """
+[titles."U"]
+owner = "team B"
+[prices]
+"m*" = {input = 0.001, output = 0.001}
+[variants]
+"old" = "new"
+"""
+
+
+class Project:
+    """A folder with a config, and a warehouse that it shares with others."""
+
+    def __init__(self, folder: Path, config: str) -> None:
+        self.folder = folder
+        self.db = folder.parent / "shared.duckdb"
+        folder.mkdir()
+        self.configure(config)
+
+    def configure(self, config: str) -> None:
+        (self.folder / "promptlab.toml").write_text(config, "utf-8")
+
+    @property
+    def warehouse(self) -> Warehouse:
+        settings = load_settings({"db": self.db}, folder=self.folder, environ={})
+        return Warehouse(self.db, settings=settings)
+
+    def kept(self) -> set[tuple[str, str, str | None]]:
+        found = self.warehouse.sql(
+            "select setting, setting_name, setting_value from staging.stg_builds__settings"
+        )
+        return set(found.rows())
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a warehouse of two titles."""
+    folder = tmp_path_factory.mktemp("projects")
+    warehouse = Warehouse(folder / "shared.duckdb")
+    for title in ("Told", "T", "U"):
+        found = document()
+        found["task"] |= {"title": title, "task_id": title, "model": "m1"}
+        for case in found["cases"]:
+            for answer in case["rounds"]:
+                answer["output_tokens"] = 1000
+        (folder / f"{title}.json").write_text(json.dumps(found), "utf-8")
+    warehouse.ingest(folder)
+    warehouse.build()
+    return folder
+
+
+@pytest.fixture
+def projects(loaded: Path, tmp_path: Path) -> tuple[Project, Project]:
+    """Two projects on one warehouse, each built once."""
+    db = (loaded / "shared.duckdb").read_bytes()
+    (tmp_path / "shared.duckdb").write_bytes(db)
+    both = Project(tmp_path / "a", A), Project(tmp_path / "b", B)
+    for project in both:
+        project.warehouse.build()
+    return both
+
+
+OF_A = {("title", "Told", "T"), ("owner", "T", "team A"), ("price", "m1", None)}
+OF_B = {("owner", "U", "team B"), ("price", "m%", None), ("variant", "old", "new")}
+
+
+def test_a_build_replaces_only_the_settings_of_its_own_config(projects):
+    a, b = projects
+    assert a.kept() == OF_A | OF_B
+    owners = b.warehouse.sql("select title, owner from marts.dim_tasks order by all")
+    assert owners.rows() == [("T", "team A"), ("T", "team A"), ("U", "team B")]
+    costs = b.warehouse.sql("select min(cost_total) > 1 from marts.fct_costs")
+    assert costs.rows() == [(True,)]  # `m1` of A, and not `m*` of B
+    b.configure('[titles."U"]\nprimary = "x"')
+    b.warehouse.build()
+    assert a.kept() == OF_A | {("primary", "U", "x")}
+    b.configure("")
+    b.warehouse.build()
+    assert a.kept() == OF_A
+
+
+def test_a_build_without_a_config_changes_nothing(projects, tmp_path):
+    a, _ = projects
+    Warehouse(a.db).build()
+    assert a.kept() == OF_A | OF_B
+
+
+def test_a_build_of_unchanged_settings_leaves_their_time(projects):
+    a, b = projects
+
+    def times() -> list[tuple]:
+        return a.warehouse.sql("select * from raw.settings order by all").rows()
+
+    before = times()
+    assert {row[0] for row in before} == {"a/promptlab.toml", "b/promptlab.toml"}
+    for project in (a, b, a):
+        project.warehouse.build()
+    assert times() == before
+
+
+def test_of_two_files_that_set_the_same_the_newest_counts_and_both_are_named(
+    projects, caplog
+):
+    a, b = projects
+    b.configure('[titles."T"]\nowner = "team B"\nalias = ["Told"]')
+    for project in (b, a):  # it was set last, whoever builds last
+        caplog.clear()
+        project.warehouse.build()
+        [said] = [x.message for x in caplog.records if x.levelname == "WARNING"]
+        assert said == (
+            "`owner` of the title 'T' is set by b/promptlab.toml and otherwise by"
+            " a/promptlab.toml; the former counts, as it was set last: delete one of"
+            " them"
+        )
+        assert ("owner", "T", "team B") in a.kept()
+
+
+def test_flaky_cases_and_outages_are_kept_with_their_last_day(projects):
+    a, b = projects
+    a.configure(
+        '[titles."U"]\nknown_outage = ["run 7"]\n'
+        'known_flaky = [{case = "c1", until = 2026-12-31, why = "slow"}]'
+    )
+    b.configure('[titles."U"]\nknown_flaky = [{case = "c2", until = "2027-01-31"}]')
+    for project in projects:
+        project.warehouse.build()
+    found = a.warehouse.sql(
+        "select setting, setting_value, cast(ends_on as varchar), reason"
+        " from staging.stg_builds__settings order by all"
+    )
+    assert found.rows() == [
+        ("known_flaky", "c1", "2026-12-31", "slow"),
+        ("known_flaky", "c2", "2027-01-31", None),
+        ("known_outage", "run 7", None, None),
+    ]
+
+
+def test_settings_of_a_program_are_kept_too(projects):
+    a, _ = projects
+    settings = Settings(db=a.db, titles={"T": TitleSettings(primary="accuracy")})
+    Warehouse(a.db, settings=settings).build()
+    assert a.kept() == OF_A | OF_B | {("primary", "T", "accuracy")}
+
+
+WRONG = {
+    'known_flaky = ["c1"]': "each case needs its id and the last day, such as",
+    'known_flaky = [{case = "c1"}]': "each case needs its id and the last day",
+    'known_flaky = [{case = "c1", until = 2026-12-31, reason = "x"}]': "no setting",
+    'known_flaky = [{case = "c1", until = "soon"}]': "known_flaky.0.until: Input should",
+    'known_flaky = [{case = "", until = 2026-12-31}]': "known_flaky.0.case: String",
+    'known_flaky = [{case = "c", until = 2026-01-01}, {case = "c", until = 2026-01-02}]':
+        "'c' has two last days; keep one",
+    "known_outage = 7": "known_outage: Input should be a valid tuple",
+    'knwon_flaky = []': "no setting `titles.T.knwon_flaky`; did you mean `known_flaky`",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_a_wrong_exception_says_how_it_is_written(tmp_path, text):
+    (tmp_path / "promptlab.toml").write_text(f'[titles."T"]\n{text}', "utf-8")
+    with pytest.raises(SettingsError) as error:
+        load_settings({}, folder=tmp_path, environ={})
+    assert WRONG[text] in str(error.value)

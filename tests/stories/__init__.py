@@ -1,0 +1,1 @@
+"""Stories: whole suites as data, built once and asked many questions."""

@@ -1,0 +1,390 @@
+"""What the gate decides, what it says, and that every surface says the same."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from dataclasses import replace
+from email import message_from_bytes
+from email.policy import default
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptlab.cli import run_cli
+from promptlab.contracts.gate import GateResult
+from promptlab.warehouse import Warehouse
+from tests.stories.suites import Night, nights, suite, write_all
+
+STEADY = [suite()] * 5
+SINGLE = [suite(rounds="+")] * 4
+FALLEN = {f"c{n}": "++-" if n % 2 else "+--" for n in range(1, 21)}
+
+SUITES: dict[str, list[Night]] = {
+    "steady": nights(*STEADY, suite()),
+    "broke": nights(*STEADY, suite(c3="---"), suite(c3="---", c7="+--")),
+    "repaired": nights(*STEADY, suite(c3="---"), suite()),
+    "watched": nights(*SINGLE, suite(rounds="+", c5="-")),
+    "gone": nights(*STEADY, suite(c1="", c2="")),
+    "gone-and-broke": nights(*STEADY, suite(c1="", c3="---")),
+    "errors": nights(*STEADY, suite(c4="eee")),
+    "fewer": nights(*STEADY, suite(c4="+")),
+    "cached": nights(*STEADY, suite(rounds="ccc")),
+    "stricter": [
+        *nights(*STEADY),
+        Night({"small": suite()}, asserted={"c8": "y", "c9": "y"}),
+    ],
+    "edited": [*nights(*STEADY), Night({"small": suite()}, prompt="Be kind: {{q}}")],
+    "fell": nights(*[suite(20)] * 5, FALLEN),
+    "first": nights(suite(c2="---", c3="---")),
+    "two": [
+        *[Night({"small": suite(), "large": suite()})] * 5,
+        Night({"small": suite(c2="---"), "large": suite()}),
+    ],
+    "variant-gone": [
+        *[Night({"small": suite(), "large": suite()})] * 5,
+        Night({"small": suite()}),
+    ],
+    "unjudged": nights(*STEADY, suite(rounds="eee")),
+}  # fmt: skip
+
+SAID = {
+    "steady": ("ship", "Ship: nothing broke."),
+    "broke": (
+        "do_not_ship",
+        "Do not ship: 1 case broke (c3: 0 of 6 since 6 Mar, 15 of 15 before);"
+        " 1 to watch: c7.",
+    ),
+    "repaired": ("ship", "Ship: nothing broke."),
+    "watched": ("ship", "Ship, 1 to watch: c5."),
+    "gone": (
+        "cannot_tell",
+        "Cannot tell: 2 of 12 cases are not compared: 2 gone (c1, c2);"
+        " 2 cases removed.",
+    ),
+    "gone-and-broke": (
+        "do_not_ship",
+        "Do not ship: 1 case broke (c3: 0 of 3 now, 15 of 15 before);"
+        " 1 of 12 cases is not compared: 1 gone (c1); 1 case removed.",
+    ),
+    "errors": (
+        "cannot_tell",
+        "Cannot tell: 1 of 12 cases is not compared: 1 with errors only (c4);"
+        " the share of rounds in error is 8.3%, the limit 5%.",
+    ),
+    "fewer": (
+        "cannot_tell",
+        "Cannot tell: 1 of 12 cases is not compared: 1 with fewer rounds (c4).",
+    ),
+    "cached": ("cannot_tell", "every answer is from a cache"),
+    "stricter": (
+        "cannot_tell",
+        "Cannot tell: 2 of 12 cases are not compared: 2 with other assertions"
+        " (c8, c9); assertions of 2 cases changed.",
+    ),
+    "edited": ("ship", "Ship: nothing broke; prompt short edited."),
+    "fell": ("do_not_ship", "the whole pass rate fell, 100.0% → 50.0%"),
+    "first": (
+        "first_run",
+        "First run: nothing to compare with; 10 of 12 cases passed.",
+    ),
+    "variant-gone": (
+        "cannot_tell",
+        "Cannot tell: 12 of 24 cases are not compared: 12 of a variant that is gone",
+    ),
+}
+"""Title → the decision about its newest run, and the sentence or a part of it."""
+
+EXIT_CODES = {
+    "ship": 0, "first_run": 0, "do_not_ship": 1, "run_again": 3, "cannot_tell": 4,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("gate")
+    write_all(SUITES, folder / "in")
+    warehouse = Warehouse(folder / "w.duckdb")
+    assert warehouse.ingest(folder / "in").n_rejected == 0
+    warehouse.build()
+    return folder / "w.duckdb"
+
+
+@pytest.fixture
+def cli(
+    db: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> Callable[..., tuple[int, str]]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+
+    def call(*args: object) -> tuple[int, str]:
+        words = [str(arg) for arg in args]
+        code = run_cli([words[0], "--db", str(db), *words[1:]])
+        return code, capsys.readouterr().out
+
+    return call
+
+
+def results_of(cli: Callable[..., tuple[int, str]], *args: str) -> list[GateResult]:
+    _, out = cli("gate", *args, "--format", "json")
+    found = json.loads(out)
+    return [
+        GateResult.model_validate(each)
+        for each in (found if isinstance(found, list) else [found])
+    ]
+
+
+@pytest.mark.parametrize("title", SAID)
+def test_the_decision_about_a_night_and_its_sentence(cli, title):
+    decision, said = SAID[title]
+    code, out = cli("gate", f"{title}-{len(SUITES[title])}", "--format", "json")
+    result = GateResult.model_validate_json(out)
+    assert (result.decision, code) == (decision, EXIT_CODES[decision])
+    assert said in result.headline
+    if said[-1] == "." and said.startswith(result.headline[:4]):
+        assert result.headline == said
+
+
+def test_nothing_that_can_be_judged_is_never_shipped(cli):
+    code, out = cli("gate", "unjudged", "--format", "json")
+    result = GateResult.model_validate_json(out)
+    assert code in (1, 4)
+    assert result.n_not_compared == 12
+
+
+def test_the_variant_with_the_broken_case_is_refused_and_the_other_ships(cli):
+    small, large = results_of(cli, "two")
+    assert (small.variant, small.decision) == ("small × short", "do_not_ship")
+    assert (large.decision, large.broke.n, large.watched.n) == ("ship", 0, 0)
+    assert small.broke.case_ids == ["c2"]
+
+
+def test_a_headline_says_at_most_once_what_chance_has_to_do_with_it(cli):
+    for title in SUITES:
+        for result in results_of(cli, title):
+            chance = re.findall(r"chance|p [=<]|to 1", result.headline)
+            assert len(chance) <= 1 or result.headline.count("more than chance (p") == 1
+
+
+def test_a_case_has_its_record_since_it_fails_and_before(cli):
+    [result] = results_of(cli, "broke")
+    broken, watched = result.cases
+    assert (broken.case_id, broken.state, watched.state) == ("c3", "broken", "watched")
+    assert (broken.n_passed, broken.n_rounds) == (0, 6)
+    assert (broken.n_passed_before, broken.n_rounds_before) == (15, 15)
+    assert broken.since_run_id == "broke-6"
+    assert broken.text.startswith("0 of 6 since 6 Mar")
+    assert watched.text == "1 of 3 now, 18 of 18 before"
+
+
+# ---------- the policy
+
+
+@pytest.mark.parametrize(
+    ("title", "policy", "decision", "rule"),
+    [
+        ("broke", "refuse_odds = 1e12", "ship", "refuse_odds"),
+        ("watched", 'newly_failing = "stop"', "run_again", "newly_failing"),
+        ("watched", "refuse_odds = 0.001", "do_not_ship", "refuse_odds"),
+        ("gone", "min_compared = 0.8", "ship", "min_compared"),
+        ("gone", "min_compared = 0.9", "cannot_tell", "min_compared"),
+        ("first", "require_history = true", "cannot_tell", "require_history"),
+        ("first", "min_pass_rate = 0.9", "do_not_ship", "min_pass_rate"),
+        ("steady", "min_pass_rate = 0.9", "ship", "min_pass_rate"),
+        ("steady", "[latency]\nmax_p50_ms = 4", "do_not_ship", "latency.max_p50_ms"),
+        ("steady", "[cost]\nmax_total = 1", "ship", "cost.max_total"),
+        ("steady", "[cost]\nmax_total = 0.01", "do_not_ship", "cost.max_total"),
+        ("steady", "[tokens]\nmax_total = 1", "cannot_tell", "tokens.max_total"),
+        ("steady", "min_tnr = 0.5", "cannot_tell", "min_tnr"),
+        ("steady", "must_pass_tags = ['x']", "cannot_tell", "must_pass_tags.x"),
+        ("fell", "[regression]\nmax_drop = 0.1", "do_not_ship", "regression.max_drop"),
+        ("errors", "max_error_share = 0.01\nmin_compared = 0", "do_not_ship",
+         "max_error_share"),
+    ],
+)  # fmt: skip
+def test_a_policy_decides_by_its_rules(cli, title, policy, decision, rule):
+    Path("p.toml").write_text(policy)
+    code, out = cli("gate", title, "--policy", "p.toml", "--format", "json")
+    result = GateResult.model_validate_json(out)
+    assert (result.decision, code) == (decision, EXIT_CODES[decision])
+    assert rule in {each.rule for each in result.rules}
+
+
+def test_inconclusive_is_allowed_only_where_something_was_compared(cli):
+    assert cli("gate", "gone", "--allow-inconclusive")[0] == 0
+    assert cli("gate", "cached", "--allow-inconclusive")[0] == 4
+
+
+# ---------- what to do next
+
+
+@pytest.mark.parametrize(
+    ("title", "step"),
+    [
+        ("steady", None),
+        ("first", None),
+        ("watched", None),
+        ("broke", "promptlab recheck broke-7"),
+        ("gone", "promptlab accept gone-6 --reason"),
+        ("cached", "run it again without a cache"),
+    ],
+)
+def test_a_terminal_and_a_comment_say_what_to_do_next_in_one_line(cli, title, step):
+    said = " ".join(cli("gate", title)[1].split())
+    comment = cli("gate", title, "--format", "md")[1]
+    assert ("Next:" in said, comment.count("Next:")) == (step is not None, step is not None)  # fmt: skip
+    assert step is None or (step in said and step in comment.replace("\\", ""))
+
+
+@pytest.mark.parametrize("title", ["broke", "gone"])
+def test_a_page_and_a_mail_do_not_say_what_to_do_next(cli, tmp_path, title):
+    cli("report", title, "--out", tmp_path / "out", "--format", "html,email,md")
+    [folder] = [f for f in (tmp_path / "out").iterdir() if f.name.startswith(title)]
+    texts = [page_text(folder / "report.html"), *mail_texts(folder / "report.eml")]
+    assert not any("promptlab accept" in text for text in texts)
+
+
+def test_a_comment_is_one_table_of_at_most_25_lines_with_a_link(cli, monkeypatch):
+    monkeypatch.setenv("PROMPTLAB_REPORT_URL", "https://reports.example/r")
+    _, out = cli("gate", "two", "--format", "md")
+    assert len(out.splitlines()) <= 25
+    assert len(re.findall(r"^\| ---", out, flags=re.MULTILINE)) == 1
+    assert out.count("\n| small ") == out.count("\n| large ") == 1
+    assert "(https://reports.example/r/runs/two" in out
+    _, out = cli("gate", "latest", "--format", "md")
+    assert len(out.splitlines()) <= 25
+
+
+# ---------- the same on every surface
+
+
+def page_text(file: Path) -> str:
+    return as_text(file.read_text("utf-8"))
+
+
+def as_text(page: str) -> str:
+    body = re.sub(r"<(style|script)\b.*?</\1>", "", page, flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", "", body)).split())
+
+
+def mail_texts(file: Path) -> list[str]:
+    message = message_from_bytes(file.read_bytes(), policy=default)
+    plain, rich = (message.get_body((kind,)) for kind in ("plain", "html"))
+    return [" ".join(plain.get_content().split()), as_text(rich.get_content())]
+
+
+@pytest.mark.parametrize(
+    "title", ["steady", "broke", "watched", "gone", "fell", "first"]
+)
+def test_every_surface_has_the_same_broken_and_watched_cases(cli, tmp_path, title):
+    """Terminal, page, mail, JSON, JUnit, comment, index and the page of the title."""
+    [result] = results_of(cli, title)
+    out = tmp_path / "out"
+    cli("report", title, "--out", out, "--format", "json,html,email,md")
+    [folder] = [f for f in out.iterdir() if (f / "result.json").is_file()]
+    stored: dict[str, Any] = json.loads((folder / "result.json").read_text("utf-8"))
+    assert stored["gate"] == result.model_dump(mode="json")
+
+    records = {(case.state, f"{case.case_id}: {case.text}") for case in result.cases}
+    assert {case.case_id for case in result.cases if case.state == "broken"} == set(
+        result.broke.case_ids
+    )
+    suite_of = ET.fromstring(cli("gate", title, "--format", "junit")[1]).find(".//testsuite")  # fmt: skip
+    properties = [(p.get("name"), p.get("value")) for p in suite_of.iter("property")]
+    assert {p for p in properties if p[0] in ("broken", "watched")} == records
+    assert ("verdict", result.headline) in properties
+
+    terminal = " ".join(cli("gate", title)[1].split())
+    comment = " ".join(
+        cli("gate", title, "--format", "md")[1].replace("\\", "").split()
+    )
+    page, markdown = page_text(folder / "report.html"), (folder / "report.md").read_text("utf-8")  # fmt: skip
+    [title_page] = (out / "titles").glob("*/report.html")
+    surfaces = [
+        terminal, comment, page, " ".join(markdown.replace("\\", "").split()),
+        *mail_texts(folder / "report.eml"),
+        page_text(title_page), page_text(out / "index.html"),
+    ]  # fmt: skip
+    for said in surfaces:
+        assert result.headline in said
+    words = {"broken": "broke", "watched": "to watch"}
+    for said in (surfaces[0], surfaces[2], *surfaces[4:6]):
+        for case in result.cases[:5]:
+            assert re.search(f"{words[case.state]} {case.case_id}:? ", said)
+            assert case.text in said
+    for case in result.cases[:5]:
+        assert f"{case.case_id}: {case.text}" in comment
+
+
+def test_the_page_of_a_run_has_the_decision_about_each_variant(cli, tmp_path):
+    cli("report", "two", "--out", tmp_path / "out", "--format", "html")
+    [page] = (tmp_path / "out" / "runs").glob("two*/report.html")
+    said = page_text(page)
+    for result in results_of(cli, "two"):
+        assert result.headline in said
+
+
+def test_chinese_has_every_sentence(cli):
+    for title in SUITES:
+        for result in results_of(cli, title, "--lang", "zh"):
+            text = re.sub(r"c\d+|small|large|short|p [=<] [\d.]+", "", result.headline)
+            assert re.search(r"[一-鿿]", text)
+            assert not re.search(r"[A-Za-z]{3,}|[,:;] ", text), result.headline
+    [broke] = results_of(cli, "broke", "--lang", "zh")
+    assert broke.headline == (
+        "不要发布：1 个用例退化（c3：3月6日以来 0/6 通过，此前 15/15 通过）；"
+        "1 个用例待观察：c7。"
+    )
+
+
+# ---------- the answer depends on the loaded runs and on nothing else
+
+
+def test_run_prints_one_decision_for_each_title_and_judges_after_one_build(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    write_all({"broke": SUITES["broke"], "two": SUITES["two"]}, tmp_path / "in")
+    assert run_cli(["run", "in", "--out", "out", "--db", "w.duckdb"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("Do not ship: 1 case broke") == 2
+    assert "the worst of 2 variants: small × short" in said
+    assert run_cli(["gate", "broke", "--db", "w.duckdb", "--format", "json"]) == 1
+    again = GateResult.model_validate_json(capsys.readouterr().out)
+    assert again.headline == SAID["broke"][1]
+
+
+def test_a_file_that_could_not_be_read_may_hold_a_newer_run(tmp_path, capsys, monkeypatch):  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    write_all({"steady": SUITES["steady"][:2]}, tmp_path / "in")
+    run_cli(["run", "in", "--out", "out", "--db", "w.duckdb"])
+    night = replace(SUITES["steady"][0])
+    file = night.write(tmp_path / "in", "steady", 3)
+    file.write_text(file.read_text("utf-8")[:-400], "utf-8")
+    run_cli(["run", "in", "--out", "out", "--db", "w.duckdb"])
+    capsys.readouterr()
+    assert run_cli(["gate", "latest", "--db", "w.duckdb", "--format", "json"]) == 4
+    result = GateResult.model_validate_json(capsys.readouterr().out)
+    assert "1 file was left out and may contain a newer run: steady-3.json" in result.headline  # fmt: skip
+    assert result.advice[0] == "load_files"
+    assert run_cli(["gate", "latest", "--db", "w.duckdb", "--allow-inconclusive"]) == 4
+
+
+def test_an_accepted_run_ships_with_the_reason(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_all({"broke": SUITES["broke"]}, tmp_path / "in")
+    run_cli(["run", "in", "--out", "out", "--db", "w.duckdb"])
+    reason = ["--reason", "shorter on purpose"]
+    assert run_cli(["accept", "broke-7", *reason, "--db", "w.duckdb"]) == 0
+    capsys.readouterr()
+    assert run_cli(["gate", "broke", "--db", "w.duckdb", "--format", "json"]) == 0
+    result = GateResult.model_validate_json(capsys.readouterr().out)
+    assert result.headline == "Ship: accepted by a person (shorter on purpose)."
+    assert (result.broke.n, result.watched.n) == (0, 0)
