@@ -1,15 +1,16 @@
 """Run the SQL of the verdict on suites that were made up: counts instead of files.
 
-The models are those that a build runs, from the histories to ``fct_verdicts``; what they
-read is filled with counts, for many suites at once.
+The models are those that a build runs, from the histories to ``fct_verdicts``; what
+they read is filled with counts, for many suites at once.
 """
 
 from __future__ import annotations
 
 import functools
-from collections import defaultdict
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -27,8 +28,12 @@ MODELS = (
 )  # fmt: skip
 
 Counts = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float64]
 Variant = tuple[Counts, Counts]
 """Passes and rounds with a verdict, arrays of (suite, case, run); no round: 0."""
+
+KEYS = ", ".join(f"cast(split_part(task_id, '-', {n}) as int)" for n in (1, 2, 3))
+"""Suite, run and variant of a task."""
 
 _INPUTS = """
 create schema staging; create schema intermediate; create schema marts;
@@ -93,7 +98,18 @@ def warehouse() -> duckdb.DuckDBPyConnection:
 
 
 def fill(
-    con: duckdb.DuckDBPyConnection, variants: Sequence[Variant], runs: Sequence[int]
+    con: duckdb.DuckDBPyConnection,
+    variants: Sequence[Variant],
+    runs: Sequence[int],
+    *,
+    rechecks: Sequence[Variant] = (),
+    scores: Sequence[Scores] = (),
+    yardsticks: Counts | None = None,
+    branches: Counts | None = None,
+    clusters: Sequence[int] | None = None,
+    accepted: Sequence[tuple[int, int, Sequence[int]]] = (),
+    known_flaky: Sequence[tuple[int, int]] = (),
+    known_outages: Sequence[tuple[int, int]] = (),
 ) -> None:
     """Put suites into the inputs; a task is called ``<suite>-<run>-<variant>``.
 
@@ -101,53 +117,152 @@ def fill(
         con: of :func:`warehouse`.
         variants: counts of each variant; all have the same suites, cases and runs.
         runs: the runs to judge.
+        rechecks: further rounds of each variant, in files of their own.
+        scores: of each variant, the score of the one round of a case, which has no
+            verdict; nan: not asked. All or none of the variants have scores.
+        yardsticks: numbers, arrays of (suite, case, run); equal where none are given.
+        branches: numbers, arrays of (suite, run); 0 is the base branch.
+        clusters: of each case.
+        accepted: suite, run and the cases whose history a person starts there.
+        known_flaky: suite and case.
+        known_outages: suite and run.
     """
-    columns: dict[str, list[npt.NDArray[np.int64]]] = defaultdict(list)
-    for number, (passes, rounds) in enumerate(variants):
-        place = np.nonzero(rounds)
-        for name, values in (
-            *zip(("suite", "case_no", "run"), place, strict=True),
-            ("variant", np.full(len(place[0]), number)),
-            ("x", passes[place]),
-            ("n", rounds[place]),
-        ):
-            columns[name].append(values)
-    made = {name: np.concatenate(parts) for name, parts in columns.items()}
-    con.register("made", made)
-    con.execute(
-        """
-        create or replace temp table counts as
-        select
-            concat_ws('-', suite, run, variant) as task_id, suite, run, variant,
-            'c' || case_no as case_id, x, n
-        from made;
-        delete from intermediate.int_task_variants;
-        delete from intermediate.int_case_rounds;
-        delete from intermediate.int_case_yardsticks;
-        delete from intermediate.int_comparisons_to_build;
-        delete from staging.stg_tasks__cases;
-        delete from staging.stg_tasks__tasks;
-        insert into intermediate.int_task_variants
-        select distinct
-            task_id, concat_ws('-', suite, run), 'p', null, 's' || suite,
-            'v' || variant, 'm', null, null, run + 1, true,
-            timestamptz '2026-01-01 00:00:00+00' + run * interval 1 day
-        from counts;
-        insert into intermediate.int_case_rounds
-        select task_id, case_id, n, n, x, 0, 0, 0, 0 from counts;
-        insert into intermediate.int_case_yardsticks
-        select task_id, case_id, 'a', 'j', 'y' from counts;
-        insert into staging.stg_tasks__cases
-        select task_id, case_id, null from counts;
-        insert into staging.stg_tasks__tasks
-        select task_id, 1, 'm' from intermediate.int_task_variants;
-        """
-    )
+    parts = [
+        *_counted(variants, ""),
+        *_counted(rechecks, "-again"),
+        *(
+            _columns(np.nonzero(~np.isnan(score)), number, "", score=score)
+            for number, score in enumerate(scores)
+        ),
+    ]
+    shape = variants[0][0].shape if variants else scores[0].shape
+    for name, made in {
+        "rounds": {
+            key: np.concatenate([part[key] for part in parts]) for key in parts[0]
+        },
+        "measures": _cells(np.zeros(shape, int) if yardsticks is None else yardsticks),
+        "pushes": _cells(
+            np.zeros((shape[0], shape[2]), int) if branches is None else branches
+        ),
+        "groups": {
+            "case_no": np.arange(shape[1]),
+            "cluster_id": np.arange(shape[1])
+            if clusters is None
+            else np.array(clusters),
+        },
+    }.items():
+        con.register("made", made)
+        con.execute(f"create or replace temp table {name} as select * from made")
+    con.execute(_FILL)
     con.execute(
         "insert into intermediate.int_comparisons_to_build"
-        " select distinct task_id from counts where list_contains($runs, run)",
+        " select distinct task_id from counts"
+        " where list_contains($runs, run) and suffix = ''",
         {"runs": list(runs)},
     )
+    for suite, run, cases in accepted:
+        con.execute(
+            "insert into staging.stg_tasks__accepts"
+            " select task_id, 'as it should be', $cases, timestamptz '2026-12-01'"
+            " from intermediate.int_task_variants"
+            " where run_id = $run and recheck_of is null",
+            {"run": f"{suite}-{run}", "cases": json.dumps([f"c{c}" for c in cases])},
+        )
+    for setting, found in (("known_flaky", "c"), ("known_outage", "")):
+        for suite, number in known_flaky if found else known_outages:
+            value = f"c{number}" if found else f"{suite}-{number}"
+            con.execute(
+                "insert into staging.stg_builds__settings values (?, ?, ?, null)",
+                [setting, f"s{suite}", value],
+            )
+
+
+def _counted(
+    variants: Sequence[Variant], suffix: str
+) -> Iterator[dict[str, npt.NDArray[Any]]]:
+    for number, (passes, rounds) in enumerate(variants):
+        yield _columns(np.nonzero(rounds), number, suffix, x=passes, n=rounds)
+
+
+def _columns(
+    place: tuple[npt.NDArray[np.int64], ...],
+    variant: int,
+    suffix: str,
+    **values: npt.NDArray[Any],
+) -> dict[str, npt.NDArray[Any]]:
+    many = len(place[0])
+    nothing = np.zeros(many, int), np.full(many, np.nan)
+    return {
+        **dict(zip(("suite", "case_no", "run"), place, strict=True)),
+        "variant": np.full(many, variant),
+        "suffix": np.full(many, suffix, object),
+        "x": values["x"][place] if "x" in values else nothing[0],
+        "n": values["n"][place] if "n" in values else nothing[0],
+        "score": values["score"][place] if "score" in values else nothing[1],
+    }
+
+
+def _cells(numbers: Counts) -> dict[str, npt.NDArray[np.int64]]:
+    names = ("suite", "case_no", "run") if numbers.ndim == 3 else ("suite", "run")
+    place = np.indices(numbers.shape).reshape(numbers.ndim, -1)
+    return {**dict(zip(names, place, strict=True)), "number": numbers.ravel()}
+
+
+_FILL = """
+create or replace temp table counts as
+select
+    concat_ws('-', suite, run, variant) || suffix as task_id,
+    suite, run, variant, suffix, case_no, 'c' || case_no as case_id,
+    x, n, case when not isnan(score) then score end as score
+from rounds;
+delete from intermediate.int_task_variants;
+delete from intermediate.int_case_rounds;
+delete from intermediate.int_scored_rounds;
+delete from intermediate.int_case_yardsticks;
+delete from intermediate.int_comparisons_to_build;
+delete from staging.stg_tasks__cases;
+delete from staging.stg_tasks__tasks;
+delete from staging.stg_tasks__accepts;
+delete from staging.stg_builds__settings;
+insert into intermediate.int_task_variants
+select distinct
+    task_id,
+    concat_ws('-', suite, run) || suffix,
+    'p',
+    -- some name the task, some the run
+    case
+        when suffix = '' then null
+        when run % 2 = 0 then concat_ws('-', suite, run, variant)
+        else concat_ws('-', suite, run)
+    end,
+    's' || suite,
+    'v' || variant,
+    'm' || variant,
+    null,
+    case when number = 0 then 'main' else 'branch ' || number end,
+    run + 1,
+    number = 0,
+    timestamptz '2026-01-01 00:00:00+00' + run * interval 1 day
+from counts
+inner join pushes using (suite, run);
+insert into intermediate.int_case_rounds
+select
+    task_id, case_id, case when score is null then n else 1 end, n, x, 0, 0, 0,
+    case when score is null then 0 else 1 end
+from counts;
+insert into intermediate.int_scored_rounds
+select task_id, case_id, case_id, 'd', 1, score from counts where score is not null;
+insert into intermediate.int_case_yardsticks
+select task_id, case_id, 'a' || number, 'j', 'y' || number
+from counts
+inner join measures using (suite, case_no, run);
+insert into staging.stg_tasks__cases
+select task_id, case_id, 'g' || cluster_id
+from counts
+inner join groups using (case_no);
+insert into staging.stg_tasks__tasks
+select task_id, 1, 'm' from intermediate.int_task_variants;
+"""
 
 
 def judge(con: duckdb.DuckDBPyConnection) -> Odds:

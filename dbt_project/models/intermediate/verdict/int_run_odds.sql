@@ -64,7 +64,8 @@ combined as (
         case
             when runs.n_earlier = 0 then null
             when runs.n_earlier <= policy.few_runs then coalesce(summed.sum_of_odds, 0)
-            else coalesce({{ exp_minus_one('least(summed.sum_of_logs, 300)') }}, 0)
+            -- `least` of DuckDB leaves nulls out: first the sum of no case
+            else {{ exp_minus_one('least(coalesce(summed.sum_of_logs, 0), 300)') }}
         end as odds
 
     from runs

@@ -23,6 +23,7 @@ of_variants as (
 
     select
         odds_cases.task_id,
+        {{ sum_in_order('odds_cases.odds_in_one + odds_cases.odds_in_all') }} as sum_of_odds,
         {{ exact_sum(ln_of_one_plus('odds_cases.odds_in_one')) }}
         + {{ exact_sum(ln_of_one_plus('odds_cases.odds_in_all')) }} as sum_of_logs
 
@@ -103,7 +104,11 @@ final as (
         run_odds.n_variants,
         cast(run_odds.n_earlier as bigint) as n_earlier_runs,
         {{ rounded('run_odds.odds', 9) }} as odds,
-        {{ rounded(exp_minus_one('least(of_variants.sum_of_logs, 300)'), 9) }} as odds_of_variant,
+        {{ rounded(
+            'case when run_odds.n_earlier = 0 then null'
+            ~ ' when run_odds.n_earlier <= policy.few_runs then coalesce(of_variants.sum_of_odds, 0)'
+            ~ ' else ' ~ exp_minus_one('least(coalesce(of_variants.sum_of_logs, 0), 300)') ~ ' end', 9
+        ) }} as odds_of_variant,
         whole_rates.p as p_whole,
         policy.broad_level / run_odds.n_variants as p_whole_limit,
         {{ rounded('whole_rates.rate_now') }} as rate_now,
