@@ -31,7 +31,7 @@ def of_seed(name: str, column: str) -> Codes:
     """The codes of a seed."""
 
     def codes() -> set[str]:
-        (file,) = (PROJECT / "seeds").rglob(f"{name}.csv")
+        (file,) = (PROJECT / "seeds").rglob(f"promptlab_{name}.csv")
         with file.open(encoding="utf-8", newline="") as rows:
             return {row[column] for row in csv.DictReader(rows)}
 
