@@ -1,4 +1,4 @@
-"""``python -m tests.benchmarks.verdict_rates [PART…]``: how often the verdict is right.
+"""``python -m benchmarks.verdict_rates [PART…]``: how often the verdict is right.
 
 Suites of which the truth is known are judged by the models that a build runs. A case is
 stable (it always passes; one in eight always fails) or flaky (it passes in 50 to 95 %); a
@@ -20,7 +20,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from tests.benchmarks import _verdicts as sql
+from benchmarks import _verdicts as sql
 
 SUITES = 200
 MAX_P = "(select max_p from policy.promptlab_verdict_policy)"
@@ -166,7 +166,9 @@ from marts.fct_verdicts
 def rates(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> Rates:
     """Judge the suites of a row."""
     versions = range(row.history + 2) if row.edits else ()
-    con.execute("update policy.promptlab_verdict_policy set max_tier = ?", [row.max_tier])
+    con.execute(
+        "update policy.promptlab_verdict_policy set max_tier = ?", [row.max_tier]
+    )
     sql.fill(con, suites(row, np.random.default_rng(seed)), versions)
     sql.run(con)
     found = con.execute(_RATES).fetchone()
