@@ -59,3 +59,12 @@ def near(value: Any) -> Any:
     if isinstance(value, list):
         return [near(child) for child in value]
     return value.split(":", 1)[-1] if isinstance(value, str) else value
+
+
+def literal(value: Any) -> Any:
+    """The expectation that takes exactly this value."""
+    if isinstance(value, dict):
+        return {key: literal(child) for key, child in value.items()}
+    if isinstance(value, list):
+        return [literal(child) for child in value]
+    return f"literal:{value}" if isinstance(value, str) else value
