@@ -97,11 +97,11 @@ docs: setup
 
 ## Ratios against named peers, written to out/bench/.
 bench: setup
-	$(BIN)/python -m tests.benchmarks
+	$(BIN)/python -m benchmarks
 
 ## How often the verdict is right, on suites of which the truth is known: the tables of docs/verdict-method.md.
 simulate: setup
-	$(BIN)/python -m tests.benchmarks.verdict_rates
+	$(BIN)/python -m benchmarks.verdict_rates
 
 ## Lock the newest versions that pyproject.toml allows (needs uv); Spark's is the one that CI compares with.
 LOCK := uv pip compile --quiet --universal --no-strip-extras --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate pyproject.toml

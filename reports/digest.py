@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from email.message import EmailMessage
-from email.policy import SMTP
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from promptlab.errors import UsageError
 from promptlab.reports.files import folder_name
 from promptlab.reports.index import Course, read_index
-from promptlab.reports.mail import Envelope, fix_boundaries, write_bodies, write_headers
+from promptlab.reports.mail import Envelope, finish, new_message
 from promptlab.reports.pages import PAGE, environment, render
 from promptlab.reports.printing import Filters, clip, visible
 from promptlab.reports.queries import Row, rows
@@ -166,20 +164,15 @@ def digest_message(
     digest: Digest, edition: Edition, envelope: Envelope
 ) -> EmailMessage:
     """Return the mail of a digest."""
-    made = hashlib.sha256(
-        f"digest {digest.since.isoformat()} {edition.generated_at.isoformat()}".encode()
-    ).hexdigest()[:32]
-    message = EmailMessage(policy=SMTP)
-    write_headers(
-        message,
+    message = new_message(
         envelope,
         subject=envelope.subject or subject_of(digest, edition.lang),
         generated_at=edition.generated_at,
-        digest=made,
+        text=digest_text(digest, edition),
+        html=digest_html(digest, edition),
     )
-    write_bodies(message, digest_text(digest, edition), digest_html(digest, edition))
-    message["Content-Language"] = catalogue(edition.lang).tag
-    fix_boundaries(message, made)
+    since, until = digest.since.isoformat(), edition.generated_at.isoformat()
+    finish(message, edition.lang, f"digest {since} {until}")
     return message
 
 

@@ -36,6 +36,11 @@ _HIDDEN = re.compile(
     "\u2060-\u2069\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]+"
 )
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]#|~!@$]|:(?=//)|(?<=www)\.)")
+_REFERENCE = re.compile(
+    r"""@(?=[\w"-])|[#!&$](?=\d)|[%~](?=[\w"])|\[(?=\w+:)|\bGH-(?=\d)""", re.IGNORECASE
+)
+"""What GitHub and GitLab link or notify when a name or a number follows."""
+_ZERO_WIDTH_SPACE = "\u200b"
 _SHORTEST_CUT = 200  # marts cut values at this length or a larger one
 _MOST_NAMED = 4  # of a run of hidden characters; the others are counted
 
@@ -101,9 +106,15 @@ def _json_string(text: str) -> str | None:
 def plain(text: object) -> str:
     """Return *text* on one line with Markdown escaped.
 
-    For templates, which escape ``< > &`` and quotes themselves.
+    GitHub and GitLab drop backslashes before they look for mentions (``@team``) and
+    issues (``#12``), so a zero-width space separates sign and name. A backslash before
+    ``/`` keeps the line from being a command (``/close``). For templates, which escape
+    ``< > &`` and quotes themselves.
     """
-    return _MARKDOWN.sub(r"\\\1", " ".join(visible(text).split()))
+    line = " ".join(visible(text).split())
+    apart = _REFERENCE.sub(lambda sign: sign[0] + _ZERO_WIDTH_SPACE, line)
+    escaped = _MARKDOWN.sub(r"\\\1", apart)
+    return f"\\{escaped}" if escaped.startswith("/") else escaped
 
 
 def clip(text: str, limit: int) -> str:

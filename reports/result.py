@@ -64,7 +64,7 @@ where task_id = $task_id
 
 SUMMARY = """
 select
-    summaries.* exclude (task_id),
+    summaries.* exclude (task_id, n_fail_by_errors),
     weakest.name as weakest_name, weakest.score as weakest_score
 from marts.fct_task_summaries as summaries
 left join marts.fct_dimension_scores as weakest

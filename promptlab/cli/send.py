@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from promptlab.cli.load import report_options
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import print_lines
-from promptlab.errors import NothingToDo, SettingsError
+from promptlab.errors import MailError, NothingToDo, SettingsError
 from promptlab.task_ids import selected_tasks
+
+if TYPE_CHECKING:
+    from email.message import EmailMessage
+
+    from promptlab.operations.mailing import Server
 
 
 @click.command("send")
@@ -46,9 +54,11 @@ def send(
     tls, none), smtp_user and mail_from, in promptlab.toml or as PROMPTLAB_SMTP_HOST
     and so on. The password comes from PROMPTLAB_SMTP_PASSWORD, or from the file that
     smtp_password_file names; only its owner may have access to it.
+
+    A mail is sent once. One that the server does not take is kept below --out.
     """
-    from promptlab.operations.mailing import send, server_from
-    from promptlab.reports.files import folder_name, write_file
+    from promptlab.operations.mailing import server_from
+    from promptlab.reports.files import folder_name
     from promptlab.reports.mail import NO_REPLY, Envelope, task_message
 
     settings = call.settings
@@ -87,23 +97,58 @@ def send(
             )
             for task_id in task_ids
         ]
-    if server is None:
-        paths = [
-            write_file(
-                settings.out, folder_name(task_id), "report.eml", message.as_bytes()
-            )
-            for task_id, message in zip(task_ids, messages, strict=True)
-        ]
-        if call.format == "table":
-            for path in paths:
-                print_lines(str(path))
-        else:
-            call.print_rows(("mail",), [(str(path),) for path in paths])
+    mails = [
+        Mail(task_id, f"{folder_name(task_id)}/report.eml", message)
+        for task_id, message in zip(task_ids, messages, strict=True)
+    ]
+    if server is not None:
+        _send(call, mails, sender, to, server)
         return 0
-    for task_id, message in zip(task_ids, messages, strict=True):
-        send(message, sender, to, server, say=call.say)
-        call.say(f"{task_id}: sent to {', '.join(dict.fromkeys(to))}")
+    paths = _keep(call, mails)
+    if call.format == "table":
+        for path in paths:
+            print_lines(str(path))
+    else:
+        call.print_rows(("mail",), [(str(path),) for path in paths])
     return 0
+
+
+class Mail(NamedTuple):
+    """A mail to send, and its place below the output folder."""
+
+    about: str
+    path: str
+    message: EmailMessage
+
+
+def _send(
+    call: Call, mails: Sequence[Mail], sender: str, to: Sequence[str], server: Server
+) -> None:
+    """Send *mails*; when one fails, keep it and those after it below --out.
+
+    Raises:
+        SettingsError, MailError: the reason, and the files of the mails.
+    """
+    from promptlab.operations.mailing import send
+
+    for number, mail in enumerate(mails):
+        try:
+            send(mail.message, sender, to, server)
+        except (SettingsError, MailError) as error:
+            kept = ", ".join(map(str, _keep(call, mails[number:])))
+            raise type(error)(f"{error}; kept in {kept}") from None
+        call.say(f"{mail.about}: sent to {', '.join(dict.fromkeys(to))}")
+
+
+def _keep(call: Call, mails: Sequence[Mail]) -> list[Path]:
+    """Write *mails* below --out."""
+    from promptlab.reports.files import write_file
+
+    return [
+        write_file(call.settings.out, folder, name, mail.message.as_bytes())
+        for mail in mails
+        for folder, _, name in [mail.path.rpartition("/")]
+    ]
 
 
 _ADDRESSES = {
@@ -151,7 +196,7 @@ def digest(
     sent, and the exit code is 5. Mails link to the reports where the setting report_url
     says where these are; the mail server is set as for `send`.
     """
-    from promptlab.operations.mailing import post, send, server_from
+    from promptlab.operations.mailing import post, server_from
     from promptlab.reports import digest as digests
     from promptlab.reports.files import write_file
     from promptlab.reports.mail import NO_REPLY, Envelope
@@ -189,12 +234,11 @@ def digest(
         message = digests.digest_message(
             digest, edition, Envelope(sender=sender, to=to, subject=subject)
         )
+        mails = [Mail("digest", "digest.eml", message)]
         if server is None:
-            mail = message.as_bytes()
-            written.append(write_file(settings.out, "", "digest.eml", mail))
+            written += _keep(call, mails)
         else:
-            send(message, sender, to, server, say=call.say)
-            call.say(f"digest: sent to {', '.join(dict.fromkeys(to))}")
+            _send(call, mails, sender, to, server)
     for chat in dict.fromkeys(webhooks):
         payload_of = {"slack": digests.slack_payload, "teams": digests.teams_payload}
         payload = payload_of[chat](digest, edition)

@@ -1,4 +1,4 @@
-"""Send mail over SMTP, with encryption, login and retries; post to chats.
+"""Send mail over SMTP, with encryption and login; post to chats.
 
 A password comes from the environment or from a private file, never from a setting or
 the command line, and is never part of a message.
@@ -6,17 +6,15 @@ the command line, and is never part of a message.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import smtplib
 import socket
 import ssl
 import stat
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -24,25 +22,15 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from promptlab.errors import MailError, SettingsError
+from promptlab.errors import MailError, PromptlabError, SettingsError
 from promptlab.settings import Settings
 
 PASSWORD = "PROMPTLAB_SMTP_PASSWORD"
 """Environment variable of the password; it overrides the file."""
 
-ATTEMPTS = 4
-_FIRST_PAUSE_S = 2.0  # doubles each time
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
 _LOGIN_REQUIRED = 530
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-
-
-class _Transient(Exception):
-    """A temporary error; ``left`` are the remaining recipients."""
-
-    def __init__(self, message: str, left: Sequence[str]) -> None:
-        super().__init__(message)
-        self.left = left
 
 
 @dataclass(frozen=True)
@@ -93,157 +81,110 @@ def server_from(settings: Settings, environ: Mapping[str, str] = os.environ) -> 
 
 
 def send(
-    message: EmailMessage,
-    sender: str,
-    recipients: Sequence[str],
-    server: Server,
-    *,
-    attempts: int = ATTEMPTS,
-    wait: Callable[[float], None] = time.sleep,
-    say: Callable[[str], None] = lambda _: None,
+    message: EmailMessage, sender: str, recipients: Sequence[str], server: Server
 ) -> None:
-    """Send *message* to the server for every recipient.
+    """Send *message*, unchanged, to the server for every recipient; once.
 
-    Temporary errors are retried, only for recipients that were not accepted
-    yet. If the connection breaks after the mail was sent, its delivery is
-    unknown: it is not sent twice, and the error says so.
-
-    Args:
-        message: The message, sent unchanged.
-        sender: Address that failures are returned to.
-        recipients: Addresses; none of them is added to the message.
-        server: The server.
-        attempts: Maximum number of attempts.
-        wait: Called with the seconds between two attempts.
-        say: Called for each failed attempt that will be repeated.
+    *sender* is the address that failures are returned to; none of the *recipients* is
+    added to the message.
 
     Raises:
         SettingsError: name, password, encryption or certificate are invalid.
         MailError: the server cannot be reached, or refuses some recipient or the
             mail; names those that it was sent to.
     """
-    data = message.as_bytes(policy=SMTP)
-    left: Sequence[str] = list(dict.fromkeys(recipients))
-    refused: dict[str, str] = {}
-    pause = _FIRST_PAUSE_S
-    for attempt in range(1, attempts + 1):
-        try:
-            refused |= _deliver(data, sender, left, server)
-            break
-        except _Transient as fault:
-            left = fault.left
-            if attempt == attempts:
-                raise MailError(
-                    f"{fault}; given up after {attempts} attempts"
-                    f"{_taken(recipients, [*left, *refused])}"
-                ) from None
-            say(f"{fault}; trying again in {pause:g} s")
-            wait(pause)
-            pause *= 2
+    to = list(dict.fromkeys(recipients))
+    try:
+        with _connect(server) as smtp:
+            refused = smtp.sendmail(sender, to, message.as_bytes(policy=SMTP))
+    except smtplib.SMTPRecipientsRefused as error:
+        refused = error.recipients
+    except (OSError, UnicodeError) as error:  # smtplib's errors are OSErrors
+        raise _described(server, sender, error) from None
     if refused:
-        told = "; ".join(f"{to}: {why}" for to, why in refused.items())
+        each = "; ".join(f"{to}: {_answer(*why)}" for to, why in refused.items())
+        served = ", ".join(address for address in to if address not in refused)
         raise MailError(
-            f"{_name(server)} refuses {told}{_taken(recipients, list(refused))}"
+            f"{_name(server)} refuses {each}{f' (sent to {served})' if served else ''}"
         )
-
-
-def _deliver(
-    data: bytes, sender: str, recipients: Sequence[str], server: Server
-) -> dict[str, str]:
-    """Try once; return permanently refused recipients with the reason."""
-    try:
-        smtp = _connect(server)
-    except (smtplib.SMTPServerDisconnected, TimeoutError, ConnectionError) as error:
-        raise _Transient(_unreachable(server, error), recipients) from None
-    except smtplib.SMTPResponseException as error:
-        if _is_transient(error.smtp_code):
-            raise _Transient(_answer(server, error), recipients) from None
-        raise MailError(_answer(server, error)) from None
-    except OSError as error:
-        raise _connection_fault(server, error, recipients) from None
-    try:
-        return _hand_over(smtp, data, sender, recipients, server)
-    finally:
-        smtp.close()
 
 
 def _connect(server: Server) -> smtplib.SMTP:
     """Open the connection, encrypt it and log in."""
+    ca_file = None if server.ca_file is None else str(server.ca_file)
+    try:
+        context = ssl.create_default_context(cafile=ca_file)
+    except OSError as error:
+        raise SettingsError(
+            f"smtp_ca_file: {server.ca_file} cannot be read as PEM: {error}"
+        ) from None
     smtp: smtplib.SMTP
     if server.security == "tls":
         smtp = smtplib.SMTP_SSL(
-            server.host, server.port, timeout=server.timeout, context=_context(server)
+            server.host, server.port, timeout=server.timeout, context=context
         )
     else:
         smtp = smtplib.SMTP(server.host, server.port, timeout=server.timeout)
     try:
         if server.security == "starttls":
-            smtp.starttls(context=_context(server))
+            smtp.starttls(context=context)
         if server.user is not None:
             smtp.login(server.user, server.password or "")
-    except smtplib.SMTPAuthenticationError as error:
-        smtp.close()
-        if _is_transient(error.smtp_code):
-            raise
-        raise SettingsError(
-            f"{_name(server)} does not accept the password of {server.user!r}"
-            f" ({_text(error)}); check smtp_user and {PASSWORD}"
-        ) from None
-    except smtplib.SMTPNotSupportedError as error:
-        smtp.close()
-        raise SettingsError(_not_offered(server, error)) from None
-    except UnicodeError:
-        smtp.close()
-        raise SettingsError(
-            "smtp_user or its password holds letters beyond ASCII,"
-            " which SMTP cannot carry"
-        ) from None
     except BaseException:
         smtp.close()
         raise
     return smtp
 
 
-def _hand_over(
-    smtp: smtplib.SMTP,
-    data: bytes,
-    sender: str,
-    recipients: Sequence[str],
-    server: Server,
-) -> dict[str, str]:
-    try:
-        answers = smtp.sendmail(sender, list(recipients), data)
-    except smtplib.SMTPRecipientsRefused as error:
-        # No recipient was accepted. A server that hangs up names only those so far.
-        gone = (421, b"connection closed")
-        answers = {to: error.recipients.get(to, gone) for to in recipients}
-    except smtplib.SMTPSenderRefused as error:
-        if _is_transient(error.smtp_code):
-            raise _Transient(_answer(server, error), recipients) from None
-        raise SettingsError(
-            f"{_name(server)} refuses {sender!r} as sender ({_text(error)});"
-            f" {_advice(server, error)}"
-        ) from None
-    except smtplib.SMTPResponseException as error:
-        if _is_transient(error.smtp_code):
-            raise _Transient(_answer(server, error), recipients) from None
-        raise MailError(_answer(server, error)) from None
-    except (smtplib.SMTPException, OSError) as error:
-        raise MailError(
-            f"{_unreachable(server, error)} while it took the mail; whether it"
-            " arrives is unknown, so it was not sent again"
-        ) from None
-    later = [to for to, (code, _) in answers.items() if _is_transient(code)]
-    if later:
-        why = _decoded(answers[later[0]][1])
-        raise _Transient(
-            f"{_name(server)} cannot take mail for {', '.join(later)} now ({why})",
-            [to for to in recipients if to in answers],
-        )
-    # The mail was accepted; ignore errors of closing the connection.
-    with contextlib.suppress(smtplib.SMTPException, OSError):
-        smtp.quit()
-    return {to: f"{code} {_decoded(why)}" for to, (code, why) in answers.items()}
+def _described(server: Server, sender: str, error: Exception) -> PromptlabError:
+    """Return what failed as a sentence, with the setting to check."""
+    name = _name(server)
+    match error:
+        case smtplib.SMTPAuthenticationError():
+            return SettingsError(
+                f"{name} does not accept the password of {server.user!r}"
+                f" ({_text(error)}); check smtp_user and {PASSWORD}"
+            )
+        case smtplib.SMTPNotSupportedError() if "STARTTLS" in str(error):
+            return SettingsError(
+                f"{name} offers no STARTTLS; use smtp_security `tls` (often port 465),"
+                " or `none` on a network that you trust"
+            )
+        case smtplib.SMTPNotSupportedError():
+            return SettingsError(f"{name} offers no login; leave smtp_user out")
+        case smtplib.SMTPSenderRefused():
+            return SettingsError(
+                f"{name} refuses {sender!r} as sender ({_text(error)});"
+                f" {_advice(server, error)}"
+            )
+        case smtplib.SMTPResponseException():
+            return MailError(f"{name} answers {_text(error)}")
+        case ssl.SSLCertVerificationError():
+            return SettingsError(
+                f"{name}: its certificate is not trusted ({error.verify_message});"
+                " check smtp_host, or name its authority in smtp_ca_file"
+            )
+        case ssl.SSLError():
+            return SettingsError(
+                f"{name}: no encrypted connection with smtp_security"
+                f" `{server.security}` ({error.reason}); ports 587 and 25 want"
+                " starttls, 465 wants tls"
+            )
+        case socket.gaierror():
+            return SettingsError(
+                f"{server.host}: no such host ({error.strerror}); check smtp_host"
+            )
+        case UnicodeError():
+            return SettingsError(
+                "smtp_user or its password contains letters beyond ASCII, which SMTP"
+                " cannot carry"
+            )
+        case ConnectionRefusedError():
+            return MailError(f"{name}: nothing listens there")
+    # smtplib reports a timeout as a lost connection; the cause is in the context.
+    if isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError):
+        return MailError(f"{name} gives no answer within {server.timeout:g} s")
+    return MailError(f"{name} broke the connection ({_answer(None, str(error))})")
 
 
 def _advice(server: Server, error: smtplib.SMTPResponseException) -> str:
@@ -257,57 +198,19 @@ def _advice(server: Server, error: smtplib.SMTPResponseException) -> str:
     return f"check that {server.user!r} may send as mail_from"
 
 
-def _context(server: Server) -> ssl.SSLContext:
-    try:
-        return ssl.create_default_context(
-            cafile=None if server.ca_file is None else str(server.ca_file)
-        )
-    except OSError as error:
-        raise SettingsError(
-            f"smtp_ca_file: {server.ca_file} cannot be read as PEM: {error}"
-        ) from None
+def _text(error: smtplib.SMTPResponseException) -> str:
+    return _answer(error.smtp_code, error.smtp_error)
 
 
-def _connection_fault(server: Server, error: OSError, left: Sequence[str]) -> Exception:
-    """Return the error for a server that accepts no mail, with the fix."""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return SettingsError(
-            f"{_name(server)}: its certificate is not trusted"
-            f" ({error.verify_message}); check smtp_host, or name its authority in"
-            " smtp_ca_file"
-        )
-    if isinstance(error, ssl.SSLError):
-        return SettingsError(
-            f"{_name(server)}: no encrypted connection with smtp_security"
-            f" `{server.security}` ({error.reason}); ports 587 and 25 want starttls,"
-            " 465 wants tls"
-        )
-    if type(error) is smtplib.SMTPException:
-        return SettingsError(f"{_name(server)} offers no way to log in that we know")
-    if isinstance(error, socket.gaierror):
-        text = f"{server.host}: no such host ({error.strerror}); check smtp_host"
-        if error.errno == socket.EAI_AGAIN:
-            return _Transient(text, left)
-        return SettingsError(text)
-    return _Transient(_unreachable(server, error), left)
+def _answer(code: int | None, answer: bytes | str) -> str:
+    """Return a server's answer on one line, without control characters."""
+    text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
+    words = "".join(c if c.isprintable() else " " for c in text).split()
+    return " ".join(words if code is None else [str(code), *words])
 
 
-def _unreachable(server: Server, error: Exception) -> str:
-    # smtplib reports a timeout as a lost connection; the cause is in the context.
-    if isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError):
-        return f"{_name(server)} gives no answer within {server.timeout:g} s"
-    if isinstance(error, ConnectionRefusedError):
-        return f"{_name(server)}: nothing listens there"
-    return f"{_name(server)} broke the connection"
-
-
-def _not_offered(server: Server, error: smtplib.SMTPNotSupportedError) -> str:
-    if "STARTTLS" in str(error):
-        return (
-            f"{_name(server)} offers no STARTTLS; use smtp_security `tls` (often port"
-            " 465), or `none` on a network that you trust"
-        )
-    return f"{_name(server)} offers no login; leave smtp_user out"
+def _name(server: Server) -> str:
+    return f"{server.host}:{server.port}"
 
 
 def _password(settings: Settings, environ: Mapping[str, str]) -> str:
@@ -335,44 +238,17 @@ def _private_text(path: Path) -> str:
                     f" (mode {stat.S_IMODE(status.st_mode):o}); `chmod 600 {path}`"
                 )
             text = file.readline().rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
         raise SettingsError(
-            f"smtp_password_file: {path} cannot be read: {_reason(error)}"
+            f"smtp_password_file: {path} cannot be read: it is not UTF-8"
+        ) from None
+    except OSError as error:
+        raise SettingsError(
+            f"smtp_password_file: {path} cannot be read: {error.strerror}"
         ) from None
     if not text:
         raise SettingsError(f"smtp_password_file: {path} begins with an empty line")
     return text
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or "it is not UTF-8"
-
-
-def _is_transient(code: int) -> bool:
-    return 400 <= code < 500 or code == -1  # -1: smtplib, no answer
-
-
-def _answer(server: Server, error: smtplib.SMTPResponseException) -> str:
-    return f"{_name(server)} answers {_text(error)}"
-
-
-def _text(error: smtplib.SMTPResponseException) -> str:
-    return f"{error.smtp_code} {_decoded(error.smtp_error)}"
-
-
-def _decoded(answer: bytes | str) -> str:
-    """Return a server's answer on one line, without control characters."""
-    text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
-
-
-def _name(server: Server) -> str:
-    return f"{server.host}:{server.port}"
-
-
-def _taken(recipients: Sequence[str], without: Sequence[str]) -> str:
-    served = [to for to in dict.fromkeys(recipients) if to not in without]
-    return f" (sent to {', '.join(served)})" if served else ""
 
 
 # ---------- a JSON body to the URL of a chat's webhook

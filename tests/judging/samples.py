@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from promptlab.json_text.writing import compact_as_duckdb
-from tests.evaluator.test_matching_properties import KEYS, VALUES, literal
 from tests.judging.cases import Round, Sample
+from tests.judging.pairs import KEYS, VALUES, literal
 
 STEPS = st.sampled_from(
     [

@@ -1,9 +1,8 @@
 """A real mail server in a separate process, for tests of sending.
 
-Run as a script: ``servers.py PORT SECURITY CERTIFICATE KEY REPLIES FOLDER``. It takes
-mail for anyone but ``refused@…``, wants the login ``ci`` / ``geheim-7`` where it is
-encrypted, answers as many of the REPLIES (comma-separated) to RCPT as there are before
-it says 250, and writes every message it takes to FOLDER.
+Run as a script: ``servers.py SECURITY CERTIFICATE KEY FOLDER``. It takes mail for
+anyone but ``refused@…`` and ``busy@…``, wants the login ``ci`` / ``geheim-7`` where it
+is encrypted, and writes every message it takes to FOLDER.
 """
 
 from __future__ import annotations
@@ -18,22 +17,15 @@ USER = "ci"
 PASSWORD = "geheim-7"
 
 
-async def serve(
-    port: int,
-    security: str,
-    certificate: str,
-    key: str,
-    replies: list[str],
-    folder: Path,
-) -> None:
+async def serve(security: str, certificate: str, key: str, folder: Path) -> None:
     from aiosmtpd.smtp import SMTP, AuthResult
 
     class Handler:
         async def handle_RCPT(
             self, server: Any, session: Any, envelope: Any, to: str, options: Any
         ) -> str:
-            if replies:
-                return replies.pop(0)
+            if to.startswith("busy@"):
+                return "451 4.7.1 greylisted"
             if to.startswith("refused@"):
                 return "550 5.1.1 no such user"
             envelope.rcpt_tos.append(to)
@@ -70,20 +62,11 @@ async def serve(
 
     loop = asyncio.get_running_loop()
     server = await loop.create_server(
-        session, "127.0.0.1", port, ssl=context if security == "tls" else None
+        session, "127.0.0.1", 0, ssl=context if security == "tls" else None
     )
     print(server.sockets[0].getsockname()[1], flush=True)  # noqa: T201
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    asyncio.run(
-        serve(
-            int(sys.argv[1]),
-            sys.argv[2],
-            sys.argv[3],
-            sys.argv[4],
-            [reply for reply in sys.argv[5].split(",") if reply],
-            Path(sys.argv[6]),
-        )
-    )
+    asyncio.run(serve(*sys.argv[1:4], Path(sys.argv[4])))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import email
 import email.policy
+import socket
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from promptlab.cli import cli
-from promptlab.errors import PromptlabError
+from promptlab.errors import MailError, PromptlabError
 
 
 @pytest.fixture
@@ -70,3 +71,20 @@ def test_there_is_no_option_for_a_password():
     from promptlab.cli.send import send
 
     assert [p.name for p in send.params if "pass" in (p.name or "")] == []
+
+
+def test_mails_that_could_not_be_sent_are_kept(call, tmp_path, monkeypatch):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    monkeypatch.setenv("PROMPTLAB_SMTP_HOST", "127.0.0.1")
+    monkeypatch.setenv("PROMPTLAB_SMTP_PORT", str(port))
+    monkeypatch.setenv("PROMPTLAB_SMTP_SECURITY", "none")
+    monkeypatch.setenv("PROMPTLAB_MAIL_FROM", "ci@example.com")
+    done = call("send", "--to", "a@example.com", "--out", str(tmp_path / "mails"))
+    assert isinstance(done.exception, MailError)
+    said, _, kept = str(done.exception).partition("; kept in ")
+    assert said == f"127.0.0.1:{port}: nothing listens there"
+    mails = kept.split(", ")
+    assert len(mails) == 3
+    assert {read(mail)["To"] for mail in mails} == {"a@example.com"}

@@ -6,7 +6,6 @@ import email
 import email.policy
 import io
 import re
-import sys
 import zipfile
 from datetime import timedelta
 
@@ -14,9 +13,8 @@ import pytest
 
 from promptlab.contracts.gate import CaseList
 from promptlab.errors import UsageError
-from promptlab.reports.mail import MOST_BYTES, Envelope, trend
+from promptlab.reports.mail import Envelope
 from tests.mail.made import (
-    canaries,
     case,
     change,
     comparison,
@@ -40,10 +38,6 @@ def tree(part, depth=0):
     yield "  " * depth + part.get_content_type()
     for child in part.iter_parts() if part.is_multipart() else ():
         yield from tree(child, depth + 1)
-
-
-def with_picture():
-    return pytest.importorskip("resvg_py", reason="the picture needs resvg-py")
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
@@ -76,15 +70,12 @@ def test_another_time_gives_another_message_id():
 
 
 def test_parts_stand_in_the_order_that_mail_programs_expect():
-    with_picture()
     message = to_message(result(), history=runs(), envelope=Envelope(attach="html"))
     assert list(tree(reread(message))) == [
         "multipart/mixed",
         "  multipart/alternative",
         "    text/plain",
-        "    multipart/related",
-        "      text/html",
-        "      image/png",
+        "    text/html",
         "  text/html",
     ]
 
@@ -128,45 +119,6 @@ def test_a_result_that_says_no_verdict_has_its_score_in_the_subject():
     assert reread(to_message(empty()))["Subject"] == "未评级 未评分 · 客服问答回归"
 
 
-@pytest.mark.parametrize("text", canaries())
-def test_no_text_of_a_task_makes_a_header(text):
-    made = result(task={"title": text, "task_id": text})
-    message = reread(to_message(made, envelope=Envelope(subject=None, attach="zip")))
-    assert message["Bcc"] is None
-    assert message.defects == []
-    assert set(message.keys()) == {
-        "Subject", "From", "To", "Date", "Message-ID", "Auto-Submitted",
-        "Content-Language", "MIME-Version", "Content-Type",
-    }  # fmt: skip
-    assert message["Subject"].isprintable()
-
-
-def test_a_subject_of_ones_own_cannot_add_a_header():
-    own = Envelope(subject="好\r\nBcc: evil@example.invalid")
-    message = reread(to_message(result(), envelope=own))
-    assert message["Subject"] == "好 Bcc: evil@example.invalid"
-    assert message["Bcc"] is None
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "",
-        "a",
-        "a@",
-        "@b",
-        "a@b\r\nBcc: c@d",
-        "a@b, c@d",
-        "A <a@b>",
-        "试@例子.cn",
-        "a b@c",
-    ],
-)
-def test_what_is_no_address_is_refused_by_name(address):
-    with pytest.raises(UsageError, match="address"):
-        to_message(result(), envelope=Envelope(to=[address]))
-
-
 def test_the_text_part_is_a_report_of_its_own():
     text = body(to_message(result(), history=runs(), comparison=comparison()), "plain")
     for told in (
@@ -196,44 +148,17 @@ def test_the_text_part_is_not_escaped_and_names_hidden_characters():
     assert "<b> & ⟦U+001B⟧[31m" in text
 
 
-@pytest.mark.parametrize("size", [1, 200, 2000])
-def test_the_html_stays_small_whatever_a_task_holds(size):
-    wide = "\u202e<\u202e&" * 300
-    cases = [
-        case(n, case_id=f"{wide}{n}", context={"question": wide}) for n in range(size)
-    ]
-    made = result(cases, alerts=size, dimensions=min(size, 100))
-    made = made.model_copy(
-        update={
-            "summary": made.summary.model_copy(
-                update={
-                    "conclusion": wide,
-                    "alerts": [
-                        a.model_copy(update={"message": wide})
-                        for a in made.summary.alerts
-                    ],
-                }
-            )
-        }
-    )
-    message = to_message(made, history=runs(30), comparison=comparison(cases=size))
-    assert len(body(message).encode()) <= MOST_BYTES
-
-
 def test_lists_are_cut_and_say_how_many_more_there_are():
     made = result([case(n) for n in range(50)], alerts=20, dimensions=11, lang="en")
     html = body(to_message(made, history=runs(30), comparison=comparison(cases=12)))
     for told in (
-        "12 more alerts are in the full report.",
+        "15 more alerts are in the full report.",
         "3 more dimensions are in the full report.",
-        "40 more failed or error cases are in the full report.",
-        "There are 25 older runs." if trend_is_drawn() else "There are 20 older runs.",
+        "42 more failed or error cases are in the full report.",
+        "There are 20 older runs.",
     ):
         assert told in html
-
-
-def trend_is_drawn():
-    return trend(runs(30)) is not None
+    assert len(html.encode()) < 72_000  # as base64, what Gmail shows without a cut
 
 
 def test_a_case_that_is_listed_is_not_listed_again_among_the_changes():
@@ -266,56 +191,9 @@ def test_a_lost_must_have_is_said_in_words():
     assert "失去必须项" in body(to_message(result(), comparison=compared))
 
 
-def test_without_history_nothing_is_drawn_and_words_say_why():
+def test_without_history_words_say_that_it_is_the_first_run():
     message = to_message(result(), history=runs(1))
     assert "第一次运行" in body(message)
-    assert "image/png" not in " ".join(tree(message))
-
-
-def test_the_picture_is_the_one_that_the_html_names():
-    with_picture()
-    message = to_message(result(), history=runs())
-    image = next(p for p in message.walk() if p.get_content_type() == "image/png")
-    assert f'src="cid:{image["Content-ID"].strip("<>")}"' in body(message)
-    assert image.get_content().startswith(b"\x89PNG")
-    assert image.get_content_disposition() == "inline"
-
-
-def test_without_the_renderer_the_trend_is_a_longer_table(monkeypatch):
-    monkeypatch.setitem(sys.modules, "resvg_py", None)
-    message = to_message(result(), history=runs(12))
-    assert "image/png" not in " ".join(tree(message))
-    assert "v1.2" in body(message)
-    assert "<img" not in body(message)
-
-
-def test_the_picture_holds_no_text():
-    svg = trend(runs(), "old-6").svg()
-    assert "<text" not in svg
-    assert "font" not in svg
-
-
-@pytest.mark.parametrize("scores", [[None] * 5, [0.5, None, 0.6]])
-def test_fewer_than_three_scored_runs_are_no_trend(scores):
-    from dataclasses import replace
-
-    past = [
-        replace(run, overall_score=score)
-        for run, score in zip(runs(len(scores)), scores, strict=True)
-    ]
-    assert trend(past) is None
-
-
-@pytest.mark.parametrize("score", [0.0, 0.5, 1.0])
-def test_a_trend_without_change_is_drawn_inside_its_box(score):
-    from dataclasses import replace
-
-    past = [
-        replace(run, overall_score=score, ci_low=None, ci_high=None) for run in runs(3)
-    ]
-    drawn = trend(past)
-    assert 0 <= drawn.floor < drawn.top <= 1
-    assert 'y1="-' not in drawn.svg()
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,13 @@ from typing import Any
 import duckdb
 import pytest
 
+from benchmarks.generate import analysis_input, testset
 from promptlab.build import plan
 from promptlab.build.dbt import environment_of
 from promptlab.paths import dbt_project
 from promptlab.settings import Settings
 from promptlab.spark import OLDEST_JAVA, java_version
 from promptlab.warehouse import Warehouse
-from tests.benchmarks.generate import analysis_input, testset
 from tests.conftest import EXAMPLES
 from tests.judges import suite
 from tests.judging import both

@@ -219,7 +219,6 @@ def add_a_scorer(checkout: Checkout) -> None:
         scorer_version="1",
         unit="share",
         is_share="true",
-        is_zero_on_error="true",
         has_verdict="true",
     )
 

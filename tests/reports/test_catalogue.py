@@ -59,6 +59,17 @@ def test_both_languages_name_the_same_values():
     assert [k for k in zh if placeholders(zh[k]) != placeholders(en[k])] == []
 
 
+@pytest.mark.parametrize("lang", languages())
+def test_every_text_is_filled_in_with_its_values_and_nothing_is_left(lang):
+    texts = catalogue(lang)
+    for key, entry in texts.entries.items():
+        values = {name: f"<{name}>" for name in placeholders(entry)}
+        for n in (1, 2) if "n" in values else (None,):
+            text = texts.text(key, **values | ({} if n is None else {"n": n}))
+            assert text.strip() or key == "word.gap", key
+            assert not set("{}") & set(text), (key, text)
+
+
 def is_looked_up(group: str, code: str) -> bool:
     """By a code of the marts (`test_codes`), a name of a file, or one of ours."""
     if group in CODES or group in FREE:

@@ -37,9 +37,8 @@ def test_variants_are_sorted_by_where_they_are_going(marts):
     }
 
 
-@pytest.mark.parametrize("lang", ["zh", "en"])
-def test_the_index_is_the_golden_file(marts, golden, lang):
-    golden.check(f"index.{lang}.html", page(marts, lang, task=lambda t: f"{len(t)}/x"))
+def test_the_index_is_the_golden_file(marts, golden):
+    golden.check("index.en.html", page(marts, "en", task=lambda t: f"{len(t)}/x"))
 
 
 def test_only_pages_that_exist_are_linked(marts):

@@ -100,9 +100,8 @@ def text_of(tree: Any) -> str:
     return "".join(text for text in body.itertext() if text not in scripts)
 
 
-@pytest.mark.parametrize("lang", ["zh", "en"])
-def test_the_report_is_the_golden_file(result_of, golden, lang):
-    golden.check(f"report.{lang}.html", to_html(result_of(lang)))
+def test_the_report_is_the_golden_file(result_of, golden):
+    golden.check("report.en.html", to_html(result_of("en")))
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])

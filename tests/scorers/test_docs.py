@@ -97,15 +97,12 @@ def test_the_table_has_every_scorer_as_the_seed_describes_it():
         name: {
             "scorer": name,
             "unit": row["unit"],
-            "is_zero_on_error": str(row["error round"] == "0").lower(),
             "has_verdict": str(row["verdict"] == "yes").lower(),
         }
         for name, row in table().items()
     }
     assert found == {
-        each["scorer"]: {
-            key: each[key] for key in ("scorer", "unit", "is_zero_on_error", "has_verdict")
-        }
+        each["scorer"]: {key: each[key] for key in ("scorer", "unit", "has_verdict")}
         for each in seed("promptlab_scorers")
     }  # fmt: skip
 

@@ -26,7 +26,6 @@ from promptlab.evaluator.matching import MISSING, MatchOptions, judge, searchabl
 from promptlab.json_text.reading import parse_as_duckdb
 from promptlab.warehouse import Warehouse
 from tests.conftest import EXHAUSTIVE
-from tests.evaluator.test_matching_properties import OPTIONS, pairs
 from tests.judging import both
 from tests.judging.cases import (
     Judgement,
@@ -35,6 +34,7 @@ from tests.judging.cases import (
     output_cases,
     rule_cases,
 )
+from tests.judging.pairs import OPTIONS, pairs
 from tests.judging.samples import samples
 from tests.matching_cases import matching_cases
 

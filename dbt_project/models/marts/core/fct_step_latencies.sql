@@ -3,14 +3,19 @@
 with
 
 traces as (select * from {{ ref('promptlab', 'fct_round_traces') }} where {{ in_this_build() }}),
+rounds as (select * from {{ ref('promptlab', 'fct_rounds') }} where {{ in_this_build() }}),
 
-timed as (
+-- an answer that never came has no time and no length, one from a cache no time
+answered as (
 
     select
-        task_id,
-        {{ json_field('metadata', 'steps') }} as steps
+        traces.task_id,
+        coalesce(rounds.is_cached, false) as is_cached,
+        {{ json_field('traces.metadata', 'steps') }} as steps
 
     from traces
+    inner join rounds using (task_id, case_id, round_id)
+    where rounds.status <> 'error'
 
 ),
 
@@ -18,10 +23,11 @@ named as (
 
     select
         task_id,
+        is_cached,
         steps,
         {{ unnested(json_object_keys('steps')) }} as step_id
 
-    from timed
+    from answered
     where {{ json_kind('steps') }} = 'object'
 
 ),
@@ -30,6 +36,7 @@ measured as (
 
     select
         task_id,
+        is_cached,
         step_id,
         {{ json_member('steps', 'step_id') }} as figures
 
@@ -42,7 +49,7 @@ numbers as (
     select
         task_id,
         step_id,
-        {{ json_number('figures', 'latency_ms') }} as latency_ms,
+        case when not is_cached then {{ json_number('figures', 'latency_ms') }} end as latency_ms,
         {{ json_number('figures', 'input_tokens') }} as input_tokens,
         {{ json_number('figures', 'output_tokens') }} as output_tokens
 

@@ -24,7 +24,7 @@ joined as (
         )) as contents_hash,
         results.status,
         results.status <> 'unevaluated' as is_judged,
-        results.answered_status,
+        results.answered_status as status_of_answers,
         results.aggregated_score as score,
         tasks.created_at
 
@@ -35,15 +35,34 @@ joined as (
 
 ),
 
+-- a case whose other rounds pass keeps the status that it had before rounds in error
+settled as (
+
+    select
+        *,
+        coalesce(
+            max_by(status_of_answers, case when status = status_of_answers then run_number end)
+                over so_far,
+            status_of_answers
+        ) as answered_status
+
+    from joined
+    window so_far as (
+        partition by title, variant, case_id, contents_hash, is_judged
+        order by run_number, task_id rows between unbounded preceding and current row
+    )
+
+),
+
 followed as (
 
     select
         *,
         lag(task_id) over in_order as previous_task_id,
         lag(status) over in_order as previous_status,
-        lag(answered_status) over in_order as answered_before
+        lag(answered_status) over in_order as previous_answered_status
 
-    from joined
+    from settled
     window in_order as (
         partition by title, variant, case_id, contents_hash, is_judged
         order by run_number, task_id
@@ -68,13 +87,15 @@ final as (
         prompt_version,
         model,
         status,
+        answered_status,
         case when is_judged then previous_status end as previous_status,
+        case when is_judged then previous_answered_status end as previous_answered_status,
         case
             when not is_judged then 'unevaluated'
-            when previous_status is null then 'first'
-            when answered_before = 'pass' and answered_status = 'pass' then 'still_passing'
-            when answered_before = 'pass' then 'newly_failing'
-            when status = 'pass' then 'newly_fixed'
+            when previous_answered_status is null then 'first'
+            when previous_answered_status = 'pass' and answered_status = 'pass' then 'still_passing'
+            when previous_answered_status = 'pass' then 'newly_failing'
+            when answered_status = 'pass' then 'newly_fixed'
             else 'still_failing'
         end as status_change,
 

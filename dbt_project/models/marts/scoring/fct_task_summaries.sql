@@ -99,6 +99,7 @@ final as (
         n_cases,
         n_pass,
         n_fail,
+        n_fail_by_errors,
         n_error,
         n_unevaluated,
         n_scored_cases,

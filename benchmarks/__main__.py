@@ -1,4 +1,4 @@
-"""``python -m tests.benchmarks [NAME…]``: run benchmarks and keep the figures."""
+"""``python -m benchmarks [NAME…]``: run benchmarks and keep the figures."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-import tests.benchmarks
-from tests.benchmarks.measure import Ratio
+import benchmarks
+from benchmarks.measure import Ratio
 
 OUT = Path("out/bench")
 
@@ -42,10 +42,8 @@ def main(wanted: list[str]) -> None:
 
 
 def _modules() -> list:
-    names = (m.name for m in pkgutil.iter_modules(tests.benchmarks.__path__))
-    found = [
-        importlib.import_module(f"tests.benchmarks.{n}") for n in names if n[0] != "_"
-    ]
+    names = (m.name for m in pkgutil.iter_modules(benchmarks.__path__))
+    found = [importlib.import_module(f"benchmarks.{n}") for n in names if n[0] != "_"]
     return [module for module in found if hasattr(module, "BENCHMARKS")]
 
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.generate import analysis_inputs
+from benchmarks.history import timed
+from benchmarks.measure import Ratio
 from promptlab.paths import dbt_target
 from promptlab.warehouse import Warehouse
-from tests.benchmarks.generate import analysis_inputs
-from tests.benchmarks.history import timed
-from tests.benchmarks.measure import Ratio
 
 SMALL, LARGE = 20_000, 200_000
 

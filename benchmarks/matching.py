@@ -7,12 +7,12 @@ import random
 import sys
 from pathlib import Path
 
+from benchmarks.generate import SEED, analysis_inputs
+from benchmarks.measure import Ratio, Sample, compare, python, run
 from promptlab.build.dbt import run_dbt
 from promptlab.paths import dbt_target
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
-from tests.benchmarks.generate import SEED, analysis_inputs
-from tests.benchmarks.measure import Ratio, Sample, compare, python, run
 
 ROUNDS, FILES, PER_CASE = 200_000, 20, 5
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import duckdb
 
-from tests.benchmarks.generate import analysis_inputs, testset
-from tests.benchmarks.measure import Ratio, Sample, compare, run
+from benchmarks.generate import analysis_inputs, testset
+from benchmarks.measure import Ratio, Sample, compare, run
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 PROMPTLAB = [sys.executable, "-m", "promptlab"]
 BY_HAND = [sys.executable, str(Path(__file__).with_name("by_hand.py"))]
 

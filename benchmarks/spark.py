@@ -8,9 +8,9 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from tests.benchmarks.generate import analysis_inputs
-from tests.benchmarks.matching import write_testset
-from tests.benchmarks.measure import Ratio, Sample, run
+from benchmarks.generate import analysis_inputs
+from benchmarks.matching import write_testset
+from benchmarks.measure import Ratio, Sample, run
 from tests.parity.surroundings import surroundings
 
 ROUNDS, PER_CASE, FILES = 200_000, 5, 20

@@ -7,12 +7,12 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from benchmarks.generate import analysis_inputs
+from benchmarks.measure import Ratio, Sample, compare, python, run
 from promptlab.build import plan
 from promptlab.paths import dbt_project
-from tests.benchmarks.generate import analysis_inputs
-from tests.benchmarks.measure import Ratio, Sample, compare, python, run
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 PROMPTLAB = [sys.executable, "-m", "promptlab"]
 
 # DuckDB's own reader into one table, a row per round: no checks, no ids, no log.

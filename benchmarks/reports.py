@@ -11,11 +11,11 @@ from typing import Any
 
 import duckdb
 
+from benchmarks.generate import analysis_input
+from benchmarks.history import answered_again, timed, warehouse, write
+from benchmarks.measure import Ratio, Sample, compare
 from promptlab import reports
 from promptlab.reports.edition import SHOWN
-from tests.benchmarks.generate import analysis_input
-from tests.benchmarks.history import answered_again, timed, warehouse, write
-from tests.benchmarks.measure import Ratio, Sample, compare
 
 SIZES = (10, 1_000, 100_000)
 AT = datetime(2026, 1, 2, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""``python -m tests.benchmarks.verdict_rates [PART…]``: how often the verdict is right.
+"""``python -m benchmarks.verdict_rates [PART…]``: how often the verdict is right.
 
 Suites of which the truth is known are judged by the models that a build runs. A case is
 stable (it always passes; one in eight always fails) or flaky (it passes in 50 to 95 %); a
@@ -20,7 +20,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from tests.benchmarks import _verdicts as sql
+from benchmarks import _verdicts as sql
 
 SUITES = 200
 MAX_P = "(select max_p from policy.promptlab_verdict_policy)"

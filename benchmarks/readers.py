@@ -15,10 +15,10 @@ from typing import Any
 
 import msgspec
 
+from benchmarks.measure import Ratio, Sample, compare, python, run
 from promptlab.ingest.foreign.archives import zipfile
-from tests.benchmarks.measure import Ratio, Sample, compare, python, run
 
-DATA = Path(__file__).resolve().parents[1] / "data" / "foreign"
+DATA = Path(__file__).resolve().parents[1] / "tests" / "data" / "foreign"
 
 _READ = """
 import sys

@@ -9,9 +9,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks.generate import SEED, analysis_input
+from benchmarks.measure import Ratio, Sample, compare, python, run
 from promptlab.paths import dbt_target
-from tests.benchmarks.generate import SEED, analysis_input
-from tests.benchmarks.measure import Ratio, Sample, compare, python, run
 
 PROMPTLAB = [sys.executable, "-m", "promptlab"]
 NO_TESTS = ["--", "--exclude-resource-type", "test", "unit_test"]

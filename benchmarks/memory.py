@@ -6,9 +6,9 @@ import json
 import random
 from pathlib import Path
 
-from tests.benchmarks.generate import SEED
-from tests.benchmarks.history import PROMPTLAB
-from tests.benchmarks.measure import Ratio, python, run
+from benchmarks.generate import SEED
+from benchmarks.history import PROMPTLAB
+from benchmarks.measure import Ratio, python, run
 
 CONVERSATIONS = 10
 """Files of a run, as LoCoMo has them."""
