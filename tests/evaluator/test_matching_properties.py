@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import copy
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from promptlab.evaluator.matching import MISSING, MatchOptions, judge
+from promptlab.evaluator.matching import (
+    MISSING,
+    SLACK,
+    MatchOptions,
+    judge,
+    numbers_match,
+)
 from promptlab.json_text.reading import copy_json
 from promptlab.json_text.writing import compact_as_duckdb
 
@@ -40,6 +47,12 @@ VALUES = st.recursive(
     max_leaves=12,
 )
 TOLERANCES = st.sampled_from([0.0, 1e-12, 0.01, 0.5, 1.0, 100.0])
+NEIGHBOURS = st.builds(
+    lambda size, apart: (float(size), float(size + apart)),
+    st.builds(lambda power: Decimal(10) ** power, st.integers(0, 16)),
+    st.sampled_from([Decimal(n) / 1000 for n in (-11, -10, 9, 10, 11, 500, 501, 1500)]),
+)
+"""Two numbers of one magnitude that are about a tolerance apart."""
 OPTIONS = st.builds(
     MatchOptions,
     strict=st.booleans(),
@@ -51,6 +64,8 @@ OPTIONS = st.builds(
 @st.composite
 def pairs(draw: st.DrawFn) -> tuple[Any, Any]:
     """An expectation, and an output that is often near it."""
+    if draw(st.integers(0, 9)) == 0:
+        return draw(NEIGHBOURS)
     expected = draw(VALUES)
     if draw(st.booleans()):
         return expected, draw(VALUES)
@@ -235,3 +250,24 @@ def test_below_a_wrong_type_odd_keys_are_looked_up_by_pointer():
             ("", "type_mismatch"),
             ("/0", "missing_field"),
         ]
+
+
+DECIMALS = st.builds(
+    lambda digits, power: Decimal(digits).scaleb(power),
+    st.integers(-(10**15), 10**15),
+    st.integers(-12, 6),
+)
+
+
+@given(DECIMALS, DECIMALS, st.integers(1, 10**6), st.integers(-9, 3))
+def test_a_tolerance_holds_at_every_magnitude(number, difference, digits, power):
+    tolerance = Decimal(digits).scaleb(power)
+    for apart in (tolerance, tolerance * 2, difference):
+        other = number + apart
+        assume(len(other.as_tuple().digits) <= 17)
+        is_within = numbers_match(float(number), float(other), float(tolerance))
+        largest = max(abs(number), abs(other), tolerance)
+        if abs(apart) <= tolerance:
+            assert is_within
+        elif abs(apart) > tolerance + largest * 2 * Decimal(SLACK):
+            assert not is_within
