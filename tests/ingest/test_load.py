@@ -275,15 +275,6 @@ def test_hidden_folders_are_walked(tmp_path, warehouse):
     assert warehouse.ingest(tmp_path / "in").n_loaded == 1
 
 
-def test_a_database_of_a_newer_schema_is_refused(tmp_path, warehouse):
-    file = write(tmp_path / "a.json", task())
-    warehouse.ingest(file)
-    with duckdb.connect(str(warehouse.settings.db)) as con:
-        con.execute("insert into raw.schema_versions values (999, now(), 'future')")
-    with pytest.raises(WarehouseError, match="install a newer promptlab"):
-        warehouse.ingest(file)
-
-
 @pytest.mark.parametrize("is_named", [False, True])
 def test_a_file_whose_name_is_not_utf8_is_rejected_and_the_others_load(
     is_named: bool, tmp_path: Path
