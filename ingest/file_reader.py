@@ -288,10 +288,16 @@ class _Attempt:
         yield from self._as_batches(readings, source)
 
     def left_out(self, code: str, reason: str) -> Iterator[ReadBatch]:
-        """Yield one batch with the reason for leaving the file out, unless known."""
+        """Yield one batch with the reason for leaving the file out, unless known.
+
+        Every call reports it: the file may have changed, but cannot be read.
+        """
         source = self._source(None)
-        if not self._is_known(source):
-            problem = Problem(code, f"cannot be read: {reason}")
+        problem = Problem(code, f"cannot be read: {reason}")
+        if self._is_known(source):
+            self._load.was_rejected = False
+            self._load.add(next(_rejected(problem)))
+        else:
             yield from self._as_batches(_rejected(problem), source)
 
     def _is_read_whole(self, file: InputFile) -> bool:
@@ -347,7 +353,6 @@ class _Attempt:
                     versions,
                     Outcome(
                         load.status,
-                        load.problems,
                         load.records_loaded,
                         load.records_rejected,
                         source.uri,
@@ -430,16 +435,16 @@ class _Attempt:
         if before is None:
             return False
         load = self._load
-        told_again = before.status in {"rejected", "skipped", "purged"}
-        load.status = before.status if told_again else "unchanged"
-        load.problems = before.problems
-        is_copy = not told_again and before.uri not in {"", source.uri}
-        if self._kind in TOOLS and is_copy:
-            load.problems = [*before.problems, copy_problem(source.uri, before.uri)]
+        is_out = before.status in {"skipped", "purged"}
+        load.status = before.status if is_out else "unchanged"
+        load.was_rejected = before.status == "rejected"
         load.records_loaded = before.records_loaded
         load.records_rejected = before.records_rejected
-        if not told_again:
-            load.keys = keys_of(load.kind, before)
+        if is_out or load.was_rejected:
+            return True
+        if self._kind in TOOLS and before.uri not in {"", source.uri}:
+            load.problems = [copy_problem(source.uri, before.uri)]
+        load.keys = keys_of(load.kind, before)
         return True
 
     def _before(self, source: Source) -> Outcome | None:

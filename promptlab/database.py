@@ -698,7 +698,8 @@ def _broken_off(db: Path, message: str) -> WarehouseError:
 
 
 def _holder(message: str) -> str:
-    holder = re.search(r"held in (.*?)(?: by .*)?\. See", message)
+    """Return the program and its process id; DuckDB's advice does not fit here."""
+    holder = re.search(r"held in (.+? \(PID \d+\))", message)
     return f" by {holder[1]}" if holder else ""
 
 

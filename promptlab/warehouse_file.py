@@ -89,7 +89,7 @@ class WarehouseFile:
         from promptlab.ingest import raw
 
         with self.examining(files=files, folders=folders) as con:
-            raw.check_current(con)
+            raw.check_version(con)
             yield con
 
     @contextmanager
@@ -144,8 +144,10 @@ class WarehouseFile:
     def writable(self, *, expected: int = 0) -> Iterator[duckdb.DuckDBPyConnection]:
         """Open a connection that may write to the raw tables.
 
-        A file of an older schema version is upgraded first. *expected* is the likely
-        size of a new file in bytes.
+        *expected* is the likely size of a new file in bytes.
+
+        Raises:
+            WarehouseError: the file is of another schema version.
         """
         if self._kept is None and self._keeping is not None:
             self._kept = self._keeping.enter_context(self._up_to_date(expected))
@@ -163,12 +165,8 @@ class WarehouseFile:
 
         with self._connect(read_only=False, expected=expected) as con:
             file = file_of(con)
-            copies = [file, *raw.backups(file)]  # a purge or an upgrade writes them
-            shut_in(
-                con,
-                files=[f for copy in copies for f in files_of_copy(copy)],
-                folders=self._raw_folders(),
-            )
+            # a purge writes the file again
+            shut_in(con, files=files_of_copy(file), folders=self._raw_folders())
             raw.ensure_schema(con, ingest_version=__version__)
             yield con
 

@@ -2,12 +2,11 @@
 
 from promptlab.ingest.raw.catalogue import SCHEMA_VERSION
 from promptlab.ingest.raw.tables import (
+    OTHER_VERSION,
     append,
-    backups,
-    check_current,
     check_not_foreign,
-    check_not_newer,
     check_not_views,
+    check_version,
     delete_owned,
     ensure_schema,
     give_way,
@@ -16,13 +15,12 @@ from promptlab.ingest.raw.tables import (
 )
 
 __all__ = [
+    "OTHER_VERSION",
     "SCHEMA_VERSION",
     "append",
-    "backups",
-    "check_current",
     "check_not_foreign",
-    "check_not_newer",
     "check_not_views",
+    "check_version",
     "delete_owned",
     "ensure_schema",
     "give_way",

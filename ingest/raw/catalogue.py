@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 1
+"""Raised with every change of ``raw.sql``; files of another version are refused."""
 
 Ids = tuple[str, str]
 """A column, and the temporary table of a purge with the ids for it."""

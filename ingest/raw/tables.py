@@ -6,10 +6,9 @@ import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain, groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptlab.database import file_of, has_relation, open_duckdb, write_copy
+from promptlab.database import file_of, has_relation
 from promptlab.errors import SettingsError, UsageError, WarehouseError
 from promptlab.ingest.raw.catalogue import (
     BY_NAME,
@@ -18,43 +17,34 @@ from promptlab.ingest.raw.catalogue import (
     tables_of,
 )
 from promptlab.ingest.raw.rows import Columns
-from promptlab.messages import say
 
 if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
 
-def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> None:
-    """Create the raw tables that do not exist yet, even those that stay empty.
+OTHER_VERSION = (
+    "install the promptlab that wrote it, or load the files into a new warehouse"
+)
+"""What to do about a file of another schema version."""
 
-    A file of an older version is copied, and then upgraded in one transaction.
+
+def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> None:
+    """Create the raw tables in a new file, even those that stay empty.
 
     Raises:
-        WarehouseError: A newer version of promptlab wrote the file, or the disk has no
-            space for the copy.
+        WarehouseError: The file has another schema version.
+        SettingsError: It is another program's database.
     """
-    found = schema_version(con)
-    if found == SCHEMA_VERSION:
+    check_version(con)
+    if schema_version(con) is not None:
         return
     from importlib import resources
 
-    if found is None:
-        check_not_foreign(con)
-    else:
-        check_not_newer(found)
-        backup = backups(file_of(con))[found]
-        write_copy(con, backup)
+    statements = resources.files("promptlab.ingest.raw").joinpath("raw.sql")
     con.begin()
     try:
-        statements = (
-            resources.files("promptlab.ingest.raw")
-            .joinpath("raw.sql")
-            .read_text("utf-8")
-        )
-        con.execute(statements)
-        if found is not None:
-            _add_missing_columns(con, statements)
+        con.execute(statements.read_text("utf-8"))
         con.execute(
             "insert into raw.schema_versions values (?, now(), ?)",
             [SCHEMA_VERSION, ingest_version],
@@ -63,30 +53,6 @@ def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> Non
     except BaseException:
         roll_back(con)
         raise
-    if found is not None:
-        say(
-            f"upgraded the warehouse from schema version {found} to {SCHEMA_VERSION};"
-            f" as it was before: {backup}",
-            "schema_upgraded",
-            before=found,
-            after=SCHEMA_VERSION,
-            backup=backup,
-        )
-
-
-def _add_missing_columns(con: duckdb.DuckDBPyConnection, statements: str) -> None:
-    """Add the columns that tables of an older version lack; their rows have nulls."""
-    columns = (
-        "select table_name, column_name, data_type from duckdb_columns()"
-        " where schema_name = 'raw' and not internal"
-    )
-    with open_duckdb() as empty:
-        empty.execute(statements)
-        wanted = empty.execute(columns).fetchall()
-    known = {row[:2] for row in con.execute(columns).fetchall()}
-    for table, column, kind in wanted:
-        if (table, column) not in known:
-            con.execute(f'alter table raw."{table}" add column "{column}" {kind}')
 
 
 def roll_back(con: duckdb.DuckDBPyConnection) -> None:
@@ -95,19 +61,6 @@ def roll_back(con: duckdb.DuckDBPyConnection) -> None:
 
     with contextlib.suppress(duckdb.Error):
         con.rollback()
-
-
-def check_not_newer(found: int) -> None:
-    """Check that this promptlab knows the schema version of a file.
-
-    Raises:
-        WarehouseError: the file was written by a newer version of promptlab.
-    """
-    if found > SCHEMA_VERSION:
-        raise WarehouseError(
-            f"this warehouse has schema version {found}, this promptlab knows"
-            f" {SCHEMA_VERSION}: install a newer promptlab (nothing was changed)"
-        )
 
 
 def check_not_foreign(con: duckdb.DuckDBPyConnection) -> None:
@@ -127,24 +80,21 @@ def check_not_foreign(con: duckdb.DuckDBPyConnection) -> None:
         )
 
 
-def check_current(con: duckdb.DuckDBPyConnection) -> None:
-    """Check that a file can be read without an upgrade.
+def check_version(con: duckdb.DuckDBPyConnection) -> None:
+    """Check that a file has no raw tables yet, or those of this version.
 
     Raises:
-        WarehouseError: its schema version is older or newer than this version's.
+        WarehouseError: its schema version is another one.
+        SettingsError: it is another program's database.
     """
     found = schema_version(con)
-    if found == SCHEMA_VERSION:
-        return
     if found is None:
         check_not_foreign(con)
-        return
-    check_not_newer(found)
-    raise WarehouseError(
-        f"this warehouse has schema version {found}, this promptlab works with"
-        f" {SCHEMA_VERSION}: `promptlab build` upgrades it, and puts a copy of it"
-        " beside it before (nothing was changed)"
-    )
+    elif found != SCHEMA_VERSION:
+        raise WarehouseError(
+            f"this warehouse has schema version {found}, this promptlab works with"
+            f" {SCHEMA_VERSION}: {OTHER_VERSION} (nothing was changed)"
+        )
 
 
 def check_not_views(
@@ -188,14 +138,6 @@ def give_way(con: duckdb.DuckDBPyConnection) -> None:
             )
     for table in tables:
         con.execute(f"drop table raw.{table}")
-
-
-def backups(file: Path) -> list[Path]:
-    """Return the copies that an upgrade of *file* may write."""
-    return [
-        file.with_name(f"{file.name}.v{version}.bak")
-        for version in range(SCHEMA_VERSION)
-    ]
 
 
 def schema_version(con: duckdb.DuckDBPyConnection) -> int | None:

@@ -238,13 +238,6 @@ def _print_purge(found: Purge, call: Call, *, done: bool = False) -> None:
         tasks=found.tasks,
         rows=sum(found.rows.values()),
     )
-    for backup in found.backups:
-        call.say(
-            f"{backup}: a copy from before an upgrade; it may still hold them, delete"
-            " it when it is not needed any more",
-            "backup_left",
-            file=backup,
-        )
     for table in found.unknown:
         call.say(
             f"{table}: is no table of this project; it was left as it is, and may hold"

@@ -229,12 +229,18 @@ def searchable_text(value: Any) -> str | None:
     )
 
 
+SLACK: Final = 6.661338147750939e-16
+"""Three units in the last place: reading both numbers and the tolerance as doubles, and
+subtracting them, changes the difference by less than this share of the largest."""
+
+
 def numbers_match(expected: float, actual: float, tolerance: float) -> bool:
     """Return true if two numbers are equal or differ by at most *tolerance*.
 
     Two integers compare exactly, whatever their size; anything else as doubles, with a
-    slack of 1e-12 of the larger magnitude, so that 0.95 against 0.94 is within
-    0.01. Without a tolerance there is no slack: 0.3 is not 0.30000000000000004.
+    slack for their rounding (``SLACK`` of the largest number), so that 0.95 against
+    0.94 is within 0.01. Without a tolerance there is no slack: 0.3 is not
+    0.30000000000000004.
     """
     if isinstance(expected, int) and isinstance(actual, int):
         return abs(actual - expected) <= tolerance
@@ -244,7 +250,7 @@ def numbers_match(expected: float, actual: float, tolerance: float) -> bool:
         return False
     if not math.isfinite(got):
         return False
-    slack = 1e-12 * max(abs(got), abs(wanted), tolerance) if tolerance > 0 else 0.0
+    slack = SLACK * max(abs(got), abs(wanted), tolerance) if tolerance > 0 else 0.0
     return abs(got - wanted) <= tolerance + slack
 
 

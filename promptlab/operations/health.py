@@ -5,7 +5,6 @@ Each query of a consistency check returns the violations.
 
 from __future__ import annotations
 
-import glob
 import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -60,7 +59,6 @@ def examine(warehouse: WarehouseFile) -> Iterator[Finding]:
     yield Finding("file", "warehouse", "ok", str(db))
     yield Finding("file", "bytes", "ok", str(file.stat().st_size))
     yield _log(file)
-    yield from _beside(file)
     try:
         with warehouse.examining() as con:
             yield from _contents(con)
@@ -91,16 +89,6 @@ def _log(db: Path) -> Finding:
         "nothing is lost; the next `promptlab ingest` or `build` takes it in. Never"
         " copy or delete one file without the other",
     )
-
-
-def _beside(db: Path) -> Iterator[Finding]:
-    for backup in sorted(db.parent.glob(f"{glob.escape(db.name)}.v*.bak")):
-        yield Finding(
-            "file",
-            "copy before an upgrade",
-            "ok",
-            f"{backup}: {backup.stat().st_size} bytes",
-        )
 
 
 def _contents(con: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
@@ -150,22 +138,21 @@ def _rows(con: duckdb.DuckDBPyConnection, table: StoredTable) -> Finding:
 
 
 def _schema(con: duckdb.DuckDBPyConnection) -> Finding:
-    from promptlab.ingest.raw import SCHEMA_VERSION, schema_version
+    from promptlab.ingest.raw import OTHER_VERSION, SCHEMA_VERSION, schema_version
 
     found = schema_version(con)
     if found == SCHEMA_VERSION:
         return Finding("check", "schema version", "ok", str(found))
-    state: State = "warn"
     if found is None:
-        value = "the file holds no raw tables"
-        fix = "`promptlab ingest PATH` makes them"
-    elif found < SCHEMA_VERSION:
-        value = f"{found}, this promptlab works with {SCHEMA_VERSION}"
-        fix = "`promptlab build` upgrades it"
-    else:
-        state, value = "fail", f"{found}, this promptlab knows {SCHEMA_VERSION}"
-        fix = "install a newer promptlab"
-    return Finding("check", "schema version", state, value, fix)
+        return Finding(
+            "check",
+            "schema version",
+            "warn",
+            "the file holds no raw tables",
+            "`promptlab ingest PATH` makes them",
+        )
+    value = f"{found}, this promptlab works with {SCHEMA_VERSION}"
+    return Finding("check", "schema version", "fail", value, OTHER_VERSION)
 
 
 def _check(con: duckdb.DuckDBPyConnection, check: Invariant) -> Finding:
@@ -182,8 +169,8 @@ def _check(con: duckdb.DuckDBPyConnection, check: Invariant) -> Finding:
         return Finding("check", check.name, "warn", _one_line(error), fix)
     if not rows:
         return Finding("check", check.name, "ok", "holds")
-    examples = ", ".join(str(row[0]) for row in rows[:3])
-    value = f"{len(rows)}: {examples}{', …' if len(rows) > 3 else ''}"
+    examples = ", ".join(str(row[0]) for row in rows[: check.n_shown])
+    value = f"{len(rows)}: {examples}{', …' if rows[check.n_shown :] else ''}"
     return Finding("check", check.name, check.state, value, check.fix)
 
 
@@ -200,6 +187,8 @@ class Invariant:
     """Returns a row for each violation, named by the first column."""
     state: Literal["warn", "fail"]
     fix: str
+    n_shown: int = 3
+    """Maximum number of violations that are named."""
 
 
 _REBUILD = "`promptlab build --full-refresh` computes every mart from the raw tables"
@@ -278,6 +267,25 @@ RAW_CHECKS = (
         """,
         "fail",
         _RELOAD,
+    ),
+    Invariant(
+        "every file and record was loaded",
+        """
+        with newest as (
+            select * from raw.loads
+            qualify load_id = max(load_id) over (partition by file_uri)
+        )
+
+        select file_uri || case
+            when status = 'rejected' then ''
+            else ' (' || rows_rejected || ' of '
+                || rows_loaded + rows_rejected || ' records)'
+        end
+        from newest where status = 'rejected' or rows_rejected > 0 order by load_id
+        """,
+        "warn",
+        "`promptlab validate FILE` says why: correct the file and load it again",
+        n_shown=20,
     ),
     Invariant(
         "every load has as many records as it says",

@@ -13,7 +13,6 @@ the next build compares them again.
 from __future__ import annotations
 
 import difflib
-import glob
 import shlex
 import shutil
 from collections.abc import Iterator, Sequence
@@ -44,8 +43,6 @@ class Purge:
     tasks: list[str]
     rows: dict[str, int]
     """``schema.table`` → rows, only tables that lose some."""
-    backups: list[Path]
-    """Copies next to the warehouse; they are not changed and may contain the rows."""
     unknown: list[str]
     """Tables of others; they are not changed and may also contain the rows."""
 
@@ -123,7 +120,6 @@ def _find(
     return Purge(
         tasks=tasks,
         rows={name: n for name, n in counts.items() if n},
-        backups=sorted(db.parent.glob(f"{glob.escape(db.name)}.v*.bak")),
         unknown=[str(t) for t in tables if is_unknown(t)],
     )
 

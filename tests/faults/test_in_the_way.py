@@ -80,7 +80,8 @@ def test_who_holds_the_file_is_said_and_nothing_is_changed(
     code = run_cli([*command, "--db", "w.duckdb", "--lock-timeout", "0.2"])
     err = capsys.readouterr().err
     assert code == 70, err
-    assert f"(PID {holder.pid})" in err
+    assert f"(PID {holder.pid}) for more than 0.2 s; wait for that process" in err
+    assert f"(PID {holder.pid}); waiting …" in err
     assert "nothing was changed" in err
     if before is not None:
         assert loaded.settings.db.read_bytes() == before

@@ -1,6 +1,6 @@
 {#- Whether the actual number is the expected one within the tolerance, inclusive. Two
     integers compare exactly, of any size; otherwise as doubles, and only where there is
-    a tolerance with a grain of slack, so that 0.3 and 0.4 at 0.1 match. A number beyond
+    a tolerance with a slack for rounding, so that 0.3 and 0.4 at 0.1 match. A number beyond
     a double is near nothing. -#}
 {% macro numbers_match() -%}
     coalesce(
