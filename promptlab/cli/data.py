@@ -41,27 +41,13 @@ def query(call: Call, sql: str) -> int:
 # ---------- export
 
 
-@click.command("export", short_help="Export tables as Parquet, or tasks as files.")
+@click.command("export", short_help="Export tables as Parquet.")
 @click.option(
     "--parquet",
     "folder",
     type=click.Path(path_type=Path),
+    required=True,
     help="Target folder; an existing export is replaced.",
-)
-@click.option(
-    "--every-eval-ever",
-    "evals",
-    type=click.Path(path_type=Path),
-    help="Target folder for tasks in the format of Every Eval Ever.",
-)
-@click.option(
-    "--task", "tasks", multiple=True, help="Task for --every-eval-ever [default: all]."
-)
-@click.option(
-    "--organization",
-    default="unknown",
-    show_default=True,
-    help="Source of the data, for --every-eval-ever.",
 )
 @click.option(
     "--schema",
@@ -74,30 +60,13 @@ def query(call: Call, sql: str) -> int:
 )
 @target_option
 @common("target")
-def export(
-    call: Call,
-    folder: Path | None,
-    evals: Path | None,
-    tasks: tuple[str, ...],
-    organization: str,
-    schemas: tuple[str, ...],
-) -> int:
+def export(call: Call, folder: Path, schemas: tuple[str, ...]) -> int:
     """Write every mart as Parquet, for any engine that reads it.
 
     DIR/marts/<table>/**/*.parquet; rows of a task are in folders by the month
     in which the task was created. manifest.json names tables, rows and columns. DIR
     appears only when everything is written.
-
-    With --every-eval-ever: each task as an aggregate JSON, and a JSONL line for each
-    score of a round, valid against schema version 0.3.0.
     """
-    if (folder is None) == (evals is None):
-        raise UsageError("name one of --parquet DIR and --every-eval-ever DIR")
-    if evals is not None:
-        return _export_evals(call, evals, tasks, organization)
-    assert folder is not None
-    if tasks:
-        raise UsageError("--task goes with --every-eval-ever: Parquet has every task")
     from promptlab.operations.export import export_from_spark, export_parquet
 
     now = datetime.now(UTC)
@@ -121,29 +90,6 @@ def export(
         [(f"{t['schema']}.{t['name']}", t["rows"], t["files"]) for t in tables],
     )
     call.say(f"wrote {len(tables)} tables to {folder}", "exported", folder=folder)
-    return 0
-
-
-def _export_evals(
-    call: Call, folder: Path, tasks: tuple[str, ...], organization: str
-) -> int:
-    from promptlab.operations.export_evals import export_evals
-
-    exported = export_evals(
-        call.warehouse(),
-        folder,
-        tasks=tasks,
-        organization=organization,
-        exported_at=datetime.now(UTC),
-    )
-    call.print_rows(
-        ("task", "lines", "rounds left out", "file"),
-        [
-            (each.task_id, each.lines, each.left_out, str(folder / each.aggregate))
-            for each in exported
-        ],
-    )
-    call.say(f"wrote {len(exported)} tasks to {folder}", "exported", folder=folder)
     return 0
 
 

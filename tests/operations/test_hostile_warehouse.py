@@ -55,7 +55,6 @@ MORE = KINDS[:6]
 """A view more, which only commands read that read every table there is."""
 
 EXPORT = ("export", "--parquet", "out", "--schema", "marts", "--schema", "raw")
-EVALS = ("export", "--every-eval-ever", "out-evals")
 REPORT = ("report", "latest", "--out", "out-reports")
 RUNS = ("runs",)
 GATE = ("gate", "latest")
@@ -71,7 +70,7 @@ READERS_OF_ALL = [
     ("purge", "--task", "{task}"),
     ("docs", "--out", "out-docs"),
 ]
-READERS = [*READERS_OF_ALL, EVALS, REPORT, RUNS, GATE, QUERY]
+READERS = [*READERS_OF_ALL, REPORT, RUNS, GATE, QUERY]
 WRITERS = [
     ("purge", "--task", "{task}", "--yes"),
     BUILD,
@@ -84,7 +83,7 @@ READ = {
     **{kind: [EXPORT] for kind in MORE[1:]},
     "rejects": [EXPORT, QUERY],
     "tasks": [EXPORT, *WRITERS],
-    "summaries": [EVALS, REPORT, RUNS, GATE, BASELINE],
+    "summaries": [REPORT, RUNS, GATE, BASELINE],
     "a function of ours": [REPORT, BUILD],
     "another function": [REPORT],
     "a sum": [REPORT],

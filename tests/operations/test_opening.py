@@ -257,7 +257,6 @@ def test_a_purge_keeps_the_permissions_of_the_file(tmp_path):
     "command",
     [
         ("export", "--parquet", "out"),
-        ("export", "--every-eval-ever", "out"),
         ("report", "--all", "--out", "out"),
         ("docs", "--out", "out"),
         ("compare", "baseline", "latest", "--out", "out"),
