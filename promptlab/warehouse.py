@@ -186,7 +186,6 @@ class Warehouse(WarehouseFile):
 
     def build(
         self,
-        args: Sequence[str] = (),
         *,
         full_refresh: bool = False,
         verbose: bool = False,
@@ -195,10 +194,9 @@ class Warehouse(WarehouseFile):
         """Build and test the marts of new and changed tasks, all or nothing.
 
         Runs the plan compiled by dbt in one transaction; dbt itself builds if the raw
-        tables are Parquet, on another engine, or with arguments.
+        tables are Parquet, and on another engine.
 
         Args:
-            args: for ``dbt build``.
             full_refresh: compute everything again from the raw tables.
             verbose: let dbt's log through to stderr.
             on_node: called before each model and test with its name, its position from
@@ -212,7 +210,7 @@ class Warehouse(WarehouseFile):
         """
         from promptlab.build import build
 
-        build(self, args, full_refresh=full_refresh, verbose=verbose, on_node=on_node)
+        build(self, full_refresh=full_refresh, verbose=verbose, on_node=on_node)
 
     def last_build(self) -> LastBuild | None:
         """Return the newest finished build; ``None`` before the first."""

@@ -38,13 +38,12 @@ SECTIONS = {
     },
     "Look": {
         "runs": "look", "show": "look", "trends": "look", "flaky": "look",
-        "leaderboard": "leaderboard", "memory": "memory", "sentences": "look",
+        "leaderboard": "leaderboard",
     },
     "Labels of people": {"labels": "labels", "judges": "labels"},
-    "Data": {"query": "data", "export": "data", "publish": "data", "purge": "data"},
-    "Reference": {
-        "doctor": "reference", "schema": "reference", "docs": "reference",
-        "project": "reference",
+    "Data": {
+        "query": "data", "export": "data", "purge": "data", "doctor": "reference",
+        "dbt": "dbt",
     },
 }  # fmt: skip
 """Section of ``--help`` → its commands, and the module with the function of each."""

@@ -28,7 +28,7 @@ from promptlab.cli.output import (
     words,
 )
 from promptlab.cli.streams import ProgressBar, in_one_line, progress
-from promptlab.errors import NothingToDo, PromptlabError
+from promptlab.errors import NothingToDo, PromptlabError, UsageError
 from promptlab.ingest.foreign.registry import TOOLS
 from promptlab.task_ids import selected_tasks
 
@@ -288,7 +288,6 @@ target_option = click.option(
 
 
 @click.command("build", short_help="Build the marts.")
-@click.argument("dbt_args", nargs=-1, type=click.UNPROCESSED)
 @full_refresh_option
 @target_option
 @click.option(
@@ -297,22 +296,17 @@ target_option = click.option(
     help="Location of the raw tables [default: from the warehouse].",
 )
 @common("target", "raw")
-def build(
-    call: Call,
-    dbt_args: tuple[str, ...],
-    full_refresh: bool,
-) -> int:
+def build(call: Call, full_refresh: bool) -> int:
     """Build the marts of everything new or changed since the last build.
 
     The models and their data tests, as compiled by dbt, run in one transaction.
-    Arguments after `--` are passed to dbt, for example
-    `promptlab build -- --select fct_task_summaries+`.
+    `promptlab dbt build` lets dbt itself build, or a part of the models.
     """
     started = time.monotonic()
     warehouse = call.warehouse()
     with progress(1, shown=call.shows_bars) as bar:
         bar.begin(1)
-        build_with_progress(warehouse, call, bar, dbt_args, full_refresh=full_refresh)
+        build_with_progress(warehouse, call, bar, full_refresh=full_refresh)
     seconds = time.monotonic() - started
     target = call.settings.target
     where = call.settings.db if target == "duckdb" else target
@@ -328,13 +322,11 @@ def build_with_progress(
     warehouse: Warehouse,
     call: Call,
     bar: ProgressBar,
-    args: Sequence[str] = (),
     *,
     full_refresh: bool = False,
 ) -> None:
     """Build as one phase of a progress bar."""
     warehouse.build(
-        args,
         full_refresh=full_refresh,
         verbose=call.verbose,
         on_node=lambda name, place, of: bar.put(f"computing {name}", place, of),
@@ -589,15 +581,57 @@ def _tell(ingested: Ingested, call: Call) -> None:
 # ---------- validate
 
 
-@click.command("validate", short_help="Check files; writes nothing.")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.command("validate", short_help="Check files, or print a JSON Schema.")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--schema",
+    metavar="NAME",
+    help="Print the JSON Schema of a kind of file instead; a wrong name lists all.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="With --schema all: write every schema below this folder.",
+)
 @common()
-def validate(call: Call, paths: tuple[Path, ...]) -> int:
+def validate(
+    call: Call, paths: tuple[Path, ...], schema: str | None, out: Path | None
+) -> int:
     """Check files and print every problem with its place; nothing is written.
 
-    One line per problem, `file:line:column: pointer: message`, then counts. Exits 3 if
-    any record would be rejected.
+    One line per problem, `file:line:column: pointer: message`, then counts.
+
+    With --schema NAME: print the JSON Schema of an input or output.
     """
+    if schema is not None:
+        if paths:
+            raise UsageError("validate: takes files or --schema, not both")
+        return _schema(schema, out)
+    if out is not None:
+        raise UsageError("validate: --out goes with `--schema all`")
+    if not paths:
+        raise UsageError("validate: name files or folders, or --schema NAME")
+    return _validate(call, paths)
+
+
+def _schema(name: str, out: Path | None) -> int:
+    """Print a JSON Schema, or write all."""
+    from promptlab.contracts.schemas import as_text, schemas, write_schemas
+
+    if (name == "all") != (out is not None):
+        raise UsageError("validate: --out DIR and `--schema all` go together")
+    if out is not None:
+        for path in write_schemas(out):
+            click.echo(path)
+        return 0
+    known = {file.removesuffix(".schema.json"): s for file, s in schemas().items()}
+    if name not in known:
+        raise UsageError(f"{name}: there is no such schema; {', '.join(known)}")
+    click.echo(as_text(known[name]), nl=False)
+    return 0
+
+
+def _validate(call: Call, paths: tuple[Path, ...]) -> int:
     from promptlab.ingest.ingested import References
     from promptlab.ingest.load import read_files
     from promptlab.ingest.plan import plan

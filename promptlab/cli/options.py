@@ -101,7 +101,8 @@ def common(
 
 
 _LAYER = "parquet://"
-_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/|(md|motherduck):")
+_CATALOG = re.compile(r"(md|motherduck|ducklake|postgres|mysql|sqlite):")
+_URL = re.compile(rf"[a-zA-Z][a-zA-Z0-9+.-]+:/|{_CATALOG.pattern}")
 
 
 def _refuse_urls(values: Iterable[object]) -> None:
@@ -121,10 +122,15 @@ def _refuse_urls(values: Iterable[object]) -> None:
             scheme, _, rest = str(value).partition(":")
             # Path() removed one of the two slashes
             url = f"{scheme}://{rest.lstrip('/')}" if rest[:1] == "/" else value
+            fix = (
+                "attach it in DuckDB, and copy the tables"
+                if _CATALOG.match(str(value))
+                else "copy it from or to there with the storage's own tool, such as"
+                " `aws s3 sync`"
+            )
             raise UsageError(
                 f"{url} is a URL, and promptlab reads and writes local files only: name"
-                " a local path, and copy it from or to there with the storage's own"
-                " tool, such as `aws s3 sync`"
+                f" a local path, and {fix}"
             )
 
 
