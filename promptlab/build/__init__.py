@@ -44,9 +44,7 @@ def build(
         _prepare_for_dbt(warehouse)
         from promptlab.build.dbt import run_dbt
 
-        run_dbt(
-            settings, ["--full-refresh"] if full_refresh else [], verbose=verbose
-        )
+        run_dbt(settings, ["--full-refresh"] if full_refresh else [], verbose=verbose)
         return
     from promptlab.build import plan
     from promptlab.build.execution import (

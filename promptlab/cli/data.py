@@ -88,7 +88,9 @@ def export(
     if (folder is None) == (file is None):
         raise UsageError("export: name one of --parquet DIR and --file PATH")
     if file is None and marts_only:
-        raise UsageError("export: --marts-only goes with --file; Parquet has only marts")
+        raise UsageError(
+            "export: --marts-only goes with --file; Parquet has only marts"
+        )
     if folder is None and schemas:
         raise UsageError("export: --schema goes with --parquet")
     if file is not None:

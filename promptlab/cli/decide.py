@@ -246,8 +246,8 @@ def compare(
     """Compare two tasks case by case: better, worse, and whether it is real.
 
     BASELINE and CANDIDATE are as RUN in `promptlab gate`: the id of a run or a task, a
-    `--run-name`, a title, a file or folder that was loaded, `latest`. BASELINE may also
-    be `previous` or `baseline`, those of the candidate. Where both name several tasks,
+    `--run-name`, a title, a variant, a file or folder that was loaded, `latest`.
+    BASELINE may also be `previous` or `baseline`, those of the candidate. Where both name several tasks,
     those of one title and variant are compared. CANDIDATE alone is compared with its
     baseline, and without any the latest task is.
     `--format json` prints the whole comparison, `--format csv` a line per case;
