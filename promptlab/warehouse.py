@@ -26,6 +26,20 @@ if TYPE_CHECKING:
     from promptlab.reports.write import TitleDecision
 
 
+_READ_FIRST = (
+    "title", "variant", "prompt_version", "measure", "subject", "case_id", "score_rank",
+    "overall_score", "value", "change", "pass_rate", "ci_low", "ci_high", "grade",
+    "n_cases", "created_at", "task_id",
+)  # fmt: skip
+"""Columns that people look for, the first of every frame."""
+
+_UNREAD = (
+    "load_id", "contents_hash", "expectation_hash", "judge_hash", "prompt_hash",
+    "settings_hash", "n_rows_claimed", "n_rows_held",
+)  # fmt: skip
+"""Columns of the marts that are in no frame."""
+
+
 class Warehouse(WarehouseFile):
     """One warehouse file, with all steps: ingest, build, report.
 
@@ -513,7 +527,10 @@ class Warehouse(WarehouseFile):
             parameters = (*parameters, title)
             query = f"from ({query}) as found where title = ${len(parameters)}"
             order = order.replace("tasks.", "")
-        return self.sql(f"{query} order by {order}", parameters)
+        frame = self.sql(f"{query} order by {order}", parameters)
+        read = [name for name in _READ_FIRST if name in frame.columns]
+        others = [name for name in frame.columns if name not in (*read, *_UNREAD)]
+        return frame.select(*read, *others)
 
     def __repr__(self) -> str:
         """Return the file and what it contains, without opening a missing file."""

@@ -1,8 +1,6 @@
 """The command line: groups of commands in modules, loaded on first use.
 
-Data goes to stdout, everything else to stderr. Exit codes: 0 ok, 1 gate failed or
-regression, 2 usage or config, 3 input rejected or run again, 4 inconclusive,
-5 nothing to do, 70 internal error.
+Data goes to stdout, everything else to stderr. Exit codes: `options.EXITS`.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.command("query", short_help="Run read-only SQL on the warehouse.")
 @click.argument("sql")
-@common()
+@common(exits=())
 def query(call: Call, sql: str) -> int:
     """Run one read-only SQL query over the whole warehouse.
 

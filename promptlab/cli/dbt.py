@@ -28,7 +28,7 @@ PAGE = "dbt.html"
     metavar="parquet://DIR",
     help="Location of the raw tables [default: from the warehouse].",
 )
-@common("target", "raw", formats=None)
+@common("target", "raw", formats=None, exits=())
 def dbt(call: Call, args: tuple[str, ...]) -> int:
     """Run a dbt command on the bundled project, its profile and the warehouse.
 

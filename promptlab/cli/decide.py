@@ -82,7 +82,7 @@ _RULES = Table(
 @click.option("--init", is_flag=True, help="Print the built-in policy, as a template.")
 @click.option("--allow-inconclusive", is_flag=True, help="Exit with 0 instead of 4.")
 @click.option("--no-record", is_flag=True, help="Do not record the decision.")
-@common("policy", formats=("table", "json", "csv", "md", "junit"))
+@common("policy", formats=("table", "json", "csv", "md", "junit"), exits=(1, 3, 4, 5))
 def gate(
     call: Call,
     task: str,
@@ -235,7 +235,7 @@ _OLDER = (
 )
 @click.option("--allow-inconclusive", is_flag=True, help="Exit with 0 instead of 4.")
 @policy_option
-@common("policy", formats=("table", "json", "csv", "md"))
+@common("policy", formats=("table", "json", "csv", "md"), exits=(1, 3, 4, 5))
 def compare(
     call: Call,
     tasks: tuple[str, ...],

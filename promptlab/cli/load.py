@@ -148,7 +148,7 @@ given_options = with_options(
 )
 @click.option("--testset", help="Testset of every task in these files.")
 @given_options
-@click.option("--strict", is_flag=True, help="Exit 3 if any record was rejected.")
+@click.option("--strict", is_flag=True, help="Exit 6 if any record was rejected.")
 @click.option("--purged-too", is_flag=True, help="Load purged files again.")
 @click.option(
     "--sink",
@@ -162,7 +162,7 @@ given_options = with_options(
     default="1",
     help="Readers for parquet://: a number of processes, or spark.",
 )
-@common()
+@common(exits=(5, 6))
 def ingest(
     call: Call,
     paths: tuple[Path, ...],
@@ -225,9 +225,9 @@ def ingest_with_progress(
 
 
 def ingest_exit_code(ingested: Ingested, *, strict: bool) -> int:
-    """Return 3 if a file could not be read or, if strict, a record was rejected."""
+    """Return 6 if a file could not be read or, if strict, a record was rejected."""
     bad = ingested.n_rejected or (strict and ingested.n_rejected_records)
-    return 3 if bad else 0
+    return 6 if bad else 0
 
 
 def _print_files(files: Sequence[FileLoad], call: Call) -> None:
@@ -420,7 +420,7 @@ def report(
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--testset", help="Testset of every task in these files.")
 @given_options
-@click.option("--strict", is_flag=True, help="Exit 3 if any record was rejected.")
+@click.option("--strict", is_flag=True, help="Exit 6 if any record was rejected.")
 @click.option(
     "--publish",
     type=click.Path(path_type=Path),
@@ -428,7 +428,7 @@ def report(
 )
 @full_refresh_option
 @report_options
-@common("out", "templates", "policy")
+@common("out", "templates", "policy", exits=(5, 6))
 def run(
     call: Call,
     paths: tuple[Path, ...],
@@ -440,8 +440,8 @@ def run(
     """Ingest files, build the warehouse, report on what is new or changed.
 
     The main command: `promptlab run examples --out out`. Prints a decision for each
-    title and the path of its page, and the path of the index; `--format json` lists
-    all files.
+    title and the path of its page, and the path of the index. `--format json` and csv
+    have the decision and the pages of each title and variant.
     """
     from promptlab.history import judge_in_order, record
     from promptlab.reports.gate.policy import load_policy
@@ -490,7 +490,7 @@ def run(
 
         call.say(f"published {put(warehouse, publish)}", "published")
     if call.format != "table":
-        call.print_rows(("report",), [(str(path),) for path in written])
+        call.print_rows(_DECISION, _decision_rows(decided, call.settings.out))
     elif not call.quiet:
         _print_decisions(decided, written)
     return ingest_exit_code(ingested, strict=strict)
@@ -529,19 +529,39 @@ _RENAMED = (
 )
 
 
+_DECISION = ("task_id", "title", "variant", "decision", "headline", "report", "page")
+
+
+def _decision_rows(
+    decided: Sequence[TitleDecision], out: Path
+) -> list[tuple[str | None, ...]]:
+    """Return a row for each title and variant; *page* is that of the title."""
+    from promptlab.reports.files import folder_name
+    from promptlab.reports.pages import PAGE
+
+    return [
+        (
+            *(getattr(gate, name) for name in _DECISION[:5]),
+            str(out / folder_name(gate.task_id) / PAGE),
+            str(each.page),
+        )
+        for each in decided
+        for gate in each.gates
+    ]
+
+
 def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
     """Print a line for each title with its page, the worst first; then other pages."""
     from promptlab.reports.pages import MEMORY, PAGE
 
     for each in decided:
         print_headline(each.gate)
-        n_tasks = len(each.gates)
-        who = (
-            spoken("the worst of {n} variants: {variant}", n=n_tasks,
-                   variant=each.gate.variant)
-            if n_tasks > 1
-            else each.gate.variant
-        )  # fmt: skip
+        who = each.gate.variant
+        if len({gate.decision for gate in each.gates}) > 1:
+            who = spoken("the worst of {n} variants: {variant}", n=len(each.gates),
+                         variant=who)  # fmt: skip
+        elif each.gates[1:]:
+            who = spoken("{n} variants", n=len(each.gates))
         print_text(f"{each.gate.title}  {who}", lead="  ")
         print_lines(f"  {each.page}")
         if each.renamed:
@@ -593,7 +613,7 @@ def _tell(ingested: Ingested, call: Call) -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="With --schema all: write every schema below this folder.",
 )
-@common()
+@common(exits=(6,))
 def validate(
     call: Call, paths: tuple[Path, ...], schema: str | None, out: Path | None
 ) -> int:
@@ -660,7 +680,7 @@ def _validate(call: Call, paths: tuple[Path, ...]) -> int:
         names = (*_PROBLEM_FIELDS[:-1], "message", _PROBLEM_FIELDS[-1])
         rows = [(str(f), *(getattr(p, name) for name in names)) for f, p in found]
         call.print_rows(("file", *names), rows)
-    return 3 if any(p.severity == "reject" for _, p in found) else 0
+    return 6 if any(p.severity == "reject" for _, p in found) else 0
 
 
 def _knows_the_warehouse(references: References, settings: Settings) -> bool:
@@ -720,7 +740,7 @@ _SCORERS = Table(
 )
 @click.option("--no-ingest", is_flag=True, help="Write the file, load nothing.")
 @click.option("--build", is_flag=True, help="Build the marts with the new scores.")
-@common()
+@common(exits=(5, 6))
 def score(
     call: Call,
     task: str,
@@ -762,7 +782,7 @@ def score(
         call.say("ingested; `promptlab build` brings the scores into the marts")
     if any(each.error for each in scoring.dimensions):
         return 2
-    return 3 if ingested and ingested.n_rejected else 0
+    return 6 if ingested and ingested.n_rejected else 0
 
 
 def _print_scoring(scoring: Scoring, call: Call) -> None:

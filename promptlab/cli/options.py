@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -65,8 +66,23 @@ class Call:
         return not self.quiet and self.settings.log_format == "text"
 
 
+EXITS = {
+    0: "ok",
+    1: "do not ship, or a limit is missed",
+    2: "the call or a setting is invalid",
+    3: "run again",
+    4: "cannot tell",
+    5: "nothing to do",
+    6: "input was rejected",
+    70: "it failed",
+}
+"""Exit code → its meaning, the same in every command."""
+
+
 def common(
-    *settings_options: str, formats: tuple[str, ...] | None = FORMATS
+    *settings_options: str,
+    formats: tuple[str, ...] | None = FORMATS,
+    exits: tuple[int, ...] = (5,),
 ) -> Callable[[F], F]:
     """Add the common options to a command, and a ``Call`` as its first argument.
 
@@ -74,6 +90,7 @@ def common(
         settings_options: names of the command's own options that are also settings;
             the command reads them there.
         formats: choices of ``--format``; ``None`` if the command has its own.
+        exits: exit codes that not every command has; the help lists them.
     """
 
     def decorate(function: F) -> F:
@@ -95,9 +112,16 @@ def common(
             )
             return function(call, **values)
 
+        wrapper.__doc__ = f"{cleandoc(function.__doc__ or '')}\n\n{_told(exits)}"
         return _with_options(wrapper, formats)  # type: ignore[return-value]
 
     return decorate
+
+
+def _told(exits: tuple[int, ...]) -> str:
+    """Return the exit codes of a command as a paragraph of its help."""
+    codes = sorted({0, 2, 70, *exits})
+    return f"Exit codes: {', '.join(f'{code} {EXITS[code]}' for code in codes)}."
 
 
 _LAYER = "parquet://"

@@ -63,7 +63,7 @@ TASK_FILE = "run.json"
     type=click.Path(path_type=Path, dir_okay=False),
     help="Guess a mapping for this CSV, TSV, JSONL, Parquet or XLSX.",
 )
-@common()
+@common(exits=())
 def init(call: Call, folder: Path, task: bool, table: Path | None) -> int:
     """Write a config and a small example: a testset, two runs, a memory run.
 
@@ -182,7 +182,7 @@ _DOCTOR_TABLE = Table(
 
 
 @click.command("doctor", short_help="Print versions and check the warehouse.")
-@common()
+@common(exits=())
 def doctor(call: Call) -> int:
     """Examine the warehouse file: is it whole, and does it hold together?
 
