@@ -152,7 +152,8 @@ def _names(con: duckdb.DuckDBPyConnection, loads: str) -> dict[str, str]:
     A file is also found by its name without folder and suffix.
     """
     rows = con.execute(
-        "select distinct unnest([run_id, run_name, title, variant]) from marts.dim_tasks"
+        "select distinct unnest([run_id, run_name, title, variant])"
+        " from marts.dim_tasks"
     ).fetchall()
     names = {str(name): str(name) for (name,) in rows if name}
     files = con.execute(

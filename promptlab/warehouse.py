@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 _READ_FIRST = (
-    "title", "variant", "prompt_version", "measure", "subject", "case_id", "score_rank",
-    "overall_score", "value", "change", "pass_rate", "ci_low", "ci_high", "grade",
-    "n_cases", "created_at", "task_id",
+    "title", "variant", "case_id", "overall_score", "value", "change", "pass_rate",
+    "prompt_version", "measure", "subject", "score_rank", "grade", "n_cases",
+    "created_at", "ci_low", "ci_high", "task_id",
 )  # fmt: skip
 """Columns that people look for, the first of every frame."""
 

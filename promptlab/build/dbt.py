@@ -82,9 +82,9 @@ def invoke(
     places = ["--project-dir", project, "--profiles-dir", project]
     places += ["--target-path", str(target), "--log-path", str(target)]
     places += ["--target", settings.target]
-    if output is None:
-        output = sys.stderr if settings.log_format == "text" else LinesAsEvents("dbt")
-    with _environment(environment_of(settings)), contextlib.redirect_stdout(output):
+    is_text = settings.log_format == "text"
+    stream = output or (sys.stderr if is_text else LinesAsEvents("dbt"))
+    with _environment(environment_of(settings)), contextlib.redirect_stdout(stream):
         try:
             result = dbtRunner(manifest=manifest).invoke([*call, *places])
         finally:

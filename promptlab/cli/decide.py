@@ -247,13 +247,12 @@ def compare(
 
     BASELINE and CANDIDATE are as RUN in `promptlab gate`: the id of a run or a task, a
     `--run-name`, a title, a variant, a file or folder that was loaded, `latest`.
-    BASELINE may also be `previous` or `baseline`, those of the candidate. Where both name several tasks,
-    those of one title and variant are compared. CANDIDATE alone is compared with its
-    baseline, and without any the latest task is.
+    BASELINE may also be `previous` or `baseline`, those of the candidate. Where both
+    name several tasks, those of one title and variant are compared; of two variants,
+    those of one title. CANDIDATE alone is compared with its baseline, and without any
+    the latest task is.
     `--format json` prints the whole comparison, `--format csv` a line per case;
     `--out DIR` writes a page with the answers of both, side by side.
-
-    Exit codes are those of `gate`: 1 for "do not ship", 4 for "cannot tell".
     """
     from promptlab.history import compare_selected, exit_code
     from promptlab.reports.gate.verdict import gate_result

@@ -143,9 +143,10 @@ _ERRORS = "!: rounds ended in an error; `--wide` has the share of the rounds"
 def show(call: Call, task: str) -> int:
     """Show tasks: verdict, alerts, dimensions, the most important cases.
 
-    Of a memory run, also the figures by category and the times. RUN is the id of a run or a task, a `--run-name`, a title, a file or folder that was
-    loaded, `previous`, or `latest`: what was loaded last. `--format json` prints the
-    whole AnalysisResult (of several tasks a list), `--format csv` a line per case.
+    Of a memory run, also the figures by category and the times. RUN is the id of a run
+    or a task, a `--run-name`, a title, a file or folder that was loaded, `previous`, or
+    `latest`: what was loaded last. `--format json` prints the whole AnalysisResult (of
+    several tasks a list), `--format csv` a line per case.
     """
     from promptlab.reports.memory import memory_result, memory_runs
 

@@ -121,7 +121,7 @@ def common(
 def _told(exits: tuple[int, ...]) -> str:
     """Return the exit codes of a command as a paragraph of its help."""
     codes = sorted({0, 2, 70, *exits})
-    return f"Exit codes: {', '.join(f'{code} {EXITS[code]}' for code in codes)}."
+    return f"Exit codes: {'; '.join(f'{code} {EXITS[code]}' for code in codes)}."
 
 
 _LAYER = "parquet://"

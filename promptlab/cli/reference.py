@@ -129,7 +129,11 @@ def _write_mapping(call: Call, folder: Path, table: Path) -> int:
     mapping, columns, notes = guess(table)
     name = mapping_name(table)
     own, shared = folder / "promptlab.toml", folder / "pyproject.toml"
-    is_shared = not own.exists() and _has_settings(shared)
+    is_shared = (
+        not own.exists()
+        and shared.is_file()
+        and "[tool.promptlab" in shared.read_text("utf-8")
+    )
     config = shared if is_shared else own
     if config.exists() and name in load_settings({}, config=config, environ={}).tables:
         raise UsageError(f"{config}: [tables.{name}] exists already; nothing written")
@@ -151,10 +155,6 @@ def _write_mapping(call: Call, folder: Path, table: Path) -> int:
         f" promptlab run {table}"
     )
     return 0
-
-
-def _has_settings(pyproject: Path) -> bool:
-    return pyproject.is_file() and "[tool.promptlab" in pyproject.read_text("utf-8")
 
 
 def _meanings(mapping: TableMapping) -> dict[str, str]:

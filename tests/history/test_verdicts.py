@@ -352,7 +352,9 @@ def test_z_is_that_of_the_normal_distribution(p):
     [node] = [n for n in plan.load().nodes if n.name == "int_verdict_p_values"]
     with duckdb.connect() as con:
         con.execute("create schema intermediate; create schema policy")
-        con.execute("create table policy.promptlab_verdict_policy (min_clusters bigint)")
+        con.execute(
+            "create table policy.promptlab_verdict_policy (min_clusters bigint)"
+        )
         con.execute(
             "create table intermediate.int_cluster_tests"
             " (task_id varchar, treatment varchar, n_clusters bigint, p double)"
@@ -634,7 +636,9 @@ def of_clusters(
     """Return the p-values of clusters of four, and those without rounding."""
     sql.fill(con, suites, cluster_size=4)
     # all rounds count: none of them is a copy
-    con.execute("create or replace temp table kept as from policy.promptlab_verdict_policy")
+    con.execute(
+        "create or replace temp table kept as from policy.promptlab_verdict_policy"
+    )
     con.execute("update policy.promptlab_verdict_policy set min_runs_correlation = 99")
     sql.run(con)
     con.execute("create or replace table policy.promptlab_verdict_policy as from kept")

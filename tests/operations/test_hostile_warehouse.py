@@ -65,10 +65,9 @@ BASELINE = ("baseline", "set", "{task}")
 READERS_OF_ALL = [
     EXPORT,
     ("export", "--parquet", "out-of-marts"),
-    ("publish", "out.duckdb"),
+    ("export", "--file", "out.duckdb"),
     ("doctor", "--wide"),
     ("purge", "--task", "{task}"),
-    ("docs", "--out", "out-docs"),
 ]
 READERS = [*READERS_OF_ALL, REPORT, RUNS, GATE, QUERY]
 WRITERS = [
@@ -164,6 +163,7 @@ def test_a_purge_and_a_copy_of_a_clean_warehouse_need_no_more(
 ):
     warehouse = Warehouse(writable_example_db)
     before = contents(writable_example_db)
-    call = ["publish", str(tmp_path / "c.duckdb"), "--db", str(warehouse.settings.db)]
+    copy = str(tmp_path / "c.duckdb")
+    call = ["export", "--file", copy, "--db", str(warehouse.settings.db)]
     assert run_cli(call) == 0
     assert contents(tmp_path / "c.duckdb") == before
