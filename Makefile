@@ -89,7 +89,7 @@ golden: setup
 
 ## Write the JSON Schemas of the contracts.
 schemas: setup
-	$(BIN)/promptlab schema --out docs/schemas
+	$(BIN)/promptlab validate --schema all --out docs/schemas
 
 ## The documentation as a site, written to out/site; warnings are errors.
 docs: setup

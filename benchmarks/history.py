@@ -14,7 +14,7 @@ from benchmarks.measure import Ratio, Sample, compare, python, run
 from promptlab.paths import dbt_target
 
 PROMPTLAB = [sys.executable, "-m", "promptlab"]
-NO_TESTS = ["--", "--exclude-resource-type", "test", "unit_test"]
+NO_TESTS = ["--exclude-resource-type", "test", "unit_test"]
 
 # What comparing is, from the stored marts of two tasks to the marts of the pair.
 COMPARING = (
@@ -169,7 +169,7 @@ def warehouse(db: Path, inputs: Path, *models: str) -> None:
     """Ingest the inputs and build these models, or all, without their tests."""
     run([*PROMPTLAB, "ingest", str(inputs), "--db", str(db), "--quiet"])
     select = ["--select", *models] if models else []
-    run([*PROMPTLAB, "build", "--db", str(db), "--quiet", *NO_TESTS, *select])
+    run([*PROMPTLAB, "dbt", "--db", str(db), "--quiet", "build", *NO_TESTS, *select])
 
 
 def _table(compiled: Path) -> str:

@@ -65,7 +65,7 @@ def _prepare(folder: Path) -> tuple[Path, Path]:
         write_testset(inputs / "bench.jsonl", ROUNDS // FILES // PER_CASE)
         warehouse = Warehouse(db)
         warehouse.ingest(inputs)
-        warehouse.build(["--select", "+fct_check_results"])
+        run_dbt(settings, ["--select", "+fct_check_results"])
         run_dbt(settings, ["--select", "fct_check_results"], command="compile")
     compiled = dbt_target(db) / "compiled/promptlab/models/marts/matching"
     return db, compiled / "fct_check_results.sql"

@@ -17,9 +17,10 @@ SMALL, LARGE = 20_000, 200_000
 
 _BUILD = """
 import sys, time
+from promptlab.build import call_dbt
 from promptlab.warehouse import Warehouse
 started = time.perf_counter()
-Warehouse(sys.argv[1]).build(["--write-json"])
+call_dbt(Warehouse(sys.argv[1]), ["build", "--write-json"])
 print(time.perf_counter() - started)
 """
 

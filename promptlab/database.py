@@ -597,14 +597,22 @@ def _open(
             time.sleep(_RETRY_EVERY_S)
 
 
+def schema_of_name(file: Path) -> str | None:
+    """Return the schema that has the name of a file, else ``None``.
+
+    DuckDB names a database after its file, so that `raw.tasks` would be ambiguous.
+    """
+    name = file.name.split(".")[0].lower()
+    return name if name in _SCHEMAS else None
+
+
 def _check_file(db: Path, file: Path, *, read_only: bool) -> None:
     if file.is_dir():
         raise SettingsError(f"{db}: is a folder; --db names a DuckDB file")
     if file.exists() and not file.is_file():
         what = kind_of_file(file.stat().st_mode)
         raise SettingsError(f"{db}: is {what}; --db names a DuckDB file")
-    # DuckDB names a database after its file, so `raw.tasks` may be ambiguous
-    if (name := file.name.split(".")[0].lower()) in _SCHEMAS:
+    if name := schema_of_name(file):
         raise SettingsError(
             f"{db}: a warehouse has a schema named {name}, so its file cannot be called"
             " that; name another with --db"

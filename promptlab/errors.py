@@ -3,7 +3,7 @@
 - PromptlabError
   x SettingsError        config, option or environment is wrong         exit 2
   x UsageError           the arguments of the call are invalid          exit 2
-  x InputError           a file or record could not be read             exit 3
+  x InputError           a file or record could not be read             exit 6
   x NothingToDo          no file, no task, no such id                   exit 5
   x WarehouseError       the database file: missing, foreign, locked    exit 70
     - DatabaseLocked
@@ -46,7 +46,7 @@ class UsageError(PromptlabError):
 class InputError(PromptlabError):
     """A file or a record could not be read."""
 
-    exit_code = 3
+    exit_code = 6
 
 
 class NothingToDo(PromptlabError):

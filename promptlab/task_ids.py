@@ -48,8 +48,8 @@ def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
     Args:
         con: a connection to a built warehouse.
         wanted: ``latest``, the tasks of the newest load; the id of a task or run, or a
-            unique prefix of a task's; a ``--run-name``; a title; the path of a file or
-            folder that was loaded; ``previous``.
+            unique prefix of a task's; a ``--run-name``; a title; a variant; the path of
+            a file or folder that was loaded; ``previous``.
 
     Returns:
         At least one, by title and variant.
@@ -71,8 +71,8 @@ def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
         return those(_NEWEST_LOAD) or [resolve_task(con, wanted)]
     if wanted in WORDS:
         return [resolve_task(con, wanted)]
-    for column in ("tasks.task_id", "tasks.run_id", "tasks.run_name", "tasks.title"):
-        found = those(f"{column} = $wanted", wanted=wanted)
+    for column in ("task_id", "run_id", "run_name", "title", "variant"):
+        found = those(f"tasks.{column} = $wanted", wanted=wanted)
         if found:
             return found
     path = Path(wanted)
@@ -107,7 +107,8 @@ def selected_pairs(
 
     Returns:
         At least one pair. One task is compared with one task; several are paired by
-        title and variant, and those of one side only are left out.
+        title and variant, or by title where each side is one variant. Those of one side
+        only are left out.
 
     Raises:
         NothingToDo: there is no task, or a candidate has none before it.
@@ -125,6 +126,8 @@ def selected_pairs(
         [[*before, *after]],
     ).fetchall()
     of_task = {task_id: (title, variant) for title, variant, task_id in rows}
+    if all(len({of_task[each][1] for each in side}) == 1 for side in (before, after)):
+        of_task = {task_id: (title, None) for title, _, task_id in rows}
     of_variant = {of_task[each]: each for each in before}
     pairs = [
         (of_variant[of_task[each]], each)
@@ -149,7 +152,8 @@ def _names(con: duckdb.DuckDBPyConnection, loads: str) -> dict[str, str]:
     A file is also found by its name without folder and suffix.
     """
     rows = con.execute(
-        "select distinct unnest([run_id, run_name, title]) from marts.dim_tasks"
+        "select distinct unnest([run_id, run_name, title, variant])"
+        " from marts.dim_tasks"
     ).fetchall()
     names = {str(name): str(name) for (name,) in rows if name}
     files = con.execute(

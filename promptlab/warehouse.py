@@ -26,6 +26,20 @@ if TYPE_CHECKING:
     from promptlab.reports.write import TitleDecision
 
 
+_READ_FIRST = (
+    "title", "variant", "case_id", "overall_score", "value", "change", "pass_rate",
+    "prompt_version", "measure", "subject", "score_rank", "grade", "n_cases",
+    "created_at", "ci_low", "ci_high", "task_id",
+)  # fmt: skip
+"""Columns that people look for, the first of every frame."""
+
+_UNREAD = (
+    "load_id", "contents_hash", "expectation_hash", "judge_hash", "prompt_hash",
+    "settings_hash", "n_rows_claimed", "n_rows_held",
+)  # fmt: skip
+"""Columns of the marts that are in no frame."""
+
+
 class Warehouse(WarehouseFile):
     """One warehouse file, with all steps: ingest, build, report.
 
@@ -190,7 +204,6 @@ class Warehouse(WarehouseFile):
 
     def build(
         self,
-        args: Sequence[str] = (),
         *,
         full_refresh: bool = False,
         verbose: bool = False,
@@ -199,10 +212,9 @@ class Warehouse(WarehouseFile):
         """Build and test the marts of new and changed tasks, all or nothing.
 
         Runs the plan compiled by dbt in one transaction; dbt itself builds if the raw
-        tables are Parquet, on another engine, or with arguments.
+        tables are Parquet, and on another engine.
 
         Args:
-            args: for ``dbt build``.
             full_refresh: compute everything again from the raw tables.
             verbose: let dbt's log through to stderr.
             on_node: called before each model and test with its name, its position from
@@ -216,7 +228,7 @@ class Warehouse(WarehouseFile):
         """
         from promptlab.build import build
 
-        build(self, args, full_refresh=full_refresh, verbose=verbose, on_node=on_node)
+        build(self, full_refresh=full_refresh, verbose=verbose, on_node=on_node)
 
     def last_build(self) -> LastBuild | None:
         """Return the newest finished build; ``None`` before the first."""
@@ -523,7 +535,10 @@ class Warehouse(WarehouseFile):
             parameters = (*parameters, title)
             query = f"from ({query}) as found where title = ${len(parameters)}"
             order = order.replace("tasks.", "")
-        return self.sql(f"{query} order by {order}", parameters)
+        frame = self.sql(f"{query} order by {order}", parameters)
+        read = [name for name in _READ_FIRST if name in frame.columns]
+        others = [name for name in frame.columns if name not in (*read, *_UNREAD)]
+        return frame.select(*read, *others)
 
     def __repr__(self) -> str:
         """Return the file and what it contains, without opening a missing file."""

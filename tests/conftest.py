@@ -76,7 +76,6 @@ RARE = {
     "operations/test_automation",
     "operations/test_doctor",
     "operations/test_export",
-    "operations/test_export_evals",
     "operations/test_hostile_warehouse",
     "operations/test_limits",
     "operations/test_opening",

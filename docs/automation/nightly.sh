@@ -11,11 +11,11 @@ set -eu
 inputs=$1 reports=$2 public=$3 backups=$4
 export PROMPTLAB_LOG_FORMAT=json PROMPTLAB_LOCK_TIMEOUT=600
 
-# 3: some files could not be read. The others are loaded; the exit code tells at the end.
+# 6: some files could not be read. The others are loaded; the exit code tells at the end.
 status=0
 promptlab run "$inputs" --out "$reports" --publish "$public" || status=$?
-case $status in 0 | 3) ;; *) exit "$status" ;; esac
+case $status in 0 | 6) ;; *) exit "$status" ;; esac
 
-promptlab publish "$backups/$(date +%a).duckdb"
+promptlab export --file "$backups/$(date +%a).duckdb"
 promptlab doctor --format csv
 exit "$status"

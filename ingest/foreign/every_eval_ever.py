@@ -4,17 +4,16 @@ Tried on schema version 0.3.0. The aggregate ``X.json`` leads the ``X_samples.js
 next to it. A task is one evaluation name; a metric is a dimension, a sample a case, and
 the lines of one sample on one metric are its rounds. Values only in the aggregate are
 totals. The verdict of a round is ``is_correct`` of its lines, without those of metrics
-that only grade; files that promptlab wrote say the round, its verdict and cost
-themselves, in ``metadata``, and their run and variant in the details of their source.
+that only grade.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
@@ -28,7 +27,7 @@ from promptlab.ingest.foreign.documents import (
     refused,
     time,
 )
-from promptlab.ingest.foreign.identity import OwnIds, some_of
+from promptlab.ingest.foreign.identity import some_of
 from promptlab.ingest.foreign.registry import Files, Head, Run
 from promptlab.ingest.foreign.writing import (
     CaseWriter,
@@ -57,7 +56,6 @@ class Metric(msgspec.Struct):
     score_type: str | None = None
     min_score: Any = None
     max_score: Any = None
-    additional_details: dict[str, Any] = {}
     has_unknown_level: bool | None = None
     llm_scoring: Any = None
     said: dict[str, Any] = {}
@@ -160,13 +158,6 @@ class Aggregate(msgspec.Struct):
         said = self.model_info.get("id") or self.model_info.get("name")
         return str(said or "unknown")
 
-    def own(self, name: str) -> str | None:
-        """Return a detail of the source, where promptlab wrote the file."""
-        source = self.source_metadata
-        details = members(source.get("additional_details"))
-        said = details.get(name) if source.get("source_name") == "promptlab" else None
-        return said if isinstance(said, str) and said else None
-
 
 class Said(msgspec.Struct):
     """The judgement of a line."""
@@ -205,7 +196,6 @@ def write_case(line: Line, task: TaskWriter) -> CaseWriter:
         **{name: each for name, each in line.input.items() if name not in _NO_INPUT},
     }
     tags = (line.metadata or {}).get("tags")
-    cluster = (line.metadata or {}).get("cluster")
     references = line.input.get("reference")
     golden = references if isinstance(references, list) and references else None
     return task.case(
@@ -215,7 +205,6 @@ def write_case(line: Line, task: TaskWriter) -> CaseWriter:
         golden=golden[0] if golden is not None and len(golden) == 1 else golden,
         golden_id="reference",
         tags=[] if tags is None else [each for each in str(tags).split(",") if each],
-        cluster=None if cluster is None else str(cluster),
     )
 
 
@@ -225,10 +214,6 @@ def write_round(
     """Write the answer of a line."""
     tokens, timing = line.token_usage or {}, line.performance or {}
     kept: dict[str, Any] = dict(line.metadata or {})
-    kept.pop("round", None)
-    kept.pop("verdict", None)
-    if (cost := number(parsed(kept.get("cost")))) is not None:
-        kept["cost"] = cost
     if line.messages:
         kept["messages"] = line.messages
     if line.answer_attribution:
@@ -333,8 +318,7 @@ class SampledRun:
         self._metrics: dict[str, dict[str, Metric]] = defaultdict(dict)
         """Evaluation → dimension → the meaning of its numbers."""
         self._rounds: dict[_Key, RoundWriter] = {}
-        self._verdicts: dict[_Key, Status | None] = {}
-        """Verdicts of files of promptlab, and errors."""
+        self._errors: set[_Key] = set()
         self._outcomes: dict[_Key, _Outcomes] = {}
         self._same: dict[_Outcomes, _Outcomes] = {}
         """Each of them once: most rounds have the same."""
@@ -391,7 +375,6 @@ class SampledRun:
     ) -> Iterator[tuple[Line, str, int] | Problem]:
         """Yield each line with its dimension and its round's number."""
         seen: dict[tuple[str, str, str], int] = defaultdict(int)
-        ids = OwnIds("sample, metric and round")
         first: str | None = None
         for path in paths:
             for line in FILES.lines(self._source, Line, path):
@@ -411,13 +394,8 @@ class SampledRun:
                     self.aggregate.model_info = {"id": line.model_id}
                 dimension = self._dimension(line)
                 key = (line.evaluation_name, line.sample_id, dimension)
-                numbered = integer(parsed((line.metadata or {}).get("round")))
-                if numbered is not None and ids.again(line.sample_id, *key, numbered):
-                    continue
                 seen[key] += 1
-                given = seen[key] if numbered is None else numbered
-                yield line, dimension, given
-        yield from ids.problems()
+                yield line, dimension, seen[key]
 
     def _result(self, line: Line) -> Result | None:
         if line.evaluation_result_id in self._by_id and line.evaluation_result_id:
@@ -443,12 +421,8 @@ class SampledRun:
 
     def _see(self, line: Line, dimension: str, run_index: int) -> None:
         key = (line.evaluation_name, line.sample_id, run_index)
-        verdict = (line.metadata or {}).get("verdict")
-        if verdict in get_args(Status):
-            self._verdicts[key] = verdict
-            return
         if line.error is not None:
-            self._verdicts[key] = "error"
+            self._errors.add(key)
         if (is_correct := line.evaluation.is_correct) is not None:
             seen = self._outcomes.get(key, frozenset()) | {(dimension, is_correct)}
             self._outcomes[key] = self._same.setdefault(seen, seen)
@@ -470,9 +444,10 @@ class SampledRun:
         return frozenset(counted) or outcomes
 
     def _verdict(self, key: _Key) -> Status | None:
-        own, counted = self._verdicts.get(key), self._counted(key)
-        if own is not None or not counted:
-            return own
+        if key in self._errors:
+            return "error"
+        if not (counted := self._counted(key)):
+            return None
         return "pass" if all(is_correct for _, is_correct in counted) else "fail"
 
     def _write(
@@ -500,7 +475,7 @@ class SampledRun:
         answer.score(dimension, value, on_scale(value) if metric.is_graded else None)
         correct = line.evaluation.is_correct
         counts = correct is None or (dimension, correct) in self._counted(key)
-        if result is not None and "verdict" not in (line.metadata or {}) and counts:
+        if result is not None and counts:
             place = list(metrics).index(dimension)
             answer.check(dimension, "is_correct", correct, place=place, score=value)
         return task.written()
@@ -512,15 +487,12 @@ class SampledRun:
         details = members(config.get("additional_details"))
         arguments = members(config.get("generation_args"))
         library = aggregate.eval_library
-        # not the id of the run itself, which may be in the same warehouse
-        run = aggregate.own("run_id")
         task.describe(
             title,
             prompt_version=str(details.get("prompt_version", "unknown")),
             model=aggregate.model,
             created_at=self._when(),
-            run_id=f"promptlab/{run}" if run else aggregate.evaluation_id,
-            variant=aggregate.own("variant"),
+            run_id=aggregate.evaluation_id,
             settings=_settings(aggregate, config),
             tool_version=None if library.version == "unknown" else library.version,
             extras=prompts.about(
@@ -551,7 +523,6 @@ class SampledRun:
         task.grade(
             graded,
             directions,
-            _weights(metrics, graded),
             parameters={
                 each: {
                     "metric": metric.judging,
@@ -594,18 +565,6 @@ def _settings(aggregate: Aggregate, config: dict[str, Any]) -> dict[str, Any]:
         *("deployment_type", "model_availability"),
     )
     return said
-
-
-def _weights(
-    metrics: Mapping[str, Metric], graded: Sequence[str]
-) -> dict[str, float] | None:
-    """Return the weights that promptlab wrote, if any."""
-    found = {}
-    for each in graded:
-        weight = number(parsed(metrics[each].additional_details.get("weight")))
-        if weight is not None and 0 <= weight <= 1:
-            found[each] = weight
-    return found or None
 
 
 FORMS = ("aggregate", "samples")

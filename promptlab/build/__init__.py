@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 from promptlab.errors import UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import TextIO
+
     import duckdb
 
     from promptlab.build.execution import OnNode
@@ -26,7 +29,6 @@ _NO_REQUESTS = (
 
 def build(
     warehouse: WarehouseFile,
-    args: Sequence[str] = (),
     *,
     full_refresh: bool = False,
     verbose: bool = False,
@@ -38,12 +40,11 @@ def build(
     *request* is called first, in the same transaction.
     """
     settings = warehouse.settings
-    if (args or warehouse.builds_by_dbt) and request is None:
+    if warehouse.builds_by_dbt and request is None:
         _prepare_for_dbt(warehouse)
         from promptlab.build.dbt import run_dbt
 
-        refresh = ["--full-refresh"] if full_refresh else []
-        run_dbt(settings, [*refresh, *args], verbose=verbose)
+        run_dbt(settings, ["--full-refresh"] if full_refresh else [], verbose=verbose)
         return
     from promptlab.build import plan
     from promptlab.build.execution import (
@@ -81,6 +82,31 @@ def build(
             con.rollback()
             raise
         con.commit()
+
+
+WITHOUT_TABLES = ("clean", "debug", "deps", "list", "ls", "parse")
+"""Commands of dbt that need no warehouse."""
+
+
+def call_dbt(
+    warehouse: WarehouseFile, args: Sequence[str], *, output: TextIO | None = None
+) -> Path:
+    """Run any dbt command on the bundled project and the warehouse.
+
+    What dbt prints goes to stderr, or to *output*. Returns the folder of the files that
+    dbt writes.
+
+    Raises:
+        BuildError: names every node that failed.
+        UsageError: dbt does not understand *args*.
+    """
+    from promptlab.build.dbt import run_dbt
+
+    if args[0] not in WITHOUT_TABLES:
+        _prepare_for_dbt(warehouse)
+    return run_dbt(
+        warehouse.settings, args[1:], command=args[0], verbose=True, output=output
+    )
 
 
 def _prepare_for_dbt(warehouse: WarehouseFile) -> None:

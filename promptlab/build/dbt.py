@@ -14,12 +14,12 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TextIO, TypeAlias
 
 import duckdb
 
 from promptlab import spark
-from promptlab.build.plan import Node, Plan, read_descriptions, sources_hash
+from promptlab.build.plan import Node, Plan, read_comments, sources_hash
 from promptlab.database import open_duckdb
 from promptlab.errors import BuildError, UsageError
 from promptlab.messages import LinesAsEvents
@@ -34,8 +34,11 @@ def run_dbt(
     *,
     command: str = "build",
     verbose: bool = False,
-) -> None:
-    """Run a dbt command on the warehouse.
+    output: TextIO | None = None,
+) -> Path:
+    """Run a dbt command on the warehouse; return the folder of the files it writes.
+
+    What dbt prints goes to stderr, or to *output*.
 
     Raises:
         BuildError: names every node that failed.
@@ -51,16 +54,22 @@ def run_dbt(
     if command == "build":
         call.append("--no-write-json")  # takes a second and is unused; `args` may ask
     call += args
-    invoke(settings, call, target=target)
+    invoke(settings, call, target=target, output=output)
+    return target
 
 
 def invoke(
-    settings: Settings, call: Sequence[str], *, target: Path, manifest: Any = None
+    settings: Settings,
+    call: Sequence[str],
+    *,
+    target: Path,
+    manifest: Any = None,
+    output: TextIO | None = None,
 ) -> Any:
     """Run a dbt command and return its result.
 
     *target* is the folder for dbt's parse cache and logs; *manifest* the project, if it
-    is already parsed.
+    is already parsed; what dbt prints goes to *output*, by default stderr.
 
     Raises:
         BuildError: names every node that failed.
@@ -73,8 +82,9 @@ def invoke(
     places = ["--project-dir", project, "--profiles-dir", project]
     places += ["--target-path", str(target), "--log-path", str(target)]
     places += ["--target", settings.target]
-    output = sys.stderr if settings.log_format == "text" else LinesAsEvents("dbt")
-    with _environment(environment_of(settings)), contextlib.redirect_stdout(output):
+    is_text = settings.log_format == "text"
+    stream = output or (sys.stderr if is_text else LinesAsEvents("dbt"))
+    with _environment(environment_of(settings)), contextlib.redirect_stdout(stream):
         try:
             result = dbtRunner(manifest=manifest).invoke([*call, *places])
         finally:
@@ -287,7 +297,7 @@ def compile_plan(project: Path) -> Plan:
             forget=words["forget"],
             remember=words["remember"],
             nodes=list(_nodes(_Graph(nodes), words, settings.db)),
-            descriptions=read_descriptions(manifest),
+            comments=read_comments(manifest),
         )
 
 

@@ -240,12 +240,12 @@ def _comment(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
         " where schema_name = 'marts'"
     ).fetchall()
     kinds = {name: kind for name, comment, kind in said if comment is None}
-    for mart in plan.descriptions.marts:
+    for mart in plan.comments:
         if kind := kinds.get(mart.name):
-            relation = f'"{mart.schema}"."{mart.name}"'
+            relation = f'"marts"."{mart.name}"'
             con.execute(comment_sql(relation, None, mart.text, kind))
-            for column in mart.columns:
-                con.execute(comment_sql(relation, column.name, column.text))
+            for column, text in mart.columns.items():
+                con.execute(comment_sql(relation, column, text))
 
 
 def _remember(

@@ -1,8 +1,6 @@
 """The command line: groups of commands in modules, loaded on first use.
 
-Data goes to stdout, everything else to stderr. Exit codes: 0 ok, 1 gate failed or
-regression, 2 usage or config, 3 input rejected or run again, 4 inconclusive,
-5 nothing to do, 70 internal error.
+Data goes to stdout, everything else to stderr. Exit codes: `options.EXITS`.
 """
 
 from __future__ import annotations
@@ -38,13 +36,12 @@ SECTIONS = {
     },
     "Look": {
         "runs": "look", "show": "look", "trends": "look", "flaky": "look",
-        "leaderboard": "leaderboard", "memory": "memory", "sentences": "look",
+        "leaderboard": "leaderboard",
     },
     "Labels of people": {"labels": "labels", "judges": "labels"},
-    "Data": {"query": "data", "export": "data", "publish": "data", "purge": "data"},
-    "Reference": {
-        "doctor": "reference", "schema": "reference", "docs": "reference",
-        "project": "reference",
+    "Data": {
+        "query": "data", "export": "data", "purge": "data", "doctor": "reference",
+        "dbt": "dbt",
     },
 }  # fmt: skip
 """Section of ``--help`` → its commands, and the module with the function of each."""

@@ -1,4 +1,4 @@
-"""Commands about the data itself: query, export, publish and purge it."""
+"""Commands about the data itself: query, export and purge it."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 
 @click.command("query", short_help="Run read-only SQL on the warehouse.")
 @click.argument("sql")
-@common()
+@common(exits=())
 def query(call: Call, sql: str) -> int:
     """Run one read-only SQL query over the whole warehouse.
 
     `promptlab query "select * from marts.fct_task_summaries"`; `-` reads the
-    query from stdin. The tables are described in docs/tables.md.
+    query from stdin. Tables and columns have comments: `from duckdb_columns()`, or
+    `promptlab dbt docs generate`.
     """
     if sql == "-":
         sql = sys.stdin.read()
@@ -41,73 +42,77 @@ def query(call: Call, sql: str) -> int:
 # ---------- export
 
 
-@click.command("export", short_help="Export tables as Parquet, or tasks as files.")
+@click.command("export", short_help="Write tables as Parquet, or a read-only copy.")
 @click.option(
     "--parquet",
     "folder",
     type=click.Path(path_type=Path),
-    help="Target folder; an existing export is replaced.",
+    help="Folder for Parquet files; an existing export is replaced.",
 )
 @click.option(
-    "--every-eval-ever",
-    "evals",
+    "--file",
     type=click.Path(path_type=Path),
-    help="Target folder for tasks in the format of Every Eval Ever.",
-)
-@click.option(
-    "--task", "tasks", multiple=True, help="Task for --every-eval-ever [default: all]."
-)
-@click.option(
-    "--organization",
-    default="unknown",
-    show_default=True,
-    help="Source of the data, for --every-eval-ever.",
+    help="File for a read-only copy of the warehouse, replaced in one step.",
 )
 @click.option(
     "--schema",
     "schemas",
     type=click.Choice(("marts", "raw")),
     multiple=True,
-    default=("marts",),
-    show_default=True,
-    help="May be repeated.",
+    help="With --parquet: schemas to write; may be repeated [default: marts].",
+)
+@click.option(
+    "--marts-only",
+    is_flag=True,
+    help="With --file: copy only the marts; views become tables.",
 )
 @target_option
 @common("target")
 def export(
     call: Call,
     folder: Path | None,
-    evals: Path | None,
-    tasks: tuple[str, ...],
-    organization: str,
+    file: Path | None,
     schemas: tuple[str, ...],
+    marts_only: bool,
 ) -> int:
-    """Write every mart as Parquet, for any engine that reads it.
+    """Write every mart as Parquet, or a read-only copy of the warehouse.
 
-    DIR/marts/<table>/**/*.parquet; rows of a task are in folders by the month
-    in which the task was created. manifest.json names tables, rows and columns. DIR
-    appears only when everything is written.
+    With --parquet: DIR/marts/<table>/**/*.parquet, for any engine; rows of a task are
+    in folders by the month in which the task was created. manifest.json names tables,
+    rows and columns. DIR appears only when everything is written.
 
-    With --every-eval-ever: each task as an aggregate JSON, and a JSONL line for each
-    score of a round, valid against schema version 0.3.0.
+    With --file: a consistent copy for dashboards, notebooks and backups. Its readers
+    never block a build: those of the old copy keep reading it, and those that open the
+    file later see the new one. In a folder it has the name of the warehouse.
     """
-    if (folder is None) == (evals is None):
-        raise UsageError("name one of --parquet DIR and --every-eval-ever DIR")
-    if evals is not None:
-        return _export_evals(call, evals, tasks, organization)
+    if (folder is None) == (file is None):
+        raise UsageError("export: name one of --parquet DIR and --file PATH")
+    if file is None and marts_only:
+        raise UsageError(
+            "export: --marts-only goes with --file; Parquet has only marts"
+        )
+    if folder is None and schemas:
+        raise UsageError("export: --schema goes with --parquet")
+    if file is not None:
+        from promptlab.operations.export import publish
+
+        if call.settings.target != "duckdb":
+            raise UsageError("export: --file copies a warehouse; Spark takes --parquet")
+        written = publish(call.warehouse(), file, marts_only=marts_only)
+        call.print_rows(("file",), [(str(written),)])
+        return 0
     assert folder is not None
-    if tasks:
-        raise UsageError("--task goes with --every-eval-ever: Parquet has every task")
+    return _export_parquet(call, folder, tuple(dict.fromkeys(schemas)) or ("marts",))
+
+
+def _export_parquet(call: Call, folder: Path, schemas: tuple[str, ...]) -> int:
     from promptlab.operations.export import export_from_spark, export_parquet
 
     now = datetime.now(UTC)
     target = call.settings.target
     if target == "duckdb":
         manifest = export_parquet(
-            call.warehouse(),
-            folder,
-            schemas=tuple(dict.fromkeys(schemas)),
-            exported_at=now,
+            call.warehouse(), folder, schemas=schemas, exported_at=now
         )
     elif schemas == ("marts",):
         manifest = export_from_spark(call.settings, folder, exported_at=now)
@@ -121,54 +126,6 @@ def export(
         [(f"{t['schema']}.{t['name']}", t["rows"], t["files"]) for t in tables],
     )
     call.say(f"wrote {len(tables)} tables to {folder}", "exported", folder=folder)
-    return 0
-
-
-def _export_evals(
-    call: Call, folder: Path, tasks: tuple[str, ...], organization: str
-) -> int:
-    from promptlab.operations.export_evals import export_evals
-
-    exported = export_evals(
-        call.warehouse(),
-        folder,
-        tasks=tasks,
-        organization=organization,
-        exported_at=datetime.now(UTC),
-    )
-    call.print_rows(
-        ("task", "lines", "rounds left out", "file"),
-        [
-            (each.task_id, each.lines, each.left_out, str(folder / each.aggregate))
-            for each in exported
-        ],
-    )
-    call.say(f"wrote {len(exported)} tasks to {folder}", "exported", folder=folder)
-    return 0
-
-
-# ---------- publish
-
-
-@click.command("publish", short_help="Write a read-only copy for dashboards.")
-@click.argument("path", type=click.Path(path_type=Path))
-@click.option(
-    "--marts-only",
-    is_flag=True,
-    help="Copy only the marts; views become tables.",
-)
-@common()
-def publish(call: Call, path: Path, marts_only: bool) -> int:
-    """Put a consistent, read-only copy of the warehouse at PATH, in one step.
-
-    A DuckDB file is either written by one process or read by many. Dashboards and
-    notebooks that use the copy never block a build: readers of the old copy keep
-    reading it, and readers that open PATH later see the new one.
-    """
-    from promptlab.operations.export import publish
-
-    written = publish(call.warehouse(), path, marts_only=marts_only)
-    call.print_rows(("published",), [(str(written),)])
     return 0
 
 

@@ -78,7 +78,7 @@ _RULES = Table(
 @policy_option
 @click.option("--init", is_flag=True, help="Print the built-in policy, as a template.")
 @click.option("--allow-inconclusive", is_flag=True, help="Exit with 0 instead of 4.")
-@common("policy", formats=("table", "json", "csv", "md", "junit"))
+@common("policy", formats=("table", "json", "csv", "md", "junit"), exits=(1, 3, 4, 5))
 def gate(
     call: Call,
     task: str,
@@ -239,7 +239,7 @@ _OLDER = "not the run before: {n} in between are incomplete or of another branch
 )
 @click.option("--allow-inconclusive", is_flag=True, help="Exit with 0 instead of 4.")
 @policy_option
-@common("policy", formats=("table", "json", "csv", "md"))
+@common("policy", formats=("table", "json", "csv", "md"), exits=(1, 3, 4, 5))
 def compare(
     call: Call,
     tasks: tuple[str, ...],
@@ -250,15 +250,15 @@ def compare(
     """Compare two tasks case by case: better, worse, and whether it is real.
 
     BASELINE and CANDIDATE are as RUN in `promptlab gate`: the id of a run or a task, a
-    `--run-name`, a title, a file or folder that was loaded, `latest`. BASELINE may also
-    be `previous` or `baseline`, those of the candidate. Where both name several tasks,
-    those of one title and variant are compared. CANDIDATE alone is compared with its
-    baseline, and without any the latest task is.
+    `--run-name`, a title, a variant, a file or folder that was loaded, `latest`.
+    BASELINE may also be `previous` or `baseline`, those of the candidate. Where both
+    name several tasks, those of one title and variant are compared; of two variants,
+    those of one title. CANDIDATE alone is compared with its baseline, and without any
+    the latest task is.
     `--format json` prints the whole comparison, `--format csv` a line per case;
     `--out DIR` writes a page with the answers of both, side by side.
 
-    Exits 1 if the overall score fell significantly or a must-have was lost, 4 if the
-    two cannot be compared. Whether a run can ship is what `promptlab gate` says.
+    Whether a run can ship is what `promptlab gate` says.
     """
     from promptlab.history import compare_selected
 

@@ -183,8 +183,8 @@ def labels() -> None:
     metavar="WORD=pass|fail",
     help="Meaning of another word; may be repeated.",
 )
-@click.option("--strict", is_flag=True, help="Exit 3 if any label was rejected.")
-@common()
+@click.option("--strict", is_flag=True, help="Exit 6 if any label was rejected.")
+@common(exits=(5, 6))
 def labels_in(
     call: Call,
     files: tuple[Path, ...],
@@ -478,7 +478,7 @@ _DIFFERENT_TABLE = Table(
     type=click.FloatRange(0, 1),
     help="Exit 1 unless the lower end of the share of caught failures reaches this.",
 )
-@common()
+@common(exits=(1, 5))
 def judges(call: Call, judge: str | None, by: str | None, min_tnr: float | None) -> int:
     """Compare the verdicts of judges with the labels of people.
 

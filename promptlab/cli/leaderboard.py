@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 import click
 
 from promptlab.cli.options import FORMATS, Call, common, nothing_titled, titled
 from promptlab.cli.output import (
+    BREAK,
     Cell,
     Column,
     Table,
@@ -21,7 +23,7 @@ from promptlab.cli.output import (
     spoken,
 )
 from promptlab.database import Row, dictionaries, fetched
-from promptlab.errors import NothingToDo
+from promptlab.errors import NothingToDo, UsageError
 
 _LEADERBOARD = """
     select
@@ -36,6 +38,52 @@ _LEADERBOARD = """
     ) using (task_id)
     where $title is null or board.title = $title
     order by title, testset_id, score_rank nulls last, variant, prompt_version
+"""
+
+_DIMENSIONS = """
+    select distinct scores.dimension_id, scores.name
+    from marts.fct_leaderboard as board
+    inner join marts.fct_dimension_scores as scores using (task_id)
+    where $title is null or board.title = $title
+    order by all
+"""
+
+_BY_DIMENSION = """
+    select
+        board.title,
+        case when not is_partial then rank() over by_score end as rank, board.variant,
+        board.model, board.prompt_version, scores.dimension_id, scores.score,
+        scores.ci_low, scores.ci_high,
+        scores.ci_high >= first_value(scores.ci_low) over by_score as overlaps_leader,
+        is_partial, scores.n_cases, board.task_id, testset_id
+    from marts.fct_leaderboard as board
+    inner join marts.fct_dimension_scores as scores using (task_id)
+    where
+        ($title is null or board.title = $title) and scores.dimension_id = $dimension
+        and scores.score is not null
+    window by_score as (
+        partition by board.title, testset_id, is_partial order by scores.score desc
+    )
+    order by board.title, testset_id, is_partial, rank, board.variant, prompt_version
+"""
+
+_BY_TAG = """
+    select
+        board.title, board.variant, board.model, board.prompt_version,
+        board.overall_score, tags.subject as tag, tags.measure, tags.value as score,
+        tags.ci_low, tags.ci_high, tags.n as n_cases, task_id, board.testset_id
+    from marts.fct_leaderboard as board
+    inner join marts.fct_trends as tags using (task_id)
+    where
+        ($title is null or board.title = $title) and board.is_newest_of_variant
+        and tags.measure in ('tag_score', 'tag_pass_rate')
+    -- cases without a score have a pass rate
+    qualify row_number() over (
+        partition by task_id, tags.subject order by tags.measure desc
+    ) = 1
+    order by
+        board.title, board.testset_id, score_rank nulls last, board.variant,
+        board.prompt_version, tag
 """
 
 _MATRIX = """
@@ -70,15 +118,29 @@ def _ranks(best: int | None, worst: int | None) -> Cell:
     return Cell(str(best) if best == worst else f"{best}–{worst}", is_number=True)
 
 
-_TABLE = Table(
-    columns=(
+def _columns(of_score: str) -> tuple[Column, ...]:
+    return (
         Column("rank", plain, "rank"),
         Column("variant", plain, "variant"),
         Column("version", plain, "prompt_version"),
-        Column("score", score, "overall_score"),
+        Column("score", score, of_score),
         Column("95% interval", interval, "ci_low", "ci_high"),
         Column("order", _against_leader, "rank", "overlaps_leader", "is_partial"),
+    )
+
+
+_DIMENSION_TABLE = Table(
+    columns=_columns("score"),
+    wide=(
+        Column("model", plain, "model"),
+        Column("cases", plain, "n_cases"),
+        Column("newest task", ident, "task_id"),
     ),
+    by=("title", "testset_id", "dimension_id"),
+)
+
+_TABLE = Table(
+    columns=_columns("overall_score"),
     wide=(
         Column("ranks by interval", _ranks, "rank_best", "rank_worst"),
         Column("score is", plain, "primary_metric"),
@@ -100,8 +162,18 @@ _TABLE = Table(
     is_flag=True,
     help="Print only the table of variants by titles, with means.",
 )
+@click.option(
+    "--dimension", metavar="NAME", help="Rank by this dimension, an id or a part of it."
+)
+@click.option(
+    "--by",
+    type=click.Choice(("tag",)),
+    help="Score of each variant on each tag, such as a question type.",
+)
 @common(formats=(*FORMATS, "markdown", "latex"))
-def leaderboard(call: Call, title: str | None, matrix: bool) -> int:
+def leaderboard(
+    call: Call, title: str | None, matrix: bool, dimension: str | None, by: str | None
+) -> int:
     """Rank variants within each title by their newest results, and over titles.
 
     The order may be chance if an interval overlaps the leader's (`overlaps_leader`):
@@ -109,7 +181,16 @@ def leaderboard(call: Call, title: str | None, matrix: bool) -> int:
     table of variants by titles, with intervals, the mean over titles and the number of
     titles won. `--format markdown` and `--format latex` write it, or the table of the
     only title, for a paper.
+
+    --by tag prints variants by tags: the question types of a memory benchmark, the
+    categories of a testset. --dimension ranks by one metric, such as acc_norm.
     """
+    if matrix + (dimension is not None) + (by is not None) > 1:
+        raise UsageError("leaderboard: one of --matrix, --dimension and --by at a time")
+    if dimension is not None:
+        return _of_dimension(call, title, dimension)
+    if by is not None:
+        return _by_tag(call, title)
     with call.warehouse().built() as con:
         names, rows = fetched(con, _LEADERBOARD, {"title": title})
         if not rows and call.format == "table":
@@ -121,11 +202,10 @@ def leaderboard(call: Call, title: str | None, matrix: bool) -> int:
             "leaderboard: --matrix needs a title with several variants, and no TITLE"
         )
     is_matrix = matrix or len(titles) > 1
-    if call.format in ("markdown", "latex"):
-        write = _markdown if call.format == "markdown" else _latex
+    if call.format in _WRITERS:
         board = [dict(zip(names, row, strict=True)) for row in rows]
         lines = _matrix_lines(found, titles) if is_matrix else _board_lines(board)
-        print_lines("\n".join(write(lines)))
+        print_lines("\n".join(_WRITERS[call.format](lines)))
         return 0
     if not matrix:
         call.print_rows(names, rows, _TABLE)
@@ -134,6 +214,102 @@ def leaderboard(call: Call, title: str | None, matrix: bool) -> int:
             print_text("")
         _print_matrix(found, titles, call)
     return 0
+
+
+def _of_dimension(call: Call, title: str | None, wanted: str) -> int:
+    """Print the variants of each title by one dimension."""
+    with call.warehouse().built() as con:
+        known = con.execute(_DIMENSIONS, {"title": title}).fetchall()
+        if not known:
+            raise NothingToDo(f"leaderboard: {nothing_titled(con, title)}")
+        folded = wanted.casefold()
+        found = {i for i, name in known if folded in (i.casefold(), name.casefold())}
+        found = found or {i for i, _ in known if folded in i.casefold()}
+        if len(found) != 1:
+            several = f"{len(found)} dimensions match" if found else "no such dimension"
+            ids = ", ".join(sorted(found or {i for i, _ in known}))
+            raise UsageError(f"leaderboard: {wanted}: {several}: {ids}")
+        values = {"title": title, "dimension": found.pop()}
+        names, rows = fetched(con, _BY_DIMENSION, values)
+    if call.format in _WRITERS:
+        lines = [_heading("Title", "Variant", "Score")]
+        for row in (dict(zip(names, row, strict=True)) for row in rows):
+            value = row["score"], row["ci_low"], row["ci_high"]
+            lines.append(
+                [
+                    (row["title"], "", False),
+                    (row["variant"], "", False),
+                    _scored(*value, is_best=row["rank"] == 1),
+                ]
+            )
+        print_lines("\n".join(_WRITERS[call.format](lines)))
+    else:
+        call.print_rows(names, rows, _DIMENSION_TABLE)
+    return 0
+
+
+def _by_tag(call: Call, title: str | None) -> int:
+    """Print the variants of each title by tags; JSON and CSV have a row for each."""
+    with call.warehouse().built() as con:
+        names, rows = fetched(con, _BY_TAG, {"title": title})
+        if not rows and call.format == "table":
+            raise NothingToDo(
+                "leaderboard: no case has a tag"
+                if con.execute(_DIMENSIONS, {"title": title}).fetchone()
+                else f"leaderboard: {nothing_titled(con, title)}"
+            )
+    if call.format in ("json", "csv"):
+        call.print_rows(names, rows)
+        return 0
+    found = [dict(zip(names, row, strict=True)) for row in rows]
+    parts = groupby(found, key=lambda row: (row["title"], row["testset_id"]))
+    for place, (_, part) in enumerate(parts):
+        if place:
+            print_text("")
+        _print_tags(list(part), call)
+    return 0
+
+
+def _print_tags(rows: Sequence[Row], call: Call) -> None:
+    """Print a title's tags by variants; for papers, its variants by tags."""
+    tags = sorted({row["tag"] for row in rows})
+    of_variant: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        of_variant.setdefault(row["variant"], {})[row["tag"]] = row
+    scores = [
+        [next(iter(of.values()))["overall_score"] for of in of_variant.values()],
+        *([of.get(tag, {}).get("score") for of in of_variant.values()] for tag in tags),
+    ]
+    if call.format in _WRITERS:
+        best = [max((v for v in row if v is not None), default=None) for row in scores]
+        lines = [_heading("Variant", "Score", *tags)]
+        for variant, *values in zip(of_variant, *scores, strict=True):
+            cells = [
+                (score(value).text, "", value == top and len(of_variant) > 1)
+                for value, top in zip(values, best, strict=True)
+            ]
+            lines.append([(variant, "", False), *cells])
+        print_lines("\n".join(_WRITERS[call.format](lines)))
+        return
+    print_text(rows[0]["title"])
+    call.print_rows(
+        ["tag", *of_variant],
+        [
+            (tag, *row)
+            for tag, row in zip((spoken("all cases"), *tags), scores, strict=True)
+        ],
+        Table(
+            columns=(
+                Column("tag", _breakable, "tag"),
+                *(Column(_breakable(v).text, score, v) for v in of_variant),
+            )
+        ),
+    )
+
+
+def _breakable(text: str) -> Cell:
+    """Return a name that may be wrapped after a slash, a colon or an underline."""
+    return Cell(re.sub(r"([/:_])", rf"\1{BREAK}", plain(text).text))
 
 
 def _print_matrix(found: Sequence[Row], titles: list[str], call: Call) -> None:
@@ -295,3 +471,7 @@ def _latex(lines: Sequence[_Line]) -> Iterator[str]:
             yield r"\midrule"
     yield r"\bottomrule"
     yield r"\end{tabular}"
+
+
+_WRITERS = {"markdown": _markdown, "latex": _latex}
+"""The formats for papers."""

@@ -28,7 +28,7 @@ from promptlab.cli.output import (
     words,
 )
 from promptlab.cli.streams import ProgressBar, in_one_line, progress
-from promptlab.errors import NothingToDo, PromptlabError
+from promptlab.errors import NothingToDo, PromptlabError, UsageError
 from promptlab.ingest.foreign.registry import TOOLS
 from promptlab.task_ids import selected_tasks
 
@@ -147,7 +147,7 @@ given_options = with_options(
 )
 @click.option("--testset", help="Testset of every task in these files.")
 @given_options
-@click.option("--strict", is_flag=True, help="Exit 3 if any record was rejected.")
+@click.option("--strict", is_flag=True, help="Exit 6 if any record was rejected.")
 @click.option("--purged-too", is_flag=True, help="Load purged files again.")
 @click.option(
     "--sink",
@@ -161,7 +161,7 @@ given_options = with_options(
     default="1",
     help="Readers for parquet://: a number of processes, or spark.",
 )
-@common()
+@common(exits=(5, 6))
 def ingest(
     call: Call,
     paths: tuple[Path, ...],
@@ -231,13 +231,13 @@ def ingest_with_progress(
 
 
 def ingest_exit_code(ingested: Ingested, *, strict: bool) -> int:
-    """Return 3 if a file could not be read or, if strict, a record was rejected.
+    """Return 6 if a file could not be read or, if strict, a record was rejected.
 
     Raises:
         NothingToDo: no file was read, in this call or an earlier one.
     """
     if ingested.n_rejected or (strict and ingested.n_rejected_records):
-        return 3
+        return 6
     if not ingested.n_held:
         raise NothingToDo(_nothing_read(ingested))
     return 0
@@ -312,7 +312,6 @@ target_option = click.option(
 
 
 @click.command("build", short_help="Build the marts.")
-@click.argument("dbt_args", nargs=-1, type=click.UNPROCESSED)
 @full_refresh_option
 @target_option
 @click.option(
@@ -321,22 +320,17 @@ target_option = click.option(
     help="Location of the raw tables [default: from the warehouse].",
 )
 @common("target", "raw")
-def build(
-    call: Call,
-    dbt_args: tuple[str, ...],
-    full_refresh: bool,
-) -> int:
+def build(call: Call, full_refresh: bool) -> int:
     """Build the marts of everything new or changed since the last build.
 
     The models and their data tests, as compiled by dbt, run in one transaction.
-    Arguments after `--` are passed to dbt, for example
-    `promptlab build -- --select fct_task_summaries+`.
+    `promptlab dbt build` lets dbt itself build, or a part of the models.
     """
     started = time.monotonic()
     warehouse = call.warehouse()
     with progress(1, shown=call.shows_bars) as bar:
         bar.begin(1)
-        build_with_progress(warehouse, call, bar, dbt_args, full_refresh=full_refresh)
+        build_with_progress(warehouse, call, bar, full_refresh=full_refresh)
     seconds = time.monotonic() - started
     target = call.settings.target
     where = call.settings.db if target == "duckdb" else target
@@ -352,13 +346,11 @@ def build_with_progress(
     warehouse: Warehouse,
     call: Call,
     bar: ProgressBar,
-    args: Sequence[str] = (),
     *,
     full_refresh: bool = False,
 ) -> None:
     """Build as one phase of a progress bar."""
     warehouse.build(
-        args,
         full_refresh=full_refresh,
         verbose=call.verbose,
         on_node=lambda name, place, of: bar.put(f"computing {name}", place, of),
@@ -452,7 +444,7 @@ def report(
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--testset", help="Testset of every task in these files.")
 @given_options
-@click.option("--strict", is_flag=True, help="Exit 3 if any record was rejected.")
+@click.option("--strict", is_flag=True, help="Exit 6 if any record was rejected.")
 @click.option(
     "--publish",
     type=click.Path(path_type=Path),
@@ -460,7 +452,7 @@ def report(
 )
 @full_refresh_option
 @report_options
-@common("out", "templates", "policy")
+@common("out", "templates", "policy", exits=(5, 6))
 def run(
     call: Call,
     paths: tuple[Path, ...],
@@ -472,8 +464,8 @@ def run(
     """Ingest files, build the warehouse, report on what is new or changed.
 
     The main command: `promptlab run examples --out out`. Prints a decision for each
-    title and the path of its page, and the path of the index; `--format json` lists
-    all files.
+    title and the path of its page, and the path of the index. `--format json` and csv
+    have the decision and the pages of each title and variant.
     """
     warehouse = call.warehouse()
     called_at = datetime.now(UTC)
@@ -510,7 +502,7 @@ def run(
 
         call.say(f"published {put(warehouse, publish)}", "published")
     if call.format != "table":
-        call.print_rows(("report",), [(str(path),) for path in written])
+        call.print_rows(_DECISION, _decision_rows(decided, call.settings.out))
     elif not call.quiet:
         _print_decisions(decided, written)
     return ingest_exit_code(ingested, strict=strict)
@@ -520,6 +512,27 @@ _RENAMED = (
     "Has {title} been renamed? {n} of the {total} cases are the same."
     " To continue its history, add to promptlab.toml:"
 )
+
+
+_DECISION = ("task_id", "title", "variant", "decision", "headline", "report", "page")
+
+
+def _decision_rows(
+    decided: Sequence[TitleDecision], out: Path
+) -> list[tuple[str | None, ...]]:
+    """Return a row for each title and variant; *page* is that of the title."""
+    from promptlab.reports.files import folder_name
+    from promptlab.reports.pages import PAGE
+
+    return [
+        (
+            *(getattr(gate, name) for name in _DECISION[:5]),
+            str(out / folder_name(gate.task_id) / PAGE),
+            str(each.page),
+        )
+        for each in decided
+        for gate in each.gates
+    ]
 
 
 def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
@@ -573,15 +586,57 @@ def _tell(ingested: Ingested, call: Call) -> None:
 # ---------- validate
 
 
-@click.command("validate", short_help="Check files; writes nothing.")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@common()
-def validate(call: Call, paths: tuple[Path, ...]) -> int:
+@click.command("validate", short_help="Check files, or print a JSON Schema.")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--schema",
+    metavar="NAME",
+    help="Print the JSON Schema of a kind of file instead; a wrong name lists all.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="With --schema all: write every schema below this folder.",
+)
+@common(exits=(6,))
+def validate(
+    call: Call, paths: tuple[Path, ...], schema: str | None, out: Path | None
+) -> int:
     """Check files and print every problem with its place; nothing is written.
 
-    One line per problem, `file:line:column: pointer: message`, then counts. Exits 3 if
-    any record would be rejected.
+    One line per problem, `file:line:column: pointer: message`, then counts.
+
+    With --schema NAME: print the JSON Schema of an input or output.
     """
+    if schema is not None:
+        if paths:
+            raise UsageError("validate: takes files or --schema, not both")
+        return _schema(schema, out)
+    if out is not None:
+        raise UsageError("validate: --out goes with `--schema all`")
+    if not paths:
+        raise UsageError("validate: name files or folders, or --schema NAME")
+    return _validate(call, paths)
+
+
+def _schema(name: str, out: Path | None) -> int:
+    """Print a JSON Schema, or write all."""
+    from promptlab.contracts.schemas import as_text, schemas, write_schemas
+
+    if (name == "all") != (out is not None):
+        raise UsageError("validate: --out DIR and `--schema all` go together")
+    if out is not None:
+        for path in write_schemas(out):
+            click.echo(path)
+        return 0
+    known = {file.removesuffix(".schema.json"): s for file, s in schemas().items()}
+    if name not in known:
+        raise UsageError(f"{name}: there is no such schema; {', '.join(known)}")
+    click.echo(as_text(known[name]), nl=False)
+    return 0
+
+
+def _validate(call: Call, paths: tuple[Path, ...]) -> int:
     from promptlab.ingest.ingested import References
     from promptlab.ingest.load import read_files
     from promptlab.ingest.plan import plan
@@ -610,7 +665,7 @@ def validate(call: Call, paths: tuple[Path, ...]) -> int:
         names = (*_PROBLEM_FIELDS[:-1], "message", _PROBLEM_FIELDS[-1])
         rows = [(str(f), *(getattr(p, name) for name in names)) for f, p in found]
         call.print_rows(("file", *names), rows)
-    return 3 if any(p.severity == "reject" for _, p in found) else 0
+    return 6 if any(p.severity == "reject" for _, p in found) else 0
 
 
 def _knows_the_warehouse(references: References, settings: Settings) -> bool:
@@ -670,7 +725,7 @@ _SCORERS = Table(
 )
 @click.option("--no-ingest", is_flag=True, help="Write the file, load nothing.")
 @click.option("--build", is_flag=True, help="Build the marts with the new scores.")
-@common()
+@common(exits=(5, 6))
 def score(
     call: Call,
     task: str,
@@ -712,7 +767,7 @@ def score(
         call.say("ingested; `promptlab build` brings the scores into the marts")
     if any(each.error for each in scoring.dimensions):
         return 2
-    return 3 if ingested and ingested.n_rejected else 0
+    return 6 if ingested and ingested.n_rejected else 0
 
 
 def _print_scoring(scoring: Scoring, call: Call) -> None:

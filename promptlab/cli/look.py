@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -19,6 +18,7 @@ from promptlab.cli.output import (
     judged,
     milliseconds,
     n_of,
+    named,
     passed_of,
     path,
     plain,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         AnalysisResult,
         CaseResult,
     )
+    from promptlab.contracts.memory import MemoryResult
 
 
 # ---------- runs
@@ -143,13 +144,21 @@ _ERRORS = "!: rounds ended in an error; `--wide` has the share of the rounds"
 def show(call: Call, task: str) -> int:
     """Show tasks: verdict, alerts, dimensions, the most important cases.
 
-    RUN is the id of a run or a task, a `--run-name`, a title, a file or folder that was
-    loaded, `previous`, or `latest`: what was loaded last. `--format json` prints the
-    whole AnalysisResult (of several tasks a list), `--format csv` a line per case.
+    Of a memory run, also the figures by category and the times. RUN is the id of a run
+    or a task, a `--run-name`, a title, a file or folder that was loaded, `previous`, or
+    `latest`: what was loaded last. `--format json` prints the whole AnalysisResult (of
+    several tasks a list), `--format csv` a line per case.
     """
+    from promptlab.reports.memory import memory_result, memory_runs
+
     warehouse = call.warehouse()
     with warehouse.built() as con:
         task_ids = selected_tasks(con, task)
+        of_memory = {
+            run_id: memory_result(con, run_id, warehouse.edition())
+            for run_id in memory_runs(con).intersection(task_ids)
+            if call.format == "table"
+        }
     results = [warehouse.result(task_id) for task_id in task_ids]
     if call.format == "json":
         texts = [result.as_json() for result in results]
@@ -159,6 +168,8 @@ def show(call: Call, task: str) -> int:
     else:
         for result in results:
             _print_task(result, wide=call.wide)
+            if figures := of_memory.get(result.task.task_id):
+                _print_memory(figures, wide=call.wide)
     return 0
 
 
@@ -305,6 +316,69 @@ def _print_task(result: AnalysisResult, *, wide: bool) -> None:
     if shown != bad:
         more = len(bad) - len(shown)
         print_text(spoken("{n} more that did not pass: --wide lists them", n=more))
+
+
+_TIMES = Table(
+    columns=(
+        Column("operation", words, "operation"),
+        Column("stage", plain, "stage"),
+        Column("calls", plain, "n_calls"),
+        Column("mean ms", milliseconds, "mean_ms"),
+        Column("p50 ms", milliseconds, "p50_ms"),
+        Column("p95 ms", milliseconds, "p95_ms"),
+    ),
+    wide=(
+        Column("min ms", milliseconds, "min_ms"),
+        Column("p90 ms", milliseconds, "p90_ms"),
+        Column("p99 ms", milliseconds, "p99_ms"),
+        Column("max ms", milliseconds, "max_ms"),
+    ),
+)
+
+
+def _print_memory(result: MemoryResult, *, wide: bool) -> None:
+    """Print the scores of a memory run by category, and the times of its calls."""
+    from promptlab.reports.memory import arrange_memory
+    from promptlab.reports.texts import catalogue
+
+    texts, view = catalogue(result.lang), arrange_memory(result)
+    rules = (
+        texts.label("memory_view", "last_round"),
+        texts.label("memory_failed", "as_zero"),
+        texts.label("memory_average", "micro"),
+    )
+    scores = [
+        Column(texts.label("memory_metric", metric), score, metric)
+        for metric in view.metrics
+    ]
+    table = Table(
+        columns=(
+            Column("category", named, "category", "name"),
+            Column("questions", plain, "n_questions"),
+            Column("failed", plain, "n_failed"),
+            Column("95% interval", interval, "ci_low", "ci_high"),
+            *scores[:2],
+        ),
+        wide=tuple(scores[2:]),
+    )
+    names = ("n_questions", "n_failed", "ci_low", "ci_high")
+    rows = [
+        (
+            category.category,
+            category.name,
+            *(getattr(found[0], name, None) for name in names),
+            *(each and each.score for each in found),
+        )
+        for category, found in view.categories
+    ]
+    if view.metrics:
+        click.echo()
+        print_text(texts.text("word.comma").join(rules))
+        print_rows(("category", "name", *names, *view.metrics), rows, "table", table,
+                   wide=wide)  # fmt: skip
+    if result.timings:
+        click.echo()
+        print_table(result.timings, _TIMES, wide=wide)
 
 
 # ---------- trends
@@ -528,80 +602,3 @@ def flaky(call: Call, title: str | None, limit: int) -> int:
 
 _MOST_TITLES = 5
 _REFUSED = "{title}: nothing changed in {n} runs; the gate refuses {refused} of them"
-
-
-# ---------- sentences
-
-
-MARTS = (
-    "fct_task_summaries",
-    "fct_alerts",
-    "fct_dimension_scores",
-    "fct_evidence",
-    "fct_match_results",
-    "fct_task_comparisons",
-    "fct_tag_comparisons",
-    "fct_comparison_notes",
-)
-"""Marts with a sentence per row, in the order of the output."""
-
-_NAMES = ("mart", "subject", "case_id", "round_id", "code", "sentence")
-
-_SentenceLine = tuple[str, str | None, str | None, str | None, str | None, str]
-
-_SENTENCES = Table(
-    columns=(
-        Column("about", ident, "subject"),
-        Column("case", ident, "case_id"),
-        Column("code", words, "code"),
-        Column("sentence", plain, "sentence"),
-    ),
-    wide=(Column("round", ident, "round_id"),),
-    by=("mart",),
-)
-
-
-@click.command("sentences", short_help="Print the sentences about a task.")
-@click.argument("task", default="latest")
-@click.option("--mart", type=click.Choice(MARTS), help="Only the rows of this mart.")
-@common()
-def sentences(call: Call, task: str, mart: str | None) -> int:
-    """Print a sentence for every alert, note and diagnosis of a task in the marts.
-
-    Marts contain codes and facts; reports turn them into these sentences. TASK
-    is an id, a unique prefix of one, `latest` or `previous`. The subject of a line is
-    a dimension, a tag, a scope, or the place of an alert or note in its list.
-    """
-    result = call.warehouse().result(task)
-    lines = [line for line in _sentence_lines(result) if mart in (None, line[0])]
-    call.print_rows(_NAMES, lines, _SENTENCES)
-    return 0
-
-
-def _sentence_lines(result: AnalysisResult) -> Iterator[_SentenceLine]:
-    summary = result.summary
-    grade = summary.grade
-    yield "fct_task_summaries", None, None, None, grade, summary.conclusion
-    for place, alert in enumerate(summary.alerts, 1):
-        yield "fct_alerts", str(place), None, None, alert.code, alert.message
-    for dimension in result.dimensions:
-        of = dimension.dimension_id
-        yield "fct_dimension_scores", of, None, None, None, dimension.diagnosis
-        for each in dimension.contributions:
-            yield "fct_evidence", of, each.case_id, each.round_id, None, each.summary
-    for case in result.case_results:
-        for scope in case.scopes:
-            of = scope.step_id or scope.scope
-            where = case.case_id, scope.round_id
-            yield "fct_match_results", of, *where, scope.status, scope.details
-    comparison = result.comparison
-    if comparison is None:
-        return
-    for one in (comparison.overall, *comparison.dimensions):
-        told = one.verdict, one.conclusion
-        yield "fct_task_comparisons", one.subject, None, None, *told
-    for tag in comparison.tags:
-        told = tag.verdict, tag.conclusion
-        yield "fct_tag_comparisons", tag.subject, None, None, *told
-    for place, note in enumerate(comparison.notes, 1):
-        yield "fct_comparison_notes", str(place), None, None, None, note

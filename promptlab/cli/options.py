@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -65,8 +66,23 @@ class Call:
         return not self.quiet and self.settings.log_format == "text"
 
 
+EXITS = {
+    0: "ok",
+    1: "do not ship, or a limit is missed",
+    2: "the call or a setting is invalid",
+    3: "run again",
+    4: "cannot tell",
+    5: "nothing to do",
+    6: "input was rejected",
+    70: "it failed",
+}
+"""Exit code → its meaning, the same in every command."""
+
+
 def common(
-    *settings_options: str, formats: tuple[str, ...] | None = FORMATS
+    *settings_options: str,
+    formats: tuple[str, ...] | None = FORMATS,
+    exits: tuple[int, ...] = (5,),
 ) -> Callable[[F], F]:
     """Add the common options to a command, and a ``Call`` as its first argument.
 
@@ -74,6 +90,7 @@ def common(
         settings_options: names of the command's own options that are also settings;
             the command reads them there.
         formats: choices of ``--format``; ``None`` if the command has its own.
+        exits: exit codes that not every command has; the help lists them.
     """
 
     def decorate(function: F) -> F:
@@ -95,13 +112,21 @@ def common(
             )
             return function(call, **values)
 
+        wrapper.__doc__ = f"{cleandoc(function.__doc__ or '')}\n\n{_told(exits)}"
         return _with_options(wrapper, formats)  # type: ignore[return-value]
 
     return decorate
 
 
+def _told(exits: tuple[int, ...]) -> str:
+    """Return the exit codes of a command as a paragraph of its help."""
+    codes = sorted({0, 2, 70, *exits})
+    return f"Exit codes: {'; '.join(f'{code} {EXITS[code]}' for code in codes)}."
+
+
 _LAYER = "parquet://"
-_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/|(md|motherduck):")
+_CATALOG = re.compile(r"(md|motherduck|ducklake|postgres|mysql|sqlite):")
+_URL = re.compile(rf"[a-zA-Z][a-zA-Z0-9+.-]+:/|{_CATALOG.pattern}")
 
 
 def _refuse_urls(values: Iterable[object]) -> None:
@@ -121,10 +146,15 @@ def _refuse_urls(values: Iterable[object]) -> None:
             scheme, _, rest = str(value).partition(":")
             # Path() removed one of the two slashes
             url = f"{scheme}://{rest.lstrip('/')}" if rest[:1] == "/" else value
+            fix = (
+                "attach it in DuckDB, and copy the tables"
+                if _CATALOG.match(str(value))
+                else "copy it from or to there with the storage's own tool, such as"
+                " `aws s3 sync`"
+            )
             raise UsageError(
                 f"{url} is a URL, and promptlab reads and writes local files only: name"
-                " a local path, and copy it from or to there with the storage's own"
-                " tool, such as `aws s3 sync`"
+                f" a local path, and {fix}"
             )
 
 

@@ -1,8 +1,7 @@
-"""Commands for setting up and looking up: examples, versions, schemas, tables."""
+"""Commands for setting up and checking: examples, versions, the warehouse file."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from importlib import resources
@@ -21,7 +20,7 @@ from promptlab.cli.output import (
     print_text,
     speak,
 )
-from promptlab.errors import SettingsError, UsageError
+from promptlab.errors import UsageError
 
 if TYPE_CHECKING:
     from promptlab.contracts.sources import TableMapping
@@ -64,7 +63,7 @@ TASK_FILE = "run.json"
     type=click.Path(path_type=Path, dir_okay=False),
     help="Guess a mapping for this CSV, TSV, JSONL, Parquet or XLSX.",
 )
-@common()
+@common(exits=())
 def init(call: Call, folder: Path, task: bool, table: Path | None) -> int:
     """Write a config and a small example: a testset, two runs, a memory run.
 
@@ -130,7 +129,11 @@ def _write_mapping(call: Call, folder: Path, table: Path) -> int:
     mapping, columns, notes = guess(table)
     name = mapping_name(table)
     own, shared = folder / "promptlab.toml", folder / "pyproject.toml"
-    is_shared = not own.exists() and _has_settings(shared)
+    is_shared = (
+        not own.exists()
+        and shared.is_file()
+        and "[tool.promptlab" in shared.read_text("utf-8")
+    )
     config = shared if is_shared else own
     if config.exists() and name in load_settings({}, config=config, environ={}).tables:
         raise UsageError(f"{config}: [tables.{name}] exists already; nothing written")
@@ -152,10 +155,6 @@ def _write_mapping(call: Call, folder: Path, table: Path) -> int:
         f" promptlab run {table}"
     )
     return 0
-
-
-def _has_settings(pyproject: Path) -> bool:
-    return pyproject.is_file() and "[tool.promptlab" in pyproject.read_text("utf-8")
 
 
 def _meanings(mapping: TableMapping) -> dict[str, str]:
@@ -183,7 +182,7 @@ _DOCTOR_TABLE = Table(
 
 
 @click.command("doctor", short_help="Print versions and check the warehouse.")
-@common()
+@common(exits=())
 def doctor(call: Call) -> int:
     """Examine the warehouse file: is it whole, and does it hold together?
 
@@ -221,85 +220,3 @@ def _print_summary(findings: Sequence[Finding]) -> None:
         lead=f"{sign.text}: ",
         lead_style=sign.style,
     )
-
-
-# ---------- schema
-
-
-@click.command("schema", short_help="Print JSON Schemas of inputs and outputs.")
-@click.argument("name", required=False)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Write every schema below this folder.",
-)
-@common(formats=("table", "json"))
-def schema(call: Call, name: str | None, out: Path | None) -> int:
-    """Print a JSON Schema, list their names, or write all with --out."""
-    from promptlab.contracts.schemas import schemas, write_schemas
-
-    if out is not None:
-        for path in write_schemas(out):
-            call.say(str(path))
-        return 0
-    known = {file.removesuffix(".schema.json"): s for file, s in schemas().items()}
-    if name is None:
-        names = list(known)
-        click.echo(json.dumps(names) if call.format == "json" else "\n".join(names))
-        return 0
-    if name not in known:
-        raise UsageError(f"{name}: there is no such schema; {', '.join(known)}")
-    click.echo(json.dumps(known[name], ensure_ascii=False, indent=2))
-    return 0
-
-
-# ---------- docs
-
-
-@click.command("docs", short_help="Write tables, columns and lineage as one page.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default="promptlab-docs.html",
-    show_default=True,
-    help="File to write; a folder gets index.html.",
-)
-@common()
-def docs(_call: Call, out: Path) -> int:
-    """Write every table, its columns and what it is made of as one HTML file.
-
-    The page holds everything itself, so it can be opened from disk or put on any static
-    host. It describes the tables that this promptlab builds; no warehouse is read.
-    """
-    from promptlab.build import plan
-    from promptlab.dictionary import page
-
-    file = out / "index.html" if out.is_dir() else out
-    text = page(plan.load())
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8")
-    except OSError as error:
-        raise SettingsError(f"{file}: cannot be written: {error}") from None
-    click.echo(file)
-    return 0
-
-
-# ---------- project
-
-
-@click.command("project", short_help="Print the folder of the dbt project.")
-@common()
-def project(call: Call) -> int:
-    """Print the folder of the bundled dbt project.
-
-    Name it in the `packages.yml` of your own dbt project, and build models on the
-    marts: `packages: [{local: FOLDER}]`.
-    """
-    from promptlab.paths import dbt_project
-
-    if call.format == "table":  # bare, for `$(promptlab project)`
-        click.echo(dbt_project())
-    else:
-        call.print_rows(("project",), [(str(dbt_project()),)])
-    return 0

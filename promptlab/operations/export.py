@@ -23,6 +23,7 @@ from promptlab.database import (
     name_beside,
     open_duckdb,
     remove_left,
+    schema_of_name,
     tables_of,
     write_copy,
 )
@@ -298,13 +299,18 @@ def publish(warehouse: WarehouseFile, path: Path, *, marts_only: bool = False) -
 
     Raises:
         NothingToDo: nothing has been built yet.
-        UsageError: *path* is the warehouse itself.
+        UsageError: *path* is the warehouse itself, or has the name of a schema.
         WarehouseError: the disk is full, or the folder cannot be written to.
     """
     db = warehouse.settings.db
     target = path / db.name if path.is_dir() else path
     if target.exists() and target.samefile(db):
-        raise UsageError(f"{path}: is the warehouse itself; publish to another path")
+        raise UsageError(f"{path}: is the warehouse itself; name another file")
+    if name := schema_of_name(target):
+        raise UsageError(
+            f"{path}: a warehouse has a schema named {name}, so DuckDB could not read a"
+            f" copy of that name; name another file, such as promptlab_{name}.duckdb"
+        )
     with warehouse.built():
         pass  # an empty copy would be misleading
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -110,7 +110,7 @@ def test_version_is_printed(run):
         (("runs",), 2, "there is no warehouse here yet"),
         (("show", "x"), 2, "there is no warehouse here yet"),
         (("query", "select 1"), 2, "there is no warehouse here yet"),
-        (("schema", "nothing"), 2, "there is no such schema"),
+        (("validate", "--schema", "nothing"), 2, "there is no such schema"),
     ],
 )
 def test_each_fault_is_one_sentence_and_the_right_exit_code(
@@ -172,20 +172,20 @@ def test_a_locked_warehouse_says_who_holds_it_after_waiting(run, tmp_path):
         holder.communicate(b"")
 
 
-def test_ingest_prints_a_table_of_files_and_exits_3_for_a_rejected_file(run, tmp_path):
+def test_ingest_prints_a_table_of_files_and_exits_6_for_a_rejected_file(run, tmp_path):
     broken = task()
     broken["dimensions"] = [{"dimension_id": "x"}]
     write(tmp_path / "in" / "bad.json", broken)
     write(tmp_path / "in" / "good.json", task("other"))
     code, out, err = run("ingest", "in", "--format", "json")
-    assert code == 3
+    assert code == 6
     assert {row["status"] for row in json.loads(out)} == {"loaded", "rejected"}
     assert "in/bad.json:" in err
     assert "/dimensions/0" in err
 
 
-def test_a_rejected_record_is_exit_3_only_when_strict(run, tmp_path):
-    for name, options, code in (("a", (), 0), ("b", ("--strict",), 3)):
+def test_a_rejected_record_is_exit_6_only_when_strict(run, tmp_path):
+    for name, options, code in (("a", (), 0), ("b", ("--strict",), 6)):
         first = {"id": name, "inputs": {}}
         write(tmp_path / f"{name}.jsonl", first, {"id": "b2", "tags": "no list"})
         assert run("ingest", f"{name}.jsonl", *options)[0] == code
@@ -197,10 +197,10 @@ def test_a_file_that_was_rejected_is_reported_once_and_listed_by_the_doctor(
 ):
     write(tmp_path / "in" / "good.json", task())
     write(tmp_path / "in" / "part.jsonl", {"id": "a", "inputs": {}}, {"id": "a"})
-    assert run(command, "in", "--strict")[0] == 3
+    assert run(command, "in", "--strict")[0] == 6
     write(tmp_path / "in" / "bad.json", {"task": {}, "cases": 1})
     code, _, err = run(command, "in")
-    assert code == 3
+    assert code == 6
     assert "in/bad.json:1" in err
     assert "part.jsonl:" not in err
     code, _, err = run(command, "in", "--strict")
@@ -245,7 +245,7 @@ def test_a_folder_in_which_nothing_could_be_read_is_nothing_to_do(
 @pytest.mark.parametrize("command", ["ingest", "run"])
 def test_a_folder_in_which_all_was_rejected_writes_no_index(run, tmp_path, command):
     write(tmp_path / "in" / "bad.json", {"task": {}, "cases": 1})
-    assert run(command, "in")[0] == 3
+    assert run(command, "in")[0] == 6
     code, _, err = run(command, "in")
     assert code == 5
     assert "of 1 file(s) 1 rejected earlier" in err
@@ -256,7 +256,7 @@ def test_validate_prints_every_problem_with_its_place_and_writes_nothing(run, tm
     first = {"id": "a", "inputs": {}}
     write(tmp_path / "set.jsonl", first, {"id": "b", "tags": "no list"})
     code, out, err = run("validate", "set.jsonl")
-    assert code == 3
+    assert code == 6
     assert out.startswith("set.jsonl:2")
     assert "/tags:" in out
     assert "1 × wrong_type (reject)" in err
@@ -470,7 +470,7 @@ def test_init_guesses_a_table_and_every_such_table_loads_from_then_on(run, tmp_p
     first.write_text(rows, "utf-8")
     later.write_text(rows.replace("0.5", "1"), "utf-8")
     (tmp_path / "promptlab.toml").write_text('lang = "en"  # kept\n', "utf-8")
-    assert run("ingest", first)[0] == 3
+    assert run("ingest", first)[0] == 6
     code, out, err = run("init", "--table", first)
     assert code == 0
     assert "relevance  scores" in out
@@ -507,33 +507,40 @@ def test_an_unknown_setting_names_the_nearest(run, tmp_path):
     assert "there is no setting `lock_timout`; did you mean `lock_timeout`?" in err
 
 
-def test_schemas_are_listed_and_printed(run):
-    _, names, _ = run("schema")
-    assert {"analysis_input", "analysis_result"} <= set(names.split())
-    _, listed, _ = run("schema", "--format", "json")
-    assert json.loads(listed) == names.split()
-    _, schema, _ = run("schema", "analysis_result")
+def test_a_schema_is_printed_or_all_are_written(run, tmp_path):
+    _, schema, _ = run("validate", "--schema", "analysis_result")
     assert json.loads(schema)["title"] == "AnalysisResult"
-
-
-def test_memory_prints_the_newest_run_or_two_side_by_side(run, example_db):
-    code, out, err = run("memory", "--db", example_db, "--format", "json")
+    code, out, _ = run("validate", "--schema", "all", "--out", "schemas")
     assert code == 0
-    assert "last round, failed calls as zero, mean over questions" in err
-    rows = {row["category"]: row for row in json.loads(out)}
-    assert {row["run_id"] for row in rows.values()} == {"travel_diary/250615_2100"}
-    assert rows["all"]["n_questions"] == 29
-    code, out, _ = run(
-        "memory", "250601", "250615", "--db", example_db, "--format", "json"
-    )
-    two = [row["run_id"] for row in json.loads(out) if row["category"] == "all"]
-    assert two == ["travel_diary/250601_2100", "travel_diary/250615_2100"]
+    assert "schemas/analysis_result.schema.json" in out.split()
+    written = (tmp_path / "schemas" / "analysis_result.schema.json").read_text("utf-8")
+    assert written == schema
 
 
-def test_an_unknown_memory_run_is_a_usage_error(run, example_db):
-    code, _, err = run("memory", "nothing-like-it", "--db", example_db)
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ((), "name files or folders, or --schema NAME"),
+        (("x.json", "--schema", "test_case"), "files or --schema, not both"),
+        (("--schema", "all"), "go together"),
+        (("--schema", "test_case", "--out", "x"), "go together"),
+        (("x.json", "--out", "x"), "--out goes with"),
+    ],
+)
+def test_validate_takes_files_or_a_schema(run, args, message):
+    code, _, err = run("validate", *args)
     assert code == 2
-    assert "there is no such memory run" in err
+    assert message in err
+
+
+def test_show_of_a_memory_run_has_its_figures_by_category(run, example_db):
+    run_id = "travel_diary/250615_2100"
+    code, out, _ = run("show", run_id, "--db", example_db, "--lang", "en")
+    assert code == 0
+    assert "last round, failed calls as zero, mean over questions" in out
+    cells = [line.split() for line in out.splitlines()]
+    assert ["all", "29", "0", "45.4–100.0", "87.1", "79.1"] in cells
+    assert ["insert", "total", "55", "484.7", "473.9", "723.1"] in cells
 
 
 def test_the_config_of_init_changes_no_default(run, tmp_path):

@@ -31,7 +31,7 @@ def test_each_line_has_a_time_a_level_an_event_and_a_message(run, tmp_path):
     write(tmp_path / "in" / "a.json", task())
     write(tmp_path / "in" / "bad.jsonl", '{"id": "x", "inputs": {}, "tags": 1}')
     code, lines = run("ingest", "in", "--log-format", "json")
-    assert code == 3
+    assert code == 6
     for line in lines:
         assert set(line) >= {"ts", "level", "event", "message"}
         assert datetime.fromisoformat(line["ts"]).utcoffset().total_seconds() == 0

@@ -187,7 +187,7 @@ def test_the_faults_of_an_analysis_are_all_named_at_once(validate):
     document["cases"] += [{"case_id": "", "rounds": []}, dict(document["cases"][0])]
     document["cases"][0]["rounds"][0]["run_index"] = "first"
     code, lines = validate(a=[document])
-    assert code == 3
+    assert code == 6
     assert [line.split(": ")[1] for line in lines] == [
         "/task/title",
         "/dimensions/0/weight",
@@ -242,7 +242,10 @@ def test_the_testset_of_the_command_line_must_be_there_too(tmp_path, monkeypatch
         (["run", ".", "--publish", "https://host/w.duckdb"], "https://host/w.duckdb"),
         (["ingest", "a.json", "az://box/b.json"], "az://box/b.json"),
         (["export", "--parquet", "s3://bucket/lake"], "s3://bucket/lake"),
-        (["publish", "s3://bucket/w.duckdb"], "s3://bucket/w.duckdb"),
+        (["export", "--file", "s3://bucket/w.duckdb"], "s3://bucket/w.duckdb"),
+        (["export", "--file", "ducklake:meta.ducklake"], "ducklake:meta.ducklake"),
+        (["export", "--file", "md:marts"], "md:marts"),
+        (["run", ".", "--publish", "ducklake:m.db"], "ducklake:m.db"),
         (["report", "--out", "file:///tmp/out"], "file://tmp/out"),
         (["ingest", ".", "--sink", "parquet://s3://bucket/raw"], "s3://bucket/raw"),
         (["build", "--raw", "parquet://gs://bucket/raw"], "gs://bucket/raw"),

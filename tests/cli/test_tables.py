@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from promptlab.cli import leaderboard, look, memory, output, run_cli
+from promptlab.cli import leaderboard, look, output, run_cli
 from promptlab.cli.look import _print_task
 from promptlab.cli.output import (
     Cell,
@@ -53,8 +53,9 @@ READING = [
     ("trends", "--measure", "latency_p50"),
     ("flaky",),
     ("leaderboard",),
-    ("memory",),
-    ("memory", "250601", "250615"),
+    ("leaderboard", "--by", "tag"),
+    ("leaderboard", "--dimension", "judge"),
+    ("show", "travel_diary/250615_2100"),
     ("doctor",),
     ("query", "from marts.dim_tasks"),
     ("query", "select case_id, context from marts.dim_cases"),
@@ -157,17 +158,6 @@ def test_at_80_columns_no_declared_column_is_left_out(on_terminal, example_db, a
     assert out.count("───") or args == ("doctor",)
 
 
-def test_figures_of_two_memory_runs_are_side_by_side_by_category(
-    on_terminal, example_db
-):
-    args = ["memory", "250601", "250615", "--db", str(example_db)]
-    out = on_terminal(80, lambda: run_cli([*args, "--lang", "zh"]))
-    parts = ANSI.sub("", out).split("\n\n")
-    assert [part.splitlines()[0] for part in parts[1:5]] == ["2", "3", "4", "5"]
-    assert parts[5].startswith("全部\n")
-    assert all(part.count("travel_diary/") == 2 for part in parts[1:6])
-
-
 def names_of(table: Table) -> set[str]:
     shown = {name for column in (*table.columns, *table.wide) for name in column.names}
     return shown | set(table.by)
@@ -179,7 +169,7 @@ def names_of(table: Table) -> set[str]:
         (("runs",), look._RUNS_TABLE),
         (("leaderboard",), leaderboard._TABLE),
         (("flaky",), look._FLAKY_TABLE),
-        (("memory", "--show", "timings"), memory._TIMES),
+        (("leaderboard", "--dimension", "judge"), leaderboard._DIMENSION_TABLE),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

@@ -67,7 +67,7 @@ def test_two_ingests_at_once_both_end_and_nothing_is_lost(tmp_path):
         (("build",), "read"),
         (("purge", "--task", "t000", "--yes"), "read"),
         (("runs",), "write"),
-        (("publish", "copy.duckdb"), "write"),
+        (("export", "--file", "copy.duckdb"), "write"),
         (("export", "--parquet", "p"), "write"),
     ],
 )

@@ -52,18 +52,6 @@ def test_a_run_that_stands_twice_in_a_file_is_read_once(
     assert str(problem.record_id) in problem.message
 
 
-def test_a_round_that_a_line_numbers_is_read_once(tmp_path: Path) -> None:
-    written = (DATA / "every_eval_ever" / "rivers_samples.jsonl").read_text("utf-8")
-    line = json.loads(written.splitlines()[0])
-    lines = [{**line, "metadata": {"round": n}} for n in ("1", "2")]
-    file = tmp_path / "a_samples.jsonl"
-    file.write_text("\n".join(map(json.dumps, lines * 2)), "utf-8")
-    reading = reading_of(file)
-    assert table(reading, "reported_scores").height == len(lines)
-    problem = next(each for each in reading.problems if each.code == "repeated_row")
-    assert f"{len(lines)} rows have the sample, metric and round" in problem.message
-
-
 def _promptfoo(document: dict[str, Any]) -> list[Any]:
     rows: list[Any] = document["results"]["results"]
     return rows

@@ -168,11 +168,6 @@ def _run_of_openai(line: Any) -> None:
     line.get("spec", line)["run_id"] = MARK
 
 
-def _of_promptlab(name: str) -> dict[str, Any]:
-    """A source of Every Eval Ever as promptlab writes it."""
-    return {"source_name": "promptlab", "additional_details": {name: MARK}}
-
-
 def _folder_of_azure(folder: Path) -> Reading:
     row = {"question": "Nile?", "answer": "sea", "truth": "sea", "gpt_relevance": 5}
     about = {
@@ -370,12 +365,10 @@ FIELDS: dict[tuple[str, str], Sequence[Field]] = {
     ],
     ("Every Eval Ever", "run"): [
         Field("evaluation_id", ("evaluation_id",), files=RIVERS),
-        Field("run_id", ("source_metadata",), _of_promptlab("run_id"), files=RIVERS),
     ],
     ("Every Eval Ever", "variant"): [
         Field("id", ("model_info", "id"), files=RIVERS),
         Field("model_info", ("model_info",), {"id": MARK}, files=RIVERS),
-        Field("variant", ("source_metadata",), _of_promptlab("variant"), files=RIVERS),
     ],
     ("Every Eval Ever", "prompt version"): [
         Field("prompt_version", ("evaluation_results", "*", "generation_config"),

@@ -16,7 +16,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from promptlab.build import build
+from promptlab.build import build, call_dbt
 from promptlab.database import exported_marts
 from promptlab.errors import DatabaseLocked, SettingsError, UsageError, WarehouseError
 from promptlab.ingest import file_reader
@@ -100,7 +100,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         warehouse.ingest(second, scores, sink=to)
         write(third / testset.name, shorter)
         warehouse.ingest(third, sink=to)
-    reading.build(["--select", "stg_tasks__tasks"])
+    call_dbt(reading, ["build", "--select", "stg_tasks__tasks"])
     return owning.settings.db, reading.settings.db
 
 

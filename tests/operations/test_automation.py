@@ -49,7 +49,7 @@ def test_every_command_exists_with_its_options(line):
 
 def test_the_page_has_commands_of_every_kind():
     named = {shlex.split(line)[1] for line in commands()}
-    assert named >= {"run", "publish", "export", "purge", "doctor", "build", "gate"}
+    assert named >= {"run", "export", "purge", "doctor", "build", "gate"}
 
 
 GITHUB = ("github-actions.yml", "promptfoo.yml", "inspect_ai.yml")

@@ -55,7 +55,6 @@ MORE = KINDS[:6]
 """A view more, which only commands read that read every table there is."""
 
 EXPORT = ("export", "--parquet", "out", "--schema", "marts", "--schema", "raw")
-EVALS = ("export", "--every-eval-ever", "out-evals")
 REPORT = ("report", "latest", "--out", "out-reports")
 RUNS = ("runs",)
 GATE = ("gate", "latest")
@@ -66,12 +65,11 @@ BASELINE = ("baseline", "set", "{task}")
 READERS_OF_ALL = [
     EXPORT,
     ("export", "--parquet", "out-of-marts"),
-    ("publish", "out.duckdb"),
+    ("export", "--file", "out.duckdb"),
     ("doctor", "--wide"),
     ("purge", "--task", "{task}"),
-    ("docs", "--out", "out-docs"),
 ]
-READERS = [*READERS_OF_ALL, EVALS, REPORT, RUNS, GATE, QUERY]
+READERS = [*READERS_OF_ALL, REPORT, RUNS, GATE, QUERY]
 WRITERS = [
     ("purge", "--task", "{task}", "--yes"),
     BUILD,
@@ -84,7 +82,7 @@ READ = {
     **{kind: [EXPORT] for kind in MORE[1:]},
     "rejects": [EXPORT, QUERY],
     "tasks": [EXPORT, *WRITERS],
-    "summaries": [EVALS, REPORT, RUNS, GATE, BASELINE],
+    "summaries": [REPORT, RUNS, GATE, BASELINE],
     "a function of ours": [REPORT, BUILD],
     "another function": [REPORT],
     "a sum": [REPORT],
@@ -165,6 +163,7 @@ def test_a_purge_and_a_copy_of_a_clean_warehouse_need_no_more(
 ):
     warehouse = Warehouse(writable_example_db)
     before = contents(writable_example_db)
-    call = ["publish", str(tmp_path / "c.duckdb"), "--db", str(warehouse.settings.db)]
+    copy = str(tmp_path / "c.duckdb")
+    call = ["export", "--file", copy, "--db", str(warehouse.settings.db)]
     assert run_cli(call) == 0
     assert contents(tmp_path / "c.duckdb") == before

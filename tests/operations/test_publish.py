@@ -27,7 +27,7 @@ def test_a_copy_holds_everything_and_is_read_only(warehouse, tmp_path):
 
 def test_into_a_folder_it_has_the_name_of_the_warehouse(run, warehouse, tmp_path):
     (tmp_path / "public").mkdir()
-    code, out, _ = run("publish", "public", "--db", warehouse.settings.db)
+    code, out, _ = run("export", "--file", "public", "--db", warehouse.settings.db)
     assert code == 0
     assert "public/w.duckdb" in out
     assert [p.name for p in (tmp_path / "public").iterdir()] == ["w.duckdb"]
@@ -108,7 +108,9 @@ def test_a_missing_folder_is_made_as_export_and_run_make_theirs(
     run, warehouse, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    code, _, err = run("publish", "no/where.duckdb", "--db", warehouse.settings.db)
+    code, _, err = run(
+        "export", "--file", "no/where.duckdb", "--db", warehouse.settings.db
+    )
     assert (code, err) == (0, "")
     assert (tmp_path / "no" / "where.duckdb").is_file()
 

@@ -103,7 +103,7 @@ def test_an_installed_wheel_does_the_main_job_in_another_folder(wheel, tmp_path)
     assert str(packages) in where.stdout
     run("init", ".")
     run("init", "mine", "--task")
-    assert "docs.html" in run("docs", "--out", "docs.html")
+    assert (Path(run("dbt", "path").strip()) / "dbt_project.yml").is_file()
     out = run("run", "examples", "--out", "out")
     assert "index.html" in out
     assert (work / "out" / "index.html").is_file()

@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from promptlab.build import call_dbt
 from promptlab.errors import BuildError
 from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES
@@ -191,7 +192,7 @@ def test_what_an_unfinished_build_left_is_not_taken_for_built(
     (tmp_path / "worse.json").write_text(json.dumps(run), "utf-8")
     warehouse = Warehouse(writable_example_db)
     warehouse.ingest(tmp_path / "worse.json")
-    warehouse.build(["--select", "+int_tasks_to_build"])
+    call_dbt(warehouse, ["build", "--select", "+int_tasks_to_build"])
     warehouse.compare("review-sentiment-baseline", "cs-regression-v3.1")
     warehouse.build()
     again = Warehouse(shutil.copy(writable_example_db, tmp_path / "again.duckdb"))

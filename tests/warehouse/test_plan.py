@@ -14,7 +14,7 @@ import duckdb
 import msgspec
 import pytest
 
-from promptlab.build import execution, plan
+from promptlab.build import call_dbt, execution, plan
 from promptlab.build.dbt import compile_plan
 from promptlab.errors import BuildError
 from promptlab.paths import dbt_project
@@ -85,7 +85,7 @@ def test_a_part_of_a_new_warehouse_can_be_built(tmp_path):
     """The tests of models that were not selected do not run."""
     warehouse = Warehouse(tmp_path / "w.duckdb")
     warehouse.ingest(EXAMPLES / "sentiment_pipeline")
-    warehouse.build(["--select", "+fct_check_results"])
+    call_dbt(warehouse, ["build", "--select", "+fct_check_results"])
     with warehouse.reading() as con:
         assert con.execute(
             "select count(*) > 0 from marts.fct_check_results"
