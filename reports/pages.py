@@ -110,7 +110,7 @@ def _state_of_the_code() -> str:
 
 
 SECTIONS = (
-    "summary", "changes", "alerts", "dimensions", "totals", "prompt", "cases", "method"
+    "summary", "changes", "alerts", "dimensions", "prompt", "cases", "method"
 )  # fmt: skip
 """Sections of the report in order, each ``sections/<name>.html.j2``."""
 

@@ -24,8 +24,6 @@ from promptlab.contracts.analysis_result import (
     JudgeResult,
     Prompt,
     Provenance,
-    ReportedTotal,
-    ReportedTotals,
     ResultSummary,
     ResultTask,
     ScorerUsed,
@@ -234,15 +232,6 @@ qualify row_number() over (
     order by status = 'pass', assertion_source, assertion_no
 ) <= {checks}
 order by case_id, round_id, assertion_source, assertion_no
-"""
-
-TOTALS = """
-select
-    total_name, dimension_id, total_rule, reason, reported, computed,
-    n_reported, n_computed, coalesce(agrees, false) as agrees
-from marts.fct_reported_totals
-where task_id = $task_id
-order by reason = 'differs' desc, total_position
 """
 
 
@@ -493,26 +482,12 @@ def analysis_result(
         if before is None
         else comparison(con, before, task_id, lang=edition.lang, cases=limits.changes),
         gate=edition.gates_of(con, [task_id])[task_id] if baseline is None else None,
-        totals=_totals(reader.all(TOTALS)),
         judges=[
             of_contract(JudgeResult, row, text=sentences.judge(speech, row))
             for row in reader.all(JUDGES, tasks=[task_id])
         ],
         prompt=prompt_of(reader.all(PROMPT)),
     )
-
-
-def _totals(rows: list[Row]) -> ReportedTotals | None:
-    if not rows:
-        return None
-    agree = [row.pop("agrees") for row in rows]
-    others = [
-        ReportedTotal(**row)
-        for row, agrees in zip(rows, agree, strict=True)
-        if not agrees
-    ]
-    n = sum(row["reported"] is not None for row in rows)
-    return ReportedTotals(n=n, n_agree=sum(agree), others=others)
 
 
 class _Reader:

@@ -8,10 +8,6 @@ result is a check, and the round's verdict is that all of them pass; so it is fo
 that labels defects, and for a grader of Azure OpenAI whose name is so long that it only
 has ``passed``. One that is not applicable to a row says nothing of it. A broken
 evaluator is a bare NaN: missing.
-
-The folder that its sample repositories write (``eval_results.jsonl`` with
-``summary.json`` and ``evaluate_parameters.json``) is read too: ratings from 1 to 5,
-lengths and seconds are compared on their own scale. Files contain no verdicts.
 """
 
 from __future__ import annotations
@@ -29,27 +25,24 @@ from promptlab.ingest.foreign.documents import (
     number,
     on_scale,
     text,
-    time,
 )
 from promptlab.ingest.foreign.identity import SameRun, content_id
 from promptlab.ingest.foreign.names import is_best_unclear, plain_name
-from promptlab.ingest.foreign.registry import Files, Head, Run, led_by
+from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.writing import (
     Direction,
     Record,
-    Rule,
     Status,
     TaskWriter,
     unclear_problem,
 )
 from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
-from promptlab.ingest.reading.problems import Problem, warning
+from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 
-FORMS = ("json", "rows", "summary", "parameters")
+FORMS = ("json",)
 
 _FILES = ToolFiles("Azure AI Evaluation", "1.18.10")
-_SAMPLES = ToolFiles("Azure's samples", "1.18.10")
 _QUERY = ("query", "question")
 _ANSWER = ("response", "answer")
 _TRUTH = ("ground_truth", "truth", "expected_response")
@@ -126,18 +119,6 @@ _DEFECTS = frozenset(
 _OF_GRADERS = ("threshold", "row_missing", "sample")
 """Columns next to the score of a grader of Azure OpenAI."""
 _NOT_APPLICABLE = "not_applicable"
-_PASSING_RATING = 4
-_RULES: dict[str, tuple[Rule, dict[str, Any]]] = {
-    "mean": ("mean_over_rounds", {"digits": 2}),
-    "mean_rating": ("mean_over_rounds", {"digits": 2}),
-    "max": ("max_over_rounds", {}),
-    "min": ("min_over_rounds", {}),
-    "rate": ("mean_over_rounds", {"digits": 2}),
-    "total": ("sum_over_rounds", {}),
-    "pass_rate": ("mean_over_rounds", {"threshold": _PASSING_RATING, "digits": 2}),
-    "pass_count": ("sum_over_rounds", {"threshold": _PASSING_RATING}),
-}
-"""Rules by which the sample repositories aggregate a metric."""
 
 
 class Export(msgspec.Struct):
@@ -149,132 +130,46 @@ class Export(msgspec.Struct):
 
 
 def recognise(head: Head) -> str | None:
-    """Rows with ``inputs.`` and ``outputs.``; the three files of a sample's folder."""
+    """Recognise rows with ``inputs.`` and ``outputs.``."""
     # a run without rows has the names of the document alone
-    if "rows" in head.keys and (
+    is_export = "rows" in head.keys and (
         head.has(b'"inputs.') or {"metrics", "studio_url"} <= head.keys
-    ):
-        return "json"
-    if {"question", "answer", "truth"} <= head.keys:
-        return "rows"
-    if {"evaluation_gpt_model", "evaluation_timestamp"} <= head.keys:
-        return "parameters"
-    if head.has(b'"mean_rating"', b'"pass_rate"'):
-        rated = (head.keys_below(key) for key in head.keys)
-        if any({"mean_rating", "pass_rate"} <= each for each in rated):
-            return "summary"
-    return None
-
-
-def gather(files: Files) -> Iterator[Run]:
-    """The file of rows leads the summary and the parameters of its folder."""
-    yield from ((file, ()) for file in files if file.form == "json")
-    yield from led_by("rows", (file for file in files if file.form != "json"))
+    )
+    return "json" if is_export else None
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
-    """Yield the rows as records, then the totals of the file."""
-    if source.form == "json":
-        export = _FILES.document(source, Export)
-        run = _RunOfRows(export.rows, source, {})
-        yield from run.records()
-        for name, value in export.metrics.items():
-            rule, dimension = run.rule_of(name)
-            run.task.total(f"metrics.{name}", rule, value, dimension=dimension)
-        yield from run.task.written()
-    elif source.form == "rows":
-        yield from _folder(source)
-    else:
-        yield warning(
-            "rows_missing",
-            f"{source.path.name} belongs to an eval_results.jsonl that is not in its"
-            " folder: it holds no row to load",
-        )
-
-
-def _folder(source: Source) -> Iterator[Record | Problem]:
-    beside = {
-        "summary" if path.stem == "summary" else "parameters": _SAMPLES.document(
-            source, dict[str, Any], path
-        )
-        for path in source.companions
-    }
-    rows = []
-    for row in _SAMPLES.lines(source, dict[str, Any]):
-        if isinstance(row, Problem):
-            yield row
-        else:
-            rows.append(row)
-    measured = {name for row in rows for name in row if number(row[name]) is not None}
-    exported = [_as_export(row, measured) for row in rows]
-    run = _RunOfRows(exported, source, beside.get("parameters", {}))
-    summary = beside.get("summary", {})
-    run.rated = {name for name in summary if "mean_rating" in members(summary[name])}
+    """Yield the rows as records, then the claims of the file."""
+    export = _FILES.document(source, Export)
+    run = _RunOfRows(export.rows, source)
     yield from run.records()
-    for metric, claims in summary.items():
-        for name, value in members(claims).items():
-            run.add_claim(metric, name, value)
+    if export.metrics:
+        run.task.claim(export.metrics)
     yield from run.task.written()
-
-
-def _as_export(row: dict[str, Any], measured: Collection[str]) -> dict[str, Any]:
-    """Return a row of a sample's folder with the column names of ``evaluate``.
-
-    Args:
-        row: The row as written.
-        measured: Names that have a number in any row.
-    """
-    texts = {*_QUERY, *_ANSWER, *_TRUTH, "context"}
-    outputs = {
-        name
-        for name, value in row.items()
-        if name not in texts and (name in measured or not isinstance(value, str))
-    }
-    return {
-        f"outputs.{name}" if name in outputs else f"inputs.{name}": value
-        for name, value in row.items()
-    }
 
 
 class _RunOfRows:
     """One run; it has no id, so its id is a hash of its rows."""
 
-    def __init__(
-        self, rows: Sequence[dict[str, Any]], source: Source, parameters: dict[str, Any]
-    ) -> None:
+    def __init__(self, rows: Sequence[dict[str, Any]], source: Source) -> None:
         self._rows = rows
         self._source = source
-        self._parameters = parameters
         same_rows = SameRun("azure_ai_evaluation")
         for row in rows:
             same_rows.add(text(sorted(row.items())))
-        stamp = parameters.get("evaluation_timestamp")
-        same_run = SameRun(same_rows.hash(), str(stamp), source=source)
-        own_id = same_run.hash() if stamp else same_run.hash_of_night()
-        task_id = f"azure-{own_id[:12]}"
+        same_run = SameRun(same_rows.hash(), source=source)
+        task_id = f"azure-{same_run.hash_of_night()[:12]}"
         self.task = TaskWriter("azure_ai_evaluation", task_id, source, same_run)
         self._graded: dict[str, bool] = {}
-        self.rated: set[str] = set()
-        """Metrics that the summary says to be ratings."""
         self._numeric: dict[str, bool] = {}
         self._judges = SaidOfScorers()
 
     def records(self) -> Iterator[Record | Problem]:
-        """Everything but the totals."""
+        """Everything but the claims."""
         for row in self._rows:
             self._write(row)
             yield from self.task.written()
-        path, parameters = self._source.path, self._parameters
-        overrides = members(parameters.get("target_parameters")).get("overrides")
-        self.task.describe(
-            "azure",
-            prompt_version=without_date(
-                path.parent.name if self._source.form == "rows" else path.stem
-            ),
-            created_at=time(parameters.get("evaluation_timestamp")),
-            settings=overrides if isinstance(overrides, dict) else None,
-            extras={"parameters": parameters} if parameters else None,
-        )
+        self.task.describe("azure", prompt_version=without_date(self._source.path.stem))
         graded = [name for name, is_graded in self._graded.items() if is_graded]
         directions: dict[str, Direction | None] = {
             name: "lower_better" for name in self._graded if _key(name) in _SEVERITIES
@@ -290,8 +185,7 @@ class _RunOfRows:
         inputs = {name: row[column] for column, name in of_inputs.items()}
         outputs = {name: row[column] for column, name in of_outputs.items()}
         # a target's own answer is the one that was judged
-        said = outputs if self._source.form == "json" else {}
-        answered = _first({**inputs, **_present(said)}, _ANSWER)
+        answered = _first({**inputs, **_present(outputs)}, _ANSWER)
         query = _first(inputs, _QUERY)
         case_id = inputs.get("id")
         if case_id is None:
@@ -382,13 +276,10 @@ class _RunOfRows:
         said_of = next((each for each in ends if f"{each}_properties" in outputs), key)
         properties = members(outputs.get(f"{said_of}_properties"))
         sample = members(outputs.get(f"{_of(key)}.sample"))
-        # a sample's folder names one model, of all metrics with the prefix
-        of_folder = self._parameters.get("evaluation_gpt_model")
         for model in (
             outputs.get(f"{own}_model"),
             properties.get("model"),
             sample.get("model"),
-            of_folder if key.startswith("gpt_") else None,
         ):
             self.task.judged_by(key, model if isinstance(model, str) else None)
         told = sample.get("input")
@@ -428,7 +319,7 @@ class _RunOfRows:
         key = _key(name)
         if name.rpartition(".")[2] in _GRADED:
             return True
-        if key in _RATINGS or name in self.rated:
+        if key in _RATINGS:
             self.task.dimensions.ratings.add(name)
             return False
         values = {_value(row, f"outputs.{name}") for row in self._rows} - {None}
@@ -445,31 +336,6 @@ class _RunOfRows:
                 self.task.dimensions.doubted.add(name)
                 return False
         return not is_best_unclear(name)
-
-    def rule_of(self, name: str) -> tuple[Rule, str | None]:
-        """Return the rule of a metric of ``evaluate``, and its dimension."""
-        if name in self._graded:
-            return "mean_over_rounds", name
-        evaluator, _, key = name.rpartition(".")
-        for dimension in self._graded:
-            if dimension.rpartition(".")[0] != evaluator:
-                continue
-            if name == f"{dimension}_score":  # the same number again
-                return "mean_over_rounds", dimension
-            if name == f"{dimension}_passed" or key == "binary_aggregate":
-                return "share_of_checks_passed", dimension
-        return "not_in_rows", None
-
-    def add_claim(self, metric: str, name: str, value: Any) -> None:
-        """One total of a sample's summary."""
-        where = f"summary.{metric}.{name}"
-        if metric in self._graded:
-            rule, about = _RULES.get(name, ("own_formula", {}))
-            self.task.total(where, rule, value, dimension=metric, parameters=about)
-        else:
-            is_count = (metric, name) == ("num_questions", "total")
-            rule = "count_rounds" if is_count else "not_in_rows"
-            self.task.total(where, rule, value)
 
 
 @lru_cache  # most rows of most runs have the same

@@ -323,13 +323,10 @@ class Prompt(msgspec.Struct):
 
 
 class MetricScores(msgspec.Struct):
-    """The totals that a run reports for one metric."""
+    """The scores of one metric, which a run lists again."""
 
     metric: str
     scores: list[float | None] = []
-    passes: int | None = None
-    fails: int | None = None
-    errors: int | None = None
 
 
 class TestRun(msgspec.Struct):
@@ -375,8 +372,6 @@ _SHARES = frozenset(
 """DeepEval's built-in metrics, with values from 0 to 1."""
 _FAULTS = frozenset({"Bias", "Hallucination", "Misuse", "Toxicity"})
 """Those that count faults before 4.3: ``strict_mode`` has a threshold of 0."""
-_COUNTS = {"passes": "pass", "fails": "fail", "errors": "unevaluated"}
-"""A count of a run → the status of the checks that it counts."""
 _SHARE_ENDING = re.compile(r"[\[(][^\[\]()]*(Eval|DAG|ragas)[\])]$")
 """Of G-Eval and its relatives, such as ``[Conversational GEval]``."""
 _NUMBER = re.compile(r"~\d+$")
@@ -447,7 +442,7 @@ def _records(
             if direction == "lower_better"
         },
     )
-    _write_totals(run, task)
+    _claim(run, task)
     if run.testPassed is None and not run.metricsScores:
         task.warn(
             "run_incomplete",
@@ -554,10 +549,9 @@ def _write_spans(case: TestCase, answer: RoundWriter) -> None:
 
 
 def _round(case: TestCase, writer: CaseWriter, *, is_cut: bool) -> RoundWriter:
-    counted: Literal["pass", "fail"] | None = None
-    if case.success is not None:
-        counted = "pass" if case.success else "fail"
-    status = (counted if is_cut else None) or _status(case)
+    status = _status(case)
+    if is_cut and case.success is not None:
+        status = "pass" if case.success else "fail"
     about = {
         "name": case.name,
         "cost": case.cost if case.tokenCost is None else case.tokenCost,
@@ -577,7 +571,6 @@ def _round(case: TestCase, writer: CaseWriter, *, is_cut: bool) -> RoundWriter:
         output_tokens=integer(case.outputTokenCount),
         metadata={key: value for key, value in about.items() if value},
         status=status,
-        counted_as=counted if status == "unevaluated" else None,
     )
 
 
@@ -651,36 +644,19 @@ def _write(metric: Metric, answer: RoundWriter, *, lower: bool) -> None:
     )
 
 
-def _write_totals(run: TestRun, task: TaskWriter) -> None:
-    for name, status in (("testPassed", "pass"), ("testFailed", "fail")):
-        value = getattr(run, name)
-        if value is not None:
-            task.total(name, "count_rounds", value, parameters={"status": status})
-    for place, claimed in enumerate(run.metricsScores or []):
-        # a total over two metrics of one name is that of neither
-        name = claimed.metric
-        is_one = name in task.dimensions and f"{name}~2" not in task.dimensions
-        known = name if is_one else None
+def _claim(run: TestRun, task: TaskWriter) -> None:
+    """Hand over the number of test cases, and the means of the metrics."""
+    means, counts = {}, [0]
+    for claimed in run.metricsScores or []:
         scores = [score for score in claimed.scores if score is not None]
-        if scores:
-            task.total(
-                f"metricsScores[{place}].scores",
-                "mean_over_rounds" if known else "not_in_rows",
-                sum(scores) / len(scores),
-                n=len(scores),
-                dimension=known,
-            )
-        for key, status in _COUNTS.items():
-            value = getattr(claimed, key)
-            if value is not None:
-                task.total(
-                    f"metricsScores[{place}].{key}",
-                    "count_checks_of_dimension" if known else "not_in_rows",
-                    value,
-                    n=len(scores),
-                    dimension=known,
-                    parameters={"status": status},
-                )
+        # a total over two metrics of one name is that of neither
+        if scores and f"{claimed.metric}~2" not in task.dimensions:
+            means[claimed.metric] = sum(scores) / len(scores)
+        counts.append(len(scores))
+    if run.testPassed is not None and run.testFailed is not None:
+        counts.append(run.testPassed + run.testFailed)
+    if run.testPassed is not None or run.metricsScores:
+        task.claim(means, max(counts) or None)
 
 
 FORMS = ("bare", "wrapped")

@@ -34,7 +34,6 @@ from promptlab.ingest.foreign.writing import (
     Direction,
     Record,
     RoundWriter,
-    Rule,
     Status,
     TaskWriter,
 )
@@ -240,37 +239,25 @@ def _answer(line: Line) -> str | None:
     return next((str(each["content"]) for each in of_model or said), None)
 
 
-def write_totals(
+def _claim(
     results: Iterable[Result], task: TaskWriter, dimensions: Collection[str] = ()
 ) -> None:
-    """Write the totals of the aggregates: each score and its uncertainty."""
+    """Hand over the number of samples, and the scores that are means."""
+    means, counts = {}, []
     for result in results:
         details = result.score_details
         uncertainty = members(details.get("uncertainty"))
-        stderr = members(uncertainty.get("standard_error")).get("value")
-        is_mean = members(details.get("details")).get("aggregation", "mean") == "mean"
-        mean: Rule = "mean_over_cases" if is_mean else "own_formula"
-        error: Rule = "stderr_over_cases" if is_mean else "own_formula"
+        counts.append(integer(uncertainty.get("num_samples")) or 0)
         names = (
             result.metric,
             result.metric_with_parameters,
             result.evaluation_result_id,
         )
         known = next((name for name in names if name in dimensions), None)
-        claims: dict[str, tuple[Rule, Any]] = {
-            "score": (mean, details.get("score")),
-            "standard_error": (error, stderr),
-        }
-        for name, (rule, value) in claims.items():
-            if name == "score" or value is not None:
-                task.total(
-                    f"{result.evaluation_name}/{result.metric}.{name}",
-                    rule if known else "not_in_rows",
-                    value,
-                    n=integer(uncertainty.get("num_samples")),
-                    dimension=known,
-                    scope="task" if dimensions else "run",
-                )
+        aggregation = members(details.get("details")).get("aggregation", "mean")
+        if known is not None and aggregation == "mean":
+            means[known] = details.get("score")
+    task.claim(means, max(counts, default=0) or None)
 
 
 def parsed(value: Any) -> Any:
@@ -354,14 +341,12 @@ class SampledRun:
         for place, (name, task) in enumerate(self.tasks.items()):
             self._close(name, task)
             if place == 0:  # evaluations without samples have no task to go to
-                self._write_others(task)
+                self._name_others(task)
             yield from task.written()
 
-    def _write_others(self, task: TaskWriter) -> None:
-        """Write the totals of evaluations without samples, and name them."""
+    def _name_others(self, task: TaskWriter) -> None:
+        """Name the evaluations without samples."""
         others = [name for name in self._by_name if name not in self.tasks]
-        for name in others:
-            write_totals(self._by_name[name], task)
         if others:
             task.warn(
                 "totals_only",
@@ -534,14 +519,14 @@ class SampledRun:
         for dimension, metric in metrics.items():
             models, template = metric.judges
             task.judge(dimension, models, template=template)
-        write_totals(self._by_name[name], task, metrics)
+        _claim(self._by_name[name], task, metrics)
 
     def totals_alone(self) -> Iterable[Record | Problem]:
         """Write a task with totals and no cases."""
         aggregate = self.aggregate
         task = TaskWriter("every_eval_ever", aggregate.evaluation_id, self._source)
         self._describe(some_of(self._by_name) or "unknown", task)
-        write_totals(aggregate.evaluation_results, task)
+        _claim(aggregate.evaluation_results, task)
         task.warn(
             "totals_only",
             f"{self._source.path.name} holds {len(aggregate.evaluation_results)} totals"

@@ -35,7 +35,6 @@ from promptlab.ingest.foreign.writing import (
     CaseWriter,
     Record,
     RoundWriter,
-    Rule,
     TaskWriter,
     category_tag,
 )
@@ -242,8 +241,6 @@ _ABOUT_THE_REQUEST = frozenset(
     }
 )
 """Stats that are not about the answer, stored with the round."""
-_DERIVED = frozenset({"perplexity", "bits_per_byte", "logprob_per_byte"})
-"""Derived from sums of other stats."""
 _LOWER = frozenset({"inference_runtime", "denoised_runtime", "bits_per_byte"})
 
 
@@ -257,7 +254,8 @@ class HelmRun:
         self._times: dict[bool, list[float]] = {False: [], True: []}
         """Whether answers came from a cache → their times."""
         self._rounds: dict[tuple[str, int], RoundWriter] = {}
-        self._figures: set[str] = set()
+        self._parts: set[str] = set()
+        """Splits and perturbations of its cases."""
         stamp = [self._spec.name, self._spec.adapter_spec, self._first_answer()]
         task_id = content_id(stamp, self._spec.name)
         self._task = TaskWriter("helm", task_id, source)
@@ -332,7 +330,7 @@ class HelmRun:
             weights=dict.fromkeys(graded[:1], 1.0),
             parameters={name: self._spec.parameters(name) for name in task.dimensions},
         )
-        self._write_totals(is_perturbed=any(each.perturbation for each in stats))
+        self._claim()
         missing = {"scenario_state", "per_instance_stats"} - self._files.keys()
         if missing:
             task.warn(
@@ -418,9 +416,7 @@ class HelmRun:
     ) -> None:
         for stat in stats.stats:
             name = stat.name.name
-            if name in _ABOUT_THE_REQUEST:
-                self._figures.add(name)
-            elif stat.count:
+            if stat.count and name not in _ABOUT_THE_REQUEST:
                 value = number(stat.mean)
                 self._task.same_run.add(case_id, trial, name, value)
                 answer.score(
@@ -434,6 +430,7 @@ class HelmRun:
         """Return the groups of the run, and the part of it that a case belongs to."""
         groups = [category_tag(("group", each)) for each in self._spec.groups]
         part = _part(split, perturbation)
+        self._parts.add(part)
         return [*([part] if part else []), *groups]
 
     def _describe(self) -> None:
@@ -453,41 +450,20 @@ class HelmRun:
             ),
         )
 
-    def _write_totals(self, *, is_perturbed: bool) -> None:
+    def _claim(self) -> None:
+        """Hand over the means of a run whose instances are all of one part."""
         path = self._files.get("stats")
-        for stat in _FILES.document(self._source, list[Stat], path) if path else ():
-            name = stat.name
-            if not stat.count:
-                continue
-            part = _part(name.split, name.perturbation, name.sub_split)
-            rule, about = self._rule_of(name, part, is_perturbed=is_perturbed)
-            self._task.total(
-                f"stats.{name.name}" + (f"[{part}]" if part else ""),
-                rule,
-                stat.mean,
-                dimension=name.name if name.name in self._task.dimensions else None,
-                parameters=about,
+        stats = _FILES.document(self._source, list[Stat], path) if path else []
+        counted = [each for each in stats if each.count]
+        if counted:
+            is_one = len(self._parts) == 1
+            self._task.claim(
+                {
+                    each.name.name: each.mean
+                    for each in counted
+                    if is_one and not each.name.perturbation and not each.name.sub_split
+                }
             )
-
-    def _rule_of(
-        self, name: StatName, part: str, *, is_perturbed: bool
-    ) -> tuple[Rule, dict[str, str]]:
-        """Return the rule of a mean, and its cases."""
-        about: dict[str, str] = {}
-        rule: Rule = "own_formula" if name.name in _DERIVED else "not_in_rows"
-        if name.name in self._task.dimensions or name.name in self._figures:
-            rule = "mean_over_cases"
-            about = {"tag": part} if part else {}
-        if name.name in self._figures:
-            about["figure"] = name.name
-        changed = name.perturbation
-        if name.sub_split or (
-            changed and is_perturbed and changed.get("computed_on") != "perturbed"
-        ):
-            return "own_formula", {}  # the worst of an instance's perturbations
-        if changed and not is_perturbed:
-            about |= {"tag": name.split or ""}  # of none, the instance is the worst
-        return rule, about
 
 
 def _part(

@@ -45,7 +45,6 @@ from promptlab.ingest.foreign.writing import (
     Dimensions,
     Record,
     RoundWriter,
-    Rule,
     TaskWriter,
     category_tag,
 )
@@ -398,40 +397,16 @@ def _without_machine(given: Any) -> Any:
     return given
 
 
-_RULES: dict[str, Rule] = {
-    "accuracy": "mean_over_cases",
-    "mean": "mean_over_cases",
-    "stderr": "stderr_over_cases",
-    "std": "sd_over_cases",
-    "var": "variance_over_cases",
-}
-"""Metric → rule over cases; the reducer has combined their epochs."""
-
-
-def write_totals(log: Log, task: TaskWriter) -> None:
-    """Write every total of the log: one per score, metric and reducer."""
-    results = log.results
-    if results is None:
-        return
-    if results.total_samples is not None:
-        task.total("results.total_samples", "count_rounds", results.total_samples)
-    completed = results.completed_samples
-    if completed is not None:
-        task.total("results.completed_samples", "count_completed_rounds", completed)
+def _claim(results: Results, task: TaskWriter) -> None:
+    """Hand over the number of samples, and each mean of their epochs' means."""
+    means: dict[str, Any] = {}
     for each in results.scores or []:
-        dimension = _dimension(each, task.dimensions)
         for name, metric in (each.metrics or {}).items():
-            written = "/".join(filter(None, (dimension, name, each.reducer)))
-            rule, tag = _rule(name, metric)
-            reducer = {"reducer": each.reducer or "mean"}
-            task.total(
-                f"results.scores.{written}",
-                rule,
-                metric.value,
-                n=each.scored_samples if tag is None else None,
-                dimension=dimension,
-                parameters=reducer if tag is None else {**reducer, "tag": tag},
-            )
+            is_plain = not any(each is not None for each in metric.params.values())
+            is_mean = (metric.name or name) in ("accuracy", "mean") and is_plain
+            if is_mean and each.reducer in (None, "mean") and metric.group != "grouped":
+                means.setdefault(_dimension(each, task.dimensions), metric.value)
+    task.claim(means, results.total_samples)
 
 
 def group_keys(log: Log) -> Sequence[str]:
@@ -440,31 +415,6 @@ def group_keys(log: Log) -> Sequence[str]:
     metrics = [metric for each in scores for metric in (each.metrics or {}).values()]
     found = (metric.params.get("group_key") for metric in metrics)
     return list(dict.fromkeys(key for key in found if isinstance(key, str)))
-
-
-def _rule(name: str, metric: Metric) -> tuple[Rule, str | None]:
-    """Return the rule of a metric, and the tag of its cases.
-
-    If two have the same name, Inspect numbers the key and not the name.
-    """
-    name, params = metric.name or name, metric.params
-    if metric.group != "grouped":
-        return _rule_of(name, params), None
-    inner = params.get("metric")
-    rule: Rule = "own_formula"
-    if isinstance(inner, dict) and "name_template" not in params:
-        rule = _rule_of(inner.get("name"), inner.get("params"))
-    if rule == "own_formula":
-        return rule, None
-    if name != params.get("all_label", "all"):
-        return rule, category_tag((str(params.get("group_key")), name))
-    return (rule if params.get("all", "samples") == "samples" else "own_formula"), None
-
-
-def _rule_of(name: Any, params: Any) -> Rule:
-    """Return the rule of a metric; settings, such as clusters, change its formula."""
-    is_plain = not params or all(each is None for each in params.values())
-    return _RULES.get(str(name), "own_formula") if is_plain else "own_formula"
 
 
 def _dimension(score: ScoreResult, dimensions: Dimensions) -> str:
@@ -568,8 +518,9 @@ class LogReading:
             *(each.name for each in log.eval.scorers or ()),
         ]
         task.grade(order=list(filter(None, scorers)), parameters=self._options())
-        write_totals(log, task)
         results = log.results or Results()
+        if log.results is not None:
+            _claim(results, task)
         if log.status not in (None, "success"):
             why = log.error.message if log.error else None
             task.warn(

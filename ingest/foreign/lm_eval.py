@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -46,7 +46,6 @@ from promptlab.ingest.foreign.writing import (
     Direction,
     Record,
     RoundWriter,
-    Rule,
     TaskWriter,
 )
 from promptlab.ingest.foreign.yardstick import without_addresses, yardstick
@@ -249,10 +248,10 @@ class HarnessTask:
             },
         )
         samples = results.n_samples.get(name, {}).get("effective")
-        if samples is not None:
-            rule: Rule = "count_cases" if self._rounds else "not_in_rows"
-            self.task.total(f"n-samples.{name}.effective", rule, samples)
-        self._write_totals(samples if isinstance(samples, int) else None)
+        claimed = results.results.get(name)
+        config = results.configs.get(name)
+        if samples is not None or claimed:
+            self.task.claim(_means(claimed or {}, _aggregations(config)), samples)
 
     def _settings(self, results: Results) -> dict[str, Any]:
         """Return how answers are generated: for the task, for the run."""
@@ -283,21 +282,6 @@ class HarnessTask:
             ("system", results.system_instruction),
             ("user", "".join(each for each in asked if isinstance(each, str))),
         )
-
-    def _write_totals(self, n: int | None) -> None:
-        """Write the totals of the task, which has *n* documents."""
-        aggregations = _aggregations(self._results.configs.get(self._name))
-        for claim in claims(self._name, self._results.results.get(self._name, {})):
-            known = claim.dimension if claim.dimension in self.task.dimensions else None
-            is_mean = aggregations.get(claim.metric, "mean") == "mean"
-            rule = claim.rule if is_mean else "own_formula"
-            self.task.total(
-                claim.name,
-                "not_in_rows" if known is None else rule,
-                claim.value,
-                n=n,
-                dimension=known,
-            )
 
     def _parameters(
         self, dimension: str, direction: Direction | None
@@ -362,27 +346,16 @@ def _answer(row: Row) -> str | None:
     return text(row.filtered_resps)
 
 
-class Claim(NamedTuple):
-    """A number of the results, over all documents."""
-
-    name: str
-    metric: str
-    dimension: str
-    rule: Rule
-    value: Any
-
-
-def claims(name: str, metrics: Mapping[str, Any]) -> Iterator[Claim]:
-    """Return the totals of one harness task."""
+def _means(
+    metrics: Mapping[str, Any], aggregations: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the numbers of a harness task that are means, by ``metric,filter``."""
+    means = {}
     for key, value in metrics.items():
-        if key in _NO_METRICS or isinstance(value, str | dict):
-            continue
-        metric, comma, filter_name = key.partition(",")
-        rule: Rule = "mean_over_cases"
-        if metric.endswith(_STDERR):
-            rule, metric = "stderr_over_cases", metric.removesuffix(_STDERR)
-        dimension = f"{metric}{comma}{filter_name}"
-        yield Claim(f"results.{name}.{key}", metric, dimension, rule, value)
+        metric = key.partition(",")[0]
+        if aggregations.get(metric, "mean") == "mean":
+            means[key] = value
+    return means
 
 
 def _forget_addresses(row: dict[str, Any]) -> None:
@@ -430,9 +403,6 @@ FORMS = ("results", "samples")
 _NAME = re.compile(r"samples_(?P<task>.+?)_(?P<time>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl")
 _TIME = re.compile(r"_(\d{4}-\d\d-\d\dT[\d.:-]+)\.json")
 
-_LAST = 10_000
-"""Position of the first total of the run, after those of tasks."""
-
 
 def recognise(head: Head) -> str | None:
     """Recognise results with ``versions`` and ``config(s)``, or rows with ``resps``."""
@@ -474,27 +444,20 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     model = _model(results)
     run_id = content_id([results.results, results.date, results.config], model)
     files = {_task_of(path): path for path in source.companions}
-    first: TaskWriter | None = None
     for name, path in files.items():
         task = TaskWriter("lm_eval", f"{run_id}/{name}", source)
-        first = first or task
         harness_task = HarnessTask(task, name, results, source.path)
         yield from harness_task.rows(source, path)
         harness_task.close(run_id, model)
         yield from task.written()
-    if first is None:
+    if not files:
         yield from _totals_alone(source, results, run_id, model)
         return
-    rest: list[Claim] = []
     for name, metrics in results.results.items():
-        found = [] if name in files else list(claims(name, metrics))
-        if results.group_subtasks.get(name):
-            rest += found  # a group repeats its subtasks
-        elif found:
+        # a group repeats its subtasks
+        is_task = name not in files and not results.group_subtasks.get(name)
+        if is_task and any(number(each) is not None for each in metrics.values()):
             yield from _without_samples(source, results, name, run_id, model)
-    for place, each in enumerate(rest, start=_LAST):
-        first.total(each.name, "several_tasks", each.value, scope="run", place=place)
-    yield from first.written()
 
 
 def _without_samples(
@@ -525,9 +488,7 @@ def _totals_alone(
         tool_version=results.lm_eval_version,
         extras={"config": results.config},
     )
-    for name, metrics in results.results.items():
-        for claim in claims(name, metrics):
-            task.total(claim.name, "not_in_rows", claim.value)
+    task.claim({})
     task.warn(
         "totals_only",
         f"{source.path.name} holds totals of {len(results.results)} tasks and no"

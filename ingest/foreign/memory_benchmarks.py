@@ -7,8 +7,8 @@ tag with the code and the data set's own name.
 
 The model that judged belongs to the identity of a result, so one set of answers under
 two judges is two results. A row without a judgement is not evaluated, whatever the
-file writes in its place. Figures that the file claims are totals, which SQL recomputes
-from the rows; means per category, and their mean, are totals without a claim.
+file writes in its place. The means that the file claims of all its
+rows are compared with them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
 from promptlab.ingest.foreign.writing import (
     Record,
     RoundWriter,
-    Rule,
     Status,
     TaskWriter,
 )
@@ -140,17 +139,8 @@ class Layout:
     """What tells systems apart; of a switch that is on, its name."""
     model: Sequence[str] = ()
     title_of: Sequence[str] = ()
-    claims: Mapping[str, tuple[Rule, str | None]] = field(default_factory=dict)
-    """Number of the document → the rule that recomputes it, and its dimension."""
 
 
-_ACCURACY: dict[str, tuple[Rule, str | None]] = {
-    "accuracy": ("mean_over_cases", _JUDGE),
-    "overall_accuracy": ("mean_over_cases", _JUDGE),
-    "correct": ("count_rounds", None),
-    "total_questions": ("count_cases", None),
-    "total_queries": ("count_cases", None),
-}
 _LME = Layout(
     title="LongMemEval",
     id=("question_id",),
@@ -178,7 +168,6 @@ LAYOUTS: dict[str, Layout] = {
         golden=("gold_answer", "expected_answer"),
         category="question_type",
         verdict=("correct",),
-        claims=_ACCURACY,
     ),
     "mem0": _MEM0,
     "zep": Layout(
@@ -195,7 +184,6 @@ LAYOUTS: dict[str, Layout] = {
         golden=("golden_answer",),
         verdict=("llm_judgments", "is_correct"),
         judge=("judge_model", "metadata.model"),
-        claims=_ACCURACY,
     ),
     "a_mem": Layout(
         title="LoCoMo",
@@ -239,7 +227,6 @@ LAYOUTS: dict[str, Layout] = {
         title_of=("dataset", "split"),
         system=("memory_provider", "mode", "oracle", "run_name"),
         model=("answer_llm",),
-        claims=_ACCURACY,
     ),
     "ironmem": Layout(
         title="LoCoMo",
@@ -250,7 +237,6 @@ LAYOUTS: dict[str, Layout] = {
         ),
         golden=("gold", "golden_answer", "answer", "expected", "ground_truth"),
         verdict=("score",),
-        claims={f"results.{name}": each for name, each in _ACCURACY.items()},
     ),
     "locomo_plus": Layout(
         title="LoCoMo-Plus",
@@ -510,7 +496,6 @@ class _Run:
             same_run.add(case_id, text(_at(row, layout.output)))
         task_id = content_id(same_run.hash_of_night(), self._system)
         self._task = TaskWriter(_KIND, task_id, source, same_run, is_share=_is_share)
-        self._tags: Counter[str] = Counter()
         self._codes: Counter[str] = Counter()
         self._unjudged: list[str] = []
         self._n_answers = 0
@@ -576,9 +561,7 @@ class _Run:
             weights={headline: 1.0} if headline else None,
             parameters=self._judging.parameters("judge"),
         )
-        if headline:
-            self._add_means(headline)
-        self._add_claims()
+        self._claim()
         self._warn()
         yield from task.written()
         yield from unjudged_problems("verdict", self._unjudged)
@@ -594,7 +577,6 @@ class _Run:
             for value in (values if isinstance(values, list) else [values])
             if (name := _word(value)) is not None
         ]
-        self._tags.update(tags)
         case = task.case(
             case_id,
             {
@@ -718,57 +700,23 @@ class _Run:
         tag = f"category:{code} {name}" if name else f"category:{code}"
         return [tag, "adversarial" if code == _ADVERSARIAL else "answerable"]
 
-    def _add_means(self, dimension: str) -> None:
-        """Ask SQL for the means of the benchmark: per row, per category, of these."""
-
-        def add(name: str, rule: Rule = "mean_over_cases", **parameters: str) -> None:
-            self._task.total(
-                name, rule, None, dimension=dimension, parameters=parameters or None
-            )
-
-        add("micro average")
-        grouped = sorted(tag for tag in self._tags if ":" in tag)
-        if grouped:
-            add("macro average", "mean_over_tags", tag_key=grouped[0].partition(":")[0])
-        for tag in (*grouped, *sorted(self._tags.keys() - set(grouped))):
-            add(tag, tag=tag)
-
-    def _add_claims(self) -> None:
-        """Write the figures that the file itself claims."""
-        document, known = self._document, self._task.dimensions
-        mean: Rule = "mean_over_cases"
-        claims: list[tuple[str, Rule, Any, str | None, dict[str, str]]] = []
-        for name, (rule, dimension) in self._layout.claims.items():
-            counts = {"status": "pass"} if name.endswith("correct") else {}
-            claims.append((name, rule, _at(document, [name]), dimension, counts))
-        for kind, figures in members(document.get("by_question_type")).items():
-            is_number = number(figures) is not None
-            share = figures if is_number else members(figures).get("accuracy")
-            tag = {"tag": f"question_type:{kind}"}
-            claims.append((f"by_question_type.{kind}", mean, share, _JUDGE, tag))
+    def _claim(self) -> None:
+        """Hand over the figures that the file itself claims of all its rows."""
+        document = self._document
+        figures = document | members(document.get("results"))  # IronMem
+        accuracy = figures.get("accuracy", figures.get("overall_accuracy"))
+        n_rows = figures.get("total_questions", figures.get("total_queries"))
+        means = {_JUDGE: accuracy}
         for name, value in members(document.get("averaged_metrics")).items():
             scale = 1 if name.endswith(("_len", "_time")) else 100
-            claimed = number(value)
-            if claimed is not None and name in known:
-                scaled = claimed / scale
-                claims.append((f"averaged_metrics.{name}", mean, scaled, name, {}))
-        for group, metrics in members(document.get("aggregate_metrics")).items():
-            code = group.removeprefix("category_")
-            tag = (
-                {"tag": f"category:{code} {_LOCOMO[code][0]}"}
-                if code in _LOCOMO
-                else {}
-            )
-            for name, figures in members(metrics).items():
-                if name in known:
-                    where = f"aggregate_metrics.{group}.{name}.mean"
-                    figure = members(figures).get("mean")
-                    claims.append((where, mean, figure, name, tag))
-        for name, rule, value, dimension, about in claims:
-            if number(value) is not None:
-                self._task.total(
-                    name, rule, value, dimension=dimension, parameters=about
-                )
+            if (claimed := number(value)) is not None:
+                means[name] = claimed / scale
+        overall = members(members(document.get("aggregate_metrics")).get("overall"))
+        means |= {name: members(each).get("mean") for name, each in overall.items()}
+        if n_rows is not None or any(
+            number(each) is not None for each in means.values()
+        ):
+            self._task.claim(means, n_rows)
 
     def _warn(self) -> None:
         """Say what limits the comparison of this file with others."""
@@ -806,7 +754,7 @@ class _Run:
                 " `answerable` leaves them out",
             )
         if self._layout.title == "LongMemEval":
-            if len(self._tags) and not self._codes:
+            if self._rows and not self._codes:
                 task.warn(
                     "types_missing",
                     "the types of its questions are not in the file: put a JSON object"

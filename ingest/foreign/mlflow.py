@@ -51,7 +51,6 @@ from promptlab.ingest.foreign.writing import (
     CaseWriter,
     Record,
     RoundWriter,
-    Rule,
     TaskWriter,
 )
 from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
@@ -313,7 +312,7 @@ def run_records(
         key=lambda name: (name in people, name in shares, name.casefold(), name)
     )
     task.grade(order=frequent, parameters=_definitions(traces))
-    write_totals(metrics, task, _uneven(traces))
+    _claim(metrics, task, _uneven(traces))
     yield from task.written()
 
 
@@ -388,34 +387,24 @@ def _said(traces: Sequence[Trace], name: str) -> str | None:
     return next((each for each in found if isinstance(each, str) and each), None)
 
 
-_RULES: dict[str, Rule] = {
-    "mean": "mean_over_rounds",
-    "min": "min_over_rounds",
-    "max": "max_over_rounds",
-    "p90": "p90_over_rounds",
-    "variance": "population_variance_over_rounds",
-}
-"""Aggregation → rule."""
-
-
-def write_totals(
+def _claim(
     metrics: Mapping[str, Any], task: TaskWriter, uneven: Collection[str] = ()
 ) -> None:
-    """Write the totals of a run; means skip rows without a result.
+    """Hand over the means of a run, which skip rows without a result.
 
     Args:
         metrics: ``<scorer>/<aggregation>`` → value.
-        task: The task; its dimensions have rows to recompute a mean from.
+        task: The task.
         uneven: Dimensions of which a row may stand for several results.
     """
+    means = {}
     for name, value in metrics.items():
         of, _, aggregation = name.rpartition("/")
-        names = (of, f"{of}/score")
-        known = next((each for each in names if each in task.dimensions), None)
-        is_even = known not in uneven
-        rule = _RULES.get(aggregation, "own_formula") if is_even else "own_formula"
-        rule = rule if known is not None else "not_in_rows"
-        task.total(name, rule, value, dimension=known)
+        known = next((n for n in (of, f"{of}/score") if n in task.dimensions), None)
+        if aggregation == "mean" and known is not None and known not in uneven:
+            means[known] = value
+    if metrics:
+        task.claim(means)
 
 
 def _settings(traces: Sequence[Trace]) -> dict[str, Any]:
@@ -541,7 +530,7 @@ def classic_records(
     names = task.dimensions
     names.ratings = {name for name in names if name.partition("/")[0] in _RATINGS}
     task.grade(directions={"latency": "lower_better"})
-    write_totals(metrics, task)
+    _claim(metrics, task)
     yield from task.written()
 
 
@@ -581,7 +570,7 @@ def totals_alone(
     name = base_of(source.path.name)
     task = TaskWriter("mlflow", content_id(metrics, name), source)
     task.describe()
-    write_totals(metrics, task)
+    _claim(metrics, task)
     task.warn(
         "totals_only",
         f"{source.path.name} holds metrics and no rows, so nothing can be compared by"

@@ -33,9 +33,7 @@ from promptlab.ingest.foreign.documents import (
 from promptlab.ingest.foreign.identity import OwnIds, content_id, unjudged_problems
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.writing import (
-    Dimensions,
     Record,
-    Rule,
     Status,
     TaskWriter,
 )
@@ -60,13 +58,6 @@ _OF_PROMPTS = frozenset(
 """Arguments of an eval about samples and prompts; others are about how it judges."""
 _NO_SETTINGS = ("samples_jsonl", "few_shot_jsonl", "completion_fns")
 _COMPLETION_ARGS = re.compile(r"--completion_args[ =]('[^']*'|\S+)")
-_TOKENS: dict[str, Rule] = {
-    "usage_prompt_tokens": "sum_input_tokens",
-    "usage_completion_tokens": "sum_output_tokens",
-    "usage_total_tokens": "sum_total_tokens",
-}
-_BOOTSTRAP = "boostrap_std"
-"""The spelling of the file."""
 
 
 class Spec(msgspec.Struct):
@@ -145,9 +136,9 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         weights=dict.fromkeys(graded[:1], 1.0),
         parameters=dict.fromkeys(task.dimensions, _judged_by(spec)),
     )
-    for name, value in report.items():
-        rule, dimension = _rule_of(name, task.dimensions)
-        task.total(f"final_report.{name}", rule, value, dimension=dimension)
+    if report:
+        # accuracy is the mean of the matches
+        task.claim({_MATCH: report.get("accuracy")} | report)
     if spec.created_at and "+" not in spec.created_at:
         task.warn(
             "time_without_zone",
@@ -269,17 +260,6 @@ def _mean(given: Sequence[Any]) -> Any:
     """Return the mean of the numbers among several values; a single value as given."""
     known = [value for each in given if (value := number(each)) is not None]
     return sum(known) / len(known) if len(given) > 1 and known else given[-1]
-
-
-def _rule_of(name: str, dimensions: Dimensions) -> tuple[Rule, str | None]:
-    """Return the rule of a number of the report, and its dimension."""
-    if name in dimensions:
-        return "mean_over_rounds", name
-    if name == "accuracy" and _MATCH in dimensions:
-        return "mean_over_rounds", _MATCH
-    if name == _BOOTSTRAP:
-        return "random_draws", None
-    return _TOKENS.get(name, "own_formula"), None
 
 
 def _arguments(spec: Spec) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
@@ -57,7 +57,6 @@ from promptlab.ingest.foreign.writing import (
     Direction,
     Record,
     Round,
-    Rule,
     Score,
     Status,
     TaskWriter,
@@ -187,14 +186,6 @@ class TestCase(Struct):
     assertScoringFunction: Any = None
 
 
-class Stats(Struct):
-    """Counts over the whole run."""
-
-    successes: int | None = None
-    failures: int | None = None
-    errors: int | None = None
-
-
 class Order(Struct):
     """The place of a row among the tests."""
 
@@ -230,7 +221,6 @@ class Results(Struct):
     timestamp: str | None = None
     prompts: list[HeadPrompt] | None = None
     results: list[Raw] = []
-    stats: Stats | None = None
     table: Table | None = None
 
 
@@ -359,9 +349,6 @@ def round_of(row: Row, place: Place, n: int, status: Status) -> Round:
     response = row.response
     output, parsed = answer(response.output if response else None)
     given, made, total = _tokens(row)
-    counted: Literal["pass", "fail"] | None = None
-    if status == "unevaluated" and row.success is not None:
-        counted = "pass" if row.success else "fail"
     about = {
         "row_id": row.id,
         "cost": _cost(row),
@@ -382,7 +369,6 @@ def round_of(row: Row, place: Place, n: int, status: Status) -> Round:
         metadata=text({key: each for key, each in about.items() if each is not None}),
         error=error_of(row) if status == "error" else None,
         reported_status=status,
-        counted_as=counted,
         is_cached=response.cached if response else None,
     )
 
@@ -433,82 +419,30 @@ def _check(each: Component, place: Place, position: int, parent: int | None) -> 
     )
 
 
-_COUNTS: dict[str, tuple[Rule, dict[str, Any]]] = {
-    "testPassCount": ("count_rounds", {"status": "pass"}),
-    "testFailCount": ("count_rounds", {"status": "fail"}),
-    "testErrorCount": ("count_rounds", {"status": "error"}),
-    "assertPassCount": ("count_checks", {"status": "pass"}),
-    "assertFailCount": ("count_checks", {"status": "fail"}),
-    "totalLatencyMs": ("sum_latency_ms", {}),
-    "cost": ("sum_cost", {}),
-}
-_TOKENS: dict[str, Rule] = {
-    "prompt": "sum_input_tokens",
-    "completion": "sum_output_tokens",
-    "total": "sum_total_tokens",
-}
-_NAMED: dict[str, Rule] = {
-    "namedScores": "weighted_sum",
-    "namedScoresCount": "sum_checks",
-    "namedScoreWeights": "sum_weights",
-}
-_STATS = {
-    "successes": "pass",
-    "failures": "fail",
-    "errors": "error",
-}
-
-
-def write_totals(export: Export, columns: Sequence[PromptOnProvider]) -> None:
-    """Write every total of the file.
+def _claim(column: PromptOnProvider) -> None:
+    """Hand over the number of rows of a column, and its sums as means.
 
     A column's score is a sum in which an error counts 0; named scores are sums of
     value times weight, and plain sums in files without weights (0.120).
     """
-    for column in columns:
-        for name, rule, value, dimension, about in _of_column(column):
-            column.task.total(
-                f"prompts[{column.index}].metrics.{name}",
-                rule,
-                value,
-                dimension=dimension,
-                parameters=about,
-            )
-    stats = export.results.stats
-    if stats is not None:
-        for name, status in _STATS.items() if columns else ():
-            columns[0].task.total(
-                f"stats.{name}",
-                "count_rounds",
-                getattr(stats, name),
-                scope="run",
-                parameters={"status": status},
-            )
-
-
-def _of_column(
-    column: PromptOnProvider,
-) -> Iterator[tuple[str, Rule, Any, str | None, dict[str, Any]]]:
     raw = column.prompt.metrics
-    metrics = decode(raw, dict[str, msgspec.Raw]) if is_there(raw) else {}
-    for name, written in metrics.items():
-        value: Any = decode(written, Any)
-        if name == "score":
-            yield name, "weighted_sum", value, ROW_SCORE, {}
-        elif name in _COUNTS:
-            rule, about = _COUNTS[name]
-            yield name, rule, value, None, about
-        elif name in _NAMED and isinstance(value, dict):
-            for metric, each in value.items():
-                # a metric without rows is derived from others
-                rule = (
-                    _NAMED[name] if metric in column.task.dimensions else "own_formula"
-                )
-                yield f"{name}.{metric}", rule, each, metric, {}
-        elif name == "tokenUsage" and isinstance(value, dict):
-            for key, rule in _TOKENS.items():
-                if key in value:
-                    yield f"{name}.{key}", rule, value[key], None, {}
+    if not is_there(raw):
+        return
+    metrics = decode(raw, dict[str, Any])
+    counts = [
+        integer(metrics.get(f"test{of}Count")) or 0 for of in ("Pass", "Fail", "Error")
+    ]
+    weights = members(metrics.get("namedScoreWeights"))
+    means = {}
+    for name, total in [
+        *members(metrics.get("namedScores")).items(),
+        (ROW_SCORE, metrics.get("score")),
+    ]:
+        n, claimed = column.task.dimensions.n_values(name), number(total)
+        is_plain = name == ROW_SCORE or weights.get(name, n) == n
+        if n and claimed is not None and is_plain:
+            means[name] = claimed / n
+    column.task.claim(means, sum(counts) or None)
 
 
 ROW_SCORE = "score"
@@ -552,7 +486,8 @@ class Columns:
         first_id: str | None = None,
     ) -> None:
         self._source = source
-        self._eval_id = self._run_id = export.evalId if export else None
+        self._is_lines = export is None
+        self._run_id = export.evalId if export else None
         if first_id is not None:
             self._run_id = f"promptfoo-{first_id}"
         self._repeat = _repeat(export) if export else None
@@ -618,7 +553,7 @@ class Columns:
         """Return the records of one row; no records for a repeated row."""
         if self._ids.again(row.id, row.promptIdx, row.testIdx):
             return
-        if self._run_id is None:  # JSONL: rows have their own ids and not the run's
+        if self._run_id is None:  # JSONL names no run, nor do files before 2024
             self._run_id = f"promptfoo-{row.id or content_id(text(row))}"
         task, test = self._column(row).task, self._test(row)
         if test.is_bare and row.prompt:
@@ -736,7 +671,7 @@ class Columns:
         prompt = row.prompt or Prompt()
         heads = self._heads
         key: Any = row.promptIdx
-        if key is None and self._eval_id is None:
+        if key is None and self._is_lines:
             raise msgspec.ValidationError(
                 "Expected `int`, got `null` - at `$.promptIdx`"
             )
@@ -1266,7 +1201,7 @@ def recognise(head: Head) -> str | None:
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
-    """Yield the export as records, row by row; tasks and totals come last."""
+    """Yield the export as records, row by row; tasks and claims come last."""
     if source.form == "other":
         yield Problem(
             "says_less",
@@ -1308,8 +1243,8 @@ def _document(source: Source) -> Iterator[Record | Problem]:
         yield from _row(columns, source.redact(bytes(raw)), pointer=pointer)
     yield from columns.closing()
     in_order = columns.in_order
-    write_totals(export, in_order)
     for column in in_order:
+        _claim(column)
         yield from column.task.written()
 
 

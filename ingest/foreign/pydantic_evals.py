@@ -198,7 +198,6 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             about = parameters.setdefault(name, {})
             about["arguments"] = decode(same.encode(), Any)
     task.grade(parameters=parameters)
-    _write_totals(report, task)
     yield from (*task.written(), *ids.problems())
 
 
@@ -325,12 +324,3 @@ def _describe(report: Report, models: set[str | None], task: TaskWriter) -> None
         settings=model_settings(settings),
         extras=prompts.about(prompts.in_settings(settings), experiment=report.name),
     )
-
-
-def _write_totals(report: Report, task: TaskWriter) -> None:
-    """Write the totals of report evaluators, computed by their own rules."""
-    for place, analysis in enumerate(report.analyses):
-        if isinstance(analysis, dict) and analysis.get("type") == "scalar":
-            title = analysis.get("title") or place
-            value = analysis.get("value")
-            task.total(f"analyses.{title}", "own_formula", value, place=place)

@@ -67,7 +67,6 @@ _WHOLE: dict[str, dict[str, int | None]] = {
     },
     "reported_checks": {"position": 0, "parent_position": None},
     "reported_scores": {"n_checks": 1},
-    "reported_totals": {"position": 0, "n": None},
 }
 """Table → column of whole numbers → replacement of a number beyond 64 bits."""
 

@@ -49,38 +49,6 @@ from promptlab.ingest.reading.source import Source
 Json = Annotated[str, "JSON as text"]
 Status = Literal["pass", "fail", "error", "unevaluated"]
 Direction = Literal["higher_better", "lower_better"]
-Rule = Literal[
-    "count_rounds",
-    "count_completed_rounds",
-    "count_cases",
-    "count_checks",
-    "count_checks_of_dimension",
-    "share_of_checks_passed",
-    "sum_latency_ms",
-    "sum_cost",
-    "sum_input_tokens",
-    "sum_output_tokens",
-    "sum_total_tokens",
-    "weighted_sum",
-    "sum_weights",
-    "sum_checks",
-    "mean_over_cases",
-    "mean_over_tags",
-    "stderr_over_cases",
-    "sd_over_cases",
-    "variance_over_cases",
-    "mean_over_rounds",
-    "sum_over_rounds",
-    "min_over_rounds",
-    "max_over_rounds",
-    "p90_over_rounds",
-    "population_variance_over_rounds",
-    "own_formula",
-    "not_in_rows",
-    "random_draws",
-    "several_tasks",
-]
-"""The rule of a total; the seed ``total_rules`` explains each."""
 
 
 class Task(msgspec.Struct, gc=False, kw_only=True):
@@ -190,8 +158,6 @@ class Round(msgspec.Struct, gc=False, kw_only=True):
     """The error of the model or the task; a failed assertion is not an error."""
     reported_status: Status | None = None
     """The tool's own verdict; ``None`` without a pass rule."""
-    counted_as: Literal["pass", "fail"] | None = None
-    """The status that the tool assumes for an unknown round."""
     is_cached: bool | None = None
     """True if the answer came from a cache; ``None``: unknown."""
 
@@ -237,25 +203,17 @@ class Score(msgspec.Struct, gc=False, kw_only=True):
     payload: Json = "{}"
 
 
-class Total(msgspec.Struct, gc=False, kw_only=True):
-    """A total in the file, and the rule that recomputes it from the rows."""
+class Claim(msgspec.Struct, gc=False):
+    """What the file itself says of its rows: their number, or the mean of a dimension.
+
+    The models compare it with the rows, and an alert names what differs.
+    """
 
     task_id: str
-    position: int
-    name: str
-    """Its path in the file: ``prompts[0].metrics.score``."""
-    rule: Rule
+    dimension_id: str | None
+    """``None``: the number of rows."""
     value: float | None
-    n: int | None = None
-    """Number of rows, if the file contains it."""
-    dimension_id: str | None = None
-    scope: Literal["task", "run"] = "task"
-    """``run``: over all tasks of the run."""
-    parameters: Json = "{}"
-    """Parameters of the rule: ``status`` to count, ``reducer`` of a case's rounds,
-    ``tag`` of the cases, ``tag_key`` of their tags (the part before the colon),
-    ``figure`` of the rounds' metadata, ``threshold`` from which a value counts 1,
-    ``digits`` that the tool rounds to."""
+    """``None``: the number of rows is not in the file."""
 
 
 class Judge(msgspec.Struct, gc=False):
@@ -274,7 +232,7 @@ class Judge(msgspec.Struct, gc=False):
     """What it was asked; ``None``: unknown, or different from case to case."""
 
 
-Record = Task | Dimension | Case | Baseline | Round | Check | Score | Total | Judge
+Record = Task | Dimension | Case | Baseline | Round | Check | Score | Claim | Judge
 
 TABLES: dict[type[msgspec.Struct], str] = {
     Task: "tasks",
@@ -284,7 +242,7 @@ TABLES: dict[type[msgspec.Struct], str] = {
     Round: "rounds",
     Check: "reported_checks",
     Score: "reported_scores",
-    Total: "reported_totals",
+    Claim: "claims",
     Judge: "judges",
 }
 """Record → raw table."""
@@ -333,6 +291,10 @@ class Dimensions:
 
     def __contains__(self, name: str) -> bool:
         return name in self._kinds
+
+    def n_values(self, name: str) -> int:
+        """Return the number of values of a dimension that are numbers."""
+        return self._n_values[name]
 
     def has_numbers(self, name: str) -> bool:
         """Return true if any value of a dimension is a number."""
@@ -601,33 +563,17 @@ class TaskWriter:
         odd.n += 1
         odd.is_number |= isinstance(given, int | float) or is_infinite(given)
 
-    def total(
-        self,
-        name: str,
-        rule: Rule,
-        value: Any,
-        *,
-        dimension: str | None = None,
-        parameters: Mapping[str, Any] | None = None,
-        place: int | None = None,
-        **fields: Any,
-    ) -> None:
-        """Write a total of the file; `Total` describes the fields.
+    def claim(self, means: Mapping[str, Any], n_rows: Any = None) -> None:
+        """Write what the file claims; a task with claims has rows, or is partial.
 
-        Its default position is after those that were written.
+        Args:
+            means: Dimension → its mean over rows or over cases; others are left out.
+            n_rows: The number of rows.
         """
-        self.write(
-            Total(
-                task_id=self.task_id,
-                position=next(self._places) if place is None else place,
-                name=name,
-                rule=rule,
-                value=number(value),
-                dimension_id=dimension,
-                parameters=text(parameters) if parameters else "{}",
-                **fields,
-            )
-        )
+        self.write(Claim(self.task_id, None, number(n_rows)))
+        for dimension, value in means.items():
+            if dimension in self.dimensions and (mean := number(value)) is not None:
+                self.write(Claim(self.task_id, dimension, mean))
 
     def judge(
         self,

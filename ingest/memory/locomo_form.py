@@ -10,53 +10,12 @@ from __future__ import annotations
 
 import re
 import string
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import cache, lru_cache
-from importlib.util import find_spec, module_from_spec
-from typing import Any
+from functools import lru_cache
+
+from promptlab.ingest.memory.porter import stem
 
 _LONGEST = 200
-# Real words are shorter; the stemmer's time and recursion grow with the length.
-
-
-def stem(word: str) -> str:
-    """Return the Porter stem of a lower-case word; very long words are unchanged."""
-    return word if len(word) > _LONGEST else _stemmer()(word)
-
-
-@cache
-def _stemmer() -> Callable[[str], str]:
-    with _nltk_as_folders():
-        from nltk.stem.porter import PorterStemmer
-    # Default mode (nltk's extensions of Porter's algorithm), since that is what the
-    # published figures were made with.
-    untyped: Any = PorterStemmer
-    stem_of: Callable[[str], str] = untyped().stem
-    return stem_of
-
-
-@contextmanager
-def _nltk_as_folders() -> Iterator[None]:
-    """Import a module of nltk without running its package's imports.
-
-    Those import all of nltk, and numpy and scipy if installed, which takes up to a
-    second. A later import of nltk is complete.
-    """
-    if "nltk" in sys.modules:
-        yield
-        return
-    try:
-        for name in ("nltk", "nltk.stem"):
-            spec = find_spec(name)
-            assert spec is not None
-            sys.modules[name] = module_from_spec(spec)
-        yield
-    finally:
-        for name in [each for each in sys.modules if each.split(".")[0] == "nltk"]:
-            del sys.modules[name]
-
+"""Real words are shorter; longer ones are their own stems."""
 
 MULTI_HOP, OPEN_DOMAIN = "1", "3"
 
@@ -99,4 +58,5 @@ def stems(text: str) -> str:
 def _stems_of_word(word: str) -> str:
     """Return the stems of a word: one, of "the" none, of "here—and—there" two."""
     bare = word.replace(",", "").lower().translate(_PUNCTUATION)
-    return " ".join(map(stem, _ARTICLES.sub(" ", bare).split()))
+    words = _ARTICLES.sub(" ", bare).split()
+    return " ".join(stem(w) if len(w) <= _LONGEST else w for w in words)

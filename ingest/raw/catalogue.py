@@ -101,7 +101,7 @@ RAW_TABLES = (
     RawTable("judges", _TASK),
     RawTable("reported_checks", _TASK),
     RawTable("reported_scores", _TASK),
-    RawTable("reported_totals", _TASK),
+    RawTable("claims", _TASK),
     RawTable("scores", _SCORES, records=EVERY_ROW),
     RawTable("replaced_scores", _SCORES),
     RawTable("labels", _LABELS, records=EVERY_ROW),

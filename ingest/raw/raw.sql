@@ -219,7 +219,6 @@ create table if not exists raw.rounds (
     overall_score double,               -- evaluation results: the judge's 0–10
     reported_must_have_pass boolean,    -- Evaluation results: `must_have_pass` as given
     reported_status varchar,            -- the verdict of the tool that wrote it: pass, fail, error, unevaluated; null: it has none
-    counted_as varchar,                 -- pass, fail: how the tool counts a round that is unevaluated here
     is_cached boolean                   -- the answer came from a cache; null: not known
 );
 
@@ -362,18 +361,12 @@ create table if not exists raw.reported_scores (
     payload json not null               -- What else the tool says of it
 );
 
--- What a file claims of its rows.
-create table if not exists raw.reported_totals (
+-- What the file of a tool claims of its rows.
+create table if not exists raw.claims (
     load_id bigint not null,
     task_id varchar not null,
-    position bigint not null,           -- in the task
-    name varchar not null,              -- where it stands in the file
-    rule varchar not null,              -- how it is counted, a rule of the seed total_rules
-    dimension_id varchar,               -- Dimension that the total is about; null: none
-    scope varchar not null,             -- task; run: over all tasks of its run
-    value double,                       -- as claimed
-    n bigint,                           -- rows it is over, where the file says it
-    parameters json not null            -- of the rule: status, reducer, tag, figure, threshold, digits
+    dimension_id varchar,               -- of whose values it is the mean; null: the number of rows
+    value double                        -- null: the file does not say the number of rows
 );
 
 -- A score that something outside SQL gave to one round.

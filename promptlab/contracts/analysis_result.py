@@ -166,28 +166,6 @@ class CaseRun(Contract):
     created_at: datetime | None
 
 
-class ReportedTotal(Contract):
-    """Ours: a total of another tool's file that does not match its rows."""
-
-    total_name: str
-    dimension_id: str | None
-    total_rule: str
-    reason: str
-    reported: float | None
-    computed: float | None
-    n_reported: int | None
-    """Number of rows behind it, according to the file."""
-    n_computed: int | None
-
-
-class ReportedTotals(Contract):
-    """Ours: the totals of another tool's file, compared with its rows."""
-
-    n: int
-    n_agree: int
-    others: list[ReportedTotal]
-
-
 class JudgeResult(Contract):
     """Ours: a judge that people checked, and the pass rate corrected for its errors."""
 
@@ -400,8 +378,6 @@ class AnalysisResult(Contract):
     worst cases."""
     gate: GateResult | None = None
     """Ours: the decision of the gate, by the current policy."""
-    totals: ReportedTotals | None = None
-    """Ours: the totals in the file of another tool; ``None`` without totals."""
     judges: list[JudgeResult] = Field(default_factory=list)
     """Ours: the judges of the task that have labels of people."""
     prompt: Prompt | None = None

@@ -358,8 +358,8 @@ BUILT_CHECKS = (
     Invariant(
         "totals that files claim are what their rows give",
         """
-        select task_id || ' ' || total_name
-        from marts.fct_reported_totals where reason in ('differs', 'fewer_rows')
+        select task_id || ' ' || code
+        from marts.fct_alerts where code in ('totals_differ', 'partial_task')
         """,
         "warn",
         "`promptlab report TASK` lists them: ask for the whole file, or believe the"

@@ -257,20 +257,12 @@ select run_id, coalesce(title, dataset) from raw.memory_runs;
 create or replace temp table touched_titles as
 select distinct title from titled_tasks semi join purged_tasks using (task_id);
 
--- Files that lose some of their tasks: what they claim of all no longer says anything.
-create or replace temp table thinned_runs as
-select distinct load_id from raw.tasks semi join purged_tasks using (task_id);
-
--- One task that is left of each touched title is built again, and the title with it; so
--- are the tasks of a file that loses others.
+-- One task that is left of each touched title is built again, and the title with it.
 create or replace temp table tasks_to_build as
 from purged_tasks union
 select min(task_id) from titled_tasks anti join purged_tasks using (task_id)
 where title in (from touched_titles)
-group by title
-union
-select task_id from raw.tasks anti join purged_tasks using (task_id)
-where load_id in (from thinned_runs);
+group by title;
 """
 
 
@@ -331,18 +323,13 @@ _REJECT_GOES = """
 """
 
 
-# Totals over all tasks of a run, stored with one of them.
-_TOTAL_GOES = "scope = 'run' and load_id in (from thinned_runs)"
-
-
 def _is_purged(table: StoredTable) -> str:
     """Return the condition of purged rows."""
     if is_step(table):
         return "true"
     if str(table) == "raw.rejects":
         return _REJECT_GOES
-    goes = _goes((rule_of(table) or STAYS).owners)
-    return f"{goes} or {_TOTAL_GOES}" if str(table) == "raw.reported_totals" else goes
+    return _goes((rule_of(table) or STAYS).owners)
 
 
 # Only the hash of a purged load stays, to recognise the file.

@@ -17,13 +17,13 @@ def early() -> Reading:
     return reading_of(DATA / "azure_ai_evaluation" / "early.json")
 
 
-def test_a_run_without_rows_is_its_totals(tmp_path: Path) -> None:
+def test_a_run_without_rows_is_its_claims(tmp_path: Path) -> None:
     file = tmp_path / "empty.json"
     run = {"rows": [], "metrics": {"f1.f1_score": 0.5}, "studio_url": None}
     file.write_text(json.dumps(run), "utf-8")
     reading = reading_of(file)
     assert table(reading, "tasks").height == 1
-    assert table(reading, "reported_totals").height == 1
+    assert table(reading, "claims").height == 1
 
 
 def test_cases_keep_their_own_ids(early: Reading) -> None:
@@ -52,47 +52,6 @@ def test_a_bare_nan_is_missing(early: Reading) -> None:
     assert exact["value"].to_list() == [1.0, 0.0, None]
 
 
-def test_what_is_claimed_can_be_recomputed(early: Reading) -> None:
-    totals = table(early, "reported_totals").filter(rule="mean_over_rounds")
-    scores = table(early, "reported_scores")
-    assert set(totals["dimension_id"]) == {"f1.f1_score", "exact.exact", "length.chars"}
-    for row in totals.iter_rows(named=True):
-        values = scores.filter(dimension_id=row["dimension_id"])["value"]
-        assert values.mean() == pytest.approx(row["value"])
-
-
-ROW = {
-    "question": "Where does the Nile end?",
-    "truth": "sea",
-    "answer": "the sea",
-    "context": "{}",
-    "latency": 1.5,
-    "gpt_relevance": 5.0,
-}
-
-
-def test_a_folder_of_its_samples_is_one_run(tmp_path: Path) -> None:
-    (tmp_path / "eval_results.jsonl").write_text(json.dumps(ROW) + "\n", "utf-8")
-    told = {"gpt_relevance": {"pass_count": 1, "pass_rate": 1.0, "mean_rating": 5.0}}
-    (tmp_path / "summary.json").write_text(json.dumps(told), "utf-8")
-    asked = {"evaluation_gpt_model": "x", "evaluation_timestamp": 1772366400}
-    (tmp_path / "evaluate_parameters.json").write_text(json.dumps(asked), "utf-8")
-    reading = reading_of(tmp_path)
-    (task,) = table(reading, "tasks").rows(named=True)
-    assert task["created_at"].isoformat() == "2026-03-01T12:00:00+00:00"
-    assert not table(reading, "dimension_configs")["is_graded"].any()
-    assert table(reading, "reported_totals")["value"].to_list() == [1.0, 1.0, 5.0]
-
-
-def test_a_summary_alone_is_skipped_with_a_reason(tmp_path: Path) -> None:
-    file = tmp_path / "summary.json"
-    told = {"gpt_relevance": {"pass_count": 1, "pass_rate": 1.0, "mean_rating": 5.0}}
-    file.write_text(json.dumps(told), "utf-8")
-    reading = reading_of(file)
-    assert not reading.runs
-    assert [p.code for p in reading.problems] == ["rows_missing"]
-
-
 def test_a_text_among_numbers_is_missing_and_told_of(tmp_path: Path) -> None:
     numbers = {"a": 0.5, "b": "Error: rate limit", "c": 1}
     rows = [
@@ -115,16 +74,6 @@ def test_a_text_among_numbers_is_missing_and_told_of(tmp_path: Path) -> None:
     ]
     (problem,) = reading.problems
     assert (problem.code, problem.record_id) == ("odd_score", "b")
-
-
-def test_a_text_among_numbers_of_a_folder_is_no_input(tmp_path: Path) -> None:
-    rows = [ROW, {**ROW, "question": "Ob?", "gpt_relevance": "Error: rate limit"}]
-    file = tmp_path / "eval_results.jsonl"
-    file.write_text("\n".join(map(json.dumps, rows)), "utf-8")
-    reading = reading_of(file)
-    rated = table(reading, "reported_scores").filter(dimension_id="gpt_relevance")
-    assert rated["value"].to_list() == [5.0, None]
-    assert [each.code for each in reading.problems] == ["odd_score"]
 
 
 def _run(file: Path, *rows: dict[str, object]) -> Reading:
@@ -295,16 +244,6 @@ def test_a_truth_value_with_a_result_is_graded_where_1_passes(tmp_path: Path) ->
 def test_a_truth_value_whose_name_is_bad_is_told_of(tmp_path: Path) -> None:
     reading = _run(tmp_path / "mine.json", {"mine.toxicity": 1}, {"mine.toxicity": 0})
     assert [each.code for each in reading.problems] == ["unclear_direction"]
-
-
-def test_what_a_summary_rates_is_a_rating(tmp_path: Path) -> None:
-    row = {**ROW, "mine": 1}
-    (tmp_path / "eval_results.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
-    told = {"mine": {"pass_count": 0, "pass_rate": 0.0, "mean_rating": 1.0}}
-    (tmp_path / "summary.json").write_text(json.dumps(told), "utf-8")
-    dimensions = table(reading_of(tmp_path), "dimension_configs")
-    mine = dimensions.filter(dimension_id="mine")
-    assert mine.select("is_graded", "direction").rows() == [(False, "higher_better")]
 
 
 TALK = [

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from promptlab.ingest.raw.rows import Reading
@@ -57,30 +56,18 @@ def test_only_what_is_said_to_lie_from_0_to_1_is_graded(rivers: Reading) -> None
     ]
 
 
-def test_what_is_claimed_can_be_recomputed(rivers: Reading) -> None:
-    totals = table(rivers, "reported_totals")
-    assert totals.select("name", "rule", "value", "n").rows() == [
-        ("rivers/accuracy.score", "mean_over_cases", 0.5, 3),
-        ("rivers/characters.score", "mean_over_cases", 9.0, 3),
-        ("lakes/accuracy.score", "not_in_rows", 0.25, None),
-    ]
-    scores = table(rivers, "reported_scores").filter(dimension_id="accuracy")
-    means = scores.group_by("case_id").agg(pl.col("value").mean())["value"]
-    assert means.mean() == pytest.approx(0.5)
-
-
 def test_an_evaluation_without_samples_is_named(rivers: Reading) -> None:
     (problem,) = rivers.problems
     assert (problem.code, problem.severity) == ("totals_only", "warning")
     assert "totals of lakes" in problem.message
 
 
-def test_an_aggregate_alone_is_totals(tmp_path: Path) -> None:
+def test_an_aggregate_alone_is_a_task_without_rows(tmp_path: Path) -> None:
     alone = Path(shutil.copy(RIVERS / "rivers.json", tmp_path))
     reading = reading_of(alone)
     assert [p.code for p in reading.problems] == ["totals_only"]
     assert "rivers_samples.jsonl" in reading.problems[0].message
-    assert table(reading, "reported_totals").height == 3
+    assert table(reading, "claims").height == 1
 
 
 def test_samples_alone_are_read_and_the_missing_is_named(tmp_path: Path) -> None:
@@ -216,8 +203,7 @@ def test_metrics_of_one_name_are_told_apart_by_their_parameters(tmp_path: Path) 
     reading = _changed(tmp_path / "run", named)
     names = table(reading, "dimension_configs")["dimension_id"].to_list()
     assert names == ["pass (k=1)", "pass (k=2)"]
-    rules = table(reading, "reported_totals").head(2)["rule"].to_list()
-    assert rules == ["mean_over_cases"] * 2
+    assert set(names) < set(table(reading, "claims")["dimension_id"])
 
 
 def test_all_that_a_sample_asks_is_its_content(rivers: Reading, tmp_path: Path) -> None:

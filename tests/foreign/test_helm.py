@@ -161,39 +161,11 @@ def test_the_stats_of_all_metrics_of_an_instance_count(tmp_path: Path) -> None:
     assert table(reading, "rounds")["input_tokens"].to_list() == [12] * 6
 
 
-def test_a_mean_is_over_the_cases_of_its_split_and_perturbation(
-    rivers: Reading,
-) -> None:
-    totals = table(rivers, "reported_totals")
-    assert totals.select("name", "rule", "value").rows() == [
-        ("stats.exact_match[test]", "mean_over_cases", 0.75),
-        ("stats.exact_match[test/typos]", "mean_over_cases", 0.0),
-    ]
+def test_splits_and_perturbations_are_tags(rivers: Reading) -> None:
     tags = table(rivers, "cases").group_by("tags").len().sort("tags").rows()
     assert tags == [
         ('["test","group:rivers"]', 2), ('["test/typos","group:rivers"]', 1)
     ]  # fmt: skip
-
-
-def test_of_no_perturbed_cases_the_cases_themselves_are_the_worst(
-    tmp_path: Path,
-) -> None:
-    shutil.copytree(RIVERS, tmp_path, dirs_exist_ok=True)
-    for name, key in (
-        ("per_instance_stats", None),
-        ("scenario_state", "request_states"),
-    ):
-        file = tmp_path / f"{name}.json"
-        held = json.loads(file.read_text("utf-8"))
-        rows = held[key] if key else held
-        rows[:] = [each for each in rows if "perturbation" not in str(each)]
-        file.write_text(json.dumps(held), "utf-8")
-    reading = reading_of(tmp_path)
-    totals = table(reading, "reported_totals")
-    assert totals["rule"].to_list() == ["mean_over_cases", "mean_over_cases"]
-    assert set(totals["parameters"]) == {'{"tag":"test"}'}
-    scores = table(reading, "reported_scores").filter(dimension_id="exact_match")
-    assert scores["value"].mean() == pytest.approx(0.75)
 
 
 def test_a_part_without_its_run_is_refused_in_words(tmp_path: Path) -> None:

@@ -199,21 +199,6 @@ def test_the_target_is_the_golden_answer(late: Reading) -> None:
     assert baseline["type"] == "golden_answer"
 
 
-def test_means_over_cases_are_those_that_inspect_claims(late: Reading) -> None:
-    scores = table(late, "reported_scores")
-    totals = table(late, "reported_totals").filter(rule="mean_over_cases")
-    reducers = {"mean": pl.col("value").mean(), "max": pl.col("value").max()}
-    assert totals.height >= 6
-    for row in totals.iter_rows(named=True):
-        reducer = json.loads(row["parameters"])["reducer"]
-        cases = (
-            scores.filter(dimension_id=row["dimension_id"])
-            .group_by("case_id")
-            .agg(reducers[reducer])
-        )
-        assert cases["value"].mean() == pytest.approx(row["value"]), row["name"]
-
-
 def test_a_run_that_did_not_end_is_loaded_with_a_warning(tmp_path: Path) -> None:
     file = _repacked(tmp_path / "killed.eval", 93, leave_out="header.json")
     reading = reading_of(file)
@@ -252,7 +237,7 @@ def test_a_member_that_unpacks_to_too_much_is_refused() -> None:
         archive.read("header.json")
 
 
-def test_numbers_by_group_are_over_the_cases_that_carry_its_tag(tmp_path: Path) -> None:
+def test_what_numbers_are_grouped_by_is_a_tag(tmp_path: Path) -> None:
     log = json.loads(LATE.with_suffix(".json").read_text("utf-8"))
     for sample in log["samples"]:
         sample["metadata"] = {"sea": "north" if sample["id"] == "a/1" else "south"}
@@ -266,54 +251,7 @@ def test_numbers_by_group_are_over_the_cases_that_carry_its_tag(tmp_path: Path) 
     reading = reading_of(file)
     tags = dict(table(reading, "cases").select("case_id", "tags").rows())
     assert tags["a/1"] == '["sea:north"]'
-    totals = table(reading, "reported_totals").filter(dimension_id="includes")
-    said = {
-        row["name"].split("/")[1]: (row["rule"], json.loads(row["parameters"]))
-        for row in totals.rows(named=True)
-    }
-    assert said["north"] == (
-        "mean_over_cases",
-        {"reducer": "mean", "tag": "sea:north"},
-    )
-    assert said["all"] == ("mean_over_cases", {"reducer": "mean"})
-
-
-def test_a_metric_with_settings_of_its_own_is_not_recomputed(tmp_path: Path) -> None:
-    log = json.loads(LATE.with_suffix(".json").read_text("utf-8"))
-    log["results"]["scores"][0]["metrics"] = {
-        "stderr": {"name": "stderr", "value": 0.1, "params": {"cluster": None}},
-        "stderr2": {"name": "stderr", "value": 0.2, "params": {"cluster": "sea"}},
-        "all": {
-            "name": "all",
-            "group": "grouped",
-            "value": 0.3,
-            "params": {
-                "metric": {"name": "stderr", "params": {"cluster": "sea"}},
-                "group_key": "sea",
-            },
-        },
-    }
-    del log["results"]["scores"][1:]
-    file = tmp_path / "clustered.json"
-    file.write_text(json.dumps(log), "utf-8")
-    totals = table(reading_of(file), "reported_totals").filter(dimension_id="includes")
-    rules = dict(totals.select("value", "rule").rows())
-    assert rules == {0.1: "stderr_over_cases", 0.2: "own_formula", 0.3: "own_formula"}
-
-
-def test_a_second_number_of_a_group_is_over_the_same_cases(tmp_path: Path) -> None:
-    log = json.loads(LATE.with_suffix(".json").read_text("utf-8"))
-    params = {"metric": {"name": "mean"}, "group_key": "sea"}
-    log["results"]["scores"][0]["metrics"] = {
-        "north2": {"name": "north", "group": "grouped", "value": 1, "params": params},
-        "all2": {"name": "all", "group": "grouped", "value": 1, "params": params},
-    }
-    del log["results"]["scores"][1:]
-    file = tmp_path / "grouped_twice.json"
-    file.write_text(json.dumps(log), "utf-8")
-    totals = table(reading_of(file), "reported_totals").filter(dimension_id="includes")
-    tags = [json.loads(each).get("tag") for each in totals["parameters"]]
-    assert tags == ["sea:north", None]
+    assert "includes" not in table(reading, "claims")["dimension_id"].to_list()
 
 
 @pytest.mark.parametrize("is_in_results", [False, True])

@@ -63,18 +63,6 @@ def test_the_repeats_of_a_document_are_one_round_as_its_metric_is_one_number(
     assert of_cases["different"].unique().to_list() == [1]
 
 
-def test_means_are_those_that_the_results_claim(late: Reading) -> None:
-    scores = table(late, "reported_scores")
-    totals = table(late, "reported_totals")
-    means = totals.filter(rule="mean_over_cases")
-    assert means.height == 2
-    for row in means.iter_rows(named=True):
-        of = scores.filter(dimension_id=row["dimension_id"])
-        assert of["value"].mean() == pytest.approx(row["value"])
-    (cases,) = totals.filter(rule="count_cases")["value"].to_list()
-    assert cases == 4
-
-
 def test_samples_without_results_are_read_and_the_missing_is_named(
     tmp_path: Path,
 ) -> None:
@@ -86,7 +74,7 @@ def test_samples_without_results_are_read_and_the_missing_is_named(
     assert [p.code for p in reading.problems] == ["results_missing"]
 
 
-def test_results_without_samples_are_one_task_of_totals(tmp_path: Path) -> None:
+def test_results_without_samples_are_one_task_without_rows(tmp_path: Path) -> None:
     old = {
         "results": {"lambada": {"ppl": 20.5, "ppl_stderr": 0.6, "acc": 0.4}},
         "versions": {"lambada": 0},
@@ -95,13 +83,6 @@ def test_results_without_samples_are_one_task_of_totals(tmp_path: Path) -> None:
     file = tmp_path / "old.json"
     file.write_text(json.dumps(old), "utf-8")
     reading = reading_of(file)
-    totals = table(reading, "reported_totals")
-    assert dict(totals.select("name", "value").rows()) == {
-        "results.lambada.ppl": 20.5,
-        "results.lambada.ppl_stderr": 0.6,
-        "results.lambada.acc": 0.4,
-    }
-    assert set(totals["rule"]) == {"not_in_rows"}
     assert table(reading, "tasks")["model"].to_list() == ["pretrained=x"]
     assert reading.problems[0].code == "totals_only"
     assert "--log_samples" in reading.problems[0].message
@@ -139,28 +120,18 @@ def _claims_deltas(results: dict[str, Any]) -> None:
     results["group_subtasks"] = {"all_water": ["rivers", "deltas"], "deltas": []}
 
 
-def test_a_task_without_its_samples_is_a_task_of_totals_and_named(
+def test_a_task_without_its_samples_is_a_task_without_rows_and_named(
     tmp_path: Path,
 ) -> None:
     reading = reading_of(_changed_copy(tmp_path / "run", _claims_deltas))
     titles = dict(table(reading, "tasks").select("title", "task_id").rows())
     assert titles.keys() == {"rivers", "deltas"}
-    totals = table(reading, "reported_totals").filter(task_id=titles["deltas"])
-    assert totals.select("name", "rule", "value").rows() == [
-        ("n-samples.deltas.effective", "not_in_rows", 5),
-        ("results.deltas.acc,none", "not_in_rows", 0.4),
-    ]
+    claims = table(reading, "claims").filter(task_id=titles["deltas"])
+    assert claims["value"].to_list() == [5]
     (problem,) = reading.problems
     assert problem.code == "totals_only"
     assert problem.record_id == titles["deltas"]
     assert "samples_deltas_" in problem.message
-
-
-def test_the_total_of_a_group_stays_with_the_run(tmp_path: Path) -> None:
-    reading = reading_of(_changed_copy(tmp_path / "run", _claims_deltas))
-    group = table(reading, "reported_totals").filter(scope="run")
-    assert group["name"].to_list() == ["results.all_water.acc,none"]
-    assert group["rule"].to_list() == ["several_tasks"]
 
 
 def _parameters(reading: Reading) -> dict[str, str]:

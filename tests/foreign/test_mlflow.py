@@ -115,11 +115,11 @@ def test_metrics_belong_to_the_run_whose_name_begins_like_theirs(
     assert planned[ROWS.name].companions == ()
     reading = _read_beside(tmp_path, ROWS.name, "late_genai_metrics.json")
     scores = table(reading, "reported_scores")
-    totals = table(reading, "reported_totals")
-    assert set(totals["rule"]) == {"mean_over_rounds"}
-    for row in totals.iter_rows(named=True):
+    claims = table(reading, "claims").drop_nulls("dimension_id")
+    assert claims.height == 3
+    for row in claims.iter_rows(named=True):
         values = scores.filter(dimension_id=row["dimension_id"])["value"]
-        assert values.mean() == pytest.approx(row["value"]), row["name"]
+        assert values.mean() == pytest.approx(row["value"]), row["dimension_id"]
 
 
 def test_metrics_next_to_several_runs_in_a_file_are_left_out_with_a_warning(
@@ -136,13 +136,13 @@ def test_metrics_next_to_several_runs_in_a_file_are_left_out_with_a_warning(
     [problem] = reading.problems
     assert problem.code == "metrics_of_several_runs"
     assert "late_genai_metrics.json" in problem.message
-    assert "reported_totals" not in reading.rows
+    assert "claims" not in reading.rows
 
 
-def test_metrics_alone_are_totals_with_a_warning() -> None:
+def test_metrics_alone_are_a_task_without_rows_and_a_warning() -> None:
     reading = reading_of(MLFLOW / "late_genai_metrics.json")
     assert [problem.code for problem in reading.problems] == ["totals_only"]
-    assert set(table(reading, "reported_totals")["rule"]) == {"not_in_rows"}
+    assert table(reading, "claims").height == 1
 
 
 def test_the_classic_table_tells_outputs_targets_and_measures_from_inputs(
@@ -159,9 +159,7 @@ def test_the_classic_table_tells_outputs_targets_and_measures_from_inputs(
         "latency",
         "lower_better",
     )
-    rules = table(reading, "reported_totals").select("name", "rule").rows()
-    assert dict(rules)["latency/mean"] == "mean_over_rounds"
-    assert dict(rules)["exact_match/v1"] == "not_in_rows"
+    assert table(reading, "claims")["dimension_id"].to_list() == [None, "latency"]
 
 
 def test_a_trace_of_another_shape_is_rejected_alone(tmp_path: Path) -> None:
@@ -288,11 +286,10 @@ def test_all_that_a_scorer_said_of_a_trace_in_one_run_counts(tmp_path: Path) -> 
         reading = read(chunk, [6, 6])
         assert table(reading, "reported_scores")["value"].to_list() == [0.25, 0.25]
         assert table(reading, "dimension_configs")["is_graded"].to_list() == [True]
-        rules = table(reading, "reported_totals")["rule"].to_list()
-        assert rules == ["mean_over_rounds"]
+        assert table(reading, "claims")["value"].to_list() == [None, 0.25]
     uneven = read({}, [6, 5])  # MLflow's mean is over chunks, not over traces
     assert table(uneven, "reported_scores")["value"].to_list() == [0.25, 0.0]
-    assert table(uneven, "reported_totals")["rule"].to_list() == ["own_formula"]
+    assert table(uneven, "claims")["value"].to_list() == [None]
 
 
 def test_another_definition_of_a_scorer_is_another_yardstick(

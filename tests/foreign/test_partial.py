@@ -43,7 +43,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     return made
 
 
-def test_it_is_known_by_the_rows_that_its_totals_are_over(warehouse: Warehouse) -> None:
+def test_it_is_known_by_the_rows_that_it_claims(warehouse: Warehouse) -> None:
     told = warehouse.sql(
         "select task_id, is_partial, n_rows_held from marts.dim_tasks order by task_id"
     )
@@ -113,23 +113,7 @@ def test_rounds_in_error_are_no_gap_of_the_scorers(warehouse: Warehouse) -> None
     assert "high_error_share" in codes["code"].to_list()
 
 
-def test_a_report_names_each_total_that_the_rows_do_not_give(
-    warehouse: Warehouse, tmp_path: Path
-) -> None:
-    totals = warehouse.result("cut").totals
-    assert totals is not None
-    assert totals.n == totals.n_agree + len(totals.others)
-    assert {total.reason for total in totals.others} == {"fewer_rows"}
-    warehouse.report(["cut"], tmp_path, formats=["html", "md"])
-    page = tmp_path / "cut" / "report.html"
-    shown = page.read_text("utf-8").partition('<section id="totals"')[2]
-    for total in totals.others:
-        assert total.total_name in shown
-    assert "the file contains fewer rows than it claims" in shown
-    assert warehouse.result("whole").totals.others == []
-
-
-def test_doctor_names_the_totals_that_the_rows_do_not_give(
+def test_doctor_names_it(
     warehouse: Warehouse,
 ) -> None:
     [found] = [

@@ -1,4 +1,4 @@
-"""promptfoo's exports: columns, repeats, sets of assertions, broken judges, totals."""
+"""promptfoo's exports: columns, repeats, sets of assertions, broken judges."""
 
 from __future__ import annotations
 
@@ -223,46 +223,6 @@ def test_a_row_that_was_not_judged_keeps_its_value_and_has_no_score(
     ]
 
 
-def test_every_total_can_be_recomputed_from_the_rows(once: Reading) -> None:
-    totals = table(once, "reported_totals")
-    rounds, checks = table(once, "rounds"), table(once, "reported_checks")
-    scores = table(once, "reported_scores")
-    seen = set()
-    for row in totals.iter_rows(named=True):
-        about, mine = json.loads(row["parameters"]), {"task_id": row["task_id"]}
-        here = rounds if row["scope"] == "run" else rounds.filter(**mine)
-        computed: Any = None
-        match row["rule"]:
-            case "count_rounds":
-                counted = pl.coalesce("counted_as", "reported_status")
-                computed = here.filter(counted == about["status"]).height
-            case "count_checks":
-                passed = checks.filter(**mine)["passed"].fill_null(value=False)
-                computed = (passed == (about["status"] == "pass")).sum()
-            case "weighted_sum" | "sum_weights" | "sum_checks":
-                of = scores.filter(**mine, dimension_id=row["dimension_id"])
-                computed = _summed(of, row["rule"])
-            case "sum_input_tokens":
-                computed = here["input_tokens"].sum()
-            case "sum_latency_ms":
-                computed = here["latency_ms"].sum()
-            case _:
-                continue
-        seen.add(row["rule"])
-        assert computed == pytest.approx(row["value"]), row["name"]
-    assert seen >= {"count_rounds", "count_checks", "weighted_sum", "sum_weights"}
-
-
-def _summed(scores: pl.DataFrame, rule: str) -> float:
-    weight = pl.col("weight").fill_null(1.0)
-    of = {
-        "weighted_sum": pl.col("value") * weight,
-        "sum_weights": pl.coalesce("weight", "n_checks").cast(pl.Float64),
-        "sum_checks": pl.col("n_checks").cast(pl.Float64),
-    }
-    return float(scores.select(of[rule].sum()).item())
-
-
 @pytest.mark.parametrize(
     ("cached", "said", "cost", "tokens"),
     [
@@ -327,8 +287,7 @@ def test_columns_of_which_nothing_was_counted_are_read(tmp_path: Path) -> None:
     reading = reading_of(file)
     assert not reading.problems
     assert reading.records_loaded == 16
-    names = table(reading, "reported_totals")["name"].to_list()
-    assert all(name.startswith("stats.") for name in names)
+    assert "claims" not in reading.rows
 
 
 def test_bare_nan_is_missing_and_nothing_else_is_lost(tmp_path: Path) -> None:
@@ -404,6 +363,70 @@ def test_columns_of_joined_files_stay_apart_whatever_their_index(
     verdicts = table(reading, "rounds").group_by("task_id", maintain_order=True)
     assert [set(own["reported_status"]) for _, own in verdicts] == [{"pass"}, {"fail"}]
     assert table(reading, "cases").height == 6
+
+
+@pytest.mark.parametrize("has_table", [True, False])
+@pytest.mark.parametrize("eval_id", [{}, {"evalId": None}, {"evalId": "eval-1"}])
+def test_files_of_version_2_name_neither_the_run_nor_the_column_of_a_row(
+    eval_id: dict[str, Any], has_table: bool, tmp_path: Path
+) -> None:
+    prompts = [
+        {"raw": f"{word} {{{{q}}}}", "display": word} for word in ("Say", "Sing")
+    ]
+    models = ("gpt-3.5-turbo", "gpt-4")
+    rows = [
+        {
+            "provider": {"id": model},
+            "prompt": prompt,
+            "vars": {"q": q},
+            "response": {"output": q, "tokenUsage": {"total": 3}},
+            "success": q == "sea",
+            "score": float(q == "sea"),
+            "namedScores": {},
+            "latencyMs": 10,
+            "gradingResult": {
+                "pass": q == "sea",
+                "score": float(q == "sea"),
+                "reason": "",
+                "componentResults": [
+                    {
+                        "pass": q == "sea",
+                        "score": float(q == "sea"),
+                        "assertion": {"type": "contains", "value": "sea"},
+                    }
+                ],
+            },
+        }
+        for q in ("sea", "lake", "pond")
+        for model in models
+        for prompt in prompts
+    ]
+    heads = [
+        {**prompt, "provider": model, "metrics": {"score": 1, "testPassCount": 1}}
+        for model in models
+        for prompt in prompts
+    ]
+    results = {"version": 2, "results": rows, "stats": {"successes": 4, "failures": 8}}
+    if has_table:
+        results["table"] = {"head": {"prompts": heads, "vars": ["q"]}, "body": []}
+    file = tmp_path / "output.json"
+    file.write_text(json.dumps({**eval_id, "results": results, "config": {}}), "utf-8")
+    reading = reading_of(file)
+    assert reading.problems == []
+    tasks = table(reading, "tasks").select("model", "prompt_name").rows()
+    assert sorted(tasks) == [(m, p["display"]) for m in models for p in prompts]
+    assert table(reading, "cases")["case_id"].n_unique() == 3
+    rounds = table(reading, "rounds").group_by("task_id", maintain_order=True)
+    for _, own in rounds:
+        assert own["reported_status"].to_list() == ["pass", "fail", "fail"]
+
+
+def test_a_line_that_does_not_name_its_column_is_rejected(tmp_path: Path) -> None:
+    rows = [{"id": f"r{n}", "promptIdx": n, "testIdx": 0} for n in (0, None)]
+    file = tmp_path / "output.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    (problem,) = (p for p in reading_of(file).problems if p.severity == "reject")
+    assert (problem.line, "$.promptIdx" in problem.message) == (2, True)
 
 
 @pytest.mark.parametrize(

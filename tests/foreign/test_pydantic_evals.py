@@ -141,18 +141,6 @@ def test_cases_of_one_name_are_two_cases(tmp_path: Path) -> None:
     assert [each for each in ids if each.startswith("Nile")] == ["Nile", "Nile~2"]
 
 
-def test_a_number_about_the_whole_report_is_a_total(tmp_path: Path) -> None:
-    analyses = [{"type": "scalar", "title": "F1", "value": 0.5}]
-    (total,) = table(_report(tmp_path, analyses=analyses), "reported_totals").rows(
-        named=True
-    )
-    assert (total["name"], total["rule"], total["value"]) == (
-        "analyses.F1",
-        "own_formula",
-        0.5,
-    )
-
-
 def test_a_report_of_failures_alone_is_read(tmp_path: Path) -> None:
     reading = _report(tmp_path, cases=[])
     assert table(reading, "rounds")["reported_status"].to_list() == ["error"]

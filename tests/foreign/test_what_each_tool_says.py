@@ -168,18 +168,6 @@ def _run_of_openai(line: Any) -> None:
     line.get("spec", line)["run_id"] = MARK
 
 
-def _folder_of_azure(folder: Path) -> Reading:
-    row = {"question": "Nile?", "answer": "sea", "truth": "sea", "gpt_relevance": 5}
-    about = {
-        "evaluation_gpt_model": MARK,
-        "evaluation_timestamp": 1729724614,
-        "target_parameters": {"overrides": {"temperature": MARK}},
-    }
-    (folder / "eval_results.jsonl").write_text(json.dumps(row), "utf-8")
-    (folder / "evaluate_parameters.json").write_text(json.dumps(about), "utf-8")
-    return reading_of(folder)
-
-
 ROW = ("results", "results", "*")
 GRADED = (*ROW, "testCase", "assert", -1)
 RUBRIC = ({"type": "llm-rubric", "value": "polite?"},)
@@ -358,7 +346,6 @@ FIELDS: dict[tuple[str, str], Sequence[Field]] = {
         Field("…_properties", ("rows", "*", "outputs.f1.f1_score_properties"),
               {"model": MARK}),
         Field("sample", ("rows", "*", "outputs.f1.sample"), {"model": MARK}),
-        Field("evaluation_gpt_model", (), made=_folder_of_azure),
     ],
     ("Every Eval Ever", "title"): [
         Field("evaluation_name", ("evaluation_name",), files=("rivers_samples.jsonl",)),
@@ -465,7 +452,6 @@ SETTINGS = {
     "OpenAI evals": Field("", ("spec", "run_config", "seed"), 77),
     "Pydantic Evals": Field("", ("experiment_metadata", "temperature")),
     "MLflow": Field("", _argument("temperature")),
-    "Azure AI Evaluation": Field("", (), made=_folder_of_azure),
     "Every Eval Ever": Field(
         "", ("evaluation_results", "*", "generation_config"),
         {"generation_args": HOT}, files=RIVERS,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
@@ -12,16 +10,14 @@ from promptlab.ingest.foreign.writing import (
     Baseline,
     Case,
     Check,
+    Claim,
     Dimension,
     Round,
-    Rule,
     Score,
     Task,
     TaskWriter,
-    Total,
 )
 from promptlab.ingest.reading.source import Source
-from promptlab.paths import dbt_project
 
 
 @pytest.fixture
@@ -87,7 +83,7 @@ def test_a_round_that_broke_is_an_error(task: TaskWriter) -> None:
     assert [each.reported_status for each in rounds] == ["error", "fail"]
 
 
-def test_checks_and_totals_have_places_and_scores_make_dimensions(
+def test_checks_have_places_and_scores_make_dimensions(
     task: TaskWriter,
 ) -> None:
     answer = task.case("c", {}).round("yes")
@@ -97,18 +93,15 @@ def test_checks_and_totals_have_places_and_scores_make_dimensions(
     answer.score("seconds", 4.2)
     task.describe(model="m")
     task.grade(directions={"seconds": "lower_better"})
-    task.total("rounds", "count_rounds", 1)
-    task.total("right", "mean_over_rounds", "1", dimension="right")
+    task.claim({"right": 1, "unknown": 1, "seconds": None}, n_rows=1)
     written = task.written()
     found = {
         kind: [e for e in written if type(e) is kind] for kind in map(type, written)
     }
     assert [check.position for check in found[Check]] == [0, 1]
     assert [score.value for score in found[Score]] == [1.0, 4.2]
-    assert [(each.position, each.value) for each in found[Total]] == [
-        (0, 1.0),
-        (1, None),
-    ]
+    claims = [(each.dimension_id, each.value) for each in found[Claim]]
+    assert claims == [(None, 1.0), ("right", 1.0)]
     dimensions = [(e.name, e.weight, e.direction) for e in found[Dimension]]
     assert dimensions == [
         ("right", 1.0, "higher_better"),
@@ -159,9 +152,3 @@ def test_a_warning_names_the_task_or_the_case(task: TaskWriter) -> None:
     task.warn("totals_only", "no rows")
     task.warn("odd_verdict", "maybe", "c")
     assert [each.record_id for each in task.written()] == ["t", "c"]
-
-
-def test_every_rule_of_a_total_stands_in_the_seed_that_explains_it() -> None:
-    with (dbt_project() / "seeds/reported/promptlab_total_rules.csv").open("r") as file:
-        explained = [row["total_rule"] for row in csv.DictReader(file)]
-    assert explained == list(get_args(Rule))

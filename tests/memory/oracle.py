@@ -8,11 +8,9 @@ import unicodedata
 from collections import Counter
 from typing import Any
 
-from nltk.stem.porter import PorterStemmer
+from promptlab.ingest.memory.porter import stem
 
 METRICS = ("exact_match", "token_f1", "contains_reference", "locomo_f1", "mem0_f1")
-
-_porter = PorterStemmer()
 
 
 def scores(question: dict[str, Any]) -> dict[str, float | None]:
@@ -132,7 +130,7 @@ def locomo_words(text: str) -> list[str]:
     text = text.replace(",", "").lower()
     text = "".join(c for c in text if c not in string.punctuation)
     text = re.sub(r"\b(a|an|the|and)\b", " ", text)
-    return [_porter.stem(word) for word in text.split()]
+    return [stem(word) for word in text.split()]
 
 
 def refusal(answer: str) -> float:

@@ -187,8 +187,6 @@ CODES: dict[str, list[Codes]] = {
     "status_sign": [STATUSES],
     "target_sign": [of_type(analysis_result.TargetStatus)],
     "target_status": [of_type(analysis_result.TargetStatus)],
-    "total_reason": [of_model("fct_reported_totals", "reason")],
-    "total_rule": [of_seed("total_rules", "total_rule")],
     "trend_measure": [of_seed("trend_measures", "measure")],
     "verdict": [VERDICTS],
     "verdict_sign": [VERDICTS],

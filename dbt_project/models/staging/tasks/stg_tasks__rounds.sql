@@ -18,7 +18,6 @@ renamed as (
         error,
         judge_feedback,
         reported_status,
-        counted_as,
 
         ---------- numerics
         position as round_position,
@@ -62,7 +61,6 @@ of_memory as (
         error,
         cast(null as string) as judge_feedback,
         cast(null as string) as reported_status,
-        cast(null as string) as counted_as,
 
         ---------- numerics
         cast(0 as bigint) as round_position,

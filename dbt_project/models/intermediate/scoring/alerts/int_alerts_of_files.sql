@@ -3,7 +3,7 @@
 with
 
 partial as (select * from {{ ref('promptlab', 'int_partial_tasks') }} where {{ in_this_build() }}),
-totals as (select * from {{ ref('promptlab', 'int_reported_totals') }}),
+claims as (select * from {{ ref('promptlab', 'int_claims') }}),
 
 facts as (
 
@@ -21,14 +21,14 @@ facts as (
     select
         task_id,
         'totals_differ' as code,
-        count(case when reason = 'differs' then 1 end) as n,
+        count(case when differs then 1 end) as n,
         count(*) as n_total,
-        {{ joined("case when reason = 'differs' then total_name end", "', '", 'total_position') }}
+        {{ joined("case when differs then coalesce(dimension_id, 'n_rows') end", "', '", 'dimension_id') }}
             as detail
 
-    from totals
+    from claims
     group by task_id
-    having count(case when reason = 'differs' then 1 end) > 0
+    having count(case when differs then 1 end) > 0
 
 ),
 

@@ -1,5 +1,0 @@
-with
-
-totals as (select * from {{ ref('promptlab', 'int_reported_totals') }})
-
-select * from totals

@@ -1,0 +1,21 @@
+with
+
+source as (select * from {{ source('raw', 'claims') }}),
+
+renamed as (
+
+    select
+
+        ---------- ids
+        load_id,
+        task_id,
+        dimension_id,
+
+        ---------- numerics
+        {{ adapter.quote('value') }} as claimed_value
+
+    from source
+
+)
+
+select * from renamed
