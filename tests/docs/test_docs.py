@@ -81,26 +81,14 @@ def test_every_command_is_in_the_table_of_the_readme(readme, name):
 # ---------- what has a name in the code has its line in the docs
 
 
-def several(text):
-    """A text of the catalogue, of one with a plural the plural."""
-    return text if isinstance(text, str) else text["other"]
-
-
-def test_the_page_of_numbers_lists_every_alert_and_reason(page):
+def test_the_page_of_numbers_lists_every_reason(page):
     path = "docs/numbers.md"
     texts = catalogue("en").entries
-    alerts = [
-        f"| `{row['code']}` | {row['severity']} | {several(texts['alert.' + row['code']])} |"
-        for row in seed("promptlab_alert_policy.csv")
-    ]
     reasons = [
         f"| `{row['reason']}` | {texts['score_reason.' + row['reason']]} |"
         for row in seed("promptlab_score_reasons.csv")
     ]
-    parts = {
-        "alerts": cells("| | | |", alerts),
-        "reasons": cells("| | |", reasons),
-    }
+    parts = {"reasons": cells("| | |", reasons)}
     page(path, markdown.with_parts(read(path), parts))
 
 
