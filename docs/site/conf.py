@@ -17,41 +17,25 @@ from promptlab import __version__
 ROOT = Path(__file__).resolve().parents[2]
 
 NAV: dict[str, list[str]] = {
-    "Start": ["docs/tutorial", "docs/compared", "docs/faq", "docs/README"],
+    "Start": ["docs/tutorial", "docs/faq", "docs/glossary", "docs/README"],
     "Coming from promptfoo, Inspect, …": sorted(
         f"docs/tools/{page.stem}" for page in (ROOT / "docs" / "tools").glob("*.md")
     ),
-    "Files": ["docs/formats", "docs/matching", "docs/limits", "docs/privacy"],
+    "Files": ["docs/formats", "docs/matching", "docs/privacy"],
     "Numbers": [
-        "docs/numbers",
-        "docs/runs",
         "docs/verdict",
         "docs/verdict-method",
+        "docs/runs",
+        "docs/numbers",
         "docs/judges",
         "docs/judge-tutorial",
         "docs/power",
-        "docs/glossary",
         "docs/scorers",
-        "docs/cookbook",
     ],
-    "Reference": [
-        "docs/tables",
-        "docs/cli",
-        "docs/python",
-        "docs/schemas",
-    ],
-    "Operation": [
-        "docs/operations",
-        "docs/ci",
-        "docs/scheduling",
-        "docs/notebooks",
-        "docs/bi",
-        "docs/dbt",
-        "docs/scale",
-        "docs/performance",
-    ],
+    "Operation": ["docs/ci", "docs/operations", "docs/scale", "docs/dbt"],
+    "Reference": ["docs/cookbook", "docs/cli", "docs/python", "docs/schemas"],
     "Development": ["CONTRIBUTING", "docs/decisions/README", "CHANGELOG"],
-    "中文": ["中文说明 <README.zh>", "docs/numbers.zh", "docs/judges.zh"],
+    "中文": ["中文说明 <README.zh>", "docs/numbers.zh"],
 }
 """Heading of the sidebar → its pages, in the order in which they are read."""
 
@@ -65,7 +49,6 @@ BELOW: dict[str, str] = {
 TRANSLATIONS = {
     "README": "README.zh",
     "docs/numbers": "docs/numbers.zh",
-    "docs/judges": "docs/judges.zh",
     "examples/README": "examples_zh/README",
 }
 """English page → its Chinese one. Other pages lead to the Chinese start page."""

@@ -17,9 +17,9 @@ from promptlab.build import plan
 from promptlab.cli import run_cli
 from promptlab.cli.reference import task_example
 from promptlab.reports.texts import catalogue
-from tests.docs import command_line, markdown, tables
+from tests.conftest import ROOT
+from tests.docs import command_line, markdown
 
-ROOT = tables.ROOT
 DOCS = ROOT / "docs"
 READMES = ("README.md", "README.zh.md")
 PAGES = markdown.pages(ROOT)
@@ -36,11 +36,7 @@ def seed(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-# ---------- tables.md
-
-
-def test_the_page_of_tables_says_what_the_project_says(page):
-    page("docs/tables.md", tables.page())
+# ---------- tables
 
 
 def test_every_column_is_described():
@@ -49,18 +45,6 @@ def test_every_column_is_described():
     described = [*dictionary.raw(built), *told.marts, *told.policy]
     silent = [f"{t.name}.{c.name}" for t in described for c in t.columns if not c.text]
     assert not silent, f"raw.sql or the YAML lacks {silent}"
-
-
-@pytest.mark.parametrize("schema", ["raw", "marts"])
-def test_every_column_of_a_warehouse_is_on_the_page(rows, schema):
-    there = rows(
-        "select table_name, column_name from duckdb_columns() where schema_name = ?",
-        schema,
-    )
-    built = plan.load()
-    marts = built.descriptions.marts
-    described = dictionary.raw(built) if schema == "raw" else marts
-    assert {(t.name, c.name) for t in described for c in t.columns} == set(there)
 
 
 # ---------- cli.md, the tables of commands
@@ -97,30 +81,14 @@ def test_every_command_is_in_the_table_of_the_readme(readme, name):
 # ---------- what has a name in the code has its line in the docs
 
 
-NUMBERS = {"docs/numbers.md": "en", "docs/numbers.zh.md": "zh"}
-"""Page → its language."""
-
-
-def several(text):
-    """A text of the catalogue, of one with a plural the plural."""
-    return text if isinstance(text, str) else text["other"]
-
-
-@pytest.mark.parametrize(("path", "lang"), NUMBERS.items())
-def test_the_pages_of_numbers_list_every_alert_and_reason(path, lang, page):
-    texts = catalogue(lang).entries
-    alerts = [
-        f"| `{row['code']}` | {row['severity']} | {several(texts['alert.' + row['code']])} |"
-        for row in seed("promptlab_alert_policy.csv")
-    ]
+def test_the_page_of_numbers_lists_every_reason(page):
+    path = "docs/numbers.md"
+    texts = catalogue("en").entries
     reasons = [
         f"| `{row['reason']}` | {texts['score_reason.' + row['reason']]} |"
         for row in seed("promptlab_score_reasons.csv")
     ]
-    parts = {
-        "alerts": cells("| | | |", alerts),
-        "reasons": cells("| | |", reasons),
-    }
+    parts = {"reasons": cells("| | |", reasons)}
     page(path, markdown.with_parts(read(path), parts))
 
 
@@ -129,7 +97,7 @@ def cells(head: str, lines: Sequence[str]) -> str:
     return "\n".join(["", head, rule, *lines, "", ""])
 
 
-@pytest.mark.parametrize("path", NUMBERS)
+@pytest.mark.parametrize("path", ["docs/numbers.md", "docs/numbers.zh.md"])
 def test_every_scorer_is_explained(path):
     text = read(path)
     assert not [
@@ -139,7 +107,7 @@ def test_every_scorer_is_explained(path):
     ]
 
 
-@pytest.mark.parametrize("path", NUMBERS)
+@pytest.mark.parametrize("path", ["docs/numbers.md", "docs/numbers.zh.md"])
 def test_the_grades_are_those_of_the_seed(path):
     text = read(path)
     for row in seed("promptlab_grades.csv"):
@@ -150,8 +118,10 @@ def test_the_grades_are_those_of_the_seed(path):
 def test_every_kind_of_file_is_described():
     from promptlab.ingest.formats import KINDS
 
-    headings = re.findall(r"^## .*`(\w+)`", read("docs/formats.md"), re.MULTILINE)
-    assert sorted(headings) == sorted(KINDS)
+    text = read("docs/formats.md")
+    headings = re.findall(r"^## .*`(\w+)`", text, re.MULTILINE)
+    tools = re.findall(r"^\| \[.*?\]\(tools/\w+\.md\) \| `(\w+)` \|", text, re.MULTILINE)
+    assert sorted([*headings, *tools]) == sorted(KINDS)
 
 
 def test_the_page_of_formats_shows_the_run_that_init_writes(page):

@@ -167,6 +167,11 @@ def test_a_command_that_is_not_run_exists_with_its_options(where, line):
     command.make_context(name, args)
 
 
+def test_the_readme_shows_the_first_run_as_the_tutorial_does():
+    shown = markdown.blocks(read("README.md"), "text")[0].text
+    assert shown in read(TUTORIAL)
+
+
 @pytest.mark.parametrize("page", ["README.md", "README.zh.md"])
 def test_what_the_readme_opens_is_what_make_demo_writes(page):
     demo = re.search(r"--db (\S+)", (ROOT / "Makefile").read_text("utf-8"))
