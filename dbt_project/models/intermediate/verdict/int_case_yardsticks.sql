@@ -135,7 +135,7 @@ yardsticks as (
             coalesce(contents.references_hash, '-'),
             case
                 when contents.expectations_hash is null then coalesce(contents.assertions_hash, '-')
-                else coalesce(split_part(contents.assertions_hash, '/', 2), '-')
+                else coalesce(nullif(split_part(contents.assertions_hash, '/', 2), ''), '-')
             end,
             coalesce(dimensions_joined.parts, '-')
         )) as assertions_hash,
