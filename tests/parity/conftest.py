@@ -42,7 +42,7 @@ KIND = os.environ.get("PROMPTLAB_PARITY", "local")
 QUICK = (
     *(file.stem for file in (dbt_project() / "models/intermediate/verdict").glob("*.sql")),
     "int_round_results", "int_case_results", "int_case_scores",
-    "fct_verdict_cases", "fct_verdicts", "fct_drift", "fct_yardstick_gaps",
+    "int_task_baselines", "int_changes", "fct_case_odds", "fct_gaps", "fct_verdicts",
     *(file.stem for file in (dbt_project() / "models/marts/judges").glob("*.sql")),
 )  # fmt: skip
 """From rounds and scores to the verdict, and the judges; DuckDB computes what they read."""
