@@ -26,8 +26,10 @@ Advice = Literal[
     "title",
     "accept",
     "recheck",
+    "new_run",
     "load_files",
     "ask_again",
+    "label",
     "pass_score",
     "testset",
     "expectations",
@@ -36,8 +38,9 @@ Advice = Literal[
     "score_rules",
 ]
 """What to do next: give the runs a ``title`` that repeats, ``accept`` the run as it is,
-``recheck`` its cases, load the files
-that were left out, ask without a cache; the others give cases a verdict."""
+``recheck`` its cases, wait for a ``new_run`` of a memory (its cases cannot be asked
+again by themselves), load the files that were left out, ask without a cache, ``label``
+answers; the others give cases a verdict."""
 
 EXIT_CODES: dict[Decision, int] = {
     "do_not_ship": 1,

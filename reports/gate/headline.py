@@ -107,7 +107,7 @@ def next_step(result: GateResult) -> str | None:
         speech.text(f"advice.{code}", run=run, title=result.title)
         for code in result.advice
     ]
-    return speech.text("advice.next", steps=speech.text("advice.or").join(steps))
+    return speech.text("headline.next", steps=speech.text("headline.or").join(steps))
 
 
 def _rounds(record: CaseRecord, speech: Speech, *, is_new: bool, prompt: str) -> str:

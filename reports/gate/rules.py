@@ -124,9 +124,10 @@ class Gate:
                 "all_files", None, "left_out", n=len(names), files=self._named(names)
             )
         for fact in self.facts.of_rule.get("all_rows", []):
-            yield self._unknown(
-                "all_rows", None, f"rows_{fact.reason}", n=fact.n, total=fact.n_total
+            said = self.speech.text(
+                f"rows_missing.{fact.reason}", n=fact.n, total=fact.n_total
             )
+            yield _rule("all_rows", None, None, "inconclusive", said)
         if self.policy.require_history and task["is_first_run"]:
             yield self._unknown("require_history", None, "first_run")
         if not task["has_new_answers"]:
@@ -275,11 +276,11 @@ class Gate:
         if failing is None:
             return self._unknown(rule, 1.0, "no_tag", name=tag)
         if failing.n:
-            note = self._of_tag("tag_failed", failing)
+            note = self._of_tag("gate_note.tag_failed", failing)
             return _rule(rule, failing.value, 1.0, "fail", note)
         rate = self.facts.fact("tags.min_pass_rate", tag)
         if rate and rate.names:
-            note = self._of_tag(f"tag_{rate.reason}", rate)
+            note = self._of_tag(f"tag_unknown.{rate.reason}", rate)
             return _rule(rule, failing.value, 1.0, "inconclusive", note)
         return _rule(rule, failing.value, 1.0, "pass")
 
@@ -292,7 +293,7 @@ class Gate:
             return self._unknown(rule, limit, "no_tag", name=tag)
         value, n, total = fact.value, fact.n or 0, fact.n_total or 1
         if fact.names and (value is None or value >= limit > value * n / total):
-            note = self._of_tag(f"tag_{fact.reason}", fact)
+            note = self._of_tag(f"tag_unknown.{fact.reason}", fact)
             return _rule(rule, value, limit, "inconclusive", note)
         return self._held(rule, fact, limit, is_minimum=True)
 
@@ -340,7 +341,8 @@ class Gate:
 
     def _of_tag(self, key: str, fact: Fact) -> str:
         n = len(fact.names)
-        return self._note(key, n=n, total=fact.n_total, cases=self._named(fact.names))
+        cases = self._named(fact.names)
+        return self.speech.text(key, n=n, total=fact.n_total, cases=cases)
 
     def _named_note(self, key: str, names: Sequence[str]) -> str:
         return self._note(key, n=len(names), names=self._named(names))

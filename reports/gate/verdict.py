@@ -195,9 +195,10 @@ def _advice(
         return
     if "new_answers" in undecided:
         yield "ask_again"
-    is_repeatable = task["source_kind"] != "memory"  # another run has another memory
-    if is_repeatable and any(row["is_newly_failing"] for row in facts.cases):
-        yield "recheck"
+    if "min_tnr" in undecided:
+        yield "label"
+    if any(row["is_newly_failing"] for row in facts.cases):
+        yield "new_run" if task["source_kind"] == "memory" else "recheck"
     yield "accept"
 
 

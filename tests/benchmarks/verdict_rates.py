@@ -166,7 +166,9 @@ from marts.fct_verdicts
 def rates(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> Rates:
     """Judge the suites of a row."""
     versions = range(row.history + 2) if row.edits else ()
-    con.execute("update policy.promptlab_verdict_policy set max_tier = ?", [row.max_tier])
+    con.execute(
+        "update policy.promptlab_verdict_policy set max_tier = ?", [row.max_tier]
+    )
     sql.fill(con, suites(row, np.random.default_rng(seed)), versions)
     sql.run(con)
     found = con.execute(_RATES).fetchone()

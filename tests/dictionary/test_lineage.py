@@ -22,7 +22,9 @@ def lineage() -> Lineage:
     nodes = [
         model("staging.stg_rounds", "raw.rounds", "raw.task_builds"),
         model("intermediate.int_tasks_to_build", "raw.loads"),
-        model("intermediate.int_scored", "staging.stg_rounds", "policy.promptlab_grades"),
+        model(
+            "intermediate.int_scored", "staging.stg_rounds", "policy.promptlab_grades"
+        ),
         model("intermediate.int_summed", "intermediate.int_scored", "raw.tasks"),
         model(
             "marts.fct_scores",
@@ -46,7 +48,10 @@ def lineage() -> Lineage:
 
 
 def test_a_mart_is_made_of_what_its_steps_read(lineage):
-    assert lineage.sources("marts.fct_scores") == ["policy.promptlab_grades", "raw.rounds"]
+    assert lineage.sources("marts.fct_scores") == [
+        "policy.promptlab_grades",
+        "raw.rounds",
+    ]
     assert lineage.steps("marts.fct_scores") == [
         "intermediate.int_scored",
         "staging.stg_rounds",

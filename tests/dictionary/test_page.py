@@ -50,10 +50,17 @@ def test_a_table_names_its_key_and_the_tables_of_its_parents(text):
     told = plan.load().descriptions
     found = {table.name: table for table in [*told.marts, *told.policy]}
     without_key = [name for name, table in found.items() if not table.keys]
-    assert without_key == ["promptlab_comparison_policy", "promptlab_verdict_policy", "promptlab_recheck_policy"]
+    assert without_key == [
+        "promptlab_comparison_policy",
+        "promptlab_verdict_policy",
+        "promptlab_recheck_policy",
+    ]
     assert found["fct_rounds"].keys == ["task_id", "case_id", "round_id"]
     assert "`task_id`, `case_id` is in `dim_cases`" in found["fct_rounds"].rules
-    assert "`severity` is in `promptlab_severities`" in found["promptlab_drop_severities"].rules
+    assert (
+        "`severity` is in `promptlab_severities`"
+        in found["promptlab_drop_severities"].rules
+    )
     answers = found["fct_memory_answers"].rules
     assert "`run_id`, `task_id` is in `dim_memory_tasks`" in answers
     assert "<code>severity</code> is in <code>severities</code>" in text

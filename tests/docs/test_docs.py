@@ -133,7 +133,9 @@ def cells(head: str, lines: Sequence[str]) -> str:
 def test_every_scorer_is_explained(path):
     text = read(path)
     assert not [
-        r["scorer"] for r in seed("promptlab_scorers.csv") if f"`{r['scorer']}`" not in text
+        r["scorer"]
+        for r in seed("promptlab_scorers.csv")
+        if f"`{r['scorer']}`" not in text
     ]
 
 

@@ -47,7 +47,9 @@ def write(file: Path, **fields: str) -> Path:
 
 def stored(warehouse: Warehouse) -> tuple[str | None, str | None]:
     with warehouse.connect() as con:
-        [row] = con.execute("select commit_sha, revision_source from raw.tasks").fetchall()
+        [row] = con.execute(
+            "select commit_sha, revision_source from raw.tasks"
+        ).fetchall()
     return row
 
 

@@ -420,9 +420,7 @@ def test_what_changes_raw_tables_leaves_such_a_warehouse_alone(
     warehouse = Warehouse(both[1])
     for change in (
         lambda: purge(warehouse, tasks=["cs-regression-v3.1"]),
-        lambda: build(
-            warehouse, request=lambda con: request_comparison(con, "t", "x")
-        ),
+        lambda: build(warehouse, request=lambda con: request_comparison(con, "t", "x")),
         warehouse.build,
     ):
         with pytest.raises(UsageError, match="reads its raw tables from Parquet"):

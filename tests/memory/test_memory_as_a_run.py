@@ -16,6 +16,7 @@ from scipy import stats
 
 from promptlab.cli import run_cli
 from promptlab.errors import UsageError
+from promptlab.settings import load_settings
 from promptlab.warehouse import Warehouse
 from tests.conftest import ROOT
 from tests.memory import oracle
@@ -312,13 +313,18 @@ def test_a_question_gone_and_one_with_another_reference_are_named(rows):
     assert changes["not_comparable"].count("references_differ") == 3
 
 
-def test_a_memory_run_that_newly_fails_asks_for_a_new_run(english_db):
-    (result,) = Warehouse(english_db).gate("travel_diary/250615_2100")
+def test_newly_failing_questions_of_a_memory_run_wait_for_a_new_run(
+    english_db, tmp_path
+):
+    policy = tmp_path / "p.toml"
+    policy.write_text('newly_failing = "stop"')
+    settings = load_settings({"db": english_db, "policy": policy})
+    (result,) = Warehouse(english_db, settings=settings).gate(
+        "travel_diary/250615_2100"
+    )
     assert result.decision == "run_again"
     assert "new_run" in result.advice
-    assert "a new run has to decide" in result.headline
-    assert "recheck" not in result.headline
-    assert {case.to_recheck for case in result.cases} == {None}
+    assert "recheck" not in result.advice
 
 
 def test_a_shorter_run_shares_no_question_with_a_longer_one(tmp_path):

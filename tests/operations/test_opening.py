@@ -438,7 +438,7 @@ def test_marts_of_another_version_are_to_be_built_again(
 ):
     with duckdb.connect(str(writable_example_db)) as con:
         con.execute("drop view marts.fct_power")
-        con.execute("drop table marts.fct_drift cascade")
+        con.execute("drop table marts.fct_gate_facts cascade")
     assert run_cli([command, "latest", "--db", str(writable_example_db)]) == 70
     told = capsys.readouterr().err
     assert "promptlab build --full-refresh" in told

@@ -75,7 +75,7 @@ def test_every_text_is_used():
         and not key.startswith(PREFIXES)
         and not is_looked_up(*key.split(".", 1))
     ]
-    assert idle == []
+    assert idle == [], "\n".join(idle)
 
 
 def test_every_text_that_is_named_exists():
@@ -95,7 +95,9 @@ def test_braces_in_a_value_are_only_text():
 
 
 def test_every_default_dimension_is_named_as_the_marts_name_it():
-    with (SEEDS / "promptlab_default_dimensions.csv").open(encoding="utf-8", newline="") as file:
+    with (SEEDS / "promptlab_default_dimensions.csv").open(
+        encoding="utf-8", newline=""
+    ) as file:
         stored = {
             f"default_dimension.{row['dimension_id']}": row["name"]
             for row in csv.DictReader(file)

@@ -31,7 +31,7 @@ def of_seed(name: str, column: str) -> Codes:
     """The codes of a seed."""
 
     def codes() -> set[str]:
-        (file,) = (PROJECT / "seeds").rglob(f"{name}.csv")
+        (file,) = (PROJECT / "seeds").rglob(f"promptlab_{name}.csv")
         with file.open(encoding="utf-8", newline="") as rows:
             return {row[column] for row in csv.DictReader(rows)}
 
@@ -139,12 +139,28 @@ CODES: dict[str, list[Codes]] = {
             "all_files",
             "all_rows",
             "allow_critical_alerts",
-            "same_yardstick",
-            "regression_false_alarm",
-            "regression_on_check",
+            "allow_missed_targets",
+            "judged_cases",
+            "new_answers",
+            "newly_failing",
+            "refuse_odds",
+            "regression_max_drop",
+            "require_history",
+            "whole_rate",
         ),
     ],
     "gate_verdict": [of_type(gate.RuleVerdict)],
+    "gap": [
+        lambda: of_model("fct_case_odds", "why")() - {"new"},
+        of("variant_gone", "title_gone"),
+    ],
+    "changed": [
+        of_type(gate.Change.model_fields["what"].annotation),
+        of("prompt_named", "model_named", "settings_named"),
+    ],
+    "case_state": [of("broken", "watched")],
+    "rows_missing": [of("partial", "totals_only", "rejected", "duplicate")],
+    "tag_unknown": [of("missing", "unevaluated")],
     "direction": [of("higher_better", "lower_better")],
     "judge_family": [of("same", "other")],
     "judge_length": [of("short", "medium", "long")],
@@ -176,7 +192,6 @@ CODES: dict[str, list[Codes]] = {
     "trend_measure": [of_seed("trend_measures", "measure")],
     "verdict": [VERDICTS],
     "verdict_sign": [VERDICTS],
-    "yardstick_gap": [of_model("fct_yardstick_gaps", "gap")],
 }
 
 

@@ -115,7 +115,9 @@ def test_a_modes_direction_is_that_of_the_default_dimensions():
     assert {row["mode"] for row in rows.values()} == {"higher_better", "lower_better"}
     # what has verdicts and no score is scored by passing, without a scorer of ours
     defaults = [
-        each for each in seed("promptlab_default_dimensions") if each["needs"] != "verdict"
+        each
+        for each in seed("promptlab_default_dimensions")
+        if each["needs"] != "verdict"
     ]
     for each in defaults:
         assert rows[each["dimension_id"]]["mode"] == each["scoring_mode"]
@@ -132,7 +134,9 @@ def test_the_reasons_of_a_scorer_are_those_of_its_models(name):
     sql = "".join(
         next(SCORING.rglob(f"int_{model}.sql")).read_text("utf-8") for model in models
     )
-    known = {each["reason"] for each in seed("promptlab_score_reasons")} - {"error_round"}
+    known = {each["reason"] for each in seed("promptlab_score_reasons")} - {
+        "error_round"
+    }
     given = {reason for reason in known if f"'{reason}'" in sql}
     told = [codes(table()[each]["a round has no score for"]) for each in names]
     assert set().union(*told) == given

@@ -5,7 +5,6 @@ with
 rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
 results as (select * from {{ ref('promptlab', 'int_round_results') }}),
 
--- a long answer that comes again word for word is a copy: it counts once
 answered as (
 
     select
@@ -13,22 +12,28 @@ answered as (
         results.case_id,
         results.round_id,
         results.status,
+        rounds.run_index,
         coalesce(rounds.is_cached, false) as is_cached,
         results.status in ('pass', 'fail') and not coalesce(rounds.is_cached, false) as has_verdict,
-        row_number() over (
-            partition by
-                results.task_id,
-                results.case_id,
-                has_verdict,
-                case
-                    when length(rounds.answer) >= 40 then md5(rounds.answer)
-                    else results.round_id
-                end
-            order by rounds.run_index nulls last, results.round_id
-        ) > 1 as is_copy
+        case when length(rounds.answer) >= 40 then md5(rounds.answer) else results.round_id end
+            as answer_key
 
     from results
     inner join rounds using (task_id, case_id, round_id)
+
+),
+
+-- a long answer that comes again word for word is a copy: it counts once
+placed as (
+
+    select
+        *,
+        row_number() over (
+            partition by task_id, case_id, has_verdict, answer_key
+            order by run_index nulls last, round_id
+        ) > 1 as is_copy
+
+    from answered
 
 ),
 
@@ -49,7 +54,7 @@ counted as (
         count(*) filter (where status = 'error') as n_errors,
         count(*) filter (where status = 'unevaluated') as n_unjudged
 
-    from answered
+    from placed
     group by task_id, case_id
 
 )

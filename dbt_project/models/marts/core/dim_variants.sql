@@ -3,25 +3,32 @@
 with
 
 tasks as (select * from {{ ref('promptlab', 'dim_tasks') }} where recheck_of is null),
-loads as (select * from {{ ref('promptlab', 'stg_loads__loads') }}),
 
-joined as (
+numbered as (
 
     select
-        tasks.*,
-        loads.ingest_id,
-        first_value(tasks.run_id) over newest_first as newest_run_id,
-        first_value(loads.ingest_id) over newest_first as newest_ingest_id,
+        *,
+        first_value(run_id) over newest_first as newest_run_id,
         row_number() over (
-            partition by tasks.title, tasks.variant
-            order by tasks.run_number desc, tasks.task_id desc
+            partition by title, variant order by run_number desc, task_id desc
         ) as recency
 
     from tasks
-    left join loads using (load_id)
-    window newest_first as (
-        partition by tasks.title order by tasks.run_number desc, tasks.task_id desc
-    )
+    window newest_first as (partition by title order by run_number desc, task_id desc)
+
+),
+
+-- variants of the newest run; where it has one, also those since whose newest run no variant ran
+-- twice: each may be in a run by itself
+joined as (
+
+    select
+        *,
+        count(case when run_id = newest_run_id then 1 end) over of_title as n_in_newest_run,
+        max(case when recency = 2 then run_number end) over of_title as second_run_number
+
+    from numbered
+    window of_title as (partition by title)
 
 ),
 
@@ -47,7 +54,8 @@ final as (
 
         ---------- booleans
         bool_or(
-            recency = 1 and (run_id = newest_run_id or ingest_id = newest_ingest_id)
+            run_id = newest_run_id
+            or recency = 1 and n_in_newest_run = 1 and run_number > coalesce(second_run_number, 0)
         ) as is_current,
 
         ---------- timestamps
