@@ -29,8 +29,8 @@ def spark_against_duckdb(folder: Path) -> Ratio:
     """1,000,000 checks judged, from the same Parquet files; starting up counts."""
     db = folder / "parity.duckdb"
     db.unlink(missing_ok=True)
-    duckdb = run([*PROMPTLAB, "build", "--quiet", "--raw", _raw(folder),
-                  "--db", str(db), "--", *JUDGED])  # fmt: skip
+    duckdb = run([*PROMPTLAB, "dbt", "--quiet", "--raw", _raw(folder),
+                  "--db", str(db), "build", *JUDGED])  # fmt: skip
     return _ratio("Spark local[2]", _spark(folder, "local"), "DuckDB", duckdb)
 
 
@@ -66,9 +66,9 @@ def _spark(folder: Path, kind: str) -> Sample:
     before = dict(os.environ)
     try:
         with surroundings(kind, where):
-            return run([*PROMPTLAB, "build", "--quiet", "--target", "spark_local",
+            return run([*PROMPTLAB, "dbt", "--quiet", "--target", "spark_local",
                         "--raw", _raw(folder), "--db", str(where / "unused.duckdb"),
-                        "--", *JUDGED])  # fmt: skip
+                        "build", *JUDGED])  # fmt: skip
     finally:
         os.environ.clear()
         os.environ.update(before)

@@ -541,12 +541,12 @@ def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
 
     for each in decided:
         print_headline(each.gate, with_next_step=True)
-        who = each.gate.variant
-        if len({gate.decision for gate in each.gates}) > 1:
-            who = spoken("the worst of {n} variants: {variant}", n=len(each.gates),
-                         variant=who)  # fmt: skip
-        elif each.gates[1:]:
-            who = spoken("{n} variants", n=len(each.gates))
+        who, n = each.gate.variant, len(each.gates)
+        alike = [gate for gate in each.gates if gate.decision == each.gate.decision]
+        if alike[1:]:
+            who = spoken("{variant}, one of {n} variants", n=n, variant=who)
+        elif n > 1:
+            who = spoken("the worst of {n} variants: {variant}", n=n, variant=who)
         print_text(f"{each.gate.title}  {who}", lead="  ")
         print_lines(f"  {each.page}")
         if each.renamed:
@@ -598,7 +598,7 @@ def _tell(ingested: Ingested, call: Call) -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="With --schema all: write every schema below this folder.",
 )
-@common(exits=(6,))
+@common(exits=(5, 6))
 def validate(
     call: Call, paths: tuple[Path, ...], schema: str | None, out: Path | None
 ) -> int:
@@ -642,10 +642,13 @@ def _validate(call: Call, paths: tuple[Path, ...]) -> int:
     from promptlab.ingest.plan import plan
     from promptlab.ingest.reading.source import Limits
 
+    planned = plan(list(paths), tables=call.settings.tables)
+    if not planned:
+        raise NothingToDo(f"no files below {', '.join(map(str, paths))}")
     references = References()
     found = []
     for file, reading in read_files(
-        plan(list(paths), tables=call.settings.tables),
+        planned,
         limits=Limits.of(call.settings),
         redact=call.settings.redact,
     ):

@@ -347,10 +347,8 @@ def _print_memory(result: MemoryResult, *, wide: bool) -> None:
         texts.label("memory_failed", "as_zero"),
         texts.label("memory_average", "micro"),
     )
-    scores = [
-        Column(texts.label("memory_metric", metric), score, metric)
-        for metric in view.metrics
-    ]
+    headings = {name: texts.label("memory_metric", name) for name in view.metrics}
+    scores = [Column(heading, score, name) for name, heading in headings.items()]
     table = Table(
         columns=(
             Column("category", named, "category", "name"),

@@ -56,7 +56,7 @@ def test_problems_carry_their_place(run, tmp_path):
     ("args", "code", "kind"),
     [
         (("runs",), 2, "SettingsError"),
-        (("ingest", "gone.json"), 3, "InputError"),
+        (("ingest", "gone.json"), 6, "InputError"),
         (("ingest",), 2, "UsageError"),
         (("nonsense",), 2, "UsageError"),
         (("runs", "--config", "gone.toml"), 2, "SettingsError"),
@@ -74,7 +74,7 @@ def test_quiet_leaves_errors_only(run, tmp_path):
     write(tmp_path / "a.json", task())
     assert run("ingest", "a.json", "--log-format", "json", "--quiet") == (0, [])
     code, lines = run("ingest", "gone.json", "--log-format", "json", "--quiet")
-    assert (code, [x["level"] for x in lines]) == (3, ["error"])
+    assert (code, [x["level"] for x in lines]) == (6, ["error"])
 
 
 def test_the_form_comes_from_the_environment_and_the_config_file_too(

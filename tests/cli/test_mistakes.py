@@ -177,7 +177,7 @@ def test_a_mistake_is_told_with_its_place_and_its_fix(validate, files, messages)
     code, lines = validate(**files)
     assert lines == messages
     is_warning = all(message.endswith("(warning)") for message in messages)
-    assert code == (0 if is_warning else 3)
+    assert code == (0 if is_warning else 6)
 
 
 def test_the_faults_of_an_analysis_are_all_named_at_once(validate):

@@ -751,7 +751,7 @@ def test_run_ends_with_a_decision_for_each_title_and_its_page(warehouse, capsys)
     assert run_cli(["run", "night1.json", "--db", "w.duckdb", "--lang", "en"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("• First run: nothing to compare with; 6 of 6 cases passed.")
-    assert "triage  the worst of 2 variants: small × short" in out
+    assert "triage  small × short, one of 2 variants" in out
     assert out.splitlines()[-1] == "out/index.html"
     assert "out/runs/triage/report.html" in out
 
@@ -1596,7 +1596,7 @@ def test_a_model_that_follows_a_refused_one_in_one_folder_is_refused_too(
     run_cli(["run", *files, "--out", "out"])
     said = capsys.readouterr()
     assert said.out.count("✗ Do not ship") == 1
-    assert "the worst of 2 variants: " in said.out
+    assert ", one of 2 variants" in said.out
     assert "earlier" not in said.err
     assert [*newest_decisions(warehouse).values()] == [
         *("first_run", "ship", "do_not_ship", "do_not_ship")

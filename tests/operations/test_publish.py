@@ -82,6 +82,21 @@ def test_the_warehouse_is_not_published_over_itself(warehouse):
         publish(warehouse, warehouse.settings.db.parent)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["marts.duckdb", "Marts.db", "raw", "staging.v2.duckdb", "policy", "intermediate"],
+)
+def test_a_copy_called_like_a_schema_is_refused(run, warehouse, tmp_path, name):
+    code, _, err = run(
+        "export", "--file", tmp_path / name, "--db", warehouse.settings.db
+    )
+    schema = name.split(".")[0].lower()
+    assert code == 2
+    assert f"a warehouse has a schema named {schema}" in err
+    assert f"promptlab_{schema}.duckdb" in err
+    assert not (tmp_path / name).exists()
+
+
 def test_what_is_not_built_is_not_published(tmp_path):
     warehouse = Warehouse(tmp_path / "w.duckdb")
     with warehouse.writable():

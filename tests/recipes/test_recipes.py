@@ -440,9 +440,9 @@ def test_a_memory_metric_is_counted_and_shown(checkout: Checkout) -> None:
     assert of_rounds == [{"n": True}]
     pages = list((checkout.root / "out" / "memory").rglob("report.html"))
     assert pages and all("as long" in page.read_text("utf-8") for page in pages)
-    [[task_id]] = checkout.rows("select max(run_id) from marts.dim_memory_runs")
+    [newest] = checkout.rows("select max(run_id) as id from marts.dim_memory_runs")
     assert "same_length" in checkout.run(
-        "show", task_id, "--db", "w.duckdb", "--format", "csv"
+        "show", newest["id"], "--db", "w.duckdb", "--format", "csv"
     ).partition("\n")[0]  # fmt: skip
 
 
