@@ -14,7 +14,6 @@ import pytest
 
 from promptlab import dictionary
 from promptlab.build import plan
-from promptlab.cli import run_cli
 from promptlab.cli.reference import task_example
 from promptlab.reports.texts import catalogue
 from tests.conftest import ROOT
@@ -56,19 +55,6 @@ def test_the_page_of_commands_has_every_option_as_help_has_it(page):
 
 def test_the_page_of_commands_has_no_command_too_many():
     assert set(markdown.part_names(read("docs/cli.md"))) == set(command_line.parts())
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_option_of_help_is_on_the_page_of_commands(name, capsys):
-    run_cli([*name.split(), "--help"])
-    options = re.findall(
-        r"^  (?:-\w, )?(--[\w-]+)",
-        capsys.readouterr().out.split("Options:")[1],
-        re.MULTILINE,
-    )
-    assert options
-    lacking = [o for o in options if f"`{o}" not in read("docs/cli.md")]
-    assert lacking == ["--help"]
 
 
 @pytest.mark.parametrize("readme", READMES)
@@ -120,7 +106,9 @@ def test_every_kind_of_file_is_described():
 
     text = read("docs/formats.md")
     headings = re.findall(r"^## .*`(\w+)`", text, re.MULTILINE)
-    tools = re.findall(r"^\| \[.*?\]\(tools/\w+\.md\) \| `(\w+)` \|", text, re.MULTILINE)
+    tools = re.findall(
+        r"^\| \[.*?\]\(tools/\w+\.md\) \| `(\w+)` \|", text, re.MULTILINE
+    )
     assert sorted([*headings, *tools]) == sorted(KINDS)
 
 
