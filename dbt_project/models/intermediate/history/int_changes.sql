@@ -100,20 +100,37 @@ before as (
 
 ),
 
+-- a case without a verdict was not added or removed
+asked as (
+
+    select
+        pairs.task_id,
+        yardsticks.case_id,
+        max(case when yardsticks.task_id = pairs.task_id then 1 else 0 end) as is_asked_now,
+        max(case when yardsticks.task_id = pairs.last_task_id then 1 else 0 end) as was_asked
+
+    from pairs
+    inner join yardsticks
+        on pairs.task_id = yardsticks.task_id or pairs.last_task_id = yardsticks.task_id
+    group by pairs.task_id, yardsticks.case_id
+
+),
+
 cases as (
 
     select
         task_id,
         case_id,
         case
-            when before.case_id is null then 'cases_added'
-            when now.case_id is null then 'cases_removed'
+            when asked.was_asked = 0 then 'cases_added'
+            when asked.is_asked_now = 0 then 'cases_removed'
             when now.assertions_hash <> before.assertions_hash then 'assertions'
             when now.judge_hash <> before.judge_hash then 'judge'
         end as what
 
     from now
     full outer join before using (task_id, case_id)
+    inner join asked using (task_id, case_id)
 
 ),
 
