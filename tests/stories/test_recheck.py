@@ -1,0 +1,419 @@
+"""Broken and watched cases are asked again: what is printed, run, loaded and decided."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from promptlab.cli import run_cli
+from promptlab.errors import NothingToDo, UsageError
+from promptlab.history import judge
+from promptlab.recheck import recheck
+from promptlab.reports.gate.policy import built_in_policy
+from promptlab.warehouse import Warehouse
+from tests.stories.suites import Night, nights, suite, write_all
+
+SINGLE = suite(rounds="+")
+
+WATCHED: dict[str, tuple[str, str]] = {
+    "broken": ("-----", "do_not_ship"),
+    "chance": ("+++++", "ship"),
+    "flaky": ("+-+++", "ship"),
+}
+"""Title → rounds of the re-check of its watched case, and the decision then."""
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    """Suites with one round a night, of which one case newly fails; asked again."""
+    folder = tmp_path_factory.mktemp("recheck")
+    suites = {title: nights(*[SINGLE] * 8, SINGLE | {"c5": "-"}) for title in WATCHED}
+    write_all(suites, folder / "in")
+    warehouse = Warehouse(folder / "w.duckdb")
+    warehouse.ingest(folder / "in")
+    warehouse.build()
+    for title in WATCHED:
+        assert decision(warehouse, f"{title}-9") == "ship"
+    for title, (rounds, _) in WATCHED.items():
+        again = Night({"small": {"c5": rounds}}).write(folder / "again", title, 19)
+        warehouse.ingest(again, recheck_of=f"{title}-9")
+    warehouse.build()
+    return warehouse
+
+
+def decision(warehouse: Warehouse, run: str) -> str:
+    [result] = judge(warehouse, run, built_in_policy(), lang="en")
+    return result.decision
+
+
+@pytest.mark.parametrize("title", WATCHED)
+def test_the_new_rounds_count_as_rounds_of_the_run_that_they_repeat(story, title):
+    rounds, decided = WATCHED[title]
+    assert decision(story, f"{title}-9") == decided
+    [row] = story.sql(
+        "select n_rounds_now, n_passed_now, n_rounds_recheck from marts.fct_case_odds"
+        f" where task_id = '{title}-9/0' and case_id like 'c5%'"
+    ).rows()
+    assert row == (6, rounds.count("+"), 5)
+
+
+def test_a_recheck_is_no_run_of_its_own(story):
+    found = story.sql(
+        "select task_id from marts.fct_trends where task_id like '%-19/0'"
+    )
+    assert found.rows() == []
+    assert story.result("latest").task.task_id.endswith("-9/0")
+
+
+def test_a_recheck_names_a_run_and_keeps_its_own_id(story, tmp_path):
+    file = Night({"small": {"c5": "-"}}).write(tmp_path, "broken", 20)
+    with pytest.raises(UsageError, match="there is no such task"):
+        story.ingest(file, recheck_of="nothing")
+    with pytest.raises(UsageError, match=r"is a re-check itself; .*: broken-9"):
+        story.ingest(file, recheck_of="broken-19/0")
+    taken = Night({"small": {"c5": "+"}}).write(tmp_path, "broken", 8)
+    [loaded] = story.ingest(taken, recheck_of="broken-9").files
+    assert loaded.status == "rejected"
+    assert "give the new rounds an id of their own" in loaded.problems[0].message
+
+
+# ---------- the announced number of calls is the number that runs
+
+PROMPTS = {"prompts/short.txt": "Short: {{q}}", "prompts/steps.txt": "Steps: {{q}}"}
+PROVIDERS = ("acme:large", "acme:small", "own")
+"""`own` is a file that gives itself another id."""
+TESTS = [f"case {n} (x)" for n in range(1, 7)]
+
+PROMPTFOO = r"""
+import json, os, re, sys
+sys.path.insert(0, os.environ["ROOT"])
+from tests.stories.test_recheck import PROVIDERS, TESTS, document
+
+args = sys.argv[3:]
+found = {a.split("=")[0]: a.partition("=")[2] for a in args if a.startswith("--filter")}
+prompts = json.load(open("prompts.json"))
+if "-p" in args:
+    files = args[args.index("-p") + 1 : next(
+        i for i, a in enumerate(args) if i > args.index("-p") and a.startswith("-"))]
+    prompts = {os.path.relpath(f): open(f).read() for f in files}
+prompts = {file: text for file, text in prompts.items()
+           if re.search(found.get("--filter-prompts", ""), f"{file}: {text}")}
+ids = {"own": "file://own.js"}
+providers = [p for p in PROVIDERS
+             if re.search(found.get("--filter-providers", ""), ids.get(p, p))
+             and re.search(found.get("--filter-providers", ""), p)]
+tests = [t for t in TESTS if re.search(found.get("--filter-pattern", ""), t)]
+if "--filter-failing" in found:
+    failing = json.load(open(found["--filter-failing"]))["results"]["results"]
+    tests = [t for t in tests if {"q": t} in [each["vars"] for each in failing]]
+repeat = int(args[args.index("--repeat") + 1])
+out = args[args.index("-o") + 1]
+name = os.path.basename(out).removesuffix(".json")
+rows = document(f"again-{name}", 20, prompts, providers, tests, repeat,
+                lambda prompt, provider, test: "broke" not in prompt)
+json.dump(rows, open(out, "w"))
+open("calls", "a").write(f"{len(rows['results']['results'])}\n")
+sys.exit(100)
+"""
+
+
+def document(run_id, day, prompts, providers, tests, repeat, passes) -> dict:
+    """The file of promptfoo: all tests of all prompts of all providers."""
+    columns = [(f, text, p) for p in providers for f, text in prompts.items()]
+    rows = [
+        (index, file, text, provider, test, n)
+        for index, (file, text, provider) in enumerate(columns)
+        for test in tests
+        for n in range(repeat)
+    ]
+    return {
+        "evalId": run_id,
+        "config": {
+            "description": "support",
+            "providers": ["acme:large", "acme:small", "file://own.js"],
+        },
+        "results": {
+            "version": 3,
+            "timestamp": f"2026-03-{day:02}T01:00:00.000Z",
+            "prompts": [
+                {"raw": text, "label": f"{file}: {text}", "provider": provider}
+                for file, text, provider in columns
+            ],
+            "results": [
+                {
+                    "promptIdx": index, "testIdx": tests.index(test),
+                    "id": f"{run_id}-{index}-{test}-{n}",
+                    "provider": {"id": provider},
+                    "prompt": {"raw": text, "label": f"{file}: {text}"},
+                    "response": {"output": f"x {run_id} {n}"},
+                    "success": passes(text, provider, test),
+                    "score": float(passes(text, provider, test)),
+                    "failureReason": 0, "namedScores": {},
+                    "gradingResult": {
+                        "pass": passes(text, provider, test), "score": 1, "reason": "",
+                        "componentResults": [
+                            {"pass": passes(text, provider, test), "score": 1,
+                             "reason": "", "assertion": {"type": "contains", "value": "x"}}
+                        ],
+                    },
+                    "vars": {"q": test},
+                    "testCase": {
+                        "description": test, "vars": {"q": test},
+                        "assert": [{"type": "contains", "value": "x"}],
+                    },
+                }
+                for index, file, text, provider, test, n in rows
+            ],
+        },
+    }  # fmt: skip
+
+
+FAILING: dict[str, tuple[set[tuple[str, str, int]], int]] = {
+    "one case of one variant": ({("short", "acme:small", 2)}, 5),
+    "one case of all variants": (
+        {(prompt, provider, 2) for prompt in ("short", "steps") for provider in PROVIDERS},
+        30,
+    ),
+    "other cases of other variants": (
+        {("short", "acme:small", 2), ("steps", "acme:large", 3), ("steps", "acme:large", 4)},
+        15,
+    ),
+    "a provider that gives itself an id": ({("steps", "own", 1)}, 5),
+}  # fmt: skip
+"""Failing prompt, provider and test → and the calls of the new side."""
+
+
+@pytest.mark.parametrize("what", FAILING)
+def test_the_announced_number_of_calls_is_the_number_that_runs(
+    tmp_path, monkeypatch, capsys, what
+):
+    failing, n_calls = FAILING[what]
+    for name in ("GITHUB_ACTIONS", "GITLAB_CI"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    npx = tmp_path / "bin" / "npx"
+    npx.parent.mkdir()
+    npx.write_text(f"#!{sys.executable}\n{PROMPTFOO}", "utf-8")
+    npx.chmod(0o755)
+    (npx.parent / "promptlab").symlink_to(Path(sys.executable).with_name("promptlab"))
+    (tmp_path / "prompts.json").write_text(json.dumps(PROMPTS), "utf-8")
+
+    def fails(text: str, provider: str, test: str) -> bool:
+        key = (text.split(":")[0].lower(), provider, TESTS.index(test) + 1)
+        return key in failing
+
+    warehouse = Warehouse("promptlab.duckdb")
+    for day in range(1, 9):
+        is_last = day == 8
+        found = document(
+            f"eval-{day}", day, PROMPTS, PROVIDERS, TESTS, 1,
+            lambda *of, last=is_last: not (last and fails(*of)),
+        )  # fmt: skip
+        Path(f"{day}.json").write_text(json.dumps(found), "utf-8")
+    warehouse.ingest(*[f"{day}.json" for day in range(1, 9)])
+    warehouse.build()
+    assert run_cli(["recheck", "eval-8"]) == 0
+    script = capsys.readouterr().out
+    assert f"# support: {len({n for *_, n in failing})} case" in script
+    assert f", {n_calls} calls" in script
+    assert "old side" not in script  # seven earlier rounds suffice
+    own = {"PATH": f"{npx.parent}:{os.environ['PATH']}", "ROOT": str(_ROOT)}
+    done = subprocess.run(
+        ["sh", "-c", script], env=os.environ | own, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    calls = Path("calls").read_text("utf-8").split()
+    assert sum(map(int, calls)) == n_calls
+    [[asked, n_cases]] = warehouse.sql(
+        "select sum(n_rounds_recheck), count(*) from marts.fct_case_odds"
+        " where n_rounds_recheck > 0"
+    ).rows()
+    assert (asked, n_cases) == (n_calls, len(failing))
+
+
+_ROOT = Path(__file__).parents[2]
+
+
+# ---------- the script
+
+CASE = {
+    "side": "new", "source_kind": "promptfoo", "run_id": "eval-2", "title": "support",
+    "variant": "acme/a × p", "task_id": "eval-2/0", "provider": "acme/a (x)",
+    "model": "a", "commit_sha": "b" * 40, "new_commit": "b" * 40, "prompt_hash": "2",
+    "new_prompt_hash": "2", "env": None, "task_file": None, "prompt": '"New {{q}}"',
+    "prompt_label": "p", "prompt_label_begins": None, "provider_config_ids": None,
+    "case_id": "refund", "state": "broken", "odds": 20.0, "n_passed_now": 0,
+    "n_rounds_now": 3, "n_passed_before": 33, "n_rounds_before": 33,
+    "context": '{"description": "refund (late)", "vars": {"q": "?"}}',
+}  # fmt: skip
+OLD = CASE | {
+    "side": "old", "run_id": "eval-1", "task_id": "eval-1/0", "commit_sha": "a" * 40,
+    "prompt_hash": "1", "prompt": '"Old {{q}}"', "n_rounds_before": 2,
+    "n_passed_before": 2,
+}  # fmt: skip
+INSPECT = {
+    "source_kind": "inspect_ai", "title": "triage", "task_file": "evals/t.py",
+    "model": "acme/a", "env": '{"depth": "2"}',
+}  # fmt: skip
+
+
+@pytest.fixture
+def printed(monkeypatch):
+    """The script for these cases; their run has another prompt and another test."""
+
+    def of(*cases: dict, **options):
+        variants = [dict(each) for each in cases]
+        variants += [each | {"prompt_label": "q", "task_id": "x"} for each in variants]
+        contexts = [
+            {"task_id": each["task_id"], "context": context}
+            for each in cases
+            for context in (each["context"], '{"description": "b", "vars": {"q": "b"}}')
+        ]
+
+        def rows(_con, query, *_):
+            if "fct_case_odds" in query:
+                return [dict(case) for case in cases]
+            return contexts if "dim_cases" in query else variants
+
+        for name, found in (
+            ("require_built", lambda _: None),
+            ("selected_tasks", lambda *_: ["t"]),
+            ("dictionaries", rows),
+        ):
+            monkeypatch.setattr(f"promptlab.recheck.{name}", found)
+        return recheck(None, "latest", Path("again"), **options)
+
+    return of
+
+
+def test_promptfoo_runs_the_cases_of_the_new_side_and_where_history_is_short_of_the_old(
+    printed,
+):
+    found = printed(CASE, OLD, tool_args="-c evals/p.yaml")
+    call = (
+        "npx promptfoo eval --filter-pattern='^(refund \\(late\\))$'"
+        " --filter-prompts='^p$' --repeat 5 --no-cache --no-table -c evals/p.yaml"
+    )
+    assert found.script.splitlines()[3:] == [
+        "# support: 1 case, 5 calls",
+        "#   refund (acme/a × p): 0 of 3 now, 33 of 33 before",
+        f'{call} -o "$out/1-1.json" || [ $? -eq 100 ]',
+        'promptlab ingest "$out/1-1.json" --recheck-of=eval-2',
+        "",
+        "# support, the old side (eval-1): 1 case, 5 calls",
+        "#   refund (acme/a × p): 0 of 3 now, 2 of 2 before",
+        f'git worktree add --force --detach "$out/base" {"a" * 40}',
+        f'(cd "$out/base/$(git rev-parse --show-prefix)" && {call}'
+        ' -o "$out/2-1.json" || [ $? -eq 100 ])',
+        'git worktree remove --force "$out/base"',
+        'promptlab ingest "$out/2-1.json" --recheck-of=eval-1',
+        "",
+        "promptlab build",
+        "# then: promptlab gate",
+    ]
+    assert found.n_calls == 10
+
+
+def test_without_a_commit_promptfoo_gets_the_old_prompt(printed, tmp_path):
+    found = printed(OLD | {"commit_sha": None})
+    assert ' -p "$out/1-1-prompt-1.txt" --repeat 5' in found.script
+    assert "--filter-prompts" not in found.script
+    found.write(tmp_path)
+    assert (tmp_path / "1-1-prompt-1.txt").read_text("utf-8") == "Old {{q}}"
+
+
+SAME = (
+    {"commit_sha": None, "prompt_hash": "2"},
+    {"commit_sha": "b" * 40, "prompt_hash": "2"},
+)
+
+
+@pytest.mark.parametrize("same", SAME)
+def test_answers_of_today_are_no_answers_of_an_old_side_that_is_the_same(printed, same):
+    found = printed(OLD | same)
+    assert (found.n_calls, "npx" in found.script) == (0, False)
+    assert "1 case, not asked again" in found.script
+
+
+def test_promptfoo_tests_without_a_description_are_found_by_their_variables(printed):
+    bare = CASE | {"context": '{"vars": {"q": "?"}}'}
+    found = printed(bare)
+    assert '--filter-failing="$out/1-1-cases.json"' in found.script
+    [row] = json.loads(found.files["1-1-cases.json"])["results"]["results"]
+    assert row == {"success": False, "vars": {"q": "?"}}
+    assert found.n_calls == 5
+
+
+def test_inspect_runs_the_samples_of_both_sides(printed):
+    cases = [
+        each | INSPECT | {"case_id": case_id}
+        for each in (CASE, OLD)
+        for case_id in ("refund", "ship it")
+    ]
+    script = printed(*cases).script
+    call = (
+        "inspect eval ./evals/t.py@triage --model=acme/a -T depth=2"
+        " --sample-id='refund,ship it' --epochs 5 --log-dir"
+    )
+    assert f'{call} "$out/1-1"\n' in script
+    assert f'&& {call} "$out/2-1")\n' in script
+    assert 'promptlab ingest "$out/1-1" --recheck-of=eval-2/0\n' in script
+    assert 'promptlab ingest "$out/2-1" --recheck-of=eval-1/0\n' in script
+    assert script.count(", 10 calls") == 2
+
+
+def test_cases_of_other_tools_are_listed(printed):
+    script = printed(CASE | {"source_kind": "table"}).script
+    assert "#   refund (acme/a × p): 0 of 3 now, 33 of 33 before" in script
+    assert "# promptlab ingest FILES --recheck-of=eval-2/0" in script
+
+
+def test_nothing_that_a_file_says_is_executed(printed, tmp_path):
+    hostile = "x\ntouch owned; $(touch owned) `touch owned` 'touch owned'"
+    said = dict.fromkeys(
+        (
+            "run_id", "title", "variant", "task_id", "provider", "model", "commit_sha",
+            "case_id", "prompt_label", "prompt_label_begins", "task_file", "state",
+        ),
+        hostile,
+    ) | {
+        "context": json.dumps({"description": hostile}),
+        "env": json.dumps({hostile: hostile}),
+        "prompt": json.dumps(hostile),
+        "provider_config_ids": json.dumps([hostile]),
+    }  # fmt: skip
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for tool in ("npx", "inspect", "promptlab", "git"):
+        (tools / tool).write_text("#!/bin/sh\nexit 0\n")
+        (tools / tool).chmod(0o755)
+    for kind in ("promptfoo", "inspect_ai", "table"):
+        for case in (CASE, OLD):
+            found = printed(case | said | {"source_kind": kind})
+            subprocess.run(
+                ["sh", "-c", found.script],
+                cwd=tmp_path,
+                env={"PATH": f"{tools}:/usr/bin:/bin"},
+                check=True,
+                capture_output=True,
+            )
+    assert not list(tmp_path.rglob("owned"))
+
+
+def test_where_no_case_is_broken_or_watched_there_is_nothing_to_run(printed):
+    with pytest.raises(NothingToDo, match="there is no case to ask again"):
+        printed()
+
+
+def test_json_lists_the_cases_of_both_sides(story, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    db = str(story.settings.db)
+    assert run_cli(["recheck", "broken-9", "--format", "json", "--db", db]) == 0
+    [case] = json.loads(capsys.readouterr().out)
+    assert (case["side"], case["state"], case["n_rounds"]) == ("new", "broken", 5)
+    assert case["run_id"] == "broken-9"
