@@ -48,6 +48,10 @@ _DECISIONS: Mapping[str, Decision] = {
 """Decision by the worst result of a rule, the worst first."""
 
 
+_ACCEPTED = frozenset({"refuse_odds", "whole_rate", "min_compared", "newly_failing"})
+"""Rules that pass when a person accepts the run."""
+
+
 def gate_results(
     con: duckdb.DuckDBPyConnection,
     task_ids: Sequence[str],
@@ -199,7 +203,8 @@ def _advice(
         yield "label"
     if any(row["is_newly_failing"] for row in facts.cases):
         yield "new_run" if task["source_kind"] == "memory" else "recheck"
-    yield "accept"
+    if any(rule.rule in _ACCEPTED and rule.verdict in _DECISIONS for rule in rules):
+        yield "accept"
 
 
 def _to_judge(facts: Facts) -> Iterator[Advice]:

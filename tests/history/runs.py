@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
-import shlex
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from unittest import mock
-
-from promptlab.cli import run_cli
-from promptlab.cli.options import Call
-from promptlab.warehouse import Warehouse
 
 Scores = Mapping[str, float | None]
 """Case → score of its round; ``None``: the judge could not say."""
@@ -128,90 +119,3 @@ class Run:
 def even(score: float, cases: int, prefix: str = "c") -> dict[str, float]:
     """The same score for so many cases."""
     return {f"{prefix}{n}": score for n in range(cases)}
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a command printed, and its exit code."""
-
-    code: int
-    out: str
-
-    @property
-    def said(self) -> str:
-        """The same in one line."""
-        return " ".join(self.out.split())
-
-    @property
-    def results(self) -> list[dict[str, Any]]:
-        """The results of `gate --format json`."""
-        found = json.loads(self.out)
-        return found if isinstance(found, list) else [found]
-
-
-@dataclass(frozen=True)
-class Histories:
-    """The histories of many titles afterwards; tests only read them."""
-
-    warehouse: Warehouse
-    answers: Mapping[str, Sequence[Answer]]
-    """Command → its answer of each time."""
-
-    def codes(self, *commands: str) -> list[int]:
-        return [each.code for command in commands for each in self.answers[command]]
-
-    def results(self, *commands: str) -> list[dict[str, Any]]:
-        """Results of `gate --format json`, each of one task."""
-        answers = [each for command in commands for each in self.answers[command]]
-        return [result for each in answers for result in each.results]
-
-    def decisions(self, *commands: str) -> list[str]:
-        return [each["decision"] for each in self.results(*commands)]
-
-
-def live_through(histories: Mapping[str, Sequence[Any]], folder: Path) -> Histories:
-    """Live through the histories of many titles, with one build for a night of all.
-
-    A history is what happens to a title, in order: a night is written and ingested, a
-    text is a command. A night is a dataclass with a `title`, which is set here, with
-    `write(folder)`, and with `given`, the arguments of `ingest`; ``None`` stands for a
-    build without a new file.
-    """
-    warehouse = Warehouse(folder / "histories.duckdb")
-    answers: dict[str, list[Answer]] = defaultdict(list)
-    left = {title: list(steps) for title, steps in histories.items()}
-
-    def command(title: str, *, and_purges: bool) -> None:
-        steps = left[title]
-        while steps and isinstance(steps[0], str):
-            if steps[0].startswith("purge") and not and_purges:
-                return
-            answers[steps[0]].append(answer(steps.pop(0), warehouse))
-
-    with contextlib.chdir(folder):
-        while any(left.values()):
-            with warehouse.kept_open():
-                for title, steps in left.items():
-                    if steps and (night := steps.pop(0)) is not None:
-                        file = replace(night, title=title).write(folder)
-                        warehouse.ingest(file, **night.given)
-                warehouse.build()
-                for title in left:
-                    command(title, and_purges=False)
-            # a purge replaces the file, so that nothing may have it open
-            for title in left:
-                command(title, and_purges=True)
-    return Histories(warehouse, dict(answers))
-
-
-def answer(command: str, warehouse: Warehouse) -> Answer:
-    """Run a command on this warehouse.
-
-    Within `kept_open` it is not opened again, which takes as long as a decision.
-    """
-    with (
-        mock.patch.object(Call, "warehouse", lambda _: warehouse),
-        contextlib.redirect_stdout(io.StringIO()) as out,
-    ):
-        code = run_cli(shlex.split(command))
-    return Answer(code, out.getvalue())

@@ -6,13 +6,12 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from promptlab.cli import run_cli
 from promptlab.warehouse import Warehouse
-from tests.history.test_variants import Night, write_changed
+from tests.history.test_variants import Night
 
 BOTH = ("small", "large")
 
@@ -128,81 +127,3 @@ def test_a_misspelled_run_file_or_title_is_answered_by_the_nearest(
     code, _, err = call(command, wrong)
     assert code == 2
     assert f"{wrong}: there is no such task; did you mean `{right}`?" in err
-
-
-def test_a_baseline_is_named_for_all_variants_of_a_run_at_once(call):
-    code, _, err = call("baseline", "set", "eval-1")
-    assert code == 0
-    assert "eval-1/0 is the baseline of 'triage', variant 'small × short'" in err
-    assert "eval-1/1 is the baseline of 'triage', variant 'large × short'" in err
-    shown = json.loads(call("baseline", "show", "eval-3", "--format", "json")[1])
-    assert [(row["task_id"], row["baseline_task_id"]) for row in shown] == [
-        (after, before) for before, after in PAIRS
-    ]
-    shown = json.loads(call("baseline", "show", "--format", "json")[1])
-    assert [(row["variant"], row["task_id"]) for row in shown] == [
-        ("large × short", "eval-1/1"),
-        ("small × short", "eval-1/0"),
-    ]
-    code, _, err = call("baseline", "clear", "triage")
-    assert code == 0
-    assert "eval-1/0 is no longer the baseline of 'triage'" in err
-    assert call("baseline", "show")[0] == 5
-
-
-def flaky(number: int, failing: int) -> Callable[[dict[str, Any]], None]:
-    """Return a change of a night: the first rounds of `t1` fail."""
-
-    def change(document: dict[str, Any]) -> None:
-        rounds = [row for row in document["results"]["results"] if row["testIdx"] == 0]
-        for row in rounds[:failing]:
-            row |= {"success": False, "score": 0.0, "failureReason": 1}
-            row["response"]["output"] = f"no {number}"
-            grading = row["gradingResult"]
-            for judged in (grading, *grading["componentResults"]):
-                judged |= {"pass": False, "score": 0.0}
-        for place, row in enumerate(document["results"]["results"]):
-            row["response"]["output"] += f" {number} {place}"
-
-    return change
-
-
-FLAKY = {"of three rounds": (3, True), "of one round": (1, False)}
-"""Title → its rounds, and whether one that fails may be flaky."""
-
-
-@pytest.fixture(scope="module")
-def newly_failing(tmp_path_factory) -> Warehouse:
-    folder = tmp_path_factory.mktemp("newly_failing")
-    warehouse = Warehouse(folder / "w.duckdb")
-    for number, n in ((1, 0), (2, 1)):
-        for title, (rounds, _) in FLAKY.items():
-            night = Night(number, rounds=rounds, title=title)
-            warehouse.ingest(write_changed(night, folder, flaky(number, n)))
-        warehouse.build()
-    return warehouse
-
-
-@pytest.mark.parametrize("title", FLAKY)
-def test_newly_failing_flaky_cases_name_the_rule_that_lets_them_pass(
-    newly_failing, title
-):
-    _, is_flaky = FLAKY[title]
-    (result,) = newly_failing.gate(f"{title}-2")
-    assert result.decision == "run_again", result.headline
-    assert ("on_check" in result.advice) is is_flaky
-    assert ('`on_check = "pass"`' in result.headline) is is_flaky
-
-
-def test_a_pair_that_is_not_a_task_and_its_baseline_says_what_was_not_tested(
-    call_again,
-):
-    code, out, _ = call_again("compare", "eval-1/0", "eval-3/1")
-    assert code == 4
-    assert "only the scores are tested: the exact test of the rounds" in one_line(out)
-    out = call_again("compare", "eval-3/1")[1]
-    assert "only the scores are tested" not in one_line(out)
-
-
-def one_line(text: str) -> str:
-    return " ".join(text.split())

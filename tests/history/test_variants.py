@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from promptlab.cli import run_cli
 from promptlab.database import dictionaries
 from promptlab.settings import load_settings
 from promptlab.warehouse import Warehouse
-from tests.history.runs import Histories, Run, even, live_through
+from tests.history.runs import Run, even
 
 
 @dataclass
@@ -119,16 +119,6 @@ def titles(tmp_path_factory) -> Warehouse:
         assert warehouse.ingest(folder / str(number)).n_rejected == 0
     warehouse.build()
     return warehouse
-
-
-HISTORIES: dict[str, list[Night | str | None]] = {}
-"""Title → its nights and the commands after each, as `live_through` takes them."""
-
-
-@pytest.fixture(scope="module")
-def histories(tmp_path_factory) -> Histories:
-    folder = tmp_path_factory.mktemp("histories")
-    return live_through(HISTORIES, folder)
 
 
 @pytest.fixture
@@ -261,35 +251,6 @@ def test_a_case_with_an_id_that_asks_something_else_is_named_and_not_compared(ti
 
 BROKEN = {"fails": {"small": ["t1", "t2", "t3"]}, "rounds": 3}
 
-HISTORIES["again"] = [
-    Night(1, rounds=3, given={"commit": "aaa"}),
-    Night(2, **BROKEN, given={"commit": "bbb"}),
-    "gate again-2",
-    Night(3, **BROKEN, given={"commit": "bbb"}),
-    "gate again-3 --format json",
-    Night(4, rounds=3, given={"commit": "ccc"}),
-    "gate again-4",
-    Night(5, rounds=3, given={"commit": "ccc"}),
-]
-
-
-def test_the_same_commit_again_is_compared_with_what_was_accepted(histories):
-    """A run that the gate refused does not become its own reference by a re-run."""
-    found = baselines(histories.warehouse)
-    assert histories.codes("gate again-2") == [1]
-    [third] = histories.answers["gate again-3 --format json"]
-    assert third.code == 1
-    assert third.results[0]["baseline_task_id"] == "again-1/0" == found["again-3/0"]
-    # a run that was accepted is one, and its rounds and those before it are pooled
-    assert histories.codes("gate again-4") == [0]
-    assert found["again-5/0"] == "again-4/0"
-    with histories.warehouse.built() as con:
-        references = con.execute(
-            "select reference_task_id from intermediate.int_reference_runs"
-            " where task_id = 'again-5/0' order by place"
-        ).fetchall()
-    assert references == [("again-4/0",), ("again-1/0",)]
-
 
 def test_the_shards_of_a_run_are_one_result(warehouse, capsys):
     def shard(name: str, run: str, day: int, cases: Sequence[str]) -> Path:
@@ -313,7 +274,7 @@ def test_the_shards_of_a_run_are_one_result(warehouse, capsys):
     assert baselines(warehouse) == {"mon": None, "tue": "mon"}
     for selection in ("latest", "tue", *map(str, shards)):
         _, (found,) = gate(capsys, warehouse, selection)
-        assert (found["task_id"], found["not_compared"]["n"]) == ("tue", 0), selection
+        assert (found["task_id"], found["n_not_compared"]) == ("tue", 0), selection
 
 
 def test_a_pull_request_is_compared_with_the_base_branch(warehouse, monkeypatch):
@@ -333,20 +294,6 @@ def test_a_pull_request_is_compared_with_the_base_branch(warehouse, monkeypatch)
             " order by run_id"
         ).fetchall()
     assert rows == [("main", None, True), *[("fix", "abc123", False)] * 2]
-
-
-HISTORIES["branch"] = [
-    Night(1, given={"branch": "fix"}),
-    Night(2, given={"branch": "fix"}),
-    "gate branch-2",
-]
-
-
-def test_a_branch_without_a_run_of_the_base_branch_has_no_baseline(histories):
-    assert baselines(histories.warehouse)["branch-2/0"] is None
-    [found] = histories.answers["gate branch-2"]
-    assert found.code == 4
-    assert "no earlier run of this variant is from the base branch" in found.said
 
 
 def gate(capsys, warehouse: Warehouse, *args: str) -> tuple[int, list[dict[str, Any]]]:
@@ -461,23 +408,19 @@ def test_what_broke_in_one_variant_of_four_is_the_answer_for_the_run(warehouse, 
 def test_every_form_of_the_gate_says_the_worst_first(titles, capsys):
     command = ["gate", "worst first-2", "--db", str(titles.settings.db)]
     for form in ("table", "md", "junit", "json"):
-        assert run_cli([*command, "--format", form, "--no-record"]) == 1
+        assert run_cli([*command, "--format", form]) == 1
         out = capsys.readouterr().out
-        assert out.index("Do not ship: 3 cases broke") < out.index("Ship: no"), form
+        first, second = "Do not ship", "Ship" if form == "md" else "Ship: nothing"
+        assert out.index(first) < out.rindex(second), form
 
 
-HISTORIES["joined"] = [
-    Night(1, given={"run_name": "nightly-1"}),
-    Night(2, providers=("other",), given={"run_name": "nightly-1"}),
-    "gate nightly-1 --format json",
-]
-
-
-def test_a_run_name_joins_what_was_loaded_in_several_calls(histories):
-    [found] = histories.answers["gate nightly-1 --format json"]
-    variants = [each["variant"] for each in found.results]
-    assert variants == ["other × short", "small × short"]
-    assert found.code == 0
+def test_a_run_name_joins_what_was_loaded_in_several_calls(warehouse, capsys):
+    for night in (Night(1), Night(2, providers=("other",))):
+        warehouse.ingest(night.write(Path.cwd()), run_name="nightly-1")
+    warehouse.build()
+    code, found = gate(capsys, warehouse, "nightly-1")
+    variants = {each["variant"] for each in found}
+    assert (code, variants) == (0, {"other × short", "small × short"})
 
 
 @pytest.mark.usefixtures("nights")
@@ -488,138 +431,9 @@ def test_a_file_that_brought_nothing_is_told_from_a_task(warehouse, capsys):
     assert "no task of the warehouse was loaded from it" in message
 
 
-def test_a_single_round_that_newly_fails_is_to_be_run_again(titles, capsys):
-    code, (found,) = gate(capsys, titles, "one fails-2")
-    assert (code, found["decision"]) == (3, "run_again")
-    assert found["headline"].startswith("Run again: 1 case newly fails (t1)")
-    assert found["broke"]["n"] == 0
-    assert found["newly_failing"]["case_ids"] == ["t1"]
-
-
-def test_a_policy_may_let_what_chance_explains_pass(titles, capsys, tmp_path):
-    policy = tmp_path / "policy.toml"
-    policy.write_text('[regression]\nfalse_alarm = 0.05\non_check = "pass"\n')
-    assert gate(capsys, titles, "one fails-2", "--policy", str(policy))[0] == 0
-    policy.write_text("[regression]\nallow_newly_failing = false\n")
-    assert gate(capsys, titles, "one fails-2", "--policy", str(policy))[0] == 1
-
-
-HISTORIES["refused"] = [
-    Night(1, **BOTH, rounds=3),
-    "gate refused-1",
-    Night(2, **BOTH, rounds=3, fails={"large": ["t1", "t2"]}),
-    "gate refused-2",
-    Night(3, **BOTH, rounds=3),
-    "gate refused-3",
-    Night(4, prompts=TWO, rounds=3),
-    "gate refused-4",
-    "gate refused-3",
-    "gate refused-4",
-]
-
-
-def test_a_variant_whose_last_run_was_refused_is_not_missing_from_the_next_run(
-    histories,
-):
-    """Variants then have baselines in different runs; one that is gone still counts."""
-    found = baselines(histories.warehouse)
-    assert found["refused-3/0"] == "refused-2/0"
-    assert found["refused-3/2"] == "refused-1/2"
-    _, third = histories.answers["gate refused-3"]
-    assert third.code == 0
-    assert "variants" not in third.said
-    _, fourth = histories.answers["gate refused-4"]
-    assert fourth.code == 4
-    assert "2 of the 4 variants of the run before are not" in fourth.said
-
-
-HISTORIES["gone"] = [
-    Night(1, providers=("small", "large")),
-    "baseline set gone-1",
-    "gate gone-1",
-    Night(2, providers=("small", "large", "new")),
-    "gate gone-2",
-    Night(3, providers=("small", "new")),
-    "gate gone-3",
-    Night(4, providers=("small", "large")),
-    "gate gone-4",
-    "gate gone-2 --no-record",
-    "gate gone-3 --no-record",
-    "gate gone-4 --no-record",
-    "baseline set gone-4",
-    Night(5, providers=("small", "large")),
-    "gate gone-5",
-]
-
-
-def test_a_variant_that_is_gone_is_missing_with_a_named_baseline_too(histories):
-    """It is what the named run had, or what came since; naming a run accepts its own."""
-    assert histories.codes("baseline set gone-1", "baseline set gone-4") == [0, 0]
-    assert histories.codes("gate gone-2 --no-record") == [0]
-    for number in (3, 4):
-        [found] = histories.answers[f"gate gone-{number} --no-record"]
-        assert found.code == 4
-        assert "1 of the 3 variants of the run before is not" in found.said
-        assert "gone-4/0: new × short" in found.said or number == 3
-        named = f"if that is intended, `promptlab baseline set gone-{number}"
-        assert named in found.said
-    assert histories.codes("gate gone-5") == [0]
-
-
-HISTORIES["came"] = [
-    Night(1, providers=("small", "large")),
-    "gate came-1",
-    Night(2, providers=("small", "large", "new"), fails={"small": ["t1"]}),
-    "gate came-2",
-    Night(3, providers=("small", "large")),
-    "gate came-3",
-    Night(4, providers=("small", "large")),
-    "gate came-4",
-    "baseline set came-4",
-    Night(5, providers=("small", "large")),
-    "gate came-5",
-]
-
-
-def test_a_variant_that_joined_a_run_of_which_another_was_not_shipped_is_missed(
-    histories,
-):
-    first, second, third, fourth, fifth = (
-        histories.codes(f"gate came-{number}")[0] for number in range(1, 6)
-    )
-    assert (first, third, fourth, fifth) == (0, 4, 4, 0)
-    assert second not in (0, 4)
-    [found] = histories.answers["gate came-3"]
-    assert "1 of the 3 variants of the run before is not" in found.said
-    assert "new × short" in found.said
-
-
 NEW: dict[str, Any] = {
     "providers": ("mini", "large-2"), "fails": {"large-2": ["t1", "t2"]}, "rounds": 3
 }  # fmt: skip
-
-HISTORIES["missed"] = [
-    Night(1, providers=("mini", "large-1"), rounds=3),
-    "gate missed-1",
-    Night(2, **NEW),
-    "gate missed-2",
-    Night(3, **NEW),
-    "gate missed-3",
-    Night(4, **NEW),
-    "gate missed-4",
-    "baseline set missed-4",
-    Night(5, **NEW),
-    "gate missed-5",
-]
-
-
-def test_a_variant_that_another_one_took_the_place_of_is_missed_every_night(histories):
-    """Nothing compares the new one with it, so that it may fail whatever it fails."""
-    nights = [f"gate missed-{number}" for number in range(1, 5)]
-    assert histories.codes(*nights) == [0, 4, 4, 4]
-    [fourth] = histories.answers["gate missed-4"]
-    assert "1 of the 2 variants of the run before is not in the run" in fourth.said
-    assert histories.codes("baseline set missed-4", "gate missed-5") == [0, 0]
 
 
 def test_variants_of_one_file_of_results_are_side_by_side(warehouse, capsys):
@@ -652,19 +466,6 @@ def test_the_last_runs_of_a_case_are_those_of_its_variant(titles):
     for task_id, status in (("large fails-2/0", "pass"), ("large fails-2/1", "fail")):
         cases = {each.case_id: each for each in titles.result(task_id).case_results}
         assert [run.status for run in cases["t1"].history] == [status, status]
-
-
-def test_the_variants_of_a_run_share_its_false_alarms(titles, capsys):
-    """The variants are tested together and one by one, so p is twice the smaller.
-
-    Cases that never fail say nothing, so both cases alone decide the joint test.
-    """
-
-    def p(title: str) -> float:
-        _, found = gate(capsys, titles, f"{title}-2")
-        return next(each["p"] for each in found if each["variant"] == "m0 × short")
-
-    assert p("one of four breaks") == pytest.approx(2 * p("one of one breaks"))
 
 
 PATHS = (
@@ -1029,8 +830,8 @@ def test_a_changed_judge_is_a_changed_yardstick(titles, capsys, title):
     out = capsys.readouterr().out
     assert out.startswith("? Cannot tell")
     said = " ".join(out.split())
-    assert "“tone” is judged by another model, rubric, column or scale" in said
-    assert f"`promptlab baseline set '{title}-2'` compares later runs with this" in said
+    assert "with another judge" in said
+    assert f"`promptlab accept '{title}-2'" in said
 
 
 def test_a_looser_threshold_of_a_test_is_a_changed_yardstick(titles, capsys):
@@ -1041,21 +842,10 @@ def test_a_looser_threshold_of_a_test_is_a_changed_yardstick(titles, capsys):
         assert run_cli(["gate", f"{title}-2", "--db", db]) == 0
 
 
-def test_all_that_is_judged_in_another_way_is_one_rule(titles, capsys):
-    args = ["gate", "other judge-2/0", "--format", "json"]
-    assert run_cli([*args, "--db", str(titles.settings.db)]) == 4
-    result = json.loads(capsys.readouterr().out)
-    rules = [rule for rule in result["rules"] if rule["rule"] == "same_yardstick"]
-    assert len(rules) == 1
-    assert "is judged by another model, rubric, column or scale" in rules[0]["note"]
-    assert rules[0]["note"] in result["headline"]
-
-
 def test_a_test_with_a_rubric_of_its_own_does_not_change_the_judge(titles):
     with titles.built() as con:
         gaps = con.execute(
-            "select candidate_task_id from marts.fct_yardstick_gaps"
-            " where gap = 'judge_changed'"
+            "select task_id from marts.fct_gaps where reason = 'judge'"
         ).fetchall()
     judged = {title for (title,) in gaps}
     assert "other judge-2/0" in judged
@@ -1374,7 +1164,7 @@ def test_of_a_log_and_its_retry_the_retry_counts(warehouse, capsys, tmp_path):
     for selection in ("set-2", ".", "latest"):
         _, found = gate(capsys, warehouse, selection)
         assert [each["task_id"] for each in found] == ["b", "d"], selection
-    assert found[0]["not_compared"]["n"] == 0
+    assert found[0]["n_not_compared"] == 0
     run_cli(["compare", "set-2", "--format", "json"])
     compared = json.loads(capsys.readouterr().out)
     assert [each["candidate"]["task_id"] for each in compared] == ["b", "d"]
@@ -1400,134 +1190,8 @@ def test_a_stopped_log_that_is_read_after_its_retry_is_older(warehouse):
     assert ("older_version",) in codes
 
 
-REPLACED = {
-    "both-replaced": (("m1", "l1"), ("m2", "l2")),
-    "two-by-one": (("m1", "l1"), ("m2",)),
-    "one-by-two": (("m1",), ("m2", "l2")),
-}
-"""Title → its models before, and those that replaced all of them."""
-
-for title, (before, after) in REPLACED.items():
-    worse: dict[str, Any] = {
-        "providers": after, "fails": {model: ["t1", "t2"] for model in after}, "rounds": 3
-    }  # fmt: skip
-    HISTORIES[title] = [
-        Night(1, providers=before, rounds=3),
-        f"gate {title}-1",
-        Night(2, **worse),
-        f"gate {title}-2",
-        None,
-        f"gate {title}-2",  # that it was judged changes nothing
-        Night(3, **worse),
-        f"gate {title}-3",
-        f"baseline set {title}-2",
-        Night(4, **worse),
-        f"gate {title}-4",
-    ]
-
-
-@pytest.mark.parametrize("title", REPLACED)
-def test_a_run_of_which_every_variant_is_new_is_no_first_run(title, histories):
-    """Nothing says what broke, so that somebody has to look."""
-    nights = [f"gate {title}-{number}" for number in range(1, 5)]
-    assert histories.codes(*nights) == [0, 4, 4, 4, 0]
-    for found in histories.answers[f"gate {title}-2"]:
-        assert "no variant of this run ran before" in found.said
-    assert histories.codes(f"baseline set {title}-2") == [0]
-
-
-HISTORIES["own-calls"] = []
-for models in (("m1", "m2"), ("m1", "m2b"), ("m1", "m2b")):
-    for model in models:
-        number = len(HISTORIES["own-calls"]) // 2 + 1
-        HISTORIES["own-calls"] += [
-            Night(
-                number, providers=(model,), fails={"m2b": ["t1", "t2", "t3"]}, rounds=3
-            ),
-            f"gate own-calls-{number}",
-        ]
-
-
-def test_a_model_that_was_refused_beside_two_others_is_not_compared_with_itself(
-    histories,
-):
-    """Each model runs in a call of its own."""
-    assert histories.codes("gate own-calls-4", "gate own-calls-6") == [1, 4]
-    [last] = histories.answers["gate own-calls-6"]
-    assert "no earlier run of this variant was shipped" in last.said
-
-
-def test_run_judges_what_it_loaded_and_the_newest_run_not_what_was_compared_again(
-    warehouse, capsys
-):
-    """The last night of a variant that is gone is old: its decision stays."""
-
-    def run(*nights: Night) -> str:
-        capsys.readouterr()
-        files = [str(night.write(Path.cwd())) for night in nights]
-        run_cli(["run", *files, "--out", "out"])
-        return capsys.readouterr().out
-
-    def night(number: int, *models: str) -> Night:
-        return Night(number, providers=models, rounds=3)
-
-    def decisions() -> list[tuple[str, str]]:
-        with warehouse.examining() as con:
-            return con.execute(
-                "select task_id, decision from raw.decisions order by decided_at"
-            ).fetchall()
-
-    run(night(1, "small", "large"), night(2, "small", "large"))
-    run(night(3, "small"))
-    before = decisions()
-    assert run_cli(["baseline", "set", "eval-3"]) == 0
-    prices = '[prices]\n"small" = {input = 1, output = 2}\n"large" = {input = 1, output = 2}\n'
-    Path("promptlab.toml").write_text(prices, encoding="utf-8")
-    assert "large" not in run(night(4, "small"))
-    after = [pair for pair in decisions() if pair not in before]
-    assert after == [("eval-4/0", "ship")]
-
-
-HISTORIES["deleted"] = [
-    Night(1, providers=("m1",), rounds=3),
-    "gate deleted-1",
-    Night(2, providers=("m1",), fails={"m1": ["t1", "t2", "t3"]}, rounds=3),
-    "gate deleted-2",
-    "purge --task deleted-1/0 --yes",
-    Night(3, providers=("m2",), fails={"m2": ["t1", "t2", "t3"]}, rounds=3),
-    "gate deleted-3",
-    Night(
-        4,
-        providers=("m3", "m4"),
-        fails={"m3": ["t1", "t2", "t3"], "m4": ["t1", "t2", "t3"]},
-        rounds=3,
-    ),
-    "gate deleted-4",
-]
-
-
-def test_a_new_variant_after_runs_of_which_none_is_a_baseline_is_no_first_run(
-    histories,
-):
-    """The last shipped night is deleted after a while, and the model is replaced."""
-    nights = [f"gate deleted-{number}" for number in range(1, 5)]
-    assert histories.codes(*nights) == [0, 1, 4, 4]
-    assert histories.codes("purge --task deleted-1/0 --yes") == [0]
-
-
 NEW_MODELS = {"one": (("m1",), ("m2",)), "two": (("m1", "l1"), ("m2", "l2"))}
 """Title → its models in two nights, and those of the two after, which are worse."""
-
-
-for title, (before, after) in NEW_MODELS.items():
-    worse = {model: ["t1", "t2", "t3"] for model in after}
-    HISTORIES[title] = []
-    for number in (1, 2, 3, 4):
-        models, fails = (before, {}) if number < 3 else (after, worse)
-        HISTORIES[title] += [
-            Night(number, providers=models, fails=fails, rounds=3),
-            f"gate {title}-{number}",
-        ]
 
 
 def newest_decisions(warehouse: Warehouse) -> dict[str, str]:
@@ -1538,91 +1202,6 @@ def newest_decisions(warehouse: Warehouse) -> dict[str, str]:
             " group by task_id order by task_id"
         ).fetchall()
     return dict(found)
-
-
-@pytest.fixture(scope="module")
-def at_once(tmp_path_factory) -> dict[str, str]:
-    """The decisions where all nights of both titles are in one folder."""
-    folder = tmp_path_factory.mktemp("at_once")
-    (folder / "in").mkdir()
-    for title in NEW_MODELS:
-        for night in HISTORIES[title]:
-            if isinstance(night, Night):
-                replace(night, title=title).write(folder / "in")
-    db = folder / "w.duckdb"
-    files, out = str(folder / "in"), str(folder / "out")
-    assert run_cli(["run", files, "--db", str(db), "--out", out]) == 0
-    return newest_decisions(Warehouse(db))
-
-
-@pytest.mark.parametrize("title", NEW_MODELS)
-def test_a_folder_in_which_models_replaced_others_is_judged_like_single_nights(
-    at_once, histories, title
-):
-    """Two nights of one model or of two, and then two of others, which are worse."""
-    found = {task: said for task, said in at_once.items() if task.startswith(title)}
-    one_by_one = newest_decisions(histories.warehouse)
-    assert found == {task: one_by_one[task] for task in found}
-    assert len(found) == 4 * len(NEW_MODELS[title][0])
-    assert [*found.values()][-1] in ("do_not_ship", "cannot_tell")
-
-
-def test_files_that_are_read_again_for_a_setting_keep_their_decisions(warehouse):
-    """The runs before are judged again too, so that the newest one is the baseline."""
-    nights = [Night(1, rounds=3, tests=("t1", "t2")).write(Path.cwd())]
-    nights += [Night(number, rounds=3).write(Path.cwd()) for number in (2, 3)]
-    run_cli(["run", *map(str, nights), "--out", "out"])
-    Path("promptlab.toml").write_text('tag_keys = ["category"]\n', encoding="utf-8")
-    nights.append(Night(4, rounds=3).write(Path.cwd()))
-    run_cli(["run", *map(str, nights), "--out", "out"])
-    assert baselines(warehouse)["eval-4/0"] == "eval-3/0"
-    with warehouse.examining() as con:
-        unsettled = con.execute(
-            "select task_id from intermediate.int_task_variants where not is_settled"
-        ).fetchall()
-    assert unsettled == []
-
-
-def test_a_model_that_follows_a_refused_one_in_one_folder_is_refused_too(
-    warehouse, capsys
-):
-    """The last run of the old model is judged before the first one of the new."""
-    fails = {model: ["t1", "t2", "t3"] for model in ("old", "new")}
-    nights = [
-        Night(number, providers=(model,), fails=fails if number > 2 else {}, rounds=3)
-        for number, model in enumerate(("old", "old", "old", "new"), 1)
-    ]
-    files = [str(night.write(Path.cwd())) for night in nights]
-    run_cli(["run", *files, "--out", "out"])
-    said = capsys.readouterr()
-    assert said.out.count("✗ Do not ship") == 1
-    assert ", one of 2 variants" in said.out
-    assert "earlier" not in said.err
-    assert [*newest_decisions(warehouse).values()] == [
-        *("first_run", "ship", "do_not_ship", "do_not_ship")
-    ]
-
-
-def test_a_run_that_is_repeated_after_a_mistake_judges_all_that_was_loaded(warehouse):
-    """The first call loaded the nights, and ended with the policy."""
-    fails = {"small": ["t1", "t2", "t3"]}
-    nights = [
-        Night(number, rounds=3, fails=fails if number > 1 else {}).write(Path.cwd())
-        for number in (1, 2, 3)
-    ]
-    run_cli(["run", str(nights[0]), "--out", "out"])
-    policy = Path("promptlab-gate.toml")
-    policy.write_text("[regression]\nfalse_alarms = 0.05\n", encoding="utf-8")
-    assert run_cli(["run", *map(str, nights), "--out", "out"]) == 2
-    policy.unlink()
-    assert run_cli(["run", *map(str, nights), "--out", "out"]) == 0
-    with warehouse.examining() as con:
-        decisions = con.execute(
-            "select task_id, decision from raw.decisions order by task_id"
-        ).fetchall()
-    assert [decision for _, decision in decisions] == [
-        *("first_run", "do_not_ship", "do_not_ship")
-    ]
 
 
 def test_run_prints_the_worst_variant_of_its_call_also_without_run_ids(
@@ -1643,4 +1222,3 @@ def test_run_prints_the_worst_variant_of_its_call_also_without_run_ids(
     said = capsys.readouterr()
     assert said.out.startswith("✗ Do not ship")
     assert "the worst of 2 variants: a" in said.out
-    assert "earlier" not in said.err
