@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from promptlab.contracts.sources import TableMapping
+from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.formats import read_batches
 from promptlab.ingest.plan import plan
 from promptlab.ingest.raw.rows import Reading
@@ -23,8 +24,12 @@ def reading_of(path: Path, tables: Mapping[str, TableMapping] | None = None) -> 
         (one, k) for one, k in plan([path], tables=tables) if k is not None
     )
     assert kind is not None
-    source = Source.of(found, size=found.size)
-    return joined(read_batches(kind, source))
+    return reading_from(found, kind)
+
+
+def reading_from(found: FoundFile, kind: str) -> Reading:
+    """Return the reading of a run that was found."""
+    return joined(read_batches(kind, Source.of(found, size=found.size)))
 
 
 def table(reading: Reading, name: str) -> pl.DataFrame:

@@ -52,30 +52,6 @@ def test_a_bare_nan_is_missing(early: Reading) -> None:
     assert exact["value"].to_list() == [1.0, 0.0, None]
 
 
-def test_a_text_among_numbers_is_missing_and_told_of(tmp_path: Path) -> None:
-    numbers = {"a": 0.5, "b": "Error: rate limit", "c": 1}
-    rows = [
-        {
-            "inputs.id": k,
-            "inputs.query": k,
-            "outputs.f1.f1_score": v,
-            "outputs.f1.say": k,
-        }
-        for k, v in numbers.items()
-    ]
-    file = tmp_path / "a.json"
-    file.write_text(json.dumps({"rows": rows, "metrics": {}, "studio_url": None}))
-    reading = reading_of(file)
-    scores = table(reading, "reported_scores")
-    assert scores.select("dimension_id", "value").rows() == [
-        ("f1.f1_score", 0.5),
-        ("f1.f1_score", None),
-        ("f1.f1_score", 1.0),
-    ]
-    (problem,) = reading.problems
-    assert (problem.code, problem.record_id) == ("odd_score", "b")
-
-
 def _run(file: Path, *rows: dict[str, object]) -> Reading:
     """Read a run; an output is called ``<evaluator>.<key>``, or as the target does."""
     document = {

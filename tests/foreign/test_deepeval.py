@@ -33,13 +33,6 @@ def _changed(into: Path, **changes: Any) -> Reading:
     return reading_of(file)
 
 
-def test_settings_name_the_model_and_the_prompt(late: Reading) -> None:
-    (task,) = table(late, "tasks").rows(named=True)
-    assert task["title"] == "rivers-late"
-    assert task["model"] == "table/late"
-    assert task["prompt_version"] == "ask-v1"
-
-
 def test_a_case_has_the_id_its_author_gave_it_or_is_known_by_its_question(
     late: Reading,
 ) -> None:

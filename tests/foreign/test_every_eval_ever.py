@@ -126,55 +126,6 @@ def _changed(folder: Path, change: Callable[[dict[str, Any]], object]) -> Readin
     return reading_of(folder)
 
 
-JUDGE = {"model_info": {"id": "acme/judge"}}
-
-
-@pytest.mark.parametrize(
-    ("change", "is_other"),
-    [
-        ({"metric_parameters": {"k": 9}}, True),
-        ({"additional_details": {"normalise": "yes"}}, True),
-        ({"metric_unit": "percent"}, True),
-        ({"level_names": ["bad", "good"]}, True),
-        ({"max_score": 1, "min_score": 0, "lower_is_better": True}, True),
-        ({"added_later": 1}, True),
-        ({"llm_scoring": {"judges": [{**JUDGE, "temperature": 0.0}]}}, True),
-        ({"llm_scoring": {"judges": [{**JUDGE, "weight": 0.5}]}}, True),
-        ({"llm_scoring": {"judges": [{**JUDGE, "additional_details": {"a": "b"}}]}}, True),
-        ({"llm_scoring": {"judges": [JUDGE], "aggregation_method": "median"}}, True),
-        ({"llm_scoring": {"judges": [JUDGE], "expert_baseline": 0.9}}, False),
-        ({"llm_scoring": {"judges": [{"model_info": {"id": "acme/other"}}]}}, False),
-        ({"llm_scoring": {"judges": [JUDGE], "input_prompt": "Good?"}}, False),
-        ({"evaluation_description": "rivers", "metric_name": "Accuracy"}, False),
-    ],
-)  # fmt: skip
-def test_whatever_a_metric_says_of_its_judging_is_the_yardstick(
-    change: dict[str, Any], is_other: bool, tmp_path: Path
-) -> None:
-    """The models that judge, and their prompt, are the judge."""
-
-    def with_judge(aggregate: dict[str, Any], **more: Any) -> None:
-        for result in aggregate["evaluation_results"]:
-            result["metric_config"] |= {"llm_scoring": {"judges": [JUDGE]}, **more}
-
-    before, after = (
-        table(
-            _changed(tmp_path / name, lambda each: with_judge(each, **more)),  # noqa: B023
-            "dimension_configs",
-        )["parameters"]
-        for name, more in (("one", {}), ("other", change))
-    )
-    assert (before != after).all() is is_other
-
-
-def test_another_library_is_another_yardstick(rivers: Reading, tmp_path: Path) -> None:
-    def move(aggregate: dict[str, Any]) -> None:
-        aggregate["eval_library"] = {"name": "other", "version": "1"}
-
-    after = table(_changed(tmp_path / "run", move), "dimension_configs")["parameters"]
-    assert (after != table(rivers, "dimension_configs")["parameters"]).all()
-
-
 def test_a_level_of_minus_1_may_be_unknown(tmp_path: Path) -> None:
     shutil.copytree(RIVERS, tmp_path, dirs_exist_ok=True)
     samples = tmp_path / "rivers_samples.jsonl"
@@ -216,22 +167,6 @@ def test_all_that_a_sample_asks_is_its_content(rivers: Reading, tmp_path: Path) 
         samples.write_text("\n".join(map(json.dumps, lines)), "utf-8")
         contexts = table(reading_of(tmp_path), "cases")["context"]
         assert (contexts != table(rivers, "cases")["context"]).all() is is_other
-
-
-@pytest.mark.parametrize("at", ["generation_args", "additional_details"])
-def test_all_that_is_said_of_generation_is_a_setting(
-    at: str, rivers: Reading, tmp_path: Path
-) -> None:
-    def change(aggregate: dict[str, Any]) -> None:
-        for result in aggregate["evaluation_results"]:
-            result["generation_config"] = {at: {"max_attempts": 3}}
-
-    (before,), (after,) = (
-        table(each, "tasks")["settings"]
-        for each in (rivers, _changed(tmp_path / "run", change))
-    )
-    assert before is None
-    assert after is not None
 
 
 def test_the_answer_of_a_conversation_is_the_last_message_of_the_model(

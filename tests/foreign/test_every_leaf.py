@@ -45,21 +45,27 @@ class Tool(NamedTuple):
     """Where its configuration is."""
     no_part: str
     """Paths that decide nothing, as a regular expression."""
+    judging: str
+    """Paths that decide how answers are judged; others are asked, or are settings."""
     with_more: Callable[[Any], object] = lambda _: None
     """Adds what the tool may write and this file lacks."""
 
 
 def _inspect(log: Any) -> None:
     judge = {"model": "acme/judge", "config": {"temperature": 0}, "args": {"bits": 4}}
+    judge |= {"base_url": "https://a.test"}
     del log["eval"]["scorers"][1:]
     log["eval"]["scorers"][0] |= {
         "name": "model_graded_qa",
-        "options": {"grade_pattern": "G", "template": "T", "model": judge},
+        "options": {"grade_pattern": "G", "template": "T", "model": judge}
+        | {"max_retries": 3, "max_connections": 9, "api_key": "k"},
         "metadata": {"version": 1},
     }
     log["results"]["scores"] = []
     log["eval"] |= {"model_args": {"bits": 4}, "task_version": 3}
     log["eval"]["config"] |= {"message_limit": 4, "approval": {"approvers": ["a"]}}
+    log["eval"]["model_generate_config"] = {"stop_seqs": ["."]}
+    log["eval"]["sandbox"] = {"type": "docker"}
     log["plan"]["config"] = {"temperature": 0.5, "timeout": 3}
     for sample in log["samples"]:
         sample["scores"] = {"model_graded_qa": {"value": "C"}}
@@ -90,8 +96,9 @@ def _helm(spec: Any) -> None:
 
 def _lm_eval(results: Any) -> None:
     config = results["configs"]["rivers"]
-    config["metric_list"][0] |= {"ignore_case": True}
+    config["metric_list"][0] |= {"ignore_case": True, "regexes_to_ignore": [","]}
     config |= {"doc_to_choice": ["a"], "process_results": "def f(): 1"}
+    config |= {"added_later": 1, "dataset_kwargs": {"revision": "a"}}
     config["generation_kwargs"] |= {"temperature": 0}
     results["config"] |= {"model_args": "pretrained=qdpv68r5,dtype=half"}
     results["config"] |= {"gen_kwargs": "top_p=1"}
@@ -104,7 +111,9 @@ def _openai(line: Any) -> None:
         "modelgraded_spec": "fact",
         "samples_jsonl": "a",
         "max_tokens": 5,
-        "eval_kwargs": {"temperature": 0, "timeout": 3},
+        "eval_kwargs": {"temperature": 0, "timeout": 3, "max_retries": 3},
+        "ignore_case": True,
+        "scorer": "own",
     }
 
 
@@ -137,10 +146,13 @@ def _promptfoo(export: Any) -> None:
         "provider": {"id": "j", "config": {"temperature": 0, "timeout": 3}},
     }
     row["testCase"]["assert"][1] |= {"config": {"a": 1}, "threshold": 0.5}
+    row["testCase"]["assert"][1] |= {"transform": "output.a", "contextTransform": "c"}
     row["testCase"] |= {"threshold": 0.5, "provider": "p"}
     row["testCase"] |= {"assertScoringFunction": "file://score.js"}
     row["testCase"]["metadata"] |= {"conversationId": "c", "purpose": "p"}
+    row["testCase"]["metadata"]["pluginConfig"] = {"policy": "a"}
     export["config"]["providers"][0]["config"] |= {"tools": [{"type": "t"}], "delay": 3}
+    export["config"]["providers"][0]["config"]["reasoning"] = {"effort": "low"}
 
 
 SAMPLE = ("samples", 0)
@@ -157,10 +169,12 @@ TOOLS = {
         r"eval/(eval_id|run_id|eval_set_id|task_(id|file|display_name|registry_name)"
         r"|task_attribs|task_args/.*|dataset/.*|packages/.*|tags|metadata/.*|viewer"
         r"|model_base_url|revision/(type|origin|dirty)|solver_args.*"
+        r"|scorers/0/options/(api_key|max_\w+|model/base_url)"
         r"|config/(epochs|epochs_reducer.*|fail_on_error"
         r"|continue_on_fail|score_on_error|sandbox_(cleanup|prebuilt)|score_display"
-        r"|log_\w+|max_\w+|limit|retry_on_error)|scorers/0/metrics.*)"
-        r"|plan/config/timeout",
+        r"|log_\w+|max_\w+|limit|retry_on_error)|scorers/0/metrics.*)",
+        r"eval/(task_version|scorers/0/(name|metadata/version"
+        r"|options/(grade_pattern|template|model/(model|args/.*|config/.*))))",
         _inspect,
     ),
     "HELM": Tool(
@@ -169,6 +183,8 @@ TOOLS = {
         [("name",), ("adapter_spec",), ("metric_specs",), ("annotators",), ("groups",)],
         r"name|adapter_spec/(max_eval_instances|eval_splits/0)"
         r"|metric_specs/1/args/api_key",
+        r"adapter_spec/(multi_label|output_mapping_pattern)|annotators/.*"
+        r"|metric_specs/(?!1/args/api_key).*",
         _helm,
     ),
     "lm-evaluation-harness": Tool(
@@ -180,37 +196,47 @@ TOOLS = {
         # rows have the documents and their targets
         r"configs/rivers/(task|dataset_\w+(/.*)?|test_split|doc_to_target|unsafe_code"
         r"|num_fewshot|should_decontaminate|fewshot_config/doc_to_(text|target)|metadata/.*"
-        r"|metric_list/0/(aggregation|higher_is_better)|filter_list/\d/name)"
+        r"|metric_list/0/(aggregation|higher_is_better))"
         r"|config/(model|batch_size\w*|device|use_cache|limit|bootstrap_iters)"
         r"|chat_template",
+        r"configs/rivers/(added_later|doc_to_choice/0|filter_list/.*|output_type|repeats"
+        r"|process_results|metric_list/0/(metric|ignore_case|regexes_to_ignore/0))"
+        r"|higher_is_better/.*|versions/.*",
         _lm_eval,
     ),
     "OpenAI evals": Tool(
         "openai_evals",
         "rivers.jsonl",
         [("spec",)],
-        r"spec/(split|created_by|run_id|base_eval|run_config/completion_fns/0"
-        r"|run_config/eval_spec/(key|args/(samples_jsonl|eval_kwargs/timeout)))",
+        r"spec/(split|created_by|run_id|run_config/completion_fns/0"
+        r"|run_config/eval_spec/(key|args/(samples_jsonl|eval_kwargs/max_retries)))",
+        r"spec/(completion_fns/0|run_config/eval_spec/(cls|args/(ignore_case|scorer"
+        r"|modelgraded_spec|eval_kwargs/(temperature|timeout))))",
         _openai,
     ),
     "Every Eval Ever": Tool(
         "every_eval_ever",
         "rivers.json",
         [("evaluation_results",), ("model_info",), ("eval_library",)],
-        r"evaluation_results/0/(evaluation_(result_id|name|timestamp)|source_data/.*"
+        r"evaluation_results/0/(evaluation_(result_id|timestamp)|source_data/.*"
         r"|score_details/.*|metric_config/(metric_name|evaluation_description"
         r"|llm_scoring/expert_baseline)"
         r"|generation_config/generation_args/execution_command)"
         r"|model_info/(name|developer|additional_details/(deployment_type|model_av.*))"
         r"|eval_library/version",
+        r"eval_library/name|evaluation_results/0/(evaluation_name|metric_config/"
+        r"(level_names/0|llm_scoring/(input_prompt|judges/.*)|lower_is_better|m.._score"
+        r"|metric_(id|unit|parameters/k)|score_type))",
         _every_eval,
     ),
     "promptfoo": Tool(
         "promptfoo",
         "rivers.json",
         [("results", "results", 0, "testCase"), ("config", "providers", 0)],
-        r".*/options/(repeat|provider/config/timeout)|config/providers/0/(id|label)"
+        r".*/options/repeat|config/providers/0/id"
         r"|config/providers/0/config/delay",
+        r".*/testCase/(assert/.*|assertScoringFunction|threshold|metadata/(purpose"
+        r"|pluginConfig/.*)|options/(provider/.*|rubricPrompt|transform))",
         _promptfoo,
     ),
 }
@@ -244,17 +270,20 @@ def _other(value: Any) -> Any:
     return {"x": 1} if isinstance(value, dict) else ["x"]
 
 
-def _read(reading: Reading) -> str:
-    found = []
+def _read(reading: Reading) -> tuple[str, str]:
+    """Return all that is read, and the part of it that says how answers are judged."""
+    found = {}
     for name, columns in READ.items():
         rows = table(reading, name)
-        found += [rows.select(c for c in columns if c in rows.columns).rows()]
+        found[name] = rows.select(c for c in columns if c in rows.columns).rows()
     prompts = [json.loads(e).get("prompt") for e in table(reading, "tasks")["extras"]]
-    return json.dumps([found, prompts], default=str)
+    asserted = table(reading, "cases")["expectation_hash"].to_list()
+    judged = [found["dimension_configs"], found["judges"], asserted]
+    return json.dumps([found, prompts], default=str), json.dumps(judged, default=str)
 
 
 @pytest.mark.parametrize("name", TOOLS)
-def test_every_value_of_a_configuration_is_read_or_known_to_decide_nothing(
+def test_every_value_of_a_configuration_decides_what_it_should(
     name: str, tmp_path: Path
 ) -> None:
     tool = TOOLS[name]
@@ -272,14 +301,21 @@ def test_every_value_of_a_configuration_is_read_or_known_to_decide_nothing(
         file.write_text(f"{json.dumps(changed)}\n{rest}", "utf-8")
         return reading_of(file if is_alone else tmp_path)
 
-    before = _read(reading(document))
-    unread = set()
+    before, judged_before = _read(reading(document))
+    unread, judging = set(), set()
+    paths = []
     for path in (leaf for at in tool.at for leaf in _leaves(_at(document, at), at)):
         changed = copy.deepcopy(document)
         *steps, last = path
         _at(changed, tuple(steps))[last] = _other(_at(document, path))
         found = reading(changed)
-        if not found.rejected and _read(found) == before:
-            unread.add("/".join(map(str, path)))
-    known = {path for path in unread if re.fullmatch(tool.no_part, path)}
-    assert unread == known
+        if found.rejected:
+            continue
+        paths.append(name_of_path := "/".join(map(str, path)))
+        after, judged_after = _read(found)
+        if after == before:
+            unread.add(name_of_path)
+        if judged_after != judged_before:
+            judging.add(name_of_path)
+    assert unread == {path for path in paths if re.fullmatch(tool.no_part, path)}
+    assert judging == {path for path in paths if re.fullmatch(tool.judging, path)}

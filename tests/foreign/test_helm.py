@@ -111,20 +111,6 @@ def test_all_that_the_metrics_of_a_scenario_may_use_is_a_content_of_the_case(
     assert (cases["context"] != table(rivers, "cases")["context"]).all()
 
 
-@pytest.mark.parametrize("name", ["stop_sequences", "chain_of_thought_prefix", "other"])
-def test_all_else_of_the_adapter_is_a_setting(
-    rivers: Reading, name: str, tmp_path: Path
-) -> None:
-    folder = Path(shutil.copytree(RIVERS, tmp_path / RIVERS.name))
-    spec = json.loads((folder / "run_spec.json").read_text("utf-8"))
-    spec["adapter_spec"][name] = ["x"]
-    (folder / "run_spec.json").write_text(json.dumps(spec), "utf-8")
-    (before,), (after,) = (
-        table(each, "tasks")["settings"] for each in (rivers, reading_of(folder))
-    )
-    assert before != after
-
-
 def test_what_came_to_nothing_is_no_score(rivers: Reading) -> None:
     names = table(rivers, "reported_scores")["dimension_id"]
     assert "training_co2_cost" not in names

@@ -134,19 +134,6 @@ def test_a_row_within_which_a_csv_ends_is_rejected_alone(
     assert problem.line == whole.count("\n") + 1
 
 
-def test_a_text_among_numbers_is_missing_and_told_of(tmp_path: Path) -> None:
-    lines = [json.loads(line) for line in LATE.read_text("utf-8").splitlines()]
-    lines[0]["feedback.length"] = "Error: rate limit"
-    file = tmp_path / "a.jsonl"
-    file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    reading = reading_of(file)
-    length = table(reading, "reported_scores").filter(dimension_id="length")
-    assert length["value"][0] is None
-    (problem,) = reading.problems
-    assert (problem.code, problem.record_id) == ("odd_score", lines[0]["example_id"])
-    assert "'Error: rate limit'" in problem.message
-
-
 def test_an_id_that_is_no_text_is_read_as_one(tmp_path: Path) -> None:
     row = json.loads(LATE.read_text("utf-8").splitlines()[0])
     file = tmp_path / "odd.jsonl"

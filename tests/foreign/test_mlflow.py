@@ -516,12 +516,6 @@ def test_a_trace_that_has_not_ended_has_no_answer(tmp_path: Path) -> None:
     assert "the trace has the state IN_PROGRESS" in errors
 
 
-def test_prompts_of_the_registry_are_the_version_of_the_prompt(tmp_path: Path) -> None:
-    links = [{"name": "ask", "version": "3"}, {"name": "system", "version": "1"}]
-    reading = _changed(tmp_path, tags={"mlflow.linkedPrompts": json.dumps(links)})
-    assert table(reading, "tasks")["prompt_version"].to_list() == ["ask/3, system/1"]
-
-
 def test_a_classic_table_with_two_columns_of_answers_expects_both(
     tmp_path: Path,
 ) -> None:

@@ -333,6 +333,7 @@ def test_a_score_that_is_no_finite_number_is_reported(
         new = [each for each in reading.problems if each.message not in known]
         assert _values(reading) < _values(before), what
         assert [each.record_id or each.line or each.pointer for each in new], what
+        assert {each.code for each in new} <= {"odd_score", "unexpected_shape"}, what
 
 
 ABSENT = object()

@@ -112,31 +112,6 @@ def test_a_file_without_its_report_may_lack_samples(tmp_path: Path) -> None:
     assert "run_incomplete" in [each.code for each in reading_of(file).problems]
 
 
-def test_another_class_or_model_graded_spec_is_another_yardstick(
-    rivers: Reading, tmp_path: Path
-) -> None:
-    def parameters(**changes: object) -> set[str]:
-        first, rest = (
-            (DATA / "openai_evals" / "rivers.jsonl").read_text("utf-8").split("\n", 1)
-        )
-        line = json.loads(first)
-        line["spec"]["run_config"]["eval_spec"] |= changes
-        file = tmp_path / "run.jsonl"
-        file.write_text(f"{json.dumps(line)}\n{rest}", "utf-8")
-        return set(table(reading_of(file), "dimension_configs")["parameters"])
-
-    (before,) = set(table(rivers, "dimension_configs")["parameters"])
-    assert json.loads(before)["cls"].endswith(":FuzzyMatch")
-    assert parameters(args={"samples_jsonl": "new.jsonl"}) == {before}
-    assert parameters(cls="evals:Match") != {before}
-    assert parameters(args={"modelgraded_spec": "fact"}) != {before}
-    assert parameters(args={"ignore_case": True}) != {before}
-    assert parameters(args={"scorer": "own"}) != {before}
-    assert parameters(args={"eval_kwargs": {"max_retries": 3}}) == {before}
-    (other,) = parameters(args={"scorer": "own"})
-    assert json.loads(other)["scorer"] == "reported"  # of promptlab
-
-
 def _run(
     folder: Path, events: Sequence[tuple[str, dict[str, Any]]], **config: Any
 ) -> Reading:

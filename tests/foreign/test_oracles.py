@@ -1,11 +1,12 @@
 """Real and fresh files of the tools against facts that were computed from their bytes.
 
-They are next to the developers' checkouts only.
+They are next to the developers' checkouts only; everybody has those of `test_rows`.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -15,8 +16,9 @@ import polars as pl
 import pytest
 
 from promptlab.ingest.foreign.registry import TOOLS
+from promptlab.ingest.plan import plan
 from promptlab.ingest.raw.rows import Reading
-from tests.foreign.reading_of import reading_of, table
+from tests.foreign.reading_of import reading_from, reading_of, table
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "foreign"
 if not SHARED.is_dir():  # a checkout in a folder of worktrees
@@ -27,7 +29,9 @@ ORACLES: dict[str, Any] = (
     else {"files": {}, "pairs": {}}
 )
 
-pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="no material beside it")
+pytestmark = pytest.mark.skipif(
+    not SHARED.is_dir(), reason="no real files of the tools at hand (../shared/foreign)"
+)
 
 
 def _of(kind: str) -> list[str]:
@@ -287,6 +291,24 @@ def test_azure_columns_have_the_rows_and_means_of_the_file(name: str) -> None:
     for column, fact in facts.get("results", {}).items():
         passed = checks.filter(name=column.removesuffix("_result"))["passed"]
         assert (passed.sum(), (~passed).sum()) == (fact["pass"], fact["fail"])
+
+
+NOT_RUNS = re.compile(
+    r"README.md|.*schema.json|scenario.json|.*_repr.txt|gen_search_runs.csv"
+    r"|eval_results.jsonl|evaluate_parameters.json|summary.json"
+)
+"""Files beside the runs, and runs that are not read: of Azure's sample repositories."""
+
+
+@pytest.mark.parametrize(
+    "tool", [*sorted({*TOOLS} - {"memory_benchmarks", "table"}), "longmemeval"]
+)
+def test_every_file_of_a_tool_is_known_and_has_no_bad_row(tool: str) -> None:
+    for file, kind in plan([SHARED / tool]):
+        is_run = kind is not None and kind != "table"
+        assert is_run != bool(NOT_RUNS.fullmatch(file.path.name)), file.path.name
+        problems = reading_from(file, kind).problems if kind and is_run else ()
+        assert not [each for each in problems if each.severity == "reject"]
 
 
 PAIRS = [

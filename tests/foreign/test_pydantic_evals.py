@@ -28,14 +28,6 @@ def _report(into: Path, **changes: Any) -> Reading:
     return reading_of(file)
 
 
-def test_the_experiments_metadata_names_model_and_prompt(twice: Reading) -> None:
-    (task,) = table(twice, "tasks").rows(named=True)
-    assert task["title"] == "rivers"
-    assert task["model"] == "table/late"
-    assert task["prompt_version"] == "ask-v1"
-    assert json.loads(task["extras"]) == {"experiment": "rivers-late"}
-
-
 def test_repeats_are_rounds_of_the_cases_that_a_single_run_has(twice: Reading) -> None:
     rounds = table(twice, "rounds")
     assert set(rounds.group_by("case_id").len()["len"]) == {2}
