@@ -35,7 +35,6 @@ NAV: dict[str, list[str]] = {
         "docs/cookbook",
     ],
     "Reference": [
-        "docs/tables",
         "docs/cli",
         "docs/python",
         "docs/schemas",
