@@ -12,8 +12,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from promptlab import dictionary
-from promptlab.build import plan
+from promptlab.cli.options import EXITS
 from promptlab.cli.reference import task_example
 from promptlab.reports.texts import catalogue
 from tests.conftest import ROOT
@@ -35,26 +34,23 @@ def seed(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-# ---------- tables
+# ---------- commands, settings, exit codes
 
 
-def test_every_column_is_described():
-    built = plan.load()
-    told = built.descriptions
-    described = [*dictionary.raw(built), *told.marts, *told.policy]
-    silent = [f"{t.name}.{c.name}" for t in described for c in t.columns if not c.text]
-    assert not silent, f"raw.sql or the YAML lacks {silent}"
-
-
-# ---------- cli.md, the tables of commands
-
-
-def test_the_page_of_commands_has_every_option_as_help_has_it(page):
+def test_the_page_of_commands_has_every_setting(page):
     page("docs/cli.md", markdown.with_parts(read("docs/cli.md"), command_line.parts()))
 
 
-def test_the_page_of_commands_has_no_command_too_many():
-    assert set(markdown.part_names(read("docs/cli.md"))) == set(command_line.parts())
+def test_the_page_of_commands_has_every_exit_code():
+    rows = re.findall(r"^\| (\d+) \|", read("docs/cli.md"), re.MULTILINE)
+    assert [int(code) for code in rows] == [*sorted(EXITS), 130]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_that_a_page_names_exists(path):
+    names = {name.split()[0] for name in COMMANDS}
+    calls = re.findall(r"`promptlab ([a-z]\w*)", path.read_text("utf-8"))
+    assert path.name == "CHANGELOG.md" or set(calls) <= names
 
 
 @pytest.mark.parametrize("readme", READMES)
