@@ -116,7 +116,7 @@ def test_our_commands_of_a_page_run_on_the_tools_files(
 ) -> None:
     monkeypatch.chdir(every_tool)
     monkeypatch.setenv("PROMPTLAB_DB", "warehouse.duckdb")
-    judged = ["gate", f"results/{tool}", "--no-record", "-q"]
+    judged = ["gate", f"results/{tool}", "-q"]
     assert run_cli(judged) in JUDGED
 
 

@@ -1190,20 +1190,6 @@ def test_a_stopped_log_that_is_read_after_its_retry_is_older(warehouse):
     assert ("older_version",) in codes
 
 
-NEW_MODELS = {"one": (("m1",), ("m2",)), "two": (("m1", "l1"), ("m2", "l2"))}
-"""Title → its models in two nights, and those of the two after, which are worse."""
-
-
-def newest_decisions(warehouse: Warehouse) -> dict[str, str]:
-    """Task → the last decision on it."""
-    with warehouse.examining() as con:
-        found = con.execute(
-            "select task_id, max_by(decision, decided_at) from raw.decisions"
-            " group by task_id order by task_id"
-        ).fetchall()
-    return dict(found)
-
-
 def test_run_prints_the_worst_variant_of_its_call_also_without_run_ids(
     warehouse, capsys
 ):

@@ -60,7 +60,7 @@ RUNS = ("runs",)
 GATE = ("gate", "latest")
 QUERY = ("query", "from raw.rejects")
 BUILD = ("build", "--full-refresh")
-BASELINE = ("baseline", "set", "{task}")
+ACCEPT = ("accept", "{task}", "--reason", "shorter on purpose")
 
 READERS_OF_ALL = [
     EXPORT,
@@ -74,7 +74,7 @@ WRITERS = [
     ("purge", "--task", "{task}", "--yes"),
     BUILD,
     ("run", "in", "--out", "out"),
-    BASELINE,
+    ACCEPT,
 ]
 
 READ = {
@@ -82,7 +82,7 @@ READ = {
     **{kind: [EXPORT] for kind in MORE[1:]},
     "rejects": [EXPORT, QUERY],
     "tasks": [EXPORT, *WRITERS],
-    "summaries": [REPORT, RUNS, GATE, BASELINE],
+    "summaries": [REPORT, RUNS, GATE, ACCEPT],
     "a function of ours": [REPORT, BUILD],
     "another function": [REPORT],
     "a sum": [REPORT],
