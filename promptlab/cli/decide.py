@@ -257,8 +257,8 @@ def compare(
     `--format json` prints the whole comparison, `--format csv` a line per case;
     `--out DIR` writes a page with the answers of both, side by side.
 
-    Exits 1 if the overall score fell significantly or a must-have was lost, 4 if the
-    two cannot be compared. Whether a run can ship is what `promptlab gate` says.
+    Exits 1 if the overall score fell significantly or a must-have was lost, 4 if that
+    is not clear or the two cannot be compared. Whether a run can ship is what `promptlab gate` says.
     """
     from promptlab.history import compare_selected
 
@@ -291,7 +291,8 @@ def _exit_code(comparison: Comparison, allow_inconclusive: bool) -> int:
     verdict = comparison.overall.verdict
     if verdict == "regressed" or comparison.counts.must_have_lost:
         return 1
-    return 4 if verdict == "not_comparable" and not allow_inconclusive else 0
+    is_open = verdict in ("inconclusive", "not_comparable")
+    return 4 if is_open and not allow_inconclusive else 0
 
 
 def _newest(con: duckdb.DuckDBPyConnection, call: Call) -> str:

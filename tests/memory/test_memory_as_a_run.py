@@ -350,9 +350,10 @@ def test_a_memory_run_that_grew_is_judged_again(tmp_path):
         write(file, document)
         warehouse.ingest(file)
         warehouse.build()
-        run_cli(gate)
-    decided = warehouse.sql("select decision from marts.fct_decisions").to_series()
-    assert list(decided) == ["do_not_ship"] * 2
+        assert run_cli(gate) == 0
+    [result] = warehouse.gate("latest")
+    n_asked = warehouse.sql("select n_cases from marts.fct_task_summaries").item()
+    assert (result.decision, result.n_judged) == ("first_run", n_asked)
 
 
 def test_memory_systems_of_one_time_are_variants_of_one_run(tmp_path, capsys):
