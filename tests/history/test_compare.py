@@ -15,7 +15,7 @@ from promptlab.warehouse import Warehouse
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        (("lonely-1",), 5, "lonely-1 is the first task of its title"),
+        (("lonely-1",), 5, "lonely-1 is the first task of its variant"),
         (
             ("previous", "lonely-1"),
             5,
@@ -83,7 +83,7 @@ def test_the_baseline_and_why_it_is_the_baseline_stand_in_every_output(cli):
     for form in ("table", "json", "md"):
         out = cli("compare", "equal-2", "--format", form, "--lang", "en")[1]
         assert "equal-1" in out
-    assert "the previous task of this title" in cli("compare", "equal-2")[1]
+    assert "the run before of this variant" in cli("compare", "equal-2")[1]
 
 
 def test_the_json_is_the_whole_contract_and_comes_out_the_same_twice(cli, history_db):

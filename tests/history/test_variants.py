@@ -202,7 +202,7 @@ EDITS: dict[str, tuple[Sequence[tuple[str, str]], dict[int, int | None]]] = {
     ),
     "a label changed and its text kept": (
         (("brief", TWO[0][1]), TWO[1]),
-        {0: 0, 1: 1},
+        {0: None, 1: 1},  # until the config names both
     ),
 }
 """Edit → the prompts after it, and the place of each one's baseline before it."""
@@ -622,9 +622,11 @@ def notes(warehouse: Warehouse, title: str) -> dict[str, int | None]:
 def judged_by(model: str, rubric: str = "Is it kind?") -> Callable[[Document], None]:
     def change(document: Document) -> None:
         for row in rows_of(document):
-            row["testCase"]["assert"] += [
-                {"type": "llm-rubric", "value": rubric, "metric": "tone"}
-            ]
+            judged = {"type": "llm-rubric", "value": rubric, "metric": "tone"}
+            row["testCase"]["assert"].append(judged)
+            row["gradingResult"]["componentResults"].append(
+                {"pass": True, "score": 1.0, "reason": "", "assertion": judged}
+            )
             row["testCase"]["options"] = {"provider": {"id": model}}
 
     return change

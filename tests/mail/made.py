@@ -300,7 +300,6 @@ def comparison(
         "baseline": tasks[0],
         "candidate": tasks[1],
         "pair_source": "previous",
-        "baseline_set_at": None,
         "verdict": verdict,
         "conclusion": overall.conclusion,
         "notes": [],

@@ -99,10 +99,10 @@ def test_every_byte_on_the_wire_is_ascii_in_short_lines():
 
 
 def test_the_subject_begins_with_the_verdict():
-    said = "不要发布：2 个用例变坏（a、b），4 个修复；+9.7 分，可能只是偶然。"
+    said = "不要发布：2 个用例退化（a、b），4 个修复；+9.7 分，可能只是偶然。"
     made = result().model_copy(update={"gate": gate(said)})
     subject = reread(to_message(made))["Subject"]
-    assert subject == "不要发布：2 个用例变坏（a、b） · 客服问答回归"
+    assert subject == "不要发布：2 个用例退化（a、b） · 客服问答回归"
     assert body(to_message(made), "plain").splitlines()[0] == said
 
 

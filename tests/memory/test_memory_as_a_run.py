@@ -288,14 +288,16 @@ def test_a_memory_run_that_grew_is_judged_again(tmp_path):
     """Its conversations come one by one, each in a file of its own."""
     first, second = list(write_runs(tmp_path / "in")[ANSWERED_AGAIN[0]].values())[:2]
     warehouse = Warehouse(tmp_path / "w.duckdb")
-    sizes = []
+    gate = ["gate", "latest", "--db", str(tmp_path / "w.duckdb")]
     for name, document in (("conv-1", first), ("conv-2", second)):
         file = tmp_path / "locomo" / "250201_0900" / f"{name}.json"
         write(file, document)
         warehouse.ingest(file)
         warehouse.build()
-        sizes.append(warehouse.sql("select count(*) from marts.fct_case_odds").item())
-    assert sizes[0] < sizes[1]
+        assert run_cli(gate) == 0
+    [result] = warehouse.gate("latest")
+    n_asked = warehouse.sql("select n_cases from marts.fct_task_summaries").item()
+    assert (result.decision, result.n_judged) == ("first_run", n_asked)
 
 
 def test_memory_systems_of_one_time_are_variants_of_one_run(tmp_path, capsys):

@@ -65,10 +65,10 @@ def test_a_day_whose_time_before_no_calendar_has_is_refused():
 
 
 def test_what_got_worse_comes_first(digest):
-    assert [line["title"] for line in digest.groups["worse"]] == [
+    assert {line["title"] for line in digest.groups["worse"]} == {
         "Account support",
         "Parcel tracker",
-    ]
+    }
     assert next(iter(digest.groups)) == "worse"
     assert subject_of(digest, "en").startswith("2 worse, ")
 
@@ -80,22 +80,13 @@ def test_runs_of_before_are_not_news(six_titles_db):
     assert not quiet.has_news
 
 
-def test_the_text_says_what_since_when_and_how_sure(digest):
+def test_the_text_says_what_broke_and_since_when(digest):
     text = digest_text(digest, EDITION)
-    assert re.search(r"since 17 Nov in the last \d+ runs, more than chance", text)
+    assert re.search(
+        r"Account support .*since 17 Nov\n\n  Do not ship: \d+ cases? broke", text
+    )
     assert re.search(r"latency 1\.\d s → 2\.7 s over 4 runs", text)
     assert "https://reports.example.com/titles/Account-support~" in text
-
-
-@pytest.mark.parametrize("write", [digest_text, digest_html])
-def test_a_fall_of_the_pass_rate_next_to_a_score_is_called_so(digest, write):
-    [line] = [line for line in digest.groups["worse"] if line["drift"]][:1]
-    measure = line["drift"]["measure"]
-    try:
-        line["drift"]["measure"] = "pass_rate"
-        assert re.search(r"Pass rate \S+ since", write(digest, EDITION))
-    finally:
-        line["drift"]["measure"] = measure
 
 
 def test_latency_is_compared_with_the_last_run_before(six_titles_db):

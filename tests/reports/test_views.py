@@ -91,15 +91,7 @@ def test_the_verdict_comes_first_then_why_this_baseline(result_of):
     )
     assert (
         "Baseline: v3.1 (run-20241017-001, 2024-10-17 12:30 UTC),"
-        " the previous task of this title." in shown
-    )
-
-
-def test_a_named_baseline_says_since_when(compared, result_of):
-    at = result_of().generated_at
-    result = compared(pair_source="named", baseline_set_at=at)
-    assert "the baseline that was named. Named on 2024-10-24 13:00 UTC." in words(
-        section(to_html(result))
+        " the run before of this variant." in shown
     )
 
 
@@ -261,7 +253,7 @@ def test_the_summary_has_the_short_form(result_of):
     text = to_markdown(result_of("en"))
     part = text.split("## Against the baseline\n")[1].split("## ")[0]
     assert part.strip().splitlines()[2:] == [
-        "- Baseline (the previous task of this title): run-20241017-001 · v3.1"
+        "- Baseline (the run before of this variant): run-20241017-001 · v3.1"
         " · openai/gpt-4o-mini · 2024-10-17 12:30 UTC",
         "- Better 2, worse 4, same 4, added 1, removed 1, not comparable 1",
         "- Must-haves lost 2, gained 1; newly failing 2, newly fixed 1",
