@@ -4,8 +4,8 @@ Tried on a run of 0.5. ``run_spec.json`` leads; ``scenario_state.json`` contains
 questions and answers, ``per_instance_stats.json`` the scores, ``stats.json`` the means.
 
 A folder is a task. A case is an instance, perturbed or not, identified by HELM's ids;
-a train trial is a round. Its means are per split and perturbation, and compared with the
-rows of a run that has one of each. HELM has no pass rule.
+a train trial is a round. Its means are per split and perturbation; those of a run with
+one part are compared with the rows. HELM has no pass rule.
 """
 
 from __future__ import annotations
