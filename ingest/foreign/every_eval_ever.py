@@ -2,9 +2,8 @@
 
 Tried on schema version 0.3.0. The aggregate ``X.json`` leads the ``X_samples.jsonl``
 next to it. A task is one evaluation name; a metric is a dimension, a sample a case, and
-the lines of one sample on one metric are its rounds. Values only in the aggregate are
-totals. The verdict of a round is ``is_correct`` of its lines, without those of metrics
-that only grade.
+the lines of one sample on one metric are its rounds. The verdict of
+a round is ``is_correct`` of its lines, without those of metrics that only grade.
 """
 
 from __future__ import annotations

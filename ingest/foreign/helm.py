@@ -4,8 +4,8 @@ Tried on a run of 0.5. ``run_spec.json`` leads; ``scenario_state.json`` contains
 questions and answers, ``per_instance_stats.json`` the scores, ``stats.json`` the means.
 
 A folder is a task. A case is an instance, perturbed or not, identified by HELM's ids;
-a train trial is a round. Means are per split and perturbation, and never added up: each
-is a total. HELM has no pass rule.
+a train trial is a round. Its means are per split and perturbation; those of a run with
+one part are compared with the rows. HELM has no pass rule.
 """
 
 from __future__ import annotations
@@ -466,11 +466,9 @@ class HelmRun:
             )
 
 
-def _part(
-    split: str | None, perturbation: Perturbation | None, sub_split: str | None = None
-) -> str:
+def _part(split: str | None, perturbation: Perturbation | None) -> str:
     """Return the part of a run that a case or a number belongs to, as a tag."""
-    return "/".join(filter(None, (split, sub_split, _name(perturbation))))
+    return "/".join(filter(None, (split, _name(perturbation))))
 
 
 def _merged(first: InstanceStats, second: InstanceStats) -> InstanceStats:

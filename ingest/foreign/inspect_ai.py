@@ -135,13 +135,12 @@ class Metric(Struct):
 
 
 class ScoreResult(Struct):
-    """One scorer's totals, under one reducer over epochs."""
+    """One scorer's numbers, under one reducer over epochs."""
 
     name: str | None = None
     scorer: str | None = None
     params: Any = None
     reducer: str | None = None
-    scored_samples: int | None = None
     metrics: dict[str, Metric] | None = None
 
 
@@ -149,7 +148,6 @@ class Results(Struct):
     """The results of the run."""
 
     total_samples: int | None = None
-    completed_samples: int | None = None
     logged_samples: int | None = None
     """Written where the run was told to end before its last sample."""
     scores: list[ScoreResult] | None = None
@@ -507,7 +505,7 @@ class LogReading:
         return task.written()
 
     def closing(self) -> Iterable[Record | Problem]:
-        """Return task, dimensions and totals, and problems of the whole run."""
+        """Return task, dimensions and claims, and problems of the whole run."""
         log, task = self._log, self._task
         self._describe()
         self._write_judges()
@@ -874,7 +872,7 @@ def recognise(head: Head) -> str | None:
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
-    """Yield the log as records, sample by sample; task and totals come last."""
+    """Yield the log as records, sample by sample; task and claims come last."""
     if source.form == "eval":
         from promptlab.ingest.foreign.archives import Archive
 

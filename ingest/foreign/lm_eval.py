@@ -106,7 +106,6 @@ _NOT_METRICS = frozenset(
         *("metrics", "doc_hash", "prompt_hash", "target_hash"),
     }
 )
-_STDERR = "_stderr"
 _NO_METRICS = frozenset({"name", "alias", "sample_len", "sample_count", " "})
 
 _NO_OPTIONS = frozenset({"aggregation", "higher_is_better"})
@@ -215,7 +214,7 @@ class HarnessTask:
         return "none"
 
     def close(self, run_id: str, model: str) -> None:
-        """Write the task, its dimensions and its totals."""
+        """Write the task, its dimensions and its claims."""
         results, name = self._results, self._name
         version, shots = results.versions.get(name), results.n_shot.get(name)
         named = [
@@ -350,12 +349,13 @@ def _means(
     metrics: Mapping[str, Any], aggregations: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the numbers of a harness task that are means, by ``metric,filter``."""
-    means = {}
-    for key, value in metrics.items():
-        metric = key.partition(",")[0]
-        if aggregations.get(metric, "mean") == "mean":
-            means[key] = value
-    return means
+    return {
+        key: value
+        for key, value in metrics.items()
+        if key not in _NO_METRICS
+        and number(value) is not None
+        and aggregations.get(key.partition(",")[0], "mean") == "mean"
+    }
 
 
 def _forget_addresses(row: dict[str, Any]) -> None:
@@ -436,7 +436,7 @@ def gather(files: Files) -> Iterator[Run]:
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
-    """Yield every harness task of the run: its documents, then its totals."""
+    """Yield every harness task of the run: its documents, then its claims."""
     if source.form == "samples":
         yield from _samples_alone(source)
         return
@@ -456,7 +456,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     for name, metrics in results.results.items():
         # a group repeats its subtasks
         is_task = name not in files and not results.group_subtasks.get(name)
-        if is_task and any(number(each) is not None for each in metrics.values()):
+        if is_task and _means(metrics, {}):
             yield from _without_samples(source, results, name, run_id, model)
 
 

@@ -144,7 +144,6 @@ class Grading(Struct):
 
     reason: Any = None
     componentResults: list[Component | None] | None = None
-    namedScoreWeights: dict[str, float | None] | None = None
 
 
 class Row(Struct):
@@ -760,13 +759,6 @@ def _scores(
     row: Row, place: Place, checks: Sequence[Check], status: Status
 ) -> list[Score]:
     task_id, case_id, round_id = place
-    grading = row.gradingResult
-    weights = (grading.namedScoreWeights if grading else None) or {}
-    named: dict[str, int] = {}
-    for each in (grading.componentResults if grading else None) or []:
-        metric = each.assertion.metric if each and each.assertion else None
-        if isinstance(metric, str):
-            named[metric] = named.get(metric, 0) + 1
     # what was not judged has 1, what a broken judge should have judged 0: kept as
     # the tool's value, and no score
     unscored = {each.name for each in checks if each.passed is None}
@@ -781,8 +773,6 @@ def _scores(
             dimension_id=name,
             value=value,
             score=None if name in unscored else on_scale(value),
-            weight=weights.get(name),
-            n_checks=named.get(name, 1),
         )
         for name, value in {**(row.namedScores or {}), ROW_SCORE: row.score}.items()
     ]

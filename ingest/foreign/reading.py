@@ -66,7 +66,6 @@ _WHOLE: dict[str, dict[str, int | None]] = {
         "output_tokens": None,
     },
     "reported_checks": {"position": 0, "parent_position": None},
-    "reported_scores": {"n_checks": 1},
 }
 """Table → column of whole numbers → replacement of a number beyond 64 bits."""
 

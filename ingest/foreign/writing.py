@@ -195,10 +195,6 @@ class Score(msgspec.Struct, gc=False, kw_only=True):
     """The tool's own number; ``None``: missing (NaN, an error of the judge)."""
     score: float | None
     """0 to 1, 1 best; ``None`` if the value is not on this scale."""
-    weight: float | None = None
-    """Weight in the tool's sums over this dimension; ``None``: 1."""
-    n_checks: int = 1
-    """Number of assertions that it summarises."""
     summary: str | None = None
     payload: Json = "{}"
 

@@ -355,8 +355,6 @@ create table if not exists raw.reported_scores (
     dimension_id varchar not null,      -- Scorer, metric or assertion, as the tool names it
     value double,                       -- the tool's own number; null: none (NaN, a judge that broke)
     score double,                       -- 0–1, 1 best; null: the value lies on no such scale
-    weight double,                      -- in the tool's sums; null: 1
-    n_checks bigint not null,           -- assertions it stands for
     summary varchar,                    -- Why, in the tool's words
     payload json not null               -- What else the tool says of it
 );

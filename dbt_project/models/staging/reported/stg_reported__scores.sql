@@ -19,8 +19,6 @@ renamed as (
         ---------- numerics
         {{ adapter.quote('value') }} as reported_value,
         score,
-        weight,
-        n_checks,
 
         ---------- json
         payload
