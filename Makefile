@@ -99,9 +99,9 @@ docs: setup
 bench: setup
 	$(BIN)/python -m benchmarks
 
-## How often the verdict is right, on suites of which the truth is known: the tables of docs/verdict-method.md.
+## How often the verdict is right, on suites whose truth is known: the table of docs/verdict.md (half an hour; add ARGS=--quick).
 simulate: setup
-	$(BIN)/python -m benchmarks.verdict_rates
+	$(BIN)/python -m benchmarks.verdict $(ARGS)
 
 ## Lock the newest versions that pyproject.toml allows (needs uv); Spark's is the one that CI compares with.
 LOCK := uv pip compile --quiet --universal --no-strip-extras --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate pyproject.toml

@@ -265,7 +265,7 @@ select task_id, 1, 'm' from intermediate.int_task_variants;
 """
 
 
-def judge(con: duckdb.DuckDBPyConnection) -> Odds:
+def judge(con: duckdb.DuckDBPyConnection, refuse_odds: float = 10.0) -> Odds:
     """Run the models on what :func:`fill` put in."""
     by_name = {node.name: node for node in _nodes()}
     for name in MODELS:
@@ -280,11 +280,12 @@ def judge(con: duckdb.DuckDBPyConnection) -> Odds:
             cast(split_part(run_id, '-', 2) as int),
             max(odds),
             coalesce(min(p_whole), 1),
-            coalesce(max(odds) >= 10, false)
+            coalesce(max(odds) >= $refuse_odds, false)
             or coalesce(bool_or(p_whole <= p_whole_limit), false)
         from marts.fct_verdicts
         group by run_id
-        """
+        """,
+        {"refuse_odds": refuse_odds},
     ).fetchall()
     keys = [(suite, run) for suite, run, *_ in found]
     return Odds(
