@@ -19,12 +19,13 @@ import numpy.typing as npt
 from promptlab.build import plan
 
 MODELS = (
-    "int_run_histories", "int_rechecks", "int_last_runs", "int_task_baselines",
-    "int_missing_variants", "int_case_comparability", "int_changes",
-    "int_odds_series", "int_odds_tasks", "int_odds_counts", "int_odds_cells", "int_score_cells", "int_odds_windows",
-    "int_odds_effects", "int_odds_priors", "int_odds_evidence", "int_odds_cases",
-    "int_run_odds", "int_rate_changes", "int_whole_rates", "int_case_records",
-    "fct_case_odds", "fct_gaps", "fct_verdicts",
+    "int_known_outages", "int_run_histories", "int_rechecks", "int_last_runs",
+    "int_task_baselines", "int_missing_variants", "int_case_comparability",
+    "int_changes", "int_odds_series", "int_odds_tasks", "int_odds_counts",
+    "int_odds_cells", "int_score_cells", "int_odds_windows", "int_odds_effects",
+    "int_odds_priors", "int_odds_evidence", "int_odds_cases", "int_run_odds",
+    "int_rate_changes", "int_whole_rates", "int_case_records", "fct_case_odds",
+    "fct_gaps", "fct_verdicts",
 )  # fmt: skip
 
 Counts = npt.NDArray[np.int64]

@@ -134,7 +134,9 @@ def a_purged_run_changes_only_what_has_it_in_its_history(
             ).fetchall()
             reading = {night for (night,) in found}
             for night, answer in told.items():
-                if night not in reading:
+                is_first = [v["is_first_run"] for v in answer.variants.values()]
+                # a run of new variants misses those that ran more than once before
+                if night not in reading and not all(is_first):
                     assert purged[night].everything == answer.everything, (
                         f"run {run} is not in the history of run {night}"
                     )
@@ -182,7 +184,7 @@ def a_failure_more_never_takes_the_odds_below_the_threshold(
 
 
 def what_is_dropped_never_gives_a_ship(questions: Questions) -> None:
-    """Of what the last run judged; a case that it did not have is not missed."""
+    """Of what the last run judged; what it did not have is not missed."""
     story, run = questions.stories[0], RUNS - 1
 
     def check(what: str, before: tuple[int, int] | None) -> Callable[..., None]:
@@ -221,9 +223,12 @@ def what_is_dropped_never_gives_a_ship(questions: Questions) -> None:
 
         def gone(told: Answers, dropped: Answers, variant: int = int(variant)) -> None:
             row = told[run].variants[variant]
-            if row["is_first_run"] or told[run].is_accepted:
-                return
-            if row["n_cases_before"] > 0:
+            last_runs = {each["last_run_id"] for each in told[run].variants.values()}
+            if (
+                not told[run].is_accepted
+                and row["n_cases_before"] > 0
+                and row["last_run_id"] == max(last_runs - {None})
+            ):
                 assert dropped[run].decision != "ship", f"variant {variant}"
 
         questions.ask(replace(story, n=n, x=np.minimum(story.x, n)), gone)

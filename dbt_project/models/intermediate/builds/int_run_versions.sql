@@ -5,7 +5,9 @@ variants as (select * from {{ ref('promptlab', 'int_task_variants') }}),
 histories as (select * from {{ ref('promptlab', 'int_run_histories') }}),
 rechecks as (select * from {{ ref('promptlab', 'int_rechecks') }}),
 last_runs as (select * from {{ ref('promptlab', 'int_last_runs') }}),
+baselines as (select * from {{ ref('promptlab', 'int_task_baselines') }}),
 accepts as (select * from {{ ref('promptlab', 'stg_tasks__accepts') }}),
+outages as (select * from {{ ref('promptlab', 'int_known_outages') }}),
 
 -- a task counts with its re-checks, and with the word of the person who accepted it
 members as (
@@ -13,12 +15,20 @@ members as (
     select
         variants.title,
         variants.run_id,
-        concat_ws(' ', versions.fingerprint, variants.variant, cast(accepts.accepted_at as string))
-            as fingerprint
+        concat_ws(
+            ' ',
+            versions.fingerprint,
+            variants.variant,
+            cast(accepts.accepted_at as string),
+            case when outages.task_id is not null then 'outage' end,
+            case when baselines.last_task_id is null then 'first' end
+        ) as fingerprint
 
     from variants
     inner join versions using (task_id)
     left join accepts using (task_id)
+    left join baselines using (task_id)
+    left join outages using (task_id)
     where variants.recheck_of is null
 
     union all
@@ -46,6 +56,28 @@ runs as (
 
 ),
 
+-- a title that its last run had is gone unless its own run has it, too
+titles as (
+
+    select distinct
+        title,
+        run_id
+
+    from variants
+
+),
+
+titles_of_runs as (
+
+    select
+        run_id,
+        {{ joined('title', "' '", 'title') }} as parts
+
+    from titles
+    group by run_id
+
+),
+
 -- the answer for a run depends on its history, and on what the run before it had
 read_runs as (
 
@@ -57,6 +89,16 @@ read_runs as (
     from histories
     inner join runs
         on histories.title = runs.title and histories.counted_run_id = runs.run_id
+
+    union all
+
+    select
+        titles.title,
+        titles.run_id,
+        concat_ws(' ', 'titles', titles_of_runs.parts) as part
+
+    from titles
+    inner join titles_of_runs using (run_id)
 
     union all
 

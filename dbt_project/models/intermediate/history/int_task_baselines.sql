@@ -5,6 +5,17 @@ with
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
 histories as (select * from {{ ref('promptlab', 'int_run_histories') }} where place > 0),
 accepts as (select * from {{ ref('promptlab', 'stg_tasks__accepts') }}),
+outages as (select * from {{ ref('promptlab', 'int_known_outages') }}),
+
+earlier_variants as (
+
+    select variants.*
+
+    from variants
+    left join outages using (task_id)
+    where outages.task_id is null
+
+),
 
 of_variants as (
 
@@ -19,7 +30,7 @@ of_variants as (
 
     from variants
     inner join histories using (title, run_id)
-    inner join variants as earlier
+    inner join earlier_variants as earlier
         on
             histories.title = earlier.title
             and histories.counted_run_id = earlier.run_id
@@ -33,11 +44,13 @@ runs as (
         title,
         run_id,
         run_number,
-        min(task_id) as task_id,
-        bool_and(is_base_branch) as is_base_branch,
-        count(*) as n_variants
+        count(*) as n_variants,
+        count(earlier_variants.task_id) as n_earlier_variants,
+        min(earlier_variants.task_id) as earlier_task_id,
+        coalesce(bool_and(earlier_variants.is_base_branch), false) as is_history
 
     from variants
+    left join earlier_variants using (task_id, title, run_id, run_number)
     group by title, run_id, run_number
 
 ),
@@ -46,7 +59,7 @@ numbered as (
 
     select
         *,
-        max(case when is_base_branch then run_number end) over (
+        max(case when is_history then run_number end) over (
             partition by title
             order by run_number rows between unbounded preceding and 1 preceding
         ) as previous_run_number
@@ -59,8 +72,10 @@ preceded as (
 
     select
         numbered.*,
-        case when numbered.n_variants = 1 and earlier.n_variants = 1 then earlier.task_id end
-            as previous_task_id
+        case
+            when numbered.n_variants = 1 and earlier.n_earlier_variants = 1
+                then earlier.earlier_task_id
+        end as previous_task_id
 
     from numbered
     left join runs as earlier

@@ -3,6 +3,7 @@
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
+outages as (select * from {{ ref('promptlab', 'int_known_outages') }}),
 histories as (select * from {{ ref('promptlab', 'int_run_histories') }} where history = 'base'),
 
 runs as (
@@ -11,9 +12,11 @@ runs as (
         title,
         run_id,
         run_number,
-        bool_and(is_base_branch) as is_base_branch
+        coalesce(bool_and(case when outages.task_id is null then is_base_branch end), false)
+            as is_history
 
     from variants
+    left join outages using (task_id)
     group by title, run_id, run_number
 
 ),
@@ -34,7 +37,7 @@ numbered as (
 
     select
         *,
-        max(case when is_base_branch then run_number end) over (
+        max(case when is_history then run_number end) over (
             partition by title
             order by run_number rows between unbounded preceding and 1 preceding
         ) as previous_run_number

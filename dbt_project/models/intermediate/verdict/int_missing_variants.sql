@@ -4,6 +4,8 @@ with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
 last_runs as (select * from {{ ref('promptlab', 'int_last_runs') }}),
+baselines as (select * from {{ ref('promptlab', 'int_task_baselines') }}),
+outages as (select * from {{ ref('promptlab', 'int_known_outages') }}),
 to_build as (
 
     select distinct
@@ -14,17 +16,14 @@ to_build as (
     where {{ in_this_build('comparisons', 'task_id') }}
 
 ),
--- a variant that ran once may be one of several that run side by side, each in a run by itself
-established as (
 
-    select
-        title,
-        variant,
-        run_id,
-        count(*) over (partition by title, variant order by run_number) > 1 as is_established
+earlier_variants as (
+
+    select variants.*
 
     from variants
-    where is_base_branch
+    left join outages using (task_id)
+    where outages.task_id is null
 
 ),
 
@@ -39,19 +38,18 @@ missing as (
 
     from last_runs
     inner join to_build using (title, run_id)
-    inner join variants as earlier
+    inner join earlier_variants as earlier
         on last_runs.title = earlier.title and last_runs.last_run_id = earlier.run_id
-    inner join established
-        on
-            earlier.title = established.title
-            and earlier.variant = established.variant
-            and earlier.run_id = established.run_id
+    inner join baselines on earlier.task_id = baselines.task_id
     left join variants as kept
         on
             last_runs.title = kept.title
             and last_runs.run_id = kept.run_id
             and earlier.variant = kept.variant
-    where kept.task_id is null and (last_runs.has_shared_variant or established.is_established)
+    where
+        kept.task_id is null
+        -- a variant that ran once may be one of several that run side by side, each in a run by itself
+        and (last_runs.has_shared_variant or baselines.last_task_id is not null)
 
     union all
 
@@ -64,7 +62,7 @@ missing as (
 
     from last_runs
     inner join to_build using (title, run_id)
-    inner join variants as earlier
+    inner join earlier_variants as earlier
         on last_runs.last_run_id = earlier.run_id and last_runs.title <> earlier.title
     left join variants as kept
         on last_runs.run_id = kept.run_id and earlier.title = kept.title

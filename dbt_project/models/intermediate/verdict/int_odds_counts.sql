@@ -25,7 +25,7 @@ counted as (
         yardsticks.yardstick,
         first_value(yardsticks.yardstick) over (
             partition by tasks.series_id, case_rounds.case_id
-            order by tasks.place, tasks.task_id
+            order by tasks.place, tasks.is_recheck, tasks.task_id
         ) as own_yardstick
 
     from tasks

@@ -5,6 +5,7 @@ with
 series as (select * from {{ ref('promptlab', 'int_odds_series') }}),
 histories as (select * from {{ ref('promptlab', 'int_run_histories') }}),
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
+outages as (select * from {{ ref('promptlab', 'int_known_outages') }}),
 rechecks as (select * from {{ ref('promptlab', 'int_rechecks') }}),
 
 counted_tasks as (
@@ -21,6 +22,8 @@ counted_tasks as (
             histories.title = variants.title
             and histories.counted_run_id = variants.run_id
             and series.variant = variants.variant
+    left join outages on variants.task_id = outages.task_id
+    where histories.place = 0 or outages.task_id is null
 
 ),
 

@@ -3,7 +3,7 @@
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
-outages as (select * from {{ ref('promptlab', 'stg_builds__settings') }} where setting = 'known_outage'),
+outages as (select * from {{ ref('promptlab', 'int_known_outages') }}),
 policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
 
 members as (
@@ -15,13 +15,10 @@ members as (
         variants.branch,
         variants.run_number,
         variants.is_base_branch,
-        bool_or(outages.setting is not null) as is_outage
+        bool_and(outages.task_id is not null) as is_outage
 
     from variants
-    left join outages
-        on
-            variants.title = outages.setting_name
-            and outages.setting_value in (variants.run_id, variants.task_id)
+    left join outages using (task_id)
     group by
         variants.title,
         variants.run_id,
