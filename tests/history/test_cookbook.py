@@ -108,7 +108,7 @@ def test_the_exposures_name_every_mart_that_is_read_and_no_other():
     file = ROOT / "dbt_project" / "models" / "exposures.yml"
     exposures = yaml.safe_load(file.read_text("utf-8"))["exposures"]
     named = {
-        re.findall(r"'(\w+)'", ref)[0] for e in exposures for ref in e["depends_on"]
+        re.findall(r"'(\w+)'", ref)[-1] for e in exposures for ref in e["depends_on"]
     }
     code = "\n".join(path.read_text("utf-8") for path in CODE)
     assert named == set(re.findall(r"\bmarts\.((?:dim|fct)_\w+)", code))
