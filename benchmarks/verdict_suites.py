@@ -90,7 +90,7 @@ class Odds:
 def warehouse() -> duckdb.DuckDBPyConnection:
     """Return an empty warehouse in memory with what the models of the verdict read."""
     con = duckdb.connect()
-    con.execute("set TimeZone = 'UTC'")
+    con.execute("set TimeZone = 'UTC'; set enable_progress_bar = false")
     con.execute(_INPUTS)
     for node in _nodes():
         if node.name == "promptlab_verdict_policy":

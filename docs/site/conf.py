@@ -24,7 +24,6 @@ NAV: dict[str, list[str]] = {
     "Files": ["docs/formats", "docs/matching", "docs/privacy"],
     "Numbers": [
         "docs/verdict",
-        "docs/verdict-method",
         "docs/runs",
         "docs/numbers",
         "docs/judges",
