@@ -47,7 +47,6 @@ READING = [
     ("compare", "review-sentiment-improved", "--lang", "en"),
     ("gate", "cs-regression-v3.2"),
     ("gate", "review-sentiment-improved", "--lang", "en"),
-    ("baseline", "show", "latest"),
     ("trends",),
     ("trends", "--measure", "tag_score"),
     ("trends", "--measure", "latency_p50"),

@@ -400,7 +400,7 @@ def test_an_upgrade_that_fails_changes_nothing(old, monkeypatch):
         ("memory",),
         ("compare",),
         ("gate",),
-        ("baseline", "show"),
+        ("accept", "--list"),
         ("export", "--parquet", "p"),
         ("publish", "p.duckdb"),
         ("purge", "--task", "t1", "--dry-run"),
