@@ -291,8 +291,9 @@ def _exit_code(comparison: Comparison, allow_inconclusive: bool) -> int:
     verdict = comparison.overall.verdict
     if verdict == "regressed" or comparison.counts.must_have_lost:
         return 1
-    is_open = verdict in ("inconclusive", "not_comparable")
-    return 4 if is_open and not allow_inconclusive else 0
+    if verdict == "not_comparable":
+        return 4
+    return 4 if verdict == "inconclusive" and not allow_inconclusive else 0
 
 
 def _newest(con: duckdb.DuckDBPyConnection, call: Call) -> str:

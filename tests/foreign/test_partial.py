@@ -73,16 +73,7 @@ def test_an_alert_says_how_many_there_are(warehouse: Warehouse) -> None:
     }
 
 
-def test_it_is_no_baseline_and_has_no_rank(warehouse: Warehouse) -> None:
-    baselines = warehouse.sql(
-        "select task_id, baseline_task_id from marts.dim_task_baselines"
-    )
-    assert dict(baselines.rows()) == {
-        "whole": None,
-        "cut": "whole",
-        "later": "whole",
-        "empty": "later",
-    }
+def test_it_has_no_rank(warehouse: Warehouse) -> None:
     ranks = dict(
         warehouse.sql("select task_id, score_rank from marts.fct_leaderboard").rows()
     )
