@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -13,6 +14,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from benchmarks import verdict_suites as sql
+from tests.conftest import EXHAUSTIVE
+from tests.verdict.files import CONFIGS, Shared, tell
 from tests.verdict.stories import Answer, Story, judge
 
 RUNS, CASES = 9, 6
@@ -279,3 +282,41 @@ def what_is_known_to_be_flaky_does_not_refuse(told: Answers, story: Story) -> No
         if answer.has_odds:
             # they are added or multiplied, and what broke everywhere counts once
             assert math.prod(1 + odds for odds in counted) - 1 >= 9.99, run
+
+
+# ---------- laws 1 and 5
+
+
+@settings(max_examples=10 if EXHAUSTIVE else 1, phases=[Phase.generate])
+@given(seed=st.integers(0, 2**32))
+def test_the_answers_are_a_function_of_what_is_loaded(
+    tmp_path_factory: pytest.TempPathFactory, seed: int
+) -> None:
+    """Whatever was loaded in which order and calls, by whom, how and where."""
+    rng = random.Random(seed)
+    told = tell(rng)
+    at_once = Shared(tmp_path_factory.mktemp("at_once"))
+    at_once.load(told.files)
+    at_once.accept()
+    at_once.build("b")
+    at_once.build("a", full_refresh=True)
+
+    by_and_by = Shared(tmp_path_factory.mktemp("by_and_by"))
+    of_main = [file for file in told.files if file.given == {"branch": "main"}]
+    first = rng.sample(of_main, 3)
+    left = [file for file in told.files if file not in first and not file.recheck_of]
+    rng.shuffle(left)
+    by_and_by.run(first)
+    by_and_by.load([*left[::3], *told.corrected, *told.purged], "b")
+    by_and_by.build("b", CONFIGS["a"].replace("c1", "c2"))
+    by_and_by.load(left[1::3])
+    if rng.random() < 0.5:
+        by_and_by.build("b")
+    by_and_by.purge(told.purged)
+    by_and_by.load([*left[2::3], *told.files])
+    by_and_by.accept()
+    by_and_by.build("b")
+    by_and_by.build("a")
+    expected = at_once.answers()
+    assert all(expected.values())
+    assert by_and_by.answers() == expected
