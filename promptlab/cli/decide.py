@@ -258,7 +258,8 @@ def compare(
     `--out DIR` writes a page with the answers of both, side by side.
 
     Exits 1 if the overall score fell significantly or a must-have was lost, 4 if that
-    is not clear or the two cannot be compared. Whether a run can ship is what `promptlab gate` says.
+    is not clear or the two cannot be compared. Whether a run can ship is what
+    `promptlab gate` says.
     """
     from promptlab.history import compare_selected
 
