@@ -201,10 +201,19 @@ class CaseRecord(Contract):
 class NotCompared(Contract):
     """Cases of the last run that are not compared, for one reason."""
 
-    reason: str
-    """``gone``, ``unjudged``, ``assertions``, ``judge``, ``fewer_rounds``,
-    ``rejected``, ``errors``, ``cached``; ``variant_gone`` and ``title_gone`` with the
-    names of variants and titles."""
+    why: Literal[
+        "gone",
+        "unjudged",
+        "assertions",
+        "judge",
+        "fewer_rounds",
+        "rejected",
+        "errors",
+        "cached",
+        "variant_gone",
+        "title_gone",
+    ]
+    """The last two have the names of variants and titles."""
     n: int
     """Number of cases."""
     names: list[str]

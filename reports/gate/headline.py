@@ -283,7 +283,7 @@ class _Words:
         said = self.text("headline.not_compared", n=n, total=total)
         reasons = []
         for gap in result.not_compared[: self.named]:
-            reason = self.text(f"gap.{gap.reason}", n=gap.n)
+            reason = self.text(f"gap.{gap.why}", n=gap.n)
             names = _some(gap.names, self.named, self.speech)
             reasons.append(
                 f"{reason}{self.text('word.bracket', text=names)}" if names else reason

@@ -104,7 +104,9 @@ def gate_result(
         broke=_listed(broke),
         watched=_listed(watched),
         fixed=_listed([row for row in facts.cases if row["is_newly_passing"]]),
-        not_compared=[of_contract(NotCompared, row) for row in facts.gaps],
+        not_compared=[
+            of_contract(NotCompared, row, why=row["reason"]) for row in facts.gaps
+        ],
         n_not_compared=task["n_cases_before"] - task["n_cases_compared"],
         cases=[_record(row, task, speech) for row in failing[:MOST_CASES]],
         changes=[Change(**change) for change in task["changes"]],

@@ -151,8 +151,7 @@ CODES: dict[str, list[Codes]] = {
     ],
     "gate_verdict": [of_type(gate.RuleVerdict)],
     "gap": [
-        lambda: of_model("fct_case_odds", "why")() - {"new"},
-        of("variant_gone", "title_gone"),
+        of_type(gate.NotCompared.model_fields["why"].annotation),
     ],
     "changed": [
         of_type(gate.Change.model_fields["what"].annotation),

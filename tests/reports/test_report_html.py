@@ -54,6 +54,7 @@ CLOSED = {
     "measure",
     "state",
     "what",
+    "why",
     "since_at",
     "advice",
     "created_at",
