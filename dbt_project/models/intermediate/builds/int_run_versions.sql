@@ -64,6 +64,7 @@ titles as (
         run_id
 
     from variants
+    where recheck_of is null
 
 ),
 

@@ -121,6 +121,7 @@ joined as (
         coalesce(now.task_id, before.asking_task_id) as task_id,
         coalesce(now.case_id, before.case_id) as case_id,
         coalesce(before.has_verdict, false) as was_judged,
+        coalesce(now.has_verdict, false) as has_verdict,
         now.n_rounds,
         now.n_passed,
         now.n_errors,
@@ -166,6 +167,7 @@ final as (
         coalesce(n_passed_last, 0) as n_passed_last,
 
         ---------- booleans
+        has_verdict,
         was_judged,
         was_judged and why is not null as is_gap
 

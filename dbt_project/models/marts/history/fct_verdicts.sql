@@ -40,8 +40,7 @@ counted as (
         count(*) filter (where comparability.was_judged) as n_cases_before,
         count(*) filter (where comparability.was_judged and not comparability.is_gap)
             as n_cases_compared,
-        bool_or(comparability.why is null or comparability.why in ('assertions', 'judge', 'fewer_rounds'))
-            as has_new_answers
+        bool_or(comparability.has_verdict) as has_new_answers
 
     from comparability
     group by comparability.task_id
