@@ -347,7 +347,6 @@ class _Attempt:
                     versions,
                     Outcome(
                         load.status,
-                        load.problems,
                         load.records_loaded,
                         load.records_rejected,
                         source.uri,
@@ -430,16 +429,16 @@ class _Attempt:
         if before is None:
             return False
         load = self._load
-        told_again = before.status in {"rejected", "skipped", "purged"}
-        load.status = before.status if told_again else "unchanged"
-        load.problems = before.problems
-        is_copy = not told_again and before.uri not in {"", source.uri}
-        if self._kind in TOOLS and is_copy:
-            load.problems = [*before.problems, copy_problem(source.uri, before.uri)]
+        is_out = before.status in {"skipped", "purged"}
+        load.status = before.status if is_out else "unchanged"
+        load.was_rejected = before.status == "rejected"
         load.records_loaded = before.records_loaded
         load.records_rejected = before.records_rejected
-        if not told_again:
-            load.keys = keys_of(load.kind, before)
+        if is_out or load.was_rejected:
+            return True
+        if self._kind in TOOLS and before.uri not in {"", source.uri}:
+            load.problems = [copy_problem(source.uri, before.uri)]
+        load.keys = keys_of(load.kind, before)
         return True
 
     def _before(self, source: Source) -> Outcome | None:

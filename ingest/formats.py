@@ -19,6 +19,10 @@ _NOT_A_RECORD = re.compile(rb"\s*(?://[^\n]*\n\s*)*")
 _PIPELINE = re.compile(rb"^steps[ \t]*:", re.MULTILINE)
 # Each determines the kind, so the rest need not be read.
 _TELLING = {b"case_results", b"cases", b"test_results", b"experiment_info"}
+_OF_TESTS = re.compile(
+    "(?:inputs|step_inputs|batch_items|intermediate_expectations|expected(?:_.*)?)$"
+)
+"""Keys of inputs and expectations: an ``id`` alone is in files of many kinds."""
 
 
 def recognise(head: bytes) -> str | None:
@@ -71,7 +75,7 @@ def _kind_of_keys(keys: set[str]) -> str | None:
         return "results"
     if {"id", "entity_id", "variant"} <= keys:  # a result with sample_id written as id
         return "results"
-    if "id" in keys:
+    if "id" in keys and any(map(_OF_TESTS.match, keys)):
         return "testset"
     return None
 

@@ -19,6 +19,7 @@ from promptlab.ingest.foreign.registry import TOOLS
 from promptlab.ingest.raw.rows import FileLoad, ReadBatch, Reading, Reference
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.json_text.writing import shown
+from promptlab.messages import say
 from promptlab.paths import default_dimensions
 
 if TYPE_CHECKING:
@@ -58,8 +59,20 @@ class Ingested:
 
     @property
     def n_rejected_records(self) -> int:
-        """Number of records left out, over all files."""
-        return sum(file.records_rejected for file in self.files)
+        """Number of records left out, over all files that were read."""
+        return sum(
+            file.records_rejected for file in self.files if file.status != "unchanged"
+        )
+
+    @property
+    def n_rejected_before(self) -> int:
+        """Files that an earlier call rejected, and that did not change since."""
+        return sum(file.was_rejected for file in self.files)
+
+    @property
+    def n_held(self) -> int:
+        """Files whose content is in the warehouse now."""
+        return self.n_loaded + self.n_unchanged - self.n_rejected_before
 
     @property
     def redacted(self) -> dict[str, int]:
@@ -72,8 +85,6 @@ class Ingested:
     def _count(self, status: str) -> int:
         return sum(file.status == status for file in self.files)
 
-
-TWO_FILES = "id_in_two_files"
 
 _ADVICE = {
     "task": "give each file an id of its own, or put both into one file",
@@ -124,27 +135,6 @@ def same_ids(
         yield load, _warning(kind, names, earlier, later)
 
 
-def forget_what_is_over(loads: Sequence[FileLoad]) -> None:
-    """Remove such warnings of earlier calls if they no longer apply.
-
-    The other file is no longer in the call, or one of them was just loaded again.
-    """
-    told = [
-        load
-        for load in loads
-        if _was_there(load) and any(each.code == TWO_FILES for each in load.problems)
-    ]
-    many = _in_many_files(loads) if told else {}
-    true_still = {one for one, those in many.items() if all(map(_was_there, those))}
-    for load in told:
-        load.problems = [
-            each
-            for each in load.problems
-            if each.code != TWO_FILES
-            or (load.keys and (load.keys[0][0], each.record_id) in true_still)
-        ]
-
-
 def _in_many_files(loads: Sequence[FileLoad]) -> dict[_Id, list[FileLoad]]:
     first: dict[_Id, FileLoad] = {}
     files: dict[_Id, list[FileLoad]] = {}
@@ -169,7 +159,7 @@ def _warning(kind: str, names: Sequence[str], earlier: Path, later: Path) -> Pro
     if len(names) > 1:
         what, were, them = f"{what} and {len(names) - 1} more", "were", "them"
     return warning(
-        TWO_FILES,
+        "id_in_two_files",
         f"{what} {were} in {earlier} too, in this call: the rows of {later} replace"
         f" {them}; {_ADVICE[kind]}",
         record_id=names[0],
@@ -177,8 +167,6 @@ def _warning(kind: str, names: Sequence[str], earlier: Path, later: Path) -> Pro
 
 
 _MOST_LISTED = 5
-
-REFERENCE_CODES = frozenset({"unknown_testset", "unknown_dimension"})
 
 
 class References:
@@ -262,26 +250,6 @@ class References:
             if message:
                 yield path, replace(place, message=message)
 
-    def still_unmet(self, problems: list[Problem]) -> list[Problem]:
-        """Return the warnings of an earlier call whose names still do not exist."""
-        told = {each.code for each in problems}
-        there: set[str] = set()
-        if "unknown_testset" in told:
-            names = {part for each in self._testsets for part in (each, _last(each))}
-            there.update(map(_no_testset, names))
-        if "unknown_dimension" in told:
-            there.update(
-                _no_dimension(task_id, each)
-                for task_id, known in self._dimensions.items()
-                for each in known
-            )
-        met = tuple(f"{message}, so " for message in there)
-        return [
-            each
-            for each in problems
-            if each.code not in REFERENCE_CODES or not each.message.startswith(met)
-        ]
-
     def _about_testset(self, name: str) -> str:
         name = name.removesuffix(".jsonl")
         last_parts = {each: _last(each) for each in self._testsets}
@@ -299,26 +267,96 @@ class References:
             effect = "--testset has no effect, and a testset that the files name counts"
         else:
             effect = "it checks nothing"
-        return f"{_no_testset(name)}, so {effect}{advice}"
+        return f"there is no testset {shown(name)}, so {effect}{advice}"
 
     def _about_dimension(self, name: str, task_id: str) -> str:
         known = self._dimensions.get(task_id)
         if known is None or name in known:
             return ""  # scores may come before their task
         advice = nearest(name, sorted(known)) or _listed(known)
-        return f"{_no_dimension(task_id, name)}, so its scores count nowhere{advice}"
+        return (
+            f"task {shown(task_id)} has no dimension {shown(name)}, so its scores count"
+            f" nowhere{advice}"
+        )
+
+
+# like int_tasks_resolved
+_BY_CASES = """
+    with unnamed as (
+        select tasks.task_id
+        from raw.tasks
+        inner join raw.loads using (load_id)
+        left join raw.pipelines on tasks.pipeline_ref = pipelines.pipeline_id
+        where
+            source_kind = 'results'
+            and coalesce(
+                testset_override, testset_ref, tasks.extras ->> 'testset',
+                tasks.env ->> 'testset', pipelines.default_testset
+            ) is null
+    ),
+
+    unnamed_cases as (
+        select task_id, case_id, count(*) over (partition by task_id) as n_cases
+        from raw.cases inner join unnamed using (task_id)
+    )
+
+    select task_id, n_cases, list(testset_id order by testset_id)
+    from (
+        select task_id, n_cases, testset_id
+        from unnamed_cases inner join raw.test_cases using (case_id)
+        group by all
+        having count(*) = n_cases
+    )
+    group by all
+    order by all
+"""
+
+
+def testsets_by_cases(
+    con: duckdb.DuckDBPyConnection, loads: Sequence[FileLoad]
+) -> Iterator[tuple[Path, Problem]]:
+    """Report the testset of results that name none: the one that has all their cases.
+
+    Yields:
+        A file of this call and a warning, where several testsets have them all.
+    """
+    files = {
+        (kind, "|".join(parts)): load.path
+        for load in loads
+        if load.status == "loaded"
+        for kind, *parts in load.keys
+    }
+    if not {"task", "testset"} & {kind for kind, _ in files}:
+        return
+    for task_id, n_cases, testsets in con.execute(_BY_CASES).fetchall():
+        ids = [("task", task_id), *(("testset", each) for each in testsets)]
+        path = next((files[each] for each in ids if each in files), None)
+        if path is None:
+            continue
+        task, names = shown(task_id), ", ".join(map(shown, testsets[:_MOST_LISTED]))
+        if len(testsets) > 1:
+            yield (
+                path,
+                warning(
+                    "several_testsets",
+                    f"the results of {task} name no testset, and {len(testsets)} testsets"
+                    f" have all {n_cases} sample ids ({names}), so none of them counts;"
+                    " name one with --testset",
+                    record_id=task_id,
+                ),
+            )
+        else:
+            say(
+                f"{path}: the results of {task} name no testset; {names} has"
+                f" all {n_cases} sample ids, and counts (--testset names another)",
+                "testset_by_cases",
+                task_id=task_id,
+                testset_id=testsets[0],
+            )
 
 
 def _last(name: str) -> str:
     return name.rsplit("/", 1)[-1]
-
-
-def _no_testset(name: str) -> str:
-    return f"there is no testset {shown(name)}"
-
-
-def _no_dimension(task_id: str, name: str) -> str:
-    return f"task {shown(task_id)} has no dimension {shown(name)}"
 
 
 def _listed(names: set[str]) -> str:
@@ -326,16 +364,6 @@ def _listed(names: set[str]) -> str:
         return ""
     some = ", ".join(map(shown, sorted(names)[:_MOST_LISTED]))
     return f"; there are {some}{', …' if len(names) > _MOST_LISTED else ''}"
-
-
-def asks_for_names(loads: Sequence[FileLoad], references: References) -> bool:
-    """Return whether the raw tables of earlier calls have to be read."""
-    return any(references.unmet()) or any(
-        problem.code in REFERENCE_CODES
-        for load in loads
-        if load.status == "unchanged"
-        for problem in load.problems
-    )
 
 
 def told_at_the_end(
@@ -346,10 +374,6 @@ def told_at_the_end(
     Returns:
         Path and problem of loaded files, to be stored with their loads.
     """
-    forget_what_is_over(loads)
-    for load in loads:
-        if load.status == "unchanged":
-            load.problems = references.still_unmet(load.problems)
     found = [(load.path, problem) for load, problem in same_ids(loads, merges=merges)]
     found += references.unmet()
     of_files: dict[Path, list[Problem]] = {}

@@ -28,6 +28,7 @@ class _Scope(msgspec.Struct):
     """The verdict about a step, the aggregation or the final output."""
 
     expected: msgspec.Raw = msgspec.Raw(b"")
+    matched: Any = msgspec.UNSET
 
 
 class _Verdicts(msgspec.Struct):
@@ -80,6 +81,25 @@ def judged_by(step_outputs: bytes, metadata: bytes) -> JudgedBy:
     return _digest(expected), _digest(sorted(_must_haves(metadata)))
 
 
+def verdict_of(step_outputs: bytes, must_have_pass: bool | None) -> str | None:
+    """Return the verdict of a result's own judgements; ``None`` if it has none.
+
+    A failed judgement decides, then one that could not be made (``matched`` is null).
+    """
+    said = [
+        each.matched
+        for each in _scopes(step_outputs)
+        if each.matched is not msgspec.UNSET
+    ]
+    if must_have_pass is not None:
+        said.append(must_have_pass)
+    if any(each is False for each in said):
+        return "fail"
+    if any(each is not True for each in said):
+        return "unevaluated"
+    return "pass" if said else None
+
+
 def hash_of(results: Collection[JudgedBy]) -> str | None:
     """Return ``<hash of the expectations>/<hash of the must-haves>`` of a case."""
     if not results:
@@ -100,6 +120,13 @@ def _expected(step_outputs: bytes) -> Iterator[bytes]:
         yield b"aggregation " + bytes(verdicts.aggregation.expected)
     if verdicts.final is not None:
         yield b"final " + bytes(verdicts.final.expected)
+
+
+def _scopes(step_outputs: bytes) -> list[_Scope]:
+    if b'_evaluation"' not in step_outputs:
+        return []
+    said = _decoded(step_outputs, _Verdicts) or _Verdicts()
+    return [*said.steps.values(), *filter(None, (said.aggregation, said.final))]
 
 
 def _must_haves(metadata: bytes) -> Iterator[bytes]:

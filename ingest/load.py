@@ -15,7 +15,12 @@ from typing import TYPE_CHECKING
 from promptlab.ingest.file_reader import FileReader, OnProgress
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.redaction import Mode
-from promptlab.ingest.ingested import References, same_ids, told_at_the_end
+from promptlab.ingest.ingested import (
+    References,
+    same_ids,
+    testsets_by_cases,
+    told_at_the_end,
+)
 from promptlab.ingest.raw.load_log import (
     Known,
     known_files,
@@ -112,6 +117,7 @@ def ingest(
         for path, each in writer.replacements
         if each.before.uri not in uris  # those are reported together, below
     ]
+    found += testsets_by_cases(con, reader.loads)
     for path, problem in found:
         load = next(each for each in reader.loads if each.path == path)
         load.problems = [*load.problems, problem]

@@ -165,8 +165,9 @@ def _fault(found: FoundFile, form: str | None, head: bytes) -> str:
         if head.startswith(begins):
             what = instead
     return (
-        f"it {what}; expected one of: testset (JSONL with `id`),"
-        " pipeline (YAML with `steps`), analysis (JSON with `task` and `cases`),"
+        f"it {what}; expected one of: testset (JSONL with `id`, and inputs or"
+        " expectations), pipeline (YAML with `steps`), analysis (JSON with `task` and"
+        " `cases`),"
         " results (with `sample_id`), scores (with `dimension_id`), memory (JSON"
         " with `test_results`), or results of one of these tools:"
         f" {', '.join(TOOLS)}; --kind says which, if it is one"

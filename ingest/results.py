@@ -22,7 +22,14 @@ from pydantic import BaseModel
 
 from promptlab.contracts.analysis_input import EvaluationRecord
 from promptlab.ingest.files.dates import base_of
-from promptlab.ingest.judged_by import Judge, JudgedBy, hash_of, judge_of, judged_by
+from promptlab.ingest.judged_by import (
+    Judge,
+    JudgedBy,
+    hash_of,
+    judge_of,
+    judged_by,
+    verdict_of,
+)
 from promptlab.ingest.raw.rows import Reading, Reference, Rows
 from promptlab.ingest.reading.checked_columns import (
     NEGATIVE_COST,
@@ -168,7 +175,12 @@ class ResultRows:
             "overall_score": doubles(each("overall_score")),
             "reported_must_have_pass": booleans(each("must_have_pass")),
             "reported_status": texts(
-                [one if one in _STATUSES else None for one in each("status")]
+                [
+                    one.status
+                    if one.status in _STATUSES
+                    else verdict_of(bytes(one.step_outputs), one.must_have_pass)
+                    for one in records.structs
+                ]
             ),
         }
 

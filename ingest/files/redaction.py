@@ -9,10 +9,11 @@ or in plain text; so a quote or a slash may have backslashes before it, and the 
 letter of an escape such as ``\n`` is not part of the next word (``_START``).
 
 A secret key may be in JSON, in JSON inside a JSON text (``\"password\": ``), in JSON
-inside a CSV cell (``""password"": ``), in a Python dict (``'password': ``), or before
-the ``=`` of a query, a shell line or a config. `KEY` finds the ends of all keys that
-may be secret in one pass of RE2; only these are examined further. docs/privacy.md lists
-the keys, and a test checks the list.
+inside a CSV cell (``""password"": ``), in a Python dict (``'password': ``), before
+the ``=`` of a query, a shell line or a config, at the start of a line of YAML, in a
+header, an option or an XML element, or be a Chinese label. `KEY` and the patterns below
+it find what may be secret in one pass of RE2; only this is examined further.
+docs/privacy.md lists the keys and the forms, and tests check the lists.
 """
 
 from __future__ import annotations
@@ -55,24 +56,53 @@ def _any_of(words: str) -> str:
     return f"(?:{'|'.join(words.split())})"
 
 
-_SUFFIX = rf"(?:[_.-]?(?:{_any_of(_MORE)}|[0-9]{{1,3}}))*"
+_JOINT = "(?:[_-]|%5f|%2d)?"
+_SUFFIX = rf"(?:\.?{_JOINT}(?:{_any_of(_MORE)}|[0-9]{{1,3}}))*"
 WORDS = (
     r"(?:passwords?|passwd|passphrase|pwd|secrets?|credentials?"
-    rf"|{_any_of(_KINDS_OF_PASS)}[_-]?pass|{_any_of(_KINDS_OF_KEYS)}[_-]?keys?"
-    rf"|{_any_of(_KINDS_OF_TOKENS)}[_-]?tokens|token){_SUFFIX}"
+    rf"|{_any_of(_KINDS_OF_PASS)}{_JOINT}pass|{_any_of(_KINDS_OF_KEYS)}{_JOINT}keys?"
+    rf"|{_any_of(_KINDS_OF_TOKENS)}{_JOINT}tokens|token){_SUFFIX}"
 )
 """The last words of keys that may be secret."""
 
 WHOLE = r"(?:(?:proxy-|x-)?authorization|(?:(?:set|session|auth)[_-]?)?cookies?)"
 """Keys that are secret as a whole."""
 
-_COLON = r"\\*[\"']{1,2}[ \t\r\n]*:[ \t\r\n]*"
-KEY = rf"(?i:{WORDS}(?:{_COLON}|=)|[\"']{WHOLE}{_COLON})"
+_QUOTES, _GAP = r"\\*[\"']{1,2}", r"[ \t\r\n]*"
+_COLON = rf"{_QUOTES}{_GAP}:{_GAP}"
+_PAIR = rf"{_QUOTES}{_GAP},{_GAP}(?:{_QUOTES}value{_COLON})?"
+KEY = (
+    rf"(?i:{WORDS}(?:{_COLON}|{_PAIR}|[ \t]*(?:=|＝)[ \t]*|:[ \t]+)"
+    rf"|[\"']{WHOLE}(?:{_COLON}|{_PAIR}))"
+)
 """A match ends at the start of the value."""
 
-_OF_KEYS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+
+def _written(text: str) -> str:
+    """Return a pattern for Chinese text as it is, and as JSON escapes it."""
+    escaped = "".join(rf"\\+u{ord(sign):04x}" for sign in text)
+    return f"{text}|{escaped}"
+
+
+_LABELS = "密码 口令 密钥 私钥 令牌 密匙 授权码"
+LABEL = (
+    rf"(?i:(?:{'|'.join(map(_written, _LABELS.split()))})(?:{_QUOTES})?{_GAP}"
+    rf"(?::|=|{_written('：')}|{_written('＝')}){_GAP})"
+)
+OPTION = rf"(?i:--?[a-z0-9_.-]*{WORDS}[ \t]+)"
+ELEMENT = rf"(?i:<[a-z0-9_:.-]*{WORDS}(?:[ \t][^<>]*)?>)"
+COOKIE = r"(?i:(?:set-)?cookie:[ \t]*)"
+
+_OF_KEYS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-%"
 _LONGEST_KEY = 80
 _BLANKS = b" \t\r\n"
+_PERCENT = re.compile(rb"%5f|%2d", re.IGNORECASE)
+_HEADER = re.compile(WHOLE.encode(), re.IGNORECASE)
+_FORM_OF_KEY = re.compile(
+    rb"(\\*[\"']{1,2})[ \t\r\n]*([:,])[ \t\r\n]*(\\*[\"']{1,2}value\\*[\"']{1,2}"
+    rb"[ \t\r\n]*:[ \t\r\n]*)?\Z|():[ \t]+\Z",
+    re.IGNORECASE,
+)
 _HUMPS = re.compile(rb"(?<=[a-z0-9])(?=[A-Z])")
 _MODELS_TOKEN = re.compile(
     rb"(?:^|[_.-])" + _any_of(_TOKENS_OF_MODELS).encode() + rb"[_.-]token(?:[_.-]|\Z)"
@@ -86,6 +116,20 @@ _OPENING = re.compile(
 )
 _NUMBER = re.compile(rb"-?[0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.])")
 _BARE = re.compile(rb"[^\s\"'\\,;&]+")
+_WORD = re.compile(rb"(?![$<>\[({%|&*!@`])[!#-&(-+\--:=-\[\]-_a-~]{6,}")
+"""A value without quotes where prose or code might be: ASCII, and no placeholder."""
+_STRONG = re.compile(rb"[0-9!@#$%^*]")
+_CODE = re.compile(rb"[(\[{<>]")
+_ENDS = re.compile(rb"[ \t]*(?:\Z|[\r\n\\\"',;]|#|[\x80-\xff])")
+_EQUALS = re.compile(rb"([ \t]*)(?:=|\xef\xbc\x9d)([ \t]*)\Z")
+_LINE = re.compile(rb"(?:\A|[\r\n\"'`]|\\[nrt])[ \t]*(?:-[ \t]+)?\Z")
+_NAMED = re.compile(
+    rb"(?:name|key|header|field)\\*[\"']{1,2}[ \t\r\n]*:[ \t\r\n]*\\*[\"']{1,2}\Z", re.I
+)
+_FIRST = re.compile(rb"[\[(][ \t\r\n]*\\*[\"']{1,2}\Z")
+_LAST = re.compile(rb"\\*[\"']{1,2}[ \t\r\n]*[\])]")
+_OF_ELEMENT = re.compile(rb"[^<>\"\\]+(?=<\\*/)")
+_COOKIES = re.compile(rb"[^\"'\\\r\n]*=[^\"'\\\r\n]*")
 # each match starts at its first backslash, so that a run of them is scanned once
 _QUOTE = re.compile(rb'(?<!\\)(\\*)"|[\r\n]')
 _DOUBLED = re.compile(rb'(?<!\\)(\\*)""|[\r\n]')
@@ -109,12 +153,12 @@ class SecretValue(NamedTuple):
 def find_value(data: bytes, found: int, place: int) -> SecretValue | None:
     """Return the value of a key, if the key is secret and the value can be one."""
     whole = data[found:place]
-    if whole.endswith(b"="):
-        word, quote = whole[:-1], b""
-    else:
-        quoted = whole.rstrip(_BLANKS)[:-1].rstrip(_BLANKS)
-        word = quoted.rstrip(b"\\\"'")
-        quote = quoted[len(word) :]
+    equals = _EQUALS.search(whole)
+    form = None if equals else _FORM_OF_KEY.search(whole)
+    ends = equals or form
+    assert ends
+    word = whole[: ends.start()]
+    quote = form[1] or b"" if form else b""
     before = data[max(0, found - _LONGEST_KEY) : found]
     prefix = before[len(before.rstrip(_OF_KEYS)) :]
     if before[: len(before) - len(prefix)].endswith(b"\\"):
@@ -125,30 +169,111 @@ def find_value(data: bytes, found: int, place: int) -> SecretValue | None:
     key = prefix + word
     if not is_secret(key):
         return None
-    if not quote:
-        return _after_equals(data, place)
-    if data[opens - 1 : opens] != quote[-1:]:
+    if equals:
+        has_blanks = bool(equals[1] or equals[2])
+        return _after_equals(data, place, key, has_blanks=has_blanks)
+    leads = data[max(0, opens - _LONGEST_KEY) : opens]
+    if not form or not quote:  # a line of YAML, or a header
+        return _to_end_of_line(data, place, key) if _LINE.search(leads) else None
+    if leads[-1:] != quote[-1:]:
         return None
-    return _after_colon(data, place, key, quote)
+    if form[2] == b":":
+        return _after_colon(data, place, key, quote)
+    return _of_pair(data, place, key, leads, is_named=bool(form[3]))
 
 
 @lru_cache(4096)
 def is_secret(key: bytes) -> bool:
     """Return true if a key found by `KEY` is secret; token counts of models are not."""
+    key = _PERCENT.sub(b"_", key)
     key = _HUMPS.sub(b"_", key).lower()
     if b"token" not in key or key.endswith((b"secret", b"password")):
         return True
     return not (_MODELS_TOKEN.search(key) or _OTHER_TOKEN.search(key))
 
 
-def _after_equals(data: bytes, place: int) -> SecretValue | None:
-    if data[place : place + 1] == b"=":  # a comparison
+def _after_equals(
+    data: bytes, place: int, key: bytes, *, has_blanks: bool
+) -> SecretValue | None:
+    if data[place : place + 1] in (b"=", b">", b"~"):  # a comparison
         return None
+    if has_blanks:  # may be code
+        return _to_end_of_line(data, place, key)
     text = _text(data, place)
     if text is not None:
         return text
     bare = _BARE.match(data, place)
     return SecretValue(*bare.span()) if bare else None
+
+
+def _to_end_of_line(data: bytes, place: int, key: bytes) -> SecretValue | None:
+    """Return a text in quotes, or the only word up to the end of the line."""
+    text = _text(data, place)
+    if text is not None:
+        is_sure = key.lower() != b"token" or is_strong(data[text.start : text.end])
+        return text if is_sure else None
+    word = _strong_word(data, place)
+    return word if word and _ENDS.match(data, word.end) else None
+
+
+def _strong_word(data: bytes, place: int) -> SecretValue | None:
+    word = _WORD.match(data, place)
+    if word is None or not is_strong(word[0]) or _CODE.search(word[0]):
+        return None
+    return SecretValue(*word.span())
+
+
+def is_strong(value: bytes) -> bool:
+    """Return true if a value looks like a password: six characters, not all letters."""
+    return len(value) >= 6 and _STRONG.search(value) is not None
+
+
+def _of_pair(
+    data: bytes, place: int, key: bytes, leads: bytes, *, is_named: bool
+) -> SecretValue | None:
+    """Return the value of ``{"name": key, "value": …}`` or ``[key, …]``."""
+    text = _text(data, place)
+    if text is None:
+        return None
+    value = data[text.start : text.end]
+    if is_named:
+        is_sure = key.lower() != b"token" or is_strong(value)
+        return text if _NAMED.search(leads) and is_sure else None
+    is_header = _HEADER.fullmatch(key) is not None
+    is_pair = _FIRST.search(leads) and _LAST.match(data, text.end)
+    return text if is_pair and (is_header or is_strong(value)) else None
+
+
+def find_labelled(data: bytes, _: int, place: int) -> SecretValue | None:
+    """Return the value after a Chinese label."""
+    opening = _OPENING.match(data, place)
+    return _strong_word(data, opening.end() if opening else place)
+
+
+def find_option(data: bytes, found: int, place: int) -> SecretValue | None:
+    """Return the value after an option of a command: ``--password …``."""
+    if not is_secret(data[found:place].strip(b"- \t")):
+        return None
+    opening = _OPENING.match(data, place)
+    return _text(data, place) if opening else _strong_word(data, place)
+
+
+def find_element(data: bytes, found: int, place: int) -> SecretValue | None:
+    """Return the text of an XML element."""
+    key = data[found + 1 : place - 1].split()[0].rpartition(b":")[2]
+    value = _OF_ELEMENT.match(data, place)
+    if value is None or not is_secret(key):
+        return None
+    is_sure = key.lower() not in (b"token", b"secret") or is_strong(value[0])
+    return SecretValue(*value.span()) if is_sure else None
+
+
+def find_cookie(data: bytes, found: int, place: int) -> SecretValue | None:
+    """Return the value of a header at the start of a line."""
+    value = _COOKIES.match(data, place)
+    if value is None or not _LINE.search(data[max(0, found - _LONGEST_KEY) : found]):
+        return None
+    return SecretValue(*value.span())
 
 
 def _after_colon(
@@ -276,6 +401,11 @@ def _is_no_port(found: bytes) -> bool:
     return re.match(rb"[0-9]{1,5}[?#,;]", found) is None
 
 
+def _is_no_id(found: bytes) -> bool:
+    """Return whether it is a password, not the group of ``-u 1000:1000``."""
+    return not found.isdigit()
+
+
 def _is_id_card(found: bytes) -> bool:
     """Check the checksum ISO 7064 MOD 11-2 of GB 11643."""
     total = sum(int(chr(d)) * 2 ** (17 - n) for n, d in enumerate(found[:17]))
@@ -301,16 +431,28 @@ RULES: tuple[Rule, ...] = (
         KEY,
         find=find_value,
     ),
+    Rule("secret", "on", "a password after a Chinese label", LABEL, find=find_labelled),
+    Rule("secret", "on", "the value of an option", OPTION, find=find_option),
+    Rule("secret", "on", "the text of an XML element", ELEMENT, find=find_element),
+    Rule("secret", "on", "the value of a cookie header", COOKIE, find=find_cookie),
+    Rule(
+        "secret",
+        "on",
+        "the password in `-u user:password`",
+        r"(?:^|[\s\"'`])(?:-u|--user|--proxy-user)[ \t=]+\\*[\"']?[^\s:\"'\\/]+"
+        r":(?P<X>[^\s\"'\\]+)",
+        _is_no_id,
+    ),
     Rule(
         "api_key",
         "on",
         "`sk-…`, `AKIA…`, `ghp_…`, `github_pat_…`, `glpat-…`, `xoxb-…`, `AIza…`,"
-        " `hf_…`, `LTAI…`, with a digit or 24 letters in a row",
+        " `hf_…`, `npm_…`, `LTAI…`, `AKLT…`, with a digit or 24 letters in a row",
         _START + r"(?P<X>sk-[A-Za-z0-9_-]{16,}|sk_(?:live|test)_[A-Za-z0-9]{16,}"
         r"|(?:AKIA|ASIA)[A-Z0-9]{16}|gh[pousr]_[A-Za-z0-9]{20,}"
         r"|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{20,}"
         r"|xox[abeoprs]-[A-Za-z0-9-]{10,}|AIza[A-Za-z0-9_-]{35}|hf_[A-Za-z0-9]{30,}"
-        r"|LTAI[A-Za-z0-9]{12,24})",
+        r"|npm_[A-Za-z0-9]{30,}|LTAI[A-Za-z0-9]{12,24}|AKLT[A-Za-z0-9_-]{20,})",
         _is_key,
     ),
     Rule(

@@ -237,9 +237,8 @@ class ParquetLayer:
             for table in tables:
                 files = _quoted(self.folder / "tables" / table / "*" / "*.parquet")
                 owner = BY_NAME[table].owner
-                # rejects have no owner; the load log reads them by rowid
                 con.execute(
-                    f"create {'view' if owner else 'table'} raw.{table} as select *"
+                    f"create view raw.{table} as select *"
                     f" from read_parquet({files}, hive_partitioning = true)"
                     + (
                         f" where ({owner.key[0]}, load_id) in (select (id_1, load_id)"

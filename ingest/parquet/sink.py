@@ -25,7 +25,7 @@ from promptlab.errors import UsageError, WarehouseError
 from promptlab.ingest.file_reader import FileReader, OnProgress, load_starts
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.redaction import Mode
-from promptlab.ingest.ingested import References, asks_for_names, told_at_the_end
+from promptlab.ingest.ingested import References, told_at_the_end
 from promptlab.ingest.parquet.layer import ParquetLayer, frame_of
 from promptlab.ingest.raw.load_log import Known, known_files, known_pipelines
 from promptlab.ingest.raw.rows import (
@@ -239,7 +239,7 @@ def ingest_parquet(
     references = References(testset)
     waiting: list[tuple[int, ReadBatch]] = []
     with layer.locked():
-        with layer.connect("rejects", "pipelines") as con:
+        with layer.connect("pipelines") as con:
             known = known_files(con, purged_too=purged_too)
             pipelines = known_pipelines(con)
         first = layer.give_out(len(planned))
@@ -279,7 +279,7 @@ def ingest_parquet(
                 keep(result)
                 if time.monotonic() - committed >= COMMIT_EVERY_S:
                     committed = commit()
-            if asks_for_names(done, references):
+            if any(references.unmet()):
                 names = ("testsets", "tasks", "dimension_configs")
                 with layer.connect(*names) as con:
                     references.know(con)

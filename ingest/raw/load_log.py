@@ -14,8 +14,6 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from promptlab.ingest.files.dates import are_nights_apart
-from promptlab.ingest.raw.rows import MOST_PROBLEMS
-from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Limits
 
 if TYPE_CHECKING:
@@ -48,7 +46,6 @@ class Outcome:
     """The outcome of a version of a file."""
 
     status: str
-    problems: list[Problem]
     records_loaded: int
     records_rejected: int
     uri: str = ""
@@ -100,7 +97,7 @@ class Known:
             if version in self.versions:
                 return self.versions[version]
         if any(version.sha256 in self.purged for version in versions):
-            return Outcome("purged", [], 0, 0)
+            return Outcome("purged", 0, 0)
         return None
 
     def add(self, versions: tuple[Version, ...], outcome: Outcome) -> None:
@@ -283,7 +280,7 @@ _LOADS = """
     )
 
     select
-        load_id, kind, source_name, file_uri, sha256, testset_override, read_with,
+        kind, source_name, file_uri, sha256, testset_override, read_with,
         status, rows_loaded, rows_rejected, runs, objects,
         load_id not in (from thinned) as is_whole,
         load_id = max(load_id) over (partition by file_uri) as is_last,
@@ -295,9 +292,8 @@ _LOADS = """
 
 def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> Known:
     """Read the load log; with ``purged_too`` purged files are not known."""
-    problems = _first_problems(con)
     known = Known()
-    for load_id, kind, name, uri, sha256, testset, settings, *outcome in con.execute(
+    for kind, name, uri, sha256, testset, settings, *outcome in con.execute(
         _LOADS, [list(_WITHOUT_TASKS)]
     ).fetchall():
         status, loaded, rejected, runs, objects, is_whole, is_last, start = outcome
@@ -307,8 +303,7 @@ def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> 
             if not purged_too:
                 known.purged.add(sha256)
             continue
-        of_load = problems.get(load_id, [])
-        known_as = Outcome(status, of_load, loaded, rejected, uri, objects, of_tool)
+        known_as = Outcome(status, loaded, rejected, uri, objects, of_tool)
         if status == "loaded":
             known.add_runs(of_tool, uri)
         if status != "replaced" and is_whole:
@@ -319,21 +314,6 @@ def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> 
             version = Version(kind, f"path:{uri}", sha256, testset, settings)
             known.add((version,), known_as)
     return known
-
-
-def _first_problems(con: duckdb.DuckDBPyConnection) -> dict[int, list[Problem]]:
-    """Return the first ``MOST_PROBLEMS`` problems of each load, by load id."""
-    problems: dict[int, list[Problem]] = {}
-    rows = con.execute(
-        'select load_id, code, message, severity, "line", "column", record_id, pointer'
-        " from raw.rejects order by load_id, rowid"
-    )
-    while some := rows.fetchmany(10_000):
-        for load_id, *fields in some:
-            of_load = problems.setdefault(load_id, [])
-            if len(of_load) < MOST_PROBLEMS:
-                of_load.append(Problem(*fields))
-    return problems
 
 
 def known_variants(

@@ -26,8 +26,7 @@ Rows = dict[str, Columns]
 
 
 MOST_PROBLEMS = 1000
-"""Maximum number of problems of one load in memory, shown when the file is ingested
-again."""
+"""Maximum number of problems of one load in memory."""
 
 Key = tuple[str, ...]
 """Key of a live object: its kind, then the parts of its id."""
@@ -108,8 +107,11 @@ class FileLoad:
     kind: str
     status: str = "loaded"
     """loaded, unchanged, rejected, skipped or purged."""
+    was_rejected: bool = False
+    """An earlier call rejected these bytes; they are not read again."""
     problems: list[Problem] = field(default_factory=list)
-    """The first ``MOST_PROBLEMS`` of a very large file; ``raw.rejects`` has all."""
+    """The first ``MOST_PROBLEMS`` of a file that this call read; ``raw.rejects`` has
+    all, also those of earlier calls."""
     records_loaded: int = 0
     records_rejected: int = 0
     keys: list[Key] = field(default_factory=list)

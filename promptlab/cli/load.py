@@ -208,6 +208,13 @@ def ingest_with_progress(
     for file in ingested.files:
         counts = dict(zip(_COLUMNS, _file_row(file), strict=True))
         messages.detail(f"{file.path}: {file.status}", "file", **counts)
+    if ingested.n_rejected_before:
+        call.say(
+            f"{ingested.n_rejected_before} file(s) were rejected earlier and have not"
+            " changed (`promptlab doctor` lists them)",
+            "rejected_before",
+            files=ingested.n_rejected_before,
+        )
     if ingested.n_purged:
         call.say(
             f"{ingested.n_purged} file(s) stay out: their tasks were purged"
@@ -225,9 +232,27 @@ def ingest_with_progress(
 
 
 def ingest_exit_code(ingested: Ingested, *, strict: bool) -> int:
-    """Return 3 if a file could not be read or, if strict, a record was rejected."""
-    bad = ingested.n_rejected or (strict and ingested.n_rejected_records)
-    return 3 if bad else 0
+    """Return 3 if a file could not be read or, if strict, a record was rejected.
+
+    Raises:
+        NothingToDo: no file was read, in this call or an earlier one.
+    """
+    if ingested.n_rejected or (strict and ingested.n_rejected_records):
+        return 3
+    if not ingested.n_held:
+        raise NothingToDo(_nothing_read(ingested))
+    return 0
+
+
+def _nothing_read(ingested: Ingested) -> str:
+    """Return why none of the files is in the warehouse."""
+    reasons = {
+        "of no known kind, or left out (--kind names the kind)": ingested.n_skipped,
+        "rejected earlier": ingested.n_rejected_before,
+        "purged": ingested.n_purged,
+    }
+    why = ", ".join(f"{n} {reason}" for reason, n in reasons.items() if n)
+    return f"nothing was loaded: of {len(ingested.files)} file(s) {why}"
 
 
 def _print_files(files: Sequence[FileLoad], call: Call) -> None:
@@ -460,6 +485,8 @@ def run(
         with warehouse.kept_open():
             ingested = ingest_with_progress(warehouse, call, bar, paths, **options)
             _tell(ingested, call)
+            if not ingested.n_held:
+                return ingest_exit_code(ingested, strict=strict)
             bar.begin(1)
             is_new = full_refresh or ingested.n_loaded or not _is_built(warehouse)
             # a run that was killed may have left decisions that no build has seen

@@ -169,8 +169,8 @@ def _check(con: duckdb.DuckDBPyConnection, check: Invariant) -> Finding:
         return Finding("check", check.name, "warn", _one_line(error), fix)
     if not rows:
         return Finding("check", check.name, "ok", "holds")
-    examples = ", ".join(str(row[0]) for row in rows[:3])
-    value = f"{len(rows)}: {examples}{', …' if len(rows) > 3 else ''}"
+    examples = ", ".join(str(row[0]) for row in rows[: check.n_shown])
+    value = f"{len(rows)}: {examples}{', …' if rows[check.n_shown :] else ''}"
     return Finding("check", check.name, check.state, value, check.fix)
 
 
@@ -187,6 +187,8 @@ class Invariant:
     """Returns a row for each violation, named by the first column."""
     state: Literal["warn", "fail"]
     fix: str
+    n_shown: int = 3
+    """Maximum number of violations that are named."""
 
 
 _REBUILD = "`promptlab build --full-refresh` computes every mart from the raw tables"
@@ -265,6 +267,25 @@ RAW_CHECKS = (
         """,
         "fail",
         _RELOAD,
+    ),
+    Invariant(
+        "every file and record was loaded",
+        """
+        with newest as (
+            select * from raw.loads
+            qualify load_id = max(load_id) over (partition by file_uri)
+        )
+
+        select file_uri || case
+            when status = 'rejected' then ''
+            else ' (' || rows_rejected || ' of '
+                || rows_loaded + rows_rejected || ' records)'
+        end
+        from newest where status = 'rejected' or rows_rejected > 0 order by load_id
+        """,
+        "warn",
+        "`promptlab validate FILE` says why: correct the file and load it again",
+        n_shown=20,
     ),
     Invariant(
         "every load has as many records as it says",

@@ -131,10 +131,45 @@ def test_a_result_becomes_a_task_a_case_and_a_round():
         "judge_feedback": "好",
         "overall_score": 8.5,
         "reported_must_have_pass": True,
-        "reported_status": None,
+        "reported_status": "pass",  # what must_have_pass says
     }
     assert reading.keys == [("task", "refunds/v2/nightly")]
     assert reading.problems == []
+
+
+@pytest.mark.parametrize(
+    ("said", "must_have_pass", "status"),
+    [
+        ({}, None, None),
+        ({}, True, "pass"),
+        ({}, False, "fail"),
+        ({"_intermediate_evaluation": {}}, None, None),
+        ({"_intermediate_evaluation": {"a": {"matched": True}}}, None, "pass"),
+        ({"_intermediate_evaluation": {"a": {"matched": True}}}, False, "fail"),
+        ({"_intermediate_evaluation": {"a": {"matched": False}}}, True, "fail"),
+        ({"_intermediate_evaluation": {"a": {"matched": None}}}, True, "unevaluated"),
+        ({"_intermediate_evaluation": {"a": {"matched": "so"}}}, True, "unevaluated"),
+        ({"_intermediate_evaluation": {"a": {"expected": 1}}}, None, None),
+        ({"_intermediate_evaluation": "broken"}, None, None),
+        ({"_aggregation_evaluation": {"matched": False}}, True, "fail"),
+        ({"_final_evaluation": {"matched": False}}, None, "fail"),
+        (
+            {
+                "_intermediate_evaluation": {"a": {"matched": None}},
+                "_aggregation_evaluation": {"matched": False},
+            },
+            True,
+            "fail",
+        ),
+    ],
+)
+def test_a_result_without_a_status_has_the_verdict_of_its_judgements(
+    said, must_have_pass, status
+):
+    one = record(step_outputs=said, must_have_pass=must_have_pass)
+    assert column(read(one), "rounds", "reported_status") == [status]
+    told = record(step_outputs=said, must_have_pass=must_have_pass, status="error")
+    assert column(read(told), "rounds", "reported_status") == ["error"]
 
 
 def test_what_the_file_says_of_its_task_comes_first():

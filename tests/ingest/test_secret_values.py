@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from promptlab.ingest.files.redaction import Redactor
 
 PAGE = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text("utf-8")
-_SECTION = PAGE.partition("### Secret keys")[2]
+_SECTION, _, _FORMS = PAGE.partition("### Secret keys")[2].partition("### Forms of")
 _TABLE, _, _STAY = _SECTION.partition("These are not replaced:")
 SECRET = [
     key
@@ -139,7 +139,7 @@ def test_what_follows_a_secret_name_and_an_equals_sign_is_replaced(key):
         (f"run --{key}={PLAIN};x", f"run --{key}={MARK};x"),
         (f"Server=a;{key}={PLAIN};b=c", f"Server=a;{key}={MARK};b=c"),
         (f"a\n{key}=12345678\nb", f"a\n{key}={MARK}\nb"),
-        (f"{key} = {PLAIN}; {key}=={PLAIN}", f"{key} = {PLAIN}; {key}=={PLAIN}"),
+        (f"{key} = {PLAIN}; {key}=={PLAIN}", f"{key} = {MARK}; {key}=={PLAIN}"),
     ):
         assert redact(line) == expected
         assert json.loads(redact(json.dumps({"t": line}))) == {"t": expected}
@@ -169,6 +169,89 @@ def test_a_value_in_yaml_is_replaced(key):
 def test_other_keys_of_yaml_stay(key):
     text = f"id: p\n{key}: 512\nlist:\n  - {key}: abc\n"
     assert redact(text, is_yaml=True) == text
+
+
+WRITTEN = re.findall(r"^\|[^|]*\| `(.*)` \| `(.*)` \|$", _FORMS, re.MULTILINE)
+
+
+def assert_stored(text, expected):
+    """Check a text by itself, in the middle of lines, and in every kind of file."""
+    assert redact(text) == expected
+    assert redact(expected) == expected
+    lines = f"first\n{text}\nlast"
+    for whole, stored in ((text, expected), (lines, f"first\n{expected}\nlast")):
+        assert redact(whole) == stored
+        for ascii_ in (False, True):
+            written = json.dumps({"t": whole, "n": 1}, ensure_ascii=ascii_)
+            assert json.loads(redact(written)) == {"t": stored, "n": 1}
+            nested = json.dumps({"t": written}, ensure_ascii=ascii_)
+            inner = json.loads(json.loads(redact(nested))["t"])
+            assert inner == {"t": stored, "n": 1}
+        assert _csv(whole) == stored
+
+
+def test_the_page_lists_the_forms():
+    assert len(WRITTEN) >= 20
+    assert all("[redacted:secret]" in stored for _, stored in WRITTEN)
+
+
+@pytest.mark.parametrize(("text", "expected"), WRITTEN)
+def test_every_form_of_the_page_is_replaced(text, expected):
+    assert_stored(text, expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[db]\npassword=Hunt3r\nuser=a", "[db]\npassword=*\nuser=a"),
+        ("password＝Hunt3rPW", "password＝*"),
+        ("口令: Hunt3rPW。", "口令: *。"),
+        ("令牌=Hunt3rPW", "令牌=*"),
+        ("Set-Cookie: sid=Hunt3rPW; Path=/", "Set-Cookie: *"),
+        ("('Authorization', 'Hunter PW')", "('Authorization', '*')"),
+        ('[["X-Api-Key","Hunt3rPW"],["a","b"]]', '[["X-Api-Key","*"],["a","b"]]'),
+        ("{'name': 'Cookie', 'value': 'a=b'}", "{'name': 'Cookie', 'value': '*'}"),
+        ("curl --user=bob:pw https://x", "curl --user=bob:* https://x"),
+        ("curl -u 'bob:p w1'", "curl -u 'bob:* w1'"),
+        ("steps:\n  - api_key: Hunt3rPW # why", "steps:\n  - api_key: * # why"),
+        ("<apiKey>Hunter PW</apiKey>", "<apiKey>*</apiKey>"),
+        ("npm_AbCdEfGhIjKlMnOpQrStUvWxYz1234567890", "[redacted:api_key]"),
+        ("AKLTYTlkZjE2NWMwZjQ5NDk3ODg1MDM", "[redacted:api_key]"),
+    ],
+)
+def test_more_of_each_form_is_replaced(text, expected):
+    assert_stored(text, expected.replace("*", MARK))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # code
+        "token = next_token", "token = tokens[0]", "password = None",
+        "password = input('Your password?')", "api_key = os.environ['KEY_2024']",
+        "secret = config.secret", "token = 'the'", "if token == '': pass",
+        "password = getpass(prompt=2)", "token => value1", "password: str = ''",
+        "api_key: Optional[str] = None", "def f(password: str, token: int): ...",
+        "const password = form.password", "token = 5",
+        # types, placeholders, help texts
+        "password: string", "password: required", "api_key: ${API_KEY_2}",
+        "api_key: <your-key-1>", "token: {{ token1 }}", "secret: |", "password: ******"[:12],
+        "--password PASSWORD", "--token <token>", "use --password to log in",
+        "the option --password is needed", "password: at least 8 characters",
+        '{"required": ["password", "email"]}', '["token", "word"]',
+        '["password", "email", "phone1234"]', '{"name": "password", "type": "text1234"}',
+        '{"name": "city", "value": "Paris2024"}', '{"name": "token", "value": "word"}',
+        "docker run -u 1000:1000 x", "sort -u a:b"[:7], "python -u run.py",
+        "<token>word</token>", "<password/>", "<b>password</b> 123456",
+        # prose
+        "密码：至少8位，含数字", "请输入密码。", "密码是什么？", "令牌：无",
+        '{"密码": "不能为空2024"}', "忘记密码: https"[:6],
+        "my password: hunter2", "Cookie: a small biscuit", "the cookie: a=b",
+        "secret: yes", "Token: 5 of 10", "the token 12345678 is a word",
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_such_a_form_stays(text):
+    assert_stored(text, text)
 
 
 @pytest.mark.parametrize(
@@ -273,8 +356,20 @@ def test_a_list_under_a_secret_key_leaves_the_rest_of_the_record(values):
         '"password":[1,' * 20_000,
         '"password": "' + '\\"' * 50_000,
         "password='" + "\\'" * 50_000,
+        "password = " * 20_000,
+        "password: " * 20_000,
+        "\npassword: " + "a1" * 50_000,
+        "--password " * 20_000,
+        "<password " * 20_000,
+        "<password>" * 20_000,
+        "密码：" * 20_000,
+        '["password", "' * 20_000,
+        '"name": "password", "value": "' * 10_000,
+        "cookie: " * 20_000,
+        " -u a:" * 20_000,
+        "%5ftoken" * 20_000,
     ],
-    ids=range(12),
+    ids=range(24),
 )
 def test_no_text_takes_long(text):
     assert len(redact(text)) <= 3 * len(text)  # ends; the suite has a time limit

@@ -210,16 +210,25 @@ def test_a_file_beside_one_that_was_loaded_before_says_that_it_replaces_it(
     assert query(warehouse, "select raw_output from raw.rounds") == [("of1",)]
 
 
-def test_a_replaced_file_is_told_of_again_while_both_are_there(
-    warehouse: Warehouse,
+@pytest.mark.parametrize("sink", ["duckdb", "parquet://raw"])
+def test_only_the_call_that_reads_a_file_reports_its_problems(
+    warehouse: Warehouse, sink: str
 ) -> None:
-    first = write(Path("in/part1.json"), *analysis("a"))
+    broken = write(Path("in/broken.jsonl"), *results("a", "b"), {"sample_id": 1})
+    write(Path("in/part1.json"), *analysis("a"))
     write(Path("in/part2.json"), *analysis("b"))
-    once = told(warehouse.ingest("in"))
-    assert told(warehouse.ingest("in")) == once
-    assert len(query(warehouse, KEPT)) == 1
-    write(first, *analysis("a", run_id="RUN-1"))
-    assert told(warehouse.ingest("in")) == []
+    write(Path("in/unknown.jsonl"), *results("c", testset="nosuch", run_id="X"))
+    write(Path("in/nothing.json"), '{"task": {}, "cases": 1}')
+    first = warehouse.ingest("in", sink=sink)
+    codes = {each.code for file in first.files for each in file.problems}
+    assert codes >= {"id_in_two_files", "unknown_testset", "wrong_type"}
+    assert (first.n_rejected, first.n_rejected_records) == (1, 1)
+    again = warehouse.ingest("in", sink=sink)
+    assert told(again) == []
+    assert (again.n_rejected, again.n_rejected_records) == (0, 0)
+    assert (again.n_unchanged, again.n_rejected_before, again.n_held) == (5, 1, 4)
+    write(broken, *results("a", "b"), {"sample_id": 2})
+    assert warehouse.ingest("in", sink=sink).n_rejected_records == 1
 
 
 def test_each_shard_of_a_large_task_but_the_first_is_told_of(
@@ -263,23 +272,3 @@ def test_a_name_of_several_testsets_is_a_warning_that_lists_them(
     [(name, message)] = told(warehouse.ingest("in"))
     assert name == "a.jsonl"
     assert 'called "s_v1", so it checks nothing; there are "new/s_v1", "old/' in message
-
-
-@pytest.mark.parametrize("sink", ["duckdb", "parquet://raw"])
-def test_a_name_that_a_later_call_brings_is_told_of_no_more(
-    warehouse: Warehouse, sink: str
-) -> None:
-    file = write(Path("run.jsonl"), *results("a", testset="s_smoke_v1"))
-    missing = told(warehouse.ingest(file, sink=sink))
-    assert told(warehouse.ingest(file, sink=sink)) == missing
-    write(Path("s_smoke_v1.jsonl"), {"id": "a", "expected_outputs": {"x": 1}})
-    warehouse.ingest("s_smoke_v1.jsonl", sink=sink)
-    assert told(warehouse.ingest(file, sink=sink)) == []
-
-
-def test_a_name_with_a_comma_is_met_like_any_other(warehouse: Warehouse) -> None:
-    file = write(Path("run.jsonl"), *results("a", testset="a, so b"))
-    assert len(told(warehouse.ingest(file))) == 1
-    write(Path("a, so b.jsonl"), {"id": "a", "expected_outputs": {"x": 1}})
-    warehouse.ingest("a, so b.jsonl")
-    assert told(warehouse.ingest(file)) == []

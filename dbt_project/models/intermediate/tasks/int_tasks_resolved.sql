@@ -5,6 +5,8 @@ with
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
 loads as (select * from {{ ref('promptlab', 'stg_loads__loads') }}),
 testsets as (select * from {{ ref('promptlab', 'stg_testsets__testsets') }}),
+cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }}),
+test_cases as (select * from {{ ref('promptlab', 'stg_testsets__test_cases') }}),
 
 pipelines as (
 
@@ -117,6 +119,11 @@ chosen as (
             when by_dataset.testset_id is not null then 'env.dataset'
             when by_pipeline.testset_id is not null then 'pipeline'
         end as testset_source,
+        named.source_kind = 'results'
+        and coalesce(
+            named.option_testset, named.record_testset, named.extras_testset,
+            named.env_testset, named.pipeline_testset
+        ) is null as is_unnamed,
         coalesce(
             by_option.testset_id, by_record.testset_id, by_extras.testset_id,
             by_env.testset_id, by_dataset.testset_id, by_pipeline.testset_id
@@ -132,6 +139,45 @@ chosen as (
 
 ),
 
+-- results that name no testset are of the only one that has all their cases
+unnamed_cases as (
+
+    select
+        chosen.task_id,
+        cases.case_id,
+        count(*) over (partition by chosen.task_id) as n_cases
+
+    from chosen
+    inner join cases using (task_id)
+    where chosen.is_unnamed and chosen.testset_id is null
+
+),
+
+candidates as (
+
+    select
+        unnamed_cases.task_id,
+        test_cases.testset_id
+
+    from unnamed_cases
+    inner join test_cases using (case_id)
+    group by unnamed_cases.task_id, test_cases.testset_id, unnamed_cases.n_cases
+    having count(*) = unnamed_cases.n_cases
+
+),
+
+by_cases as (
+
+    select
+        task_id,
+        max(testset_id) as testset_id
+
+    from candidates
+    group by task_id
+    having count(*) = 1
+
+),
+
 resolved as (
 
     select
@@ -140,15 +186,20 @@ resolved as (
         chosen.task_id,
         chosen.load_id,
         chosen.ingest_id,
-        chosen.testset_id,
+        coalesce(chosen.testset_id, by_cases.testset_id) as testset_id,
         coalesce(chosen.pipeline_id, default_pipelines.pipeline_id) as pipeline_id,
 
         ---------- strings
         chosen.source_kind,
-        chosen.testset_source
+        case
+            when by_cases.testset_id is not null then 'cases'
+            else chosen.testset_source
+        end as testset_source
 
     from chosen
-    left join default_pipelines using (testset_id)
+    left join by_cases using (task_id)
+    left join default_pipelines
+        on coalesce(chosen.testset_id, by_cases.testset_id) = default_pipelines.testset_id
 
 )
 
