@@ -288,10 +288,16 @@ class _Attempt:
         yield from self._as_batches(readings, source)
 
     def left_out(self, code: str, reason: str) -> Iterator[ReadBatch]:
-        """Yield one batch with the reason for leaving the file out, unless known."""
+        """Yield one batch with the reason for leaving the file out, unless known.
+
+        Every call reports it: the file may have changed, but cannot be read.
+        """
         source = self._source(None)
-        if not self._is_known(source):
-            problem = Problem(code, f"cannot be read: {reason}")
+        problem = Problem(code, f"cannot be read: {reason}")
+        if self._is_known(source):
+            self._load.was_rejected = False
+            self._load.add(next(_rejected(problem)))
+        else:
             yield from self._as_batches(_rejected(problem), source)
 
     def _is_read_whole(self, file: InputFile) -> bool:

@@ -339,9 +339,9 @@ def testsets_by_cases(
                 path,
                 warning(
                     "several_testsets",
-                    f"the results of {task} name no testset, and {len(testsets)} testsets"
-                    f" have all {n_cases} sample ids ({names}), so none of them counts;"
-                    " name one with --testset",
+                    f"the results of {task} name no testset, and {len(testsets)}"
+                    f" testsets have all {n_cases} sample ids ({names}), so none of"
+                    " them counts; name one with --testset",
                     record_id=task_id,
                 ),
             )

@@ -68,20 +68,21 @@ WORDS = (
 WHOLE = r"(?:(?:proxy-|x-)?authorization|(?:(?:set|session|auth)[_-]?)?cookies?)"
 """Keys that are secret as a whole."""
 
-_QUOTES, _GAP = r"\\*[\"']{1,2}", r"[ \t\r\n]*"
-_COLON = rf"{_QUOTES}{_GAP}:{_GAP}"
-_PAIR = rf"{_QUOTES}{_GAP},{_GAP}(?:{_QUOTES}value{_COLON})?"
-KEY = (
-    rf"(?i:{WORDS}(?:{_COLON}|{_PAIR}|[ \t]*(?:=|＝)[ \t]*|:[ \t]+)"
-    rf"|[\"']{WHOLE}(?:{_COLON}|{_PAIR}))"
-)
-"""A match ends at the start of the value."""
-
 
 def _written(text: str) -> str:
     """Return a pattern for Chinese text as it is, and as JSON escapes it."""
     escaped = "".join(rf"\\+u{ord(sign):04x}" for sign in text)
     return f"{text}|{escaped}"
+
+
+_QUOTES, _GAP = r"\\*[\"']{1,2}", r"[ \t\r\n]*"
+_COLON = rf"{_QUOTES}{_GAP}:{_GAP}"
+_PAIR = rf"{_QUOTES}{_GAP},{_GAP}(?:{_QUOTES}value{_COLON})?"
+KEY = (
+    rf"(?i:{WORDS}(?:{_COLON}|{_PAIR}|[ \t]*(?:=|{_written('＝')})[ \t]*|:[ \t]+)"
+    rf"|[\"']{WHOLE}(?:{_COLON}|{_PAIR}))"
+)
+"""A match ends at the start of the value."""
 
 
 _LABELS = "密码 口令 密钥 私钥 令牌 密匙 授权码"
@@ -121,8 +122,10 @@ _WORD = re.compile(rb"(?![$<>\[({%|&*!@`])[!#-&(-+\--:=-\[\]-_a-~]{6,}")
 _STRONG = re.compile(rb"[0-9!@#$%^*]")
 _CODE = re.compile(rb"[(\[{<>]")
 _ENDS = re.compile(rb"[ \t]*(?:\Z|[\r\n\\\"',;]|#|[\x80-\xff])")
-_EQUALS = re.compile(rb"([ \t]*)(?:=|\xef\xbc\x9d)([ \t]*)\Z")
-_LINE = re.compile(rb"(?:\A|[\r\n\"'`]|\\[nrt])[ \t]*(?:-[ \t]+)?\Z")
+_EQUALS = re.compile(
+    rf"([ \t]*)(?:=|{_written('＝')})([ \t]*)\Z".encode(), re.IGNORECASE
+)
+_LINE = re.compile(rb"(?:\A|[\r\n\"'`,{]|\\[nrt])[ \t]*(?:-[ \t]+)?\Z")
 _NAMED = re.compile(
     rb"(?:name|key|header|field)\\*[\"']{1,2}[ \t\r\n]*:[ \t\r\n]*\\*[\"']{1,2}\Z", re.I
 )

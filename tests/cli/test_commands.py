@@ -185,13 +185,76 @@ def test_ingest_prints_a_table_of_files_and_exits_3_for_a_rejected_file(run, tmp
 
 
 def test_a_rejected_record_is_exit_3_only_when_strict(run, tmp_path):
-    write(tmp_path / "set.jsonl", {"id": "a"}, {"id": "b", "tags": "no list"})
-    assert run("ingest", "set.jsonl")[0] == 0
-    assert run("ingest", "set.jsonl", "--strict")[0] == 3
+    for name, options, code in (("a", (), 0), ("b", ("--strict",), 3)):
+        first = {"id": name, "inputs": {}}
+        write(tmp_path / f"{name}.jsonl", first, {"id": "b2", "tags": "no list"})
+        assert run("ingest", f"{name}.jsonl", *options)[0] == code
+
+
+@pytest.mark.parametrize("command", ["ingest", "run"])
+def test_a_file_that_was_rejected_is_reported_once_and_listed_by_the_doctor(
+    run, tmp_path, command
+):
+    write(tmp_path / "in" / "good.json", task())
+    write(tmp_path / "in" / "part.jsonl", {"id": "a", "inputs": {}}, {"id": "a"})
+    assert run(command, "in", "--strict")[0] == 3
+    write(tmp_path / "in" / "bad.json", {"task": {}, "cases": 1})
+    code, _, err = run(command, "in")
+    assert code == 3
+    assert "in/bad.json:1" in err
+    assert "part.jsonl:" not in err
+    code, _, err = run(command, "in", "--strict")
+    assert code == 0
+    assert "1 file(s) were rejected earlier and have not changed" in err
+    assert "bad.json" not in err
+    _, out, _ = run("doctor", "--format", "json")
+    (listed,) = [row for row in json.loads(out) if "was loaded" in row["name"]]
+    assert listed["state"] == "warn"
+    assert listed["value"].startswith("2: ")
+    assert "part.jsonl (1 of 2 records), " in listed["value"]
+    assert listed["value"].endswith("/in/bad.json")
+    write(tmp_path / "in" / "bad.json", task("other"))  # corrected
+    assert run(command, "in", "--strict")[0] == 0
+    assert "bad.json" not in run("doctor", "--format", "json")[1]
+
+
+NOT_READ = {
+    "of no known kind": {"a.json": {"what": 1}, "b.txt": {}},
+    "results with an id": {"scores.json": {"id": "s", "name": "ok", "value": 1}},
+}
+
+
+@pytest.mark.parametrize("files", NOT_READ.values(), ids=NOT_READ)
+@pytest.mark.parametrize("command", ["ingest", "run"])
+def test_a_folder_in_which_nothing_could_be_read_is_nothing_to_do(
+    run, tmp_path, command, files
+):
+    for name, content in files.items():
+        write(tmp_path / "in" / name, content)
+    write(tmp_path / "good.json", task())
+    for _ in range(2):
+        code, out, err = run(command, "in")
+        assert code == 5
+        assert f"nothing was loaded: of {len(files)} file(s) {len(files)} of no" in err
+        assert "index.html" not in out
+    assert not (tmp_path / "out").exists()
+    assert run(command, "good.json")[0] == 0
+    assert run(command, "in")[0] == 5  # also where there is something already
+
+
+@pytest.mark.parametrize("command", ["ingest", "run"])
+def test_a_folder_in_which_all_was_rejected_writes_no_index(run, tmp_path, command):
+    write(tmp_path / "in" / "bad.json", {"task": {}, "cases": 1})
+    assert run(command, "in")[0] == 3
+    code, _, err = run(command, "in")
+    assert code == 5
+    assert "of 1 file(s) 1 rejected earlier" in err
+    assert not (tmp_path / "out").exists()
 
 
 def test_validate_prints_every_problem_with_its_place_and_writes_nothing(run, tmp_path):
-    write(tmp_path / "set.jsonl", {"id": "a"}, {"id": "b", "tags": "no list"})
+    first = {"id": "a", "inputs": {}}
+    write(tmp_path / "set.jsonl", first, {"id": "b", "tags": "no list"})
     code, out, err = run("validate", "set.jsonl")
     assert code == 3
     assert out.startswith("set.jsonl:2")
@@ -343,6 +406,7 @@ def test_doctor_checks_that_rows_in_are_rows_out(run, example_db):
     code, out, _ = run("doctor", "--db", example_db, "--format", "json")
     assert code == 0
     checks = {r["name"]: r["state"] for r in json.loads(out) if r["what"] == "check"}
+    assert checks.pop("every file and record was loaded") == "warn"  # one was not
     assert set(checks.values()) == {"ok"}
 
 

@@ -81,11 +81,6 @@ MISTAKES = [
         id="results with id instead of sample_id",
     ),
     pytest.param(
-        {"t": [{"id": "a", "name": "trace", "output": "hello", "latency": 1.2}]},
-        [f"t.jsonl:1: {NOTHING_EXPECTED} (warning)"],
-        id="another tool's records with an id",
-    ),
-    pytest.param(
         {"t": [{"id": "a", "inputs": {"text": "x"}}, {"id": "b", "inputs": {}}]},
         [f"t.jsonl:1: {NOTHING_EXPECTED} (warning)"],
         id="a testset in which no case expects anything",

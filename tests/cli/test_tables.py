@@ -207,8 +207,8 @@ def test_the_doctor_is_short_where_all_is_well(example_db, capsys):
     short = capsys.readouterr().out
     run_cli(["doctor", "--db", str(example_db), "--wide"])
     everything = capsys.readouterr().out
-    assert short.startswith("✓ ok: promptlab ")
-    assert len(short.splitlines()) < 5
+    assert "every file and record was loaded" in short  # the only thing to look at
+    assert len(short.splitlines()) < 12
     assert len(everything.splitlines()) > 80
 
 

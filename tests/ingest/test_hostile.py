@@ -37,11 +37,11 @@ LARGE: dict[str, Callable[[], Iterator[str]]] = {
     "deep_objects.jsonl": lambda: iter(['{"a":' * 100_000, "\n", GOOD]),
     "deep_and_unclosed.jsonl": lambda: iter(['{"id":"a","x":', "[" * 1_000_000, "\n" + GOOD]),
     "deep_output.json": lambda: iter([analysis(f'"x","parsed_output":{{"a":{deep(600)}}},"p":0').replace('"parsed_output": null, ', "")]),
-    "long_string.jsonl": lambda: iter(['{"id":"a","x":"', "x" * 100_000_000, '"}\n', GOOD]),
+    "long_string.jsonl": lambda: iter(['{"id":"a","inputs":{},"x":"', "x" * 100_000_000, '"}\n', GOOD]),
     "long_string.json": lambda: iter([analysis('"' + "x" * 17_000_000 + '"')]),
     "long_integer.jsonl": lambda: iter(['{"id":"a","x":', "9" * 1_000_000, "}\n", GOOD]),
     "many_quotes.jsonl": lambda: iter(['{"id":"a","x":', '"\\"' * 300_000, "\n", GOOD]),
-    "one_record_over_lines.jsonl": lambda: iter(['{"id":"a","x":[\n', '"filler",\n' * 1_000_000, '0]}\n']),
+    "one_record_over_lines.jsonl": lambda: iter(['{"id":"a","inputs":[\n', '"filler",\n' * 1_000_000, '0]}\n']),
 }  # fmt: skip
 
 # file: (status, records loaded, [(code, line, column)])
@@ -265,9 +265,9 @@ def test_a_large_file_that_fails_half_way_leaves_the_warehouse_as_it_was(
         ("a.json", analysis('"' + "x" * 2_000_000 + '"'), {"max_file_mb": 1}, ["2 MB", "limit is 1 MB", "max_file_mb"]),
         ("a.json", analysis('"' + "x" * 2_000_000 + '"'), {"max_string_mb": 1}, ["2 MB", "limit is 1 MB", "max_string_mb"]),
         ("a.json", analysis(f'"x","parsed_output":{{"a":{deep(60)}}},"p":0').replace('"parsed_output": null, ', ""), {"max_depth": 50}, ["64 objects", "limit is 50", "max_depth"]),
-        ("a.jsonl", '{"id":"a","x":"' + "x" * 2_000_000 + '"}', {"max_record_mb": 1}, ["2 MB", "limit is 1 MB", "max_record_mb"]),
-        ("a.jsonl", '{"id":"a","x":"' + "汉" * 500_000 + '"}', {"max_string_mb": 1}, ["1.5 MB", "limit is 1 MB", "max_string_mb"]),
-        ("a.jsonl", '{"id":"a","x":' + deep(60) + "}", {"max_depth": 50}, ["61 objects", "limit is 50", "max_depth"]),
+        ("a.jsonl", '{"id":"a","inputs":{},"x":"' + "x" * 2_000_000 + '"}', {"max_record_mb": 1}, ["2 MB", "limit is 1 MB", "max_record_mb"]),
+        ("a.jsonl", '{"id":"a","inputs":{},"x":"' + "汉" * 500_000 + '"}', {"max_string_mb": 1}, ["1.5 MB", "limit is 1 MB", "max_string_mb"]),
+        ("a.jsonl", '{"id":"a","inputs":{},"x":' + deep(60) + "}", {"max_depth": 50}, ["61 objects", "limit is 50", "max_depth"]),
         ("a.jsonl", '{"sample_id":"a","metadata":{"x":' + deep(600) + "}}", {"max_depth": 100}, ["more than 100 objects", "limit is 100", "max_depth"]),
         ("a.json", '{"test_results":' + deep(60) + "}", {"max_depth": 50}, ["61 objects", "limit is 50", "max_depth"]),
     ],

@@ -192,10 +192,12 @@ def test_a_rejected_file_keeps_its_rejects_and_the_live_version(tmp_path, wareho
     broken = task(answer="bad")
     broken["dimensions"] = [{"dimension_id": "x"}]
     write(file, broken)
-    for _ in range(2):  # a second reading says the same and adds nothing
-        ingested = warehouse.ingest(file)
-        assert ingested.n_rejected == 1
-        assert ingested.files[0].problems
+    ingested = warehouse.ingest(file)
+    assert ingested.n_rejected == 1
+    assert ingested.files[0].problems
+    again = warehouse.ingest(file)  # does not read it
+    assert (again.n_rejected, again.n_rejected_before) == (0, 1)
+    assert again.files[0].problems == []
     assert statuses(warehouse) == [("analysis", "loaded"), ("analysis", "rejected")]
     assert query(warehouse, "select raw_output from raw.rounds") == [("good",)]
     assert query(warehouse, "select count(*) > 0 from raw.rejects") == [(True,)]
