@@ -90,7 +90,7 @@ LABEL = (
     rf"(?i:(?:{'|'.join(map(_written, _LABELS.split()))})(?:{_QUOTES})?{_GAP}"
     rf"(?::|=|{_written('：')}|{_written('＝')}){_GAP})"
 )
-OPTION = rf"(?i:--?[a-z0-9_.-]*{WORDS}[ \t]+)"
+OPTION = rf"(?i:(?:^|[\s\"'`]|\\[nrt])--?[a-z0-9_.-]*{WORDS}[ \t]+)"
 ELEMENT = rf"(?i:<[a-z0-9_:.-]*{WORDS}(?:[ \t][^<>]*)?>)"
 COOKIE = r"(?i:(?:set-)?cookie:[ \t]*)"
 
@@ -132,7 +132,7 @@ _NAMED = re.compile(
 _FIRST = re.compile(rb"[\[(][ \t\r\n]*\\*[\"']{1,2}\Z")
 _LAST = re.compile(rb"\\*[\"']{1,2}[ \t\r\n]*[\])]")
 _OF_ELEMENT = re.compile(rb"[^<>\"\\]+(?=<\\*/)")
-_COOKIES = re.compile(rb"[^\"'\\\r\n]*=[^\"'\\\r\n]*")
+_COOKIES = re.compile(rb"[^\"'\\,\r\n]*=[^\"'\\,\r\n]*")
 # each match starts at its first backslash, so that a run of them is scanned once
 _QUOTE = re.compile(rb'(?<!\\)(\\*)"|[\r\n]')
 _DOUBLED = re.compile(rb'(?<!\\)(\\*)""|[\r\n]')
@@ -255,7 +255,7 @@ def find_labelled(data: bytes, _: int, place: int) -> SecretValue | None:
 
 def find_option(data: bytes, found: int, place: int) -> SecretValue | None:
     """Return the value after an option of a command: ``--password …``."""
-    if not is_secret(data[found:place].strip(b"- \t")):
+    if not is_secret(data[found:place].partition(b"-")[2].strip(b"- \t")):
         return None
     opening = _OPENING.match(data, place)
     return _text(data, place) if opening else _strong_word(data, place)
