@@ -17,6 +17,8 @@ from statistics import NormalDist
 _NORMAL = NormalDist()
 _ALPHA = 0.05
 _MOST_CASES = 100_000
+ASSUMED = 0.05
+"""Variance within cases where it is not known: a fair guess for a language model."""
 _STEADY = 10
 """Exact power is not monotonic in n: a number of cases is accepted if the power is
 reached for this many further numbers."""
@@ -29,10 +31,12 @@ class Plan:
     cases: int
     rounds: int
     """Rounds per case."""
-    within_variance: float
-    """Variance of the rounds of a case, on average."""
+    within_variance: float | None
+    """Variance of the rounds of a case, on average; ``None``: not known."""
+    assumed_variance: float | None
+    """The variance that the figures assume, if it is not known."""
     n_results: int
-    """Results that the variance was estimated from; 0: it was given."""
+    """Results of the suite; 0: the variance was given."""
     n_clusters: int | None
     """Clusters of the cases, such as conversations; ``None``: no two cases share one.
     The figures are those of cases that change independently."""
@@ -52,21 +56,31 @@ class Plan:
 def plan(
     cases: int,
     rounds: int,
-    within: float,
+    within: float | None,
     *,
     n_results: int = 0,
     n_clusters: int | None = None,
     drop: float | None = None,
     power: float = 0.8,
 ) -> Plan:
-    """Return what a suite can detect; arguments as of :class:`Plan`."""
+    """Return what a suite can detect; arguments as of :class:`Plan`.
+
+    *within* is ``None`` where no case was asked twice: the figures then assume
+    ``ASSUMED``.
+    """
+    known, within = within, ASSUMED if within is None else within
     smallest = smallest_drop(cases, rounds, within, power)
     if drop is None and smallest is not None:
         drop = smallest / 2
+    needed = None if drop is None else cases_for_drop(rounds, drop, within, power)
+    more = needed  # of cases that are not flaky, another round says nothing new
+    if drop is not None and within > 0:
+        more = cases_for_drop(rounds + 1, drop, within, power)
     return Plan(
         cases=cases,
         rounds=rounds,
-        within_variance=within,
+        within_variance=known,
+        assumed_variance=within if known is None else None,
         n_results=n_results,
         n_clusters=n_clusters,
         power=power,
@@ -75,14 +89,8 @@ def plan(
         power_now=round(drop_power(cases, rounds, drop, within), 4)
         if drop is not None
         else None,
-        cases_needed=cases_for_drop(rounds, drop, within, power)
-        if drop is not None
-        else None,
-        cases_needed_with_one_more_round=(
-            cases_for_drop(rounds + 1, drop, within, power)
-            if drop is not None
-            else None
-        ),
+        cases_needed=needed,
+        cases_needed_with_one_more_round=more,
     )
 
 

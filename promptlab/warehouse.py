@@ -501,7 +501,7 @@ class Warehouse(WarehouseFile):
         return plan(
             cases or n_cases,
             rounds or n_rounds,
-            (within or 0.0) if flaky is None else flaky,
+            within if flaky is None else flaky,
             n_results=n_results if flaky is None else 0,
             n_clusters=n_clusters,
             drop=drop,

@@ -731,15 +731,20 @@ def _labels(half_width: float) -> dict[str, Any]:
 
 def _sentences(plan: Plan) -> list[str]:
     often = f"{10 * plan.power:g} times in 10"
-    noise = (
-        f"a variance of {plan.within_variance:.3f} within cases"
-        if plan.within_variance
-        else "no case is flaky"
-    )
+    if plan.assumed_variance is not None:
+        noise = (
+            "how flaky the cases are is not known, since none was asked twice."
+            f" --flaky {plan.assumed_variance:g} is assumed: a fair guess for a"
+            " language model"
+        )
+    else:
+        noise = (
+            f"a variance of {plan.within_variance:.3f} within cases"
+            if plan.within_variance
+            else "no case is flaky"
+        ) + (f" (from {plan.n_results} result(s))" if plan.n_results else "")
     lines = [
-        f"{plan.cases} cases, {plan.rounds} round(s) per case, {noise}"
-        + (f" (from {plan.n_results} results)" if plan.n_results else "")
-        + ".",
+        f"{plan.cases} cases, {plan.rounds} round(s) per case, {noise}.",
         f"A drop of {100 * plan.smallest_drop:.1f} points is found {often}."
         if plan.smallest_drop is not None
         else f"No drop is found {often}: there are too few cases.",

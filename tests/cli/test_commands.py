@@ -542,3 +542,21 @@ def test_the_config_of_init_changes_no_default(run, tmp_path):
     written = load_settings({}, config=config, environ={})
     changed = {"db", "out", "lang"}
     assert written.model_dump(exclude=changed) == Settings().model_dump(exclude=changed)
+
+
+def test_power_says_where_it_does_not_know_how_flaky_the_cases_are(run, tmp_path):
+    common = {"entity_id": "p", "variant": "v", "must_have_pass": True}
+    write(tmp_path / "a.jsonl", *(common | {"sample_id": f"s{n}"} for n in range(20)))
+    assert run("ingest", "a.jsonl")[0] == 0
+    assert run("build")[0] == 0
+    query = "select within_variance from marts.fct_power"
+    assert json.loads(run("query", query, "--format", "json")[1]) == [
+        {"within_variance": None}
+    ]
+    _, out, _ = run("power")
+    assert "is not known, since none was asked twice. --flaky 0.05 is assumed" in out
+    assert "no case is flaky" not in out
+    _, assumed, _ = run("power", "--flaky", "0.05")
+    assert out.splitlines()[1:] == assumed.splitlines()[1:]
+    plan = json.loads(run("power", "--format", "json")[1])
+    assert (plan["within_variance"], plan["assumed_variance"]) == (None, 0.05)

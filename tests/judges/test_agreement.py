@@ -409,6 +409,16 @@ def test_the_promised_power_is_reached_in_simulation(rounds, drop, within):
     assert found / runs == pytest.approx(0.8, abs=0.09)
 
 
+def test_what_is_not_known_of_the_cases_is_assumed_and_not_zero():
+    unknown, assumed, steady = (power.plan(500, 1, each) for each in (None, 0.05, 0.0))
+    assert (unknown.within_variance, unknown.assumed_variance) == (None, 0.05)
+    assert unknown.smallest_drop == assumed.smallest_drop == 0.051
+    assert unknown.cases_needed == assumed.cases_needed
+    assert (steady.within_variance, steady.assumed_variance) == (0.0, None)
+    assert steady.smallest_drop == 0.018
+    assert steady.cases_needed_with_one_more_round == steady.cases_needed
+
+
 @pytest.mark.parametrize(("rate", "cases"), [(0.9, 141), (0.8, 245), (0.5, 381)])
 def test_a_rate_needs_so_many_cases_for_five_points(rate, cases):
     def width(n: int) -> float:
