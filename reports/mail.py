@@ -566,7 +566,7 @@ def to_message(
 
 def subject_of(result: AnalysisResult, filters: Filters) -> str:
     """Return the subject: the verdict first, so that a phone shows it."""
-    title = one_line(result.task.title, 12 if result.gate else 36)
+    title = one_line(result.title, 12 if result.gate else 36)
     if result.gate is None:
         return filters.catalogue.text(
             "mail.subject_scored",
@@ -588,7 +588,7 @@ def preheader_of(result: AnalysisResult, view: MailView, filters: Filters) -> st
         n=summary.n_pass,
         total=view.page.n_judged,
         conclusion=one_line(summary.conclusion, 60),
-        title=one_line(result.task.title, 20),
+        title=one_line(result.title, 20),
     )
 
 

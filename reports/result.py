@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 
 TASK = """
 select
-    task_id, load_id, run_id, source_kind, title, variant, prompt_version, model,
-    triggered_by, branch, commit_sha as commit,
+    task_id, load_id, run_id, source_kind, title, given_title, variant,
+    prompt_version, model, triggered_by, branch, commit_sha as commit,
     testset_id, testset_source, pipeline_id, env, extras,
     epoch_us(created_at) as created_at
 from marts.dim_tasks
@@ -88,7 +88,7 @@ select
     dimension_id, name, scorer, scoring_mode, score, weight_configured,
     weight_used as weight,
     ci_low, ci_high, ci_method, ci_reason, n_cases, n_rounds, raw_metrics, target,
-    parameters, diagnosis
+    parameters, diagnosis, scorer_versions
 from marts.fct_dimension_scores
 where task_id = $task_id
 order by dimension_position, dimension_id
@@ -475,7 +475,9 @@ def analysis_result(
     histograms = reader.histograms([row["dimension_id"] for row in dimension_rows])
     evidence = [_evidence(row, speech) for row in reader.all(EVIDENCE)]
     return AnalysisResult(
-        task=of_contract(ResultTask, task, env=from_json(task["env"])),
+        task=of_contract(
+            ResultTask, task, title=task["given_title"], env=from_json(task["env"])
+        ),
         summary=of_contract(
             ResultSummary,
             summary,
@@ -619,7 +621,11 @@ def _cases(
         found = differences.get(case_id, [])
         counts = [row.pop("n_differences") for row in found]
         case.update(
-            dimension_scores=from_json(case["dimension_scores"]) or {},
+            dimension_scores={
+                dimension_id: score
+                for dimension_id, score in from_json(case["dimension_scores"]).items()
+                if score is not None
+            },
             notes=from_json(case["notes"]) or {},
             tags=from_json(case["tags"]) or [],
             context=from_json(case["context"]) or {},
@@ -650,7 +656,12 @@ def _extras(task: Row, dimensions: Iterable[Row], edition: Edition) -> dict[str,
         lang=edition.lang,
         load_ids=[task["load_id"]],
         scorers=[
-            of_contract(ScorerUsed, row, parameters=from_json(row["parameters"]) or {})
+            of_contract(
+                ScorerUsed,
+                row,
+                parameters=from_json(row["parameters"]) or {},
+                versions=from_json(row["scorer_versions"]),
+            )
             for row in dimensions
         ],
         given=extras.pop("promptlab", None),

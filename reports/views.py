@@ -455,7 +455,8 @@ def _scores(
 ) -> list[tuple[str, float | None, str | None]]:
     """Return the case's scores, without optional dimensions that lack a score."""
     found = []
-    for dimension_id, score in list(case.dimension_scores.items())[:_MOST_SCORES]:
+    for dimension_id in list(names)[:_MOST_SCORES]:
+        score = case.dimension_scores.get(dimension_id)
         reason = _reason(case.notes, dimension_id)
         if score is None and dimension_id in optional and reason == "no_score":
             continue

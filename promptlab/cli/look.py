@@ -281,7 +281,7 @@ def _print_task(result: AnalysisResult, *, wide: bool) -> None:
     task, summary = result.task, result.summary
     if result.gate is not None:
         print_headline(result.gate)
-    print_text(f"{task.title}  {task.task_id}  {task.prompt_version}  {task.model}")
+    print_text(f"{result.title}  {task.task_id}  {task.prompt_version}  {task.model}")
     print_text(summary.conclusion)
     for alert in summary.alerts:
         sign = judged(alert.severity)

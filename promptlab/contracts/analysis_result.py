@@ -19,14 +19,7 @@ from promptlab.contracts.base import Status as Status
 from promptlab.contracts.comparison import Comparison
 from promptlab.contracts.gate import GateResult
 
-FORMAT_VERSION = "1.5"
-# 1.0  first version: contract sections 4.1–4.5, with status, rounds and intervals
-# 1.1  comparison with the baseline; histogram of a dimension's case scores
-# 1.2  the gate's verdict; prompt; of a case its inputs, what was expected, the answers
-#      of the baseline, steps, feedback and history
-# 1.3  run, variant, branch and commit of the task
-# 1.4  how the differences of a comparison are spread
-# 1.5  judges with labels: the pass rate that they give, raw and corrected
+FORMAT_VERSION = "1.0"
 
 TargetStatus = Literal["met", "missed", "unknown", "none"]
 """``unknown``: a target was set and could not be judged; ``none``: no target."""
@@ -43,14 +36,6 @@ class ResultTask(Contract):
     env: dict[str, str]
     created_at: datetime
     """Time at which the task was created, UTC."""
-    run_id: str
-    """The execution that it belongs to; by default the task itself."""
-    variant: str
-    """The variant inside the title: provider or model, and the prompt's name."""
-    branch: str | None
-    """Branch that was evaluated; ``None``: not known."""
-    commit: str | None
-    """Commit that was evaluated; ``None``: not known."""
 
 
 class EvidenceLink(Contract):
@@ -84,6 +69,7 @@ class ResultSummary(Contract):
     """The task in one line (contract section 4.2)."""
 
     overall_score: Share | None
+    """Null if nothing, or too little, was scored; never 0 for that."""
     grade: str
     """A to F, or ``n/a`` if too little was scored."""
     alerts: list[AlertItem]
@@ -112,6 +98,7 @@ class DimensionResult(Contract):
     dimension_id: str
     name: str
     score: Share | None
+    """Null if no round was scored; ``diagnosis`` says why."""
     raw_metrics: JsonObject
     weight: Share
     """The weight used; the used weights sum to 1, an unused one is 0."""
@@ -319,9 +306,10 @@ class CaseResult(Contract):
     """One case (contract section 4.4)."""
 
     case_id: str
-    dimension_scores: dict[str, float | None]
-    """Every configured dimension; ``None`` where it could not be scored."""
+    dimension_scores: dict[str, Share]
+    """By ``dimension_id``; a dimension without a score of the case is absent."""
     aggregated_score: Share | None
+    """Null if the case has no score; never 0 for that."""
     evidences: list[EvidenceLink]
     notes: JsonObject
     status: Status
@@ -363,6 +351,8 @@ class ScorerUsed(Contract):
     scoring_mode: str
     parameters: JsonObject
     target: JsonObject
+    versions: list[str]
+    """Scorers that gave the scores, each with its version."""
 
 
 class Provenance(Contract):
@@ -374,6 +364,17 @@ class Provenance(Contract):
     load_ids: list[int]
     """Loads that the task was read from."""
     source_kind: str
+    title: str
+    """The title of the history; ``task.title`` is as given, which the config may
+    rename."""
+    run_id: str
+    """The execution that the task belongs to; by default the task itself."""
+    variant: str
+    """The variant inside the title: provider or model, and the prompt's name."""
+    branch: str | None
+    """Branch that was evaluated; ``None``: not known."""
+    commit: str | None
+    """Commit that was evaluated; ``None``: not known."""
     testset_id: str | None
     testset_source: str | None
     """The source of the testset's name."""
@@ -407,9 +408,16 @@ class AnalysisResult(Contract):
     prompt: Prompt | None = None
     """Ours: the prompt, if the task's file or its pipeline contains it."""
 
+    @property
+    def title(self) -> str:
+        """The title of the history, which the config may have renamed."""
+        own = self.extras.get("promptlab")
+        renamed = own.get("title") if isinstance(own, dict) else None
+        return renamed if isinstance(renamed, str) else self.task.title
+
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         yield None, self.task.task_id
-        yield "title", self.task.title
+        yield "title", self.title
         yield "decision", self.gate and self.gate.decision
         yield "pass_rate", self.summary.pass_rate
         yield "overall_score", self.summary.overall_score
@@ -418,7 +426,7 @@ class AnalysisResult(Contract):
         """Return HTML for notebooks: the decision and the dimensions."""
         conclusion = self.summary.conclusion
         return html_table(
-            f"{self.task.title}: {self.gate.headline if self.gate else conclusion}",
+            f"{self.title}: {self.gate.headline if self.gate else conclusion}",
             ("dimension", "score", "low", "high", "weight", "target"),
             [
                 (d.name, d.score, d.ci_low, d.ci_high, d.weight, d.target_status)

@@ -35,6 +35,7 @@ from promptlab.evaluator.models import (
 from promptlab.evaluator.outputs import PipelineOutline
 from promptlab.evaluator.unified import Judge, UnifiedEvaluator
 from promptlab.json_text.reading import copy_json
+from promptlab.messages import warn
 
 Runner = Callable[..., Any]
 """Returns a run, an object or a text (``PipelineRun.of``), or an awaitable of one."""
@@ -113,7 +114,8 @@ class PipelineEvaluator:
             samples: Test cases, as mappings or ``TestCase``; never changed.
             variant: The pipeline's variant; also the runner's second argument.
             apply_rules: False: leave the rules out.
-            apply_judge: False: leave the judge out.
+            apply_judge: False: leave the judge out. True without a judge logs a warning
+                why ``average_score`` is ``nan``.
             info: Properties of the run: run id, testset, model, … Its ``created_at`` is
                 now, if neither it nor any sample says when it ran.
             repeats: Rounds per sample; a sample with outputs has one.
@@ -153,6 +155,12 @@ class PipelineEvaluator:
 
         with _EventLoop() as loop:
             results = _each(evaluate, rounds, concurrency, on_progress)
+        if results and apply_judge and self.evaluator.judge is None:
+            warn(
+                "average_score is nan: no judge scored the results; pass judge=… when"
+                " the evaluator is made, or apply_judge=False",
+                "no_judge",
+            )
         return PipelineEvaluationResult(
             self.pipeline.id, variant, results, overall_stats(results)
         )

@@ -283,7 +283,7 @@ def test_the_result_has_the_shape_that_the_guide_shows():
     assert (result.entity_type, result.execution_time) == ("pipeline", 1.5)
 
 
-def test_the_pipeline_sample_runs_with_a_configuration_that_can_run(capsys):
+def test_the_pipeline_sample_runs_with_a_configuration_that_can_run(capsys, caplog):
     def load_pipeline_config(name: str) -> dict[str, Any]:
         outputs = {"step1": {"status": "success"}, "aggregated_result": {"total": 10}}
         return {**STEPS, "id": name, "runner": lambda sample: outputs}
@@ -291,6 +291,9 @@ def test_the_pipeline_sample_runs_with_a_configuration_that_can_run(capsys):
     result = pipeline_sample(load_pipeline_config=load_pipeline_config)["result"]
     assert capsys.readouterr().out == (
         "Total Samples: 2\nSuccess Rate: 100.00%\nAverage Score: nan\n"
+    )
+    assert "average_score is nan: no judge scored the results; pass judge=…" in (
+        caplog.text
     )
     assert isinstance(result, PipelineEvaluationResult)
 

@@ -11,6 +11,7 @@ import pytest
 
 from promptlab import reports
 from promptlab.contracts.analysis_result import AnalysisResult
+from promptlab.contracts.schemas import schemas
 from promptlab.errors import NothingToDo, UsageError
 from promptlab.reports import to_json
 from promptlab.reports.edition import ListLimits
@@ -62,7 +63,48 @@ def test_a_missing_score_is_null_and_a_zero_is_zero(result_of):
     assert by_id["politeness"].weight == 0
     worst = next(c for c in result.case_results if c.case_id == "faq-009")
     assert worst.aggregated_score == 0
-    assert worst.dimension_scores["politeness"] is None
+    assert "politeness" not in worst.dimension_scores  # a number, or absent
+    for case in result.case_results:
+        assert all(isinstance(each, float) for each in case.dimension_scores.values())
+
+
+def test_the_task_comes_back_as_it_was_given_and_ours_is_in_the_extras(
+    result_of, marts
+):
+    marts.execute(
+        "update marts.dim_tasks set title = 'Renamed', branch = 'main', commit_sha = 'c'"
+    )
+    result = result_of()
+    assert result.task.model_dump(mode="json") == {
+        "task_id": "run-20241024-001",
+        "title": "客服问答回归测试",
+        "prompt_version": "v3.2",
+        "model": "openai/gpt-4o-mini",
+        "triggered_by": "ci",
+        "env": {"region": "cn-beijing", "dataset": "qa_suite_v2"},
+        "created_at": "2024-10-24T12:30:00Z",
+    }
+    assert result.title == "Renamed"
+    own = result.extras["promptlab"]
+    names = ("title", "run_id", "variant", "branch", "commit")
+    assert [own[name] for name in names] == [
+        "Renamed", "run-20241024-001", "openai/gpt-4o-mini", "main", "c",
+    ]  # fmt: skip
+
+
+def test_a_score_that_may_be_missing_is_null_in_the_schema_and_says_so():
+    schema = schemas()["analysis_result.schema.json"]
+    of = {name: each["properties"] for name, each in schema["$defs"].items()}
+    for part, name in (
+        ("ResultSummary", "overall_score"),
+        ("DimensionResult", "score"),
+        ("CaseResult", "aggregated_score"),
+    ):
+        field = of[part][name]
+        assert {"type": "null"} in field["anyOf"]
+        assert "Null if" in field["description"]
+    scores = of["CaseResult"]["dimension_scores"]["additionalProperties"]
+    assert scores["type"] == "number"
 
 
 def test_the_extras_of_the_input_come_back_unchanged_beside_ours(result_of):
@@ -79,6 +121,7 @@ def test_the_extras_of_the_input_come_back_unchanged_beside_ours(result_of):
         "scoring_mode": "higher_better",
         "parameters": {"match_rule": "contains"},
         "target": {"min_score": 0.85},
+        "versions": ["accuracy 1"],
     }
 
 

@@ -29,6 +29,7 @@ final as (
         ---------- strings
         tasks.source_kind,
         variants.title,
+        tasks.title as given_title,
         variants.variant,
         tasks.prompt_version,
         tasks.prompt_name,

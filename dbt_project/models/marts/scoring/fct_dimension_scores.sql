@@ -5,6 +5,7 @@ scores as (select * from {{ ref('promptlab', 'int_dimension_scores') }}),
 intervals as (select * from {{ ref('promptlab', 'int_dimension_intervals') }}),
 metrics as (select * from {{ ref('promptlab', 'int_dimension_metrics') }}),
 totals as (select * from {{ ref('promptlab', 'int_task_results') }}),
+chosen as (select * from {{ ref('promptlab', 'int_scores_chosen') }}),
 case_scores as (select * from {{ ref('promptlab', 'int_case_scores') }} where {{ in_this_build() }}),
 -- of a metric of a tool its file says whether a model judged it
 models as (
@@ -13,6 +14,39 @@ models as (
         judged_name as dimension_id
     from {{ ref('promptlab', 'stg_reported__judges') }}
     where {{ in_this_build() }} and judge_model is not null
+),
+
+scorers_used as (
+
+    select
+        task_id,
+        dimension_id,
+        concat_ws(' ', scorer, scorer_version) as version
+
+    from dimensions
+    where scorer_version is not null
+
+    union
+
+    select
+        task_id,
+        dimension_id,
+        concat_ws(' ', given_by, given_by_version) as version
+
+    from chosen
+
+),
+
+versions as (
+
+    select
+        task_id,
+        dimension_id,
+        {{ json_list_of('version', 'version') }} as scorer_versions
+
+    from scorers_used
+    group by task_id, dimension_id
+
 ),
 
 worst_cases as (
@@ -75,6 +109,7 @@ judged as (
         metrics.within_target_ratio,
         metrics.n_error_rounds,
         metrics.n_below_limit + metrics.n_above_limit as n_off_target,
+        versions.scorer_versions,
         worst.n_below_full,
         worst.lowest_cases,
         models.task_id is not null as is_by_model
@@ -84,6 +119,7 @@ judged as (
     inner join intervals using (task_id, dimension_id)
     inner join metrics using (task_id, dimension_id)
     inner join totals using (task_id)
+    left join versions using (task_id, dimension_id)
     left join worst using (task_id, dimension_id)
     left join models
         on dimensions.task_id = models.task_id and dimensions.dimension_id = models.dimension_id
@@ -153,7 +189,8 @@ final as (
             'lowest_cases': 'lowest_cases',
         }, ['lowest_cases']) }} as diagnosis,
         target,
-        parameters
+        parameters,
+        coalesce(scorer_versions, {{ as_json("'[]'") }}) as scorer_versions
 
     from judged
 
