@@ -149,20 +149,20 @@ def test_the_graph_runs_one_way(models):
     assert backwards == []
 
 
-def test_no_chain_of_models_is_longer_than_twenty_eight(models):
+def test_no_chain_of_models_is_longer_than_thirty(models):
     parents = {m["unique_id"]: read(m) for m in models}
 
     @functools.cache
     def chain(model: str) -> tuple[str, ...]:
         return (*max(map(chain, parents[model]), key=len, default=()), model)
 
-    assert len(max(map(chain, parents), key=len)) <= 28
+    assert len(max(map(chain, parents), key=len)) <= 30
 
 
 def test_a_model_is_a_page(models):
-    """Of twenty models at most one has more than 160 lines."""
+    """Of twenty models at most one has more than 170 lines."""
     lengths = sorted(len(m["raw_code"].splitlines()) for m in models)
-    assert statistics.quantiles(lengths, n=20, method="inclusive")[-1] <= 160
+    assert statistics.quantiles(lengths, n=20, method="inclusive")[-1] <= 170
 
 
 def test_an_intermediate_model_is_described_in_its_yaml_and_nowhere_else(models):
