@@ -32,7 +32,7 @@ class LocalCommit:
             file = path.resolve()
             if not file.is_relative_to(self.top) or file.stat().st_mtime < self.since:
                 return None
-        except OSError:
+        except (OSError, RuntimeError):  # a link to itself
             return None
         is_tracked = file.relative_to(self.top).as_posix() in self.tracked
         return None if is_tracked else self.sha
@@ -47,7 +47,7 @@ def local_commit(folder: Path, files: Iterable[Path]) -> LocalCommit | None:
     folder = folder.resolve()
     here = (folder, *folder.parents)
     root = next((each for each in here if (each / ".git").exists()), None)
-    if root is None or not any(file.resolve().is_relative_to(root) for file in files):
+    if root is None or not any(_is_below(file, root) for file in files):
         return None
     top, sha, changes = (
         _git(folder, *args)
@@ -68,6 +68,13 @@ def local_commit(folder: Path, files: Iterable[Path]) -> LocalCommit | None:
         return None
     names = frozenset(tracked.split("\0"))
     return LocalCommit(Path(top).resolve(), sha, float(since), names)
+
+
+def _is_below(file: Path, folder: Path) -> bool:
+    try:
+        return file.resolve().is_relative_to(folder)
+    except (OSError, RuntimeError):  # a link to itself
+        return False
 
 
 def _git(folder: Path, *args: str) -> str | None:

@@ -24,6 +24,6 @@ def may_ship() -> AssetCheckResult:
     """Ask the gate whether every result of the newest load may ship."""
     decisions = Warehouse(HOME / "promptlab.duckdb").gate("latest")
     return AssetCheckResult(
-        passed=all(each.verdict == "pass" for each in decisions),
+        passed=all(each.decision in ("ship", "first_run") for each in decisions),
         metadata={each.title: each.headline for each in decisions},
     )

@@ -88,7 +88,7 @@ def test_every_command_of_a_workflow_exists_with_its_options(tool: str) -> None:
     lines = "\n".join(steps(tool)).splitlines()
     found = [re.search(r"(?<!-- )\bpromptlab ([^>|;]+)", line) for line in lines]
     ours = [shlex.split(each[1]) for each in found if each]
-    assert {line[0] for line in ours} == {"run", "gate", "recheck"}
+    assert {line[0] for line in ours} == {"run", "gate"}
     for name, *args in ours:
         command = cli.get_command(click.Context(cli), name)
         assert command is not None
@@ -128,7 +128,6 @@ def test_our_steps_of_a_workflow_run_on_the_tools_files(
     shutil.copytree(FIXTURES / tool, tmp_path / "results")
     for step in steps(tool):
         done = run(tmp_path, step)
-        assert done.returncode == 0, (step, done.stderr)
+        allowed = JUDGED if " gate " in step else {0}
+        assert done.returncode in allowed, (step, done.stderr)
     assert "rivers" in (tmp_path / "summary.md").read_text("utf-8")
-    code = (tmp_path / "outputs.txt").read_text("utf-8").removeprefix("code=")
-    assert int(code) in JUDGED

@@ -586,7 +586,7 @@ KINDS_OF_LINES: list[tuple[dict[str, Any], str | None]] = [
     ({"id": "c1", "question": "q", "answer": "a", "expected": "b"}, None),
     ({"id": "c1", "inputs": {"question": "q"}, "answer": "a"}, None),
     ({"id": "c1", "question": "q", "expected": "b"}, "testset"),
-    ({"id": "c1", "question": "q"}, "testset"),
+    ({"id": "c1", "question": "q"}, None),
     ({"id": "c1", "answer": "a", "expected_outputs": {"reply": "b"}}, "testset"),
 ]  # fmt: skip
 

@@ -147,10 +147,6 @@ def result(
         "triggered_by": "ci",
         "env": {},
         "created_at": AT - timedelta(hours=1),
-        "run_id": "run-1",
-        "variant": "example/model",
-        "branch": None,
-        "commit": None,
     }
     return AnalysisResult(
         task=ResultTask(**about | (task or {})),

@@ -265,13 +265,17 @@ def add_a_matcher(checkout: Checkout) -> None:
     )
 
 
+IDS = '    if "sample_id" in keys:\n'
+"""A line of `ingest/formats.py` before which a kind is recognized."""
+
+
 def add_an_input_format(checkout: Checkout) -> None:
     recipe = checkout.recipe("an input format")
     recipe.write("ingest/glossary.py", FORMAT)
     recipe.edit(
         "ingest/formats.py",
         ('    "memory": "memory.reader",\n', '    "memory": "memory.reader",\n    "glossary": "glossary",\n'),
-        ('    if "id" in keys:\n', '    if {"glossary", "terms"} <= keys:\n        return "glossary"\n    if "id" in keys:\n'),
+        (IDS, '    if {"glossary", "terms"} <= keys:\n        return "glossary"\n' + IDS),
     )  # fmt: skip
     recipe.edit(
         "promptlab/cli/load.py",

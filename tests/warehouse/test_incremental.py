@@ -10,7 +10,9 @@ import duckdb
 import pytest
 
 from promptlab.build import call_dbt
+from promptlab.build.dbt import run_dbt
 from promptlab.errors import BuildError
+from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES
 
@@ -231,10 +233,9 @@ def test_a_table_that_was_dropped_is_noticed(writable_example_db):
 
 
 def test_a_full_refresh_is_of_everything(writable_example_db):
+    arguments = ["--select", "fct_rounds", "--full-refresh"]
     with pytest.raises(BuildError, match="of everything"):
-        Warehouse(writable_example_db).build(
-            ["--select", "fct_rounds"], full_refresh=True
-        )
+        run_dbt(Settings(db=writable_example_db), arguments)
 
 
 def test_a_warehouse_is_built_until_something_comes(writable_example_db, tmp_path):
