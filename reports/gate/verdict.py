@@ -161,11 +161,11 @@ def _listed(rows: Sequence[Row]) -> CaseList:
 def _record(row: Row, task: Row, speech: Speech) -> CaseRecord:
     """Return a case with its rounds since it fails, and before."""
     has_start = row["since_run_id"] is not None and row["n_rounds_since"]
-    sides = ("since", "until") if has_start else ("now", "before")
+    sides = ("_since", "_until") if has_start else ("_now", "_before")
     rounds: dict[str, Any] = {}
     for name, side in zip(("", "_before"), sides, strict=True):
-        rounds[f"n_passed{name}"] = row[f"n_passed_{side}"] or 0
-        rounds[f"n_rounds{name}"] = row[f"n_rounds_{side}"] or 0
+        rounds[f"n_passed{name}"] = row[f"n_passed{side}"] or 0
+        rounds[f"n_rounds{name}"] = row[f"n_rounds{side}"] or 0
     since: dict[str, Any] = dict.fromkeys(("since_run_id", "since_at", "since_prompt"))
     if has_start:
         since = {name: row[name] for name in since}
@@ -186,17 +186,20 @@ def _advice(
 ) -> Iterator[Advice]:
     """Return what to do next after a decision that is not "Ship".
 
-    A first run needs it only if no later run can have its title.
+    A first run needs it only if no later run can have its title, or nothing judges it.
     """
     if facts.task["is_first_run"] and not can_repeat(facts.task["title"]):
         yield "title"
+    task = facts.task
+    is_unjudged = task["n_cases"] and not task["n_judged"]
+    if decision == "first_run" and is_unjudged:
+        yield from _to_judge(facts)
     if decision not in ("do_not_ship", "cannot_tell", "run_again"):
         return
-    task = facts.task
     undecided = {rule.rule for rule in rules if rule.verdict == "inconclusive"}
     if "all_files" in undecided:
         yield "load_files"
-    if task["n_cases"] and not task["n_judged"] and task["measure"] != "score":
+    if is_unjudged and task["measure"] != "score":
         yield from _to_judge(facts)
         return
     if "new_answers" in undecided:

@@ -664,7 +664,7 @@ def test_a_row_that_is_repeated_whole_with_its_round_is_read_once(
 def test_a_mapping_wins_over_what_a_file_looks_like(tmp_path: Path) -> None:
     rows = '{"id": "a", "question": "Nile?", "answer": "sea"}\n' * 2
     path = _written(tmp_path, rows, "t.jsonl")
-    assert plan([path])[0][1] == "testset"
+    assert plan([path])[0][1] is None
     mapping = TableMapping(case="id", output="answer")
     assert plan([path], tables={"t": mapping})[0][1] == "table"
 

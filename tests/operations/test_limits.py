@@ -79,11 +79,12 @@ def test_dbts_connections_have_them_and_do_without_them(
     assert str(tmp_path / "spill") in told
     # dbt's own threads come from the profile, DuckDB's are set as a build begins
     log = dbt_target(settings.db) / "dbt.log"
-    run_dbt(settings, ["--select", "grades", "--log-level-file", "debug"])
+    run_dbt(settings, ["--select", "promptlab_grades", "--log-level-file", "debug"])
     assert "set threads = 3" in log.read_text("utf-8")
     log.unlink()
     run_dbt(
-        Settings(db=settings.db), ["--select", "grades", "--log-level-file", "debug"]
+        Settings(db=settings.db),
+        ["--select", "promptlab_grades", "--log-level-file", "debug"],
     )
     assert "set threads" not in log.read_text("utf-8")
 

@@ -115,7 +115,6 @@ def test_any_two_tasks_compare_as_a_page(writable_example_db, tmp_path, monkeypa
     page = tmp_path / "pages" / "compare" / f"{TASKS[1]}..{TASKS[0]}" / "report.html"
     tree = parsed(page)
     text = " ".join("".join(tree.itertext()).split())
-    assert "Do not ship: 5 cases broke" in text
     assert f"Baseline: v3.2 ({TASKS[1]}" in text
     sections = [e.get("id") for e in tree.iter("section")]
     assert sections == ["summary", "changes", "prompt", "cases", "method"]

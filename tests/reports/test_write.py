@@ -72,7 +72,7 @@ def test_the_index_links_to_the_reports_that_are_there(write, tmp_path):
 
 @pytest.mark.parametrize("task_id", ["../../x", "/abs", "a/b", "CON", "..", "客服"])
 def test_no_task_writes_outside_whatever_its_id(write, marts, tmp_path, task_id):
-    for table in ("dim_tasks", "fct_task_summaries"):
+    for table in ("dim_tasks", "fct_task_summaries", "fct_verdicts"):
         marts.execute(
             f"update marts.{table} set task_id = ? where task_id = 'empty-task'",
             [task_id],

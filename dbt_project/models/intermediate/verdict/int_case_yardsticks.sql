@@ -10,7 +10,23 @@ checks as (
     select * from {{ ref('promptlab', 'stg_reported__checks') }}
     where status <> 'unevaluated' and {{ in_this_build() }}
 ),
-judges as (select * from {{ ref('promptlab', 'stg_reported__judges') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('promptlab', 'int_tasks_resolved') }} where {{ in_this_build() }}),
+reported_judges as (select * from {{ ref('promptlab', 'stg_reported__judges') }} where {{ in_this_build() }}),
+
+-- a rubric of promptfoo is a part of its assertion, and may be one of a single case
+judges as (
+
+    select
+        reported_judges.task_id,
+        reported_judges.judged_name,
+        reported_judges.judge_model,
+        reported_judges.template,
+        case when tasks.source_kind <> 'promptfoo' then reported_judges.rubric end as rubric
+
+    from reported_judges
+    inner join tasks using (task_id)
+
+),
 
 -- a dimension that decides nothing may change; one that a tool reports is only of the cases that
 -- have a score on it
