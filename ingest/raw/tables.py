@@ -13,6 +13,7 @@ from promptlab.errors import SettingsError, UsageError, WarehouseError
 from promptlab.ingest.raw.catalogue import (
     BY_NAME,
     OF_BUILDS,
+    RAW_TABLES,
     SCHEMA_VERSION,
     tables_of,
 )
@@ -30,14 +31,19 @@ OTHER_VERSION = (
 
 
 def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> None:
-    """Create the raw tables in a new file, even those that stay empty.
+    """Create the raw tables that a file lacks, even those that stay empty.
 
     Raises:
         WarehouseError: The file has another schema version.
         SettingsError: It is another program's database.
     """
     check_version(con)
-    if schema_version(con) is not None:
+    is_new = schema_version(con) is None
+    found = con.execute(
+        "select table_name from duckdb_tables()"
+        " where database_name = current_database() and schema_name = 'raw'"
+    ).fetchall()
+    if not is_new and set(RAW_TABLES) <= {name for (name,) in found}:
         return
     from importlib import resources
 
@@ -45,10 +51,11 @@ def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> Non
     con.begin()
     try:
         con.execute(statements.read_text("utf-8"))
-        con.execute(
-            "insert into raw.schema_versions values (?, now(), ?)",
-            [SCHEMA_VERSION, ingest_version],
-        )
+        if is_new:
+            con.execute(
+                "insert into raw.schema_versions values (?, now(), ?)",
+                [SCHEMA_VERSION, ingest_version],
+            )
         con.commit()
     except BaseException:
         roll_back(con)

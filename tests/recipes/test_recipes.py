@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from promptlab.build import plan
-from promptlab.ingest.raw import SCHEMA_VERSION
 from tests.conftest import ROOT
 from tests.recipes.checkout import Checkout
 from tests.scoring.tasks import case, dimension, task
@@ -285,7 +284,6 @@ def add_an_input_format(checkout: Checkout) -> None:
     recipe.append("ingest/raw/raw.sql", GLOSSARY_TABLE)
     recipe.edit(
         "ingest/raw/catalogue.py",
-        (f"SCHEMA_VERSION = {SCHEMA_VERSION}", f"SCHEMA_VERSION = {SCHEMA_VERSION + 1}"),
         ("RAW_TABLES = (\n", GLOSSARY_LINE),
     )  # fmt: skip
     staging = "dbt_project/models/staging"

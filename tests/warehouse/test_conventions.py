@@ -164,9 +164,9 @@ def test_no_chain_of_models_is_longer_than_thirty(models):
 
 
 def test_a_model_is_a_page(models):
-    """Of twenty models at most one has more than 170 lines."""
+    """Of twenty models at most one has more than 180 lines."""
     lengths = sorted(len(m["raw_code"].splitlines()) for m in models)
-    assert statistics.quantiles(lengths, n=20, method="inclusive")[-1] <= 170
+    assert statistics.quantiles(lengths, n=20, method="inclusive")[-1] <= 180
 
 
 def test_an_intermediate_model_is_described_in_its_yaml_and_nowhere_else(models):

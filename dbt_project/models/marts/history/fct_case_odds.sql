@@ -96,7 +96,7 @@ final as (
         n_rounds_last,
         cast(n_passed_before as bigint) as n_passed_before,
         cast(n_rounds_before as bigint) as n_rounds_before,
-        n_runs_before,
+        cast(n_runs_before as bigint) as n_runs_before,
         cast(case when is_newly_failing then n_passed_since end as bigint) as n_passed_since,
         cast(case when is_newly_failing then n_rounds_since end as bigint) as n_rounds_since,
         cast(case when is_newly_failing then n_passed_now + n_passed_before - n_passed_since end as bigint)
