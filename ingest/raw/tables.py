@@ -13,7 +13,6 @@ from promptlab.errors import SettingsError, UsageError, WarehouseError
 from promptlab.ingest.raw.catalogue import (
     BY_NAME,
     OF_BUILDS,
-    RAW_TABLES,
     SCHEMA_VERSION,
     tables_of,
 )
@@ -43,7 +42,7 @@ def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> Non
         "select table_name from duckdb_tables()"
         " where database_name = current_database() and schema_name = 'raw'"
     ).fetchall()
-    if not is_new and set(RAW_TABLES) <= {name for (name,) in found}:
+    if not is_new and set(BY_NAME) <= {name for (name,) in found}:
         return
     from importlib import resources
 

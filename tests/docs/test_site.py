@@ -138,6 +138,6 @@ def test_keys_reach_what_scrolls_and_every_landmark_has_a_name(site):
 
 
 def test_names_in_angle_brackets_are_text(site):
-    text = page(site / "docs/cli.html").text
-    assert "DIR/marts/&lt;table&gt;" in text
-    assert "<task>" not in text
+    text = page(site / "docs/operations.html").text
+    assert "marts/&lt;table&gt;" in text
+    assert "<table>" not in text

@@ -130,4 +130,4 @@ def test_our_steps_of_a_workflow_run_on_the_tools_files(
         done = run(tmp_path, step)
         allowed = JUDGED if " gate " in step else {0}
         assert done.returncode in allowed, (step, done.stderr)
-    assert "rivers" in (tmp_path / "summary.md").read_text("utf-8")
+    assert "Do not ship" in (tmp_path / "summary.md").read_text("utf-8")
