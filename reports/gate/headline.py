@@ -113,7 +113,7 @@ def next_step(result: GateResult) -> str | None:
 def _rounds(record: CaseRecord, speech: Speech, *, is_new: bool, prompt: str) -> str:
     day = None if record.since_at is None else speech.filters.day(record.since_at)
     return speech.text(
-        f"case_record.{'now' if is_new or day is None else 'since'}",
+        f"case_record.{'new' if is_new or day is None else 'since'}",
         passed=record.n_passed,
         n=record.n_rounds,
         day=day,
@@ -199,11 +199,11 @@ class _Words:
             yield [Piece(text)]
         if rules.get("whole_rate") == "fail":
             subject = "score" if result.measure == "score" else "rate"
-            before, now = result.rate_before, result.rate_now
+            before, after = result.rate_before, result.rate_now
             text = self.text(
                 f"headline.whole_{subject}",
-                before=self.speech.percent(before, now),
-                now=self.speech.percent(now, before),
+                before=self.speech.percent(before, after),
+                after=self.speech.percent(after, before),
             )
             if not by_odds:  # one statement about chance
                 p = result.p_whole or 0
@@ -251,7 +251,7 @@ class _Words:
         return [*said, Piece(self.text("word.colon")), *names] if names else said
 
     def _with_cases(self, text: str, cases: CaseList) -> Clause:
-        """Return ``2 cases broke (a: 0 of 2 now, 24 of 24 before; b: …)``."""
+        """Return ``2 cases broke (a: 0 of 2 since 14 Oct, 24 of 24 before)``."""
         names = self._names(cases, with_records=self.with_records)
         if not names:
             return [Piece(text)]

@@ -161,11 +161,11 @@ def _listed(rows: Sequence[Row]) -> CaseList:
 def _record(row: Row, task: Row, speech: Speech) -> CaseRecord:
     """Return a case with its rounds since it fails, and before."""
     has_start = row["since_run_id"] is not None and row["n_rounds_since"]
-    sides = ("since", "until") if has_start else ("now", "before")
+    sides = ("_since", "_until") if has_start else ("_now", "_before")
     rounds: dict[str, Any] = {}
     for name, side in zip(("", "_before"), sides, strict=True):
-        rounds[f"n_passed{name}"] = row[f"n_passed_{side}"] or 0
-        rounds[f"n_rounds{name}"] = row[f"n_rounds_{side}"] or 0
+        rounds[f"n_passed{name}"] = row[f"n_passed{side}"] or 0
+        rounds[f"n_rounds{name}"] = row[f"n_rounds{side}"] or 0
     since: dict[str, Any] = dict.fromkeys(("since_run_id", "since_at", "since_prompt"))
     if has_start:
         since = {name: row[name] for name in since}
