@@ -85,14 +85,15 @@ def verdict_of(step_outputs: bytes, must_have_pass: bool | None) -> str | None:
     """Return the verdict of a result's own judgements; ``None`` if it has none.
 
     A failed judgement decides, then one that could not be made (``matched`` is null).
+    Must-haves that passed are a verdict only without a testset, which SQL knows.
     """
     said = [
         each.matched
         for each in _scopes(step_outputs)
         if each.matched is not msgspec.UNSET
     ]
-    if must_have_pass is not None:
-        said.append(must_have_pass)
+    if must_have_pass is False:
+        return "fail"
     if any(each is False for each in said):
         return "fail"
     if any(each is not True for each in said):

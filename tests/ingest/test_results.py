@@ -131,7 +131,7 @@ def test_a_result_becomes_a_task_a_case_and_a_round():
         "judge_feedback": "好",
         "overall_score": 8.5,
         "reported_must_have_pass": True,
-        "reported_status": "pass",  # what must_have_pass says
+        "reported_status": "pass",  # of its steps
     }
     assert reading.keys == [("task", "refunds/v2/nightly")]
     assert reading.problems == []
@@ -141,7 +141,7 @@ def test_a_result_becomes_a_task_a_case_and_a_round():
     ("said", "must_have_pass", "status"),
     [
         ({}, None, None),
-        ({}, True, "pass"),
+        ({}, True, None),  # a verdict only without a testset
         ({}, False, "fail"),
         ({"_intermediate_evaluation": {}}, None, None),
         ({"_intermediate_evaluation": {"a": {"matched": True}}}, None, "pass"),

@@ -88,6 +88,25 @@ def test_without_a_testset_the_verdicts_of_the_file_count(warehouse: Warehouse) 
     }  # fmt: skip
 
 
+def test_must_haves_that_passed_are_a_verdict_only_without_a_testset(
+    warehouse: Warehouse,
+) -> None:
+    only = [result(f"test_{n}", step_outputs={"step1": {}}) for n in (1, 2, 4)]
+    named = [each | {"testset": "smoke_v2", "run_id": "named"} for each in only]
+    write(Path("in/alone.jsonl"), *(each | {"run_id": "alone"} for each in only))
+    write(Path("in/named.jsonl"), *named)
+    write(Path("in/smoke_v2.jsonl"), *TESTSET)
+    warehouse.ingest("in")
+    warehouse.build()
+    query = (
+        "select task_id, status from marts.fct_case_results where case_id = 'test_4'"
+    )
+    assert dict(warehouse.sql(query).rows()) == {
+        "alone": "pass",
+        "named": "unevaluated",  # the testset does not have it
+    }
+
+
 @pytest.mark.parametrize("order", ["one call", "testset first", "results first"])
 def test_the_only_testset_with_all_sample_ids_counts_and_is_named(
     warehouse: Warehouse, caplog: pytest.LogCaptureFixture, order: str

@@ -52,6 +52,18 @@ verdicts as (
 
     union all
 
+    -- must-haves that passed are a verdict where there is no testset and no other
+    select
+        task_id,
+        case_id,
+        round_id,
+        'pass' as status
+
+    from rounds
+    where source_kind = 'results' and testset_id is null and reported_must_have_pass
+
+    union all
+
     select
         round_scores.task_id,
         round_scores.case_id,
