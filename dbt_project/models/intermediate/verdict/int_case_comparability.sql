@@ -83,8 +83,7 @@ counted as (
 
 now as (
 
-    select
-        counted.*
+    select counted.*
 
     from variants
     inner join counted using (task_id)

@@ -34,59 +34,60 @@ priors_0 as (
 
 ),
 {% for step in [1, 2] %}
-likelihoods_{{ step }} as (
+    likelihoods_{{ step }} as (
 
-    select
-        cases.*,
-        {{ ln_likelihoods_by_kind('cases.x', 'cases.n') }}
+        select
+            cases.*,
+            {{ ln_likelihoods_by_kind('cases.x', 'cases.n') }}
 
-    from priors_{{ step - 1 }} as priors
-    inner join cases using (series_id)
+        from priors_{{ step - 1 }} as priors
+        inner join cases using (series_id)
 
-),
+    ),
 
-shares_{{ step }} as (
+    shares_{{ step }} as (
 
-    select
-        *,
-        {{ ln_sum_of_kinds() }} as ln_all
+        select
+            *,
+            {{ ln_sum_of_kinds() }} as ln_all
 
-    from likelihoods_{{ step }}
+        from likelihoods_{{ step }}
 
-),
+    ),
 
-sums_{{ step }} as (
+    sums_{{ step }} as (
 
-    select
-        series_id,
-        count(*) as n_cases,
-        {{ exact_sum('exp(ln_stable - ln_all)') }} as stable,
-        {{ exact_sum('exp(ln_flaky - ln_all)') }} as flaky,
-        {{ exact_sum('exp(ln_failing - ln_all)') }} as failing,
-        {{ exact_sum('exp(ln_stable - ln_all) * (n - x)') }} as n_failures,
-        {{ exact_sum('exp(ln_stable - ln_all) * n') }} as n_rounds
+        select
+            series_id,
+            count(*) as n_cases,
+            {{ exact_sum('exp(ln_stable - ln_all)') }} as stable,
+            {{ exact_sum('exp(ln_flaky - ln_all)') }} as flaky,
+            {{ exact_sum('exp(ln_failing - ln_all)') }} as failing,
+            {{ exact_sum('exp(ln_stable - ln_all) * (n - x)') }} as n_failures,
+            {{ exact_sum('exp(ln_stable - ln_all) * n') }} as n_rounds
 
-    from shares_{{ step }}
-    group by series_id
+        from shares_{{ step }}
+        group by series_id
 
-),
+    ),
 
--- the default is worth ten cases
-priors_{{ step }} as (
+    -- the default is worth ten cases
+    priors_{{ step }} as (
 
-    select
-        priors.series_id,
-        (coalesce(sums.stable, 0) + 7) / (coalesce(sums.n_cases, 0) + 10) as stable,
-        (coalesce(sums.flaky, 0) + 2) / (coalesce(sums.n_cases, 0) + 10) as flaky,
-        (coalesce(sums.failing, 0) + 1) / (coalesce(sums.n_cases, 0) + 10) as failing,
-        greatest(0.0005e0, least(0.03e0,
-            (coalesce(sums.n_failures, 0) + 1) / (coalesce(sums.n_rounds, 0) + 100)
-        )) as failure_rate
+        select
+            priors.series_id,
+            (coalesce(sums.stable, 0) + 7) / (coalesce(sums.n_cases, 0) + 10) as stable,
+            (coalesce(sums.flaky, 0) + 2) / (coalesce(sums.n_cases, 0) + 10) as flaky,
+            (coalesce(sums.failing, 0) + 1) / (coalesce(sums.n_cases, 0) + 10) as failing,
+            greatest(0.0005e0, least(
+                0.03e0,
+                (coalesce(sums.n_failures, 0) + 1) / (coalesce(sums.n_rounds, 0) + 100)
+            )) as failure_rate
 
-    from priors_{{ step - 1 }} as priors
-    left join sums_{{ step }} as sums using (series_id)
+        from priors_{{ step - 1 }} as priors
+        left join sums_{{ step }} as sums using (series_id)
 
-),
+    ),
 {% endfor %}
 priors as (
 
