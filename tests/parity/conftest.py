@@ -185,7 +185,7 @@ _SPARK_TYPES = {"varchar": "string", "json": "string", "timestamptz": "timestamp
 _TABLES = """
 select schema_name || '.' || table_name, list(column_name)
 from duckdb_columns()
-where schema_name in $schemas and table_name not like 'stg_builds%'
+where schema_name in $schemas and table_name not like 'stg_builds__%_builds'
 group by all order by 1
 """
 

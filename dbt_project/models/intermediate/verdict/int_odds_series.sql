@@ -82,7 +82,7 @@ numbered as (
     select
 
         ---------- ids
-        row_number() over (order by title, run_id, history, task_id) as series_id,
+        row_number() over (order by title, run_id, history, task_id nulls last) as series_id,
         run_id,
         task_id,
 

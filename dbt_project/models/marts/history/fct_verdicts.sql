@@ -74,9 +74,10 @@ described as (
 
     select
         task_id,
-        {{ json_list_of(
-            json_object_of({'what': 'what', 'name': 'name', 'n': 'n_cases'}), 'position, what'
-        ) }} as changes
+        '[' || {{ joined(
+            'cast(' ~ json_object_of({'what': 'what', 'name': 'name', 'n': 'n_cases'}) ~ ' as string)',
+            "','", 'position, what'
+        ) }} || ']' as changes_text
 
     from changes
     group by task_id
@@ -126,7 +127,7 @@ final as (
         accepts.accepted_at,
 
         ---------- json
-        coalesce(described.changes, {{ as_json("'[]'") }}) as changes
+        {{ as_json("coalesce(described.changes_text, '[]')") }} as changes
 
     from variants
     inner join baselines using (task_id)
