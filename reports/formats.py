@@ -13,7 +13,7 @@ from promptlab.contracts.analysis_result import AnalysisResult, CaseResult
 from promptlab.contracts.comparison import Comparison
 from promptlab.contracts.gate import GateResult
 from promptlab.reports.edition import SHOWN, Edition, ListLimits
-from promptlab.reports.gate.headline import next_step
+from promptlab.reports.gate.headline import next_step, next_step_as_code
 from promptlab.reports.mail import Envelope, to_message
 from promptlab.reports.pages import (
     Links,
@@ -197,6 +197,7 @@ def gate_markdown(
         n_more=len(results) - len(results[:_ROWS]),
         titles=len({result.title for result in results}),
         next_step=next_step(broken[0]) if broken else None,
+        next_step_as_code=next_step_as_code(broken[0]) if broken else None,
         link=link,
     )
 

@@ -103,7 +103,16 @@ def _json_string(text: str) -> str | None:
     return None
 
 
-def plain(text: object) -> str:
+class PlainText(str):
+    """A text whose hidden characters are named, apart from those of our own.
+
+    Templates, which name those of every ``str``, escape it like any other.
+    """
+
+    __slots__ = ()
+
+
+def plain(text: object) -> PlainText:
     """Return *text* on one line with Markdown escaped.
 
     GitHub and GitLab drop backslashes before they look for mentions (``@team``) and
@@ -114,7 +123,7 @@ def plain(text: object) -> str:
     line = " ".join(visible(text).split())
     apart = _REFERENCE.sub(lambda sign: sign[0] + _ZERO_WIDTH_SPACE, line)
     escaped = _MARKDOWN.sub(r"\\\1", apart)
-    return f"\\{escaped}" if escaped.startswith("/") else escaped
+    return PlainText(f"\\{escaped}" if escaped.startswith("/") else escaped)
 
 
 def clip(text: str, limit: int) -> str:

@@ -6,6 +6,7 @@ chance has to do with it.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from promptlab.reports.sentences import Speech
 MOST_NAMED = 3
 """Maximum number of names in a list of the sentence."""
 
+_AS_CODE = re.compile(r"[\w.:/+=@-]+", re.ASCII)
+"""Ids of runs that are shown as code in a comment."""
 _MOST_REASONS = 3
 _LONGEST_ID = 60
 _MOST_ODDS = 1_000
@@ -31,6 +34,8 @@ _BY_OTHER_WORDS = frozenset(
     {"refuse_odds", "whole_rate", "min_compared", "newly_failing"}
 )
 """Rules that have their own clause."""
+_TOLD_AS = {"cases_removed": "gone", "assertions": "assertions", "judge": "judge"}
+"""Change → the reason under which its cases are listed as not compared."""
 _SHARES = frozenset(
     {"min_pass_rate", "min_coverage", "max_error_share", "must_pass_tags"}
 )
@@ -108,6 +113,18 @@ def next_step(result: GateResult) -> str | None:
         for code in result.advice
     ]
     return speech.text("headline.next", steps=speech.text("headline.or").join(steps))
+
+
+def next_step_as_code(result: GateResult) -> str | None:
+    """Return the same with its commands as Markdown's code.
+
+    It is ``None`` where a text that is not ours could end or leave the code.
+    """
+    if "title" in result.advice or not _AS_CODE.fullmatch(result.run_id):
+        return None
+    step = next_step(result)
+    # a template escapes quotes, which code would show
+    return step and step.replace('"…"', "…")
 
 
 def _rounds(record: CaseRecord, speech: Speech, *, is_new: bool, prompt: str) -> str:
@@ -296,7 +313,10 @@ class _Words:
     def _changes(self) -> Iterator[Clause]:
         """Return what changed since the last run, in one clause."""
         said, result = [], self.result
+        told = {(gap.why, gap.n) for gap in result.not_compared[: self.named]}
         for change in result.changes:
+            if (_TOLD_AS.get(change.what), change.n) in told:
+                continue
             key = f"changed.{change.what}"
             is_other = change.name not in (None, "", result.variant, result.title)
             if is_other and f"{key}_named" in self.speech.filters.catalogue.entries:

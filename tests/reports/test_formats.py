@@ -16,6 +16,7 @@ from promptlab.contracts.analysis_result import AssertionOutcome
 from promptlab.errors import UsageError
 from promptlab.reports import FORMATS, to_csv, to_html, to_junit, to_markdown
 from promptlab.reports.mail import Envelope, to_message
+from promptlab.reports.pages import environment
 from promptlab.reports.printing import plain, visible
 from promptlab.reports.write import chosen_formats
 
@@ -271,6 +272,12 @@ def test_a_text_of_others_mentions_nobody_and_links_no_issue(text):
     shown = "".join(child.content for token in tokens for child in token.children or ())
     assert not REFERENCES.search(shown), shown
     assert shown.replace("\u200b", "") == " ".join(visible(text).split())
+
+
+def test_a_template_does_not_name_what_keeps_a_mention_apart():
+    env = environment("en")
+    shown = env.from_string("{{ text | plain }}").render(text="<b> @team \u200b")
+    assert shown == "&lt;b&gt; \\@\u200bteam ⟦U+200B⟧"
 
 
 @pytest.mark.parametrize(
