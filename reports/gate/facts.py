@@ -17,7 +17,8 @@ _TASKS = """
 select
     verdicts.*, epoch_us(verdicts.accepted_at) as accepted_at,
     tasks.prompt_version, tasks.model, tasks.source_kind, tasks.testset_id,
-    epoch_us(tasks.created_at) as created_at, baselines.baseline_task_id,
+    tasks.run_number, epoch_us(tasks.created_at) as created_at,
+    baselines.baseline_task_id,
     summaries.n_cases, summaries.n_pass,
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged
 from marts.fct_verdicts as verdicts

@@ -188,9 +188,10 @@ def _advice(
 
     A first run needs it only if no later run can have its title, or nothing judges it.
     """
-    if facts.task["is_first_run"] and not can_repeat(facts.task["title"]):
-        yield "title"
     task = facts.task
+    is_alone = task["is_first_run"] and task["run_number"] == 1
+    if is_alone and not can_repeat(task["title"]):
+        yield "title"
     is_unjudged = task["n_cases"] and not task["n_judged"]
     if decision == "first_run" and is_unjudged:
         yield from _to_judge(facts)

@@ -50,3 +50,19 @@ def test_a_first_run_says_that_its_title_cannot_repeat(tmp_path, monkeypatch, ca
     capsys.readouterr()
     assert run_cli(["gate"]) == 0
     assert "no later run" not in capsys.readouterr().out
+
+
+def test_a_new_variant_of_a_title_that_repeats_does_not_say_so(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    for number, variant in enumerate(("small", "large"), 1):
+        document = Night({variant: suite(3)}).document("T005", number)
+        (tmp_path / f"{number}.json").write_text(json.dumps(document), "utf-8")
+        assert run_cli(["run", f"{number}.json", "--title", "T005", "-q"]) == 0
+        capsys.readouterr()
+        run_cli(["gate"])
+        said = "no later run can have the title" in " ".join(
+            capsys.readouterr().out.split()
+        )
+        assert said == (number == 1)
