@@ -207,13 +207,19 @@ class References:
         """Add the names in the raw tables of a warehouse."""
         self._testsets.update(
             row[0]
-            for row in con.execute("select testset_id from raw.testsets").fetchall()
+            for row in con.execute(
+                "select object_id from live.objects where kind = 'testset'"
+            ).fetchall()
         )
         for table, column, have in (
             ("dimension_configs", "dimension_id", self._have),
             ("tasks", "source_kind", self._have_tasks),
         ):
-            query = f"select task_id, {column} from raw.{table}"
+            query = (
+                f"select task_id, {column} from raw.{table}"
+                " semi join (select load_id, object_id as task_id from live.objects)"
+                " using (load_id, task_id)"
+            )
             rows = con.execute(query).fetchall()
             have([task for task, _ in rows], [name for _, name in rows])
 
@@ -284,9 +290,10 @@ class References:
 _BY_CASES = """
     with unnamed as (
         select tasks.task_id
-        from raw.tasks
+        from live.tasks as tasks
         inner join raw.loads using (load_id)
-        left join raw.pipelines on tasks.pipeline_ref = pipelines.pipeline_id
+        left join (from raw.pipelines semi join live.objects using (load_id)) as pipelines
+            on tasks.pipeline_ref = pipelines.pipeline_id
         where
             source_kind = 'results'
             and coalesce(
@@ -297,13 +304,16 @@ _BY_CASES = """
 
     unnamed_cases as (
         select task_id, case_id, count(*) over (partition by task_id) as n_cases
-        from raw.cases inner join unnamed using (task_id)
+        from live.cases inner join unnamed using (task_id)
     )
 
     select task_id, n_cases, list(testset_id order by testset_id)
     from (
         select task_id, n_cases, testset_id
-        from unnamed_cases inner join raw.test_cases using (case_id)
+        from unnamed_cases
+        inner join (
+            from raw.test_cases semi join live.objects using (load_id)
+        ) using (case_id)
         group by all
         having count(*) = n_cases
     )

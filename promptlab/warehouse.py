@@ -98,6 +98,7 @@ class Warehouse(WarehouseFile):
         """
         from dataclasses import replace
 
+        from promptlab.build.plan import live_views
         from promptlab.ingest import raw
         from promptlab.ingest.given import given_by, of_path
         from promptlab.ingest.ingested import Ingested
@@ -162,6 +163,7 @@ class Warehouse(WarehouseFile):
         if sink == "duckdb":
             with self.writable(expected=size) as con:
                 raw.check_not_views(con)
+                raw.create_live_views(con, live_views)
                 return Ingested(ingest(con, planned, **options))
         from promptlab.ingest.parquet import ParquetLayer, ingest_parquet, mapping
 

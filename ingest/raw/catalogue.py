@@ -1,8 +1,7 @@
 """The raw tables, one line each; all other code derives from it.
 
-Columns are in ``raw.sql``; the life cycle of rows is here. From this is derived what a
-load replaces, what a build writes, what counts as a record, what a purge deletes and
-what the doctor checks.
+Columns are in ``raw.sql``; what rows belong to is here. From this is derived what a
+build writes, what counts as a record, what a purge deletes and what the doctor checks.
 """
 
 from __future__ import annotations
@@ -82,6 +81,8 @@ RAW_TABLES = (
     RawTable("schema_versions", by_build=True),
     # a purge needs more about these two
     RawTable("loads"),
+    RawTable("objects"),
+    RawTable("judged_answers", on_purge=_BY_TASK),
     RawTable("rejects"),
     RawTable("redactions", on_purge=(("load_id", "purged_loads"),)),
     RawTable("testsets", _TESTSET, has_file=True),
@@ -92,8 +93,6 @@ RAW_TABLES = (
     RawTable("tasks", _TASK),
     RawTable("cases", _TASK, key=("case_id",), parent="tasks", records=_OF_ANALYSES),
     RawTable("rounds", _TASK, parent="cases", records=_OF_OTHERS),
-    RawTable("replaced_cases", _TASK),
-    RawTable("replaced_rounds", _TASK),
     RawTable("baselines", _TASK),
     RawTable("rules", _TASK),
     RawTable("golden_checks", _TASK),
@@ -103,7 +102,6 @@ RAW_TABLES = (
     RawTable("reported_scores", _TASK),
     RawTable("claims", _TASK),
     RawTable("scores", _SCORES, records=EVERY_ROW),
-    RawTable("replaced_scores", _SCORES),
     RawTable("labels", _LABELS, records=EVERY_ROW),
     RawTable(
         "requested_comparisons",

@@ -371,7 +371,9 @@ _LAST_BUILD = """
         cross join (
             select count(*) as n_tasks
             from (
-                select task_id from raw.tasks union select run_id from raw.memory_runs
+                select task_id from live.tasks
+                union
+                select run_id from raw.memory_runs semi join live.objects using (load_id)
             )
         )
 

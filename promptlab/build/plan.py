@@ -117,6 +117,17 @@ class Plan(msgspec.Struct, frozen=True):
     comments: list[Described] = []
 
 
+def live_views() -> list[str]:
+    """Return the statements that create the views of the schema `live`, in order."""
+    views = [
+        node for node in load().nodes if node.schema == "live" and node.kind == "view"
+    ]
+    return [
+        'create schema if not exists "live"',
+        *(f"create or replace view {view.relation} as {view.query}" for view in views),
+    ]
+
+
 def load() -> Plan:
     """Return the plan of the current dbt project.
 

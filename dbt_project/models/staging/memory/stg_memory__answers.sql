@@ -2,7 +2,7 @@
 
 with
 
-source as (select * from {{ source('raw', 'memory_answers') }}),
+source as ({{ live_rows('memory_answers') }}),
 
 renamed as (
 

@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'memory_invalid_questions') }}),
+source as ({{ live_rows('memory_invalid_questions') }}),
 
 renamed as (
 

@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'memory_runs') }}),
+source as ({{ live_rows('memory_runs') }}),
 
 renamed as (
 

@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'memory_tests') }}),
+source as ({{ live_rows('memory_tests') }}),
 
 renamed as (
 

@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'memory_timings') }}),
+source as ({{ live_rows('memory_timings') }}),
 
 renamed as (
 

@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'pipeline_steps') }}),
+source as ({{ live_rows('pipeline_steps') }}),
 
 renamed as (
 

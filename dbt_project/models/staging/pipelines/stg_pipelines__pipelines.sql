@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'pipelines') }}),
+source as ({{ live_rows('pipelines') }}),
 
 renamed as (
 

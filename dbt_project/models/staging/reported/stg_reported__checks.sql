@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'reported_checks') }}),
+source as ({{ live_rows_of_tasks('reported_checks') }}),
 
 renamed as (
 

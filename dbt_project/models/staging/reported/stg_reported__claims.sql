@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'claims') }}),
+source as ({{ live_rows_of_tasks('claims') }}),
 
 renamed as (
 

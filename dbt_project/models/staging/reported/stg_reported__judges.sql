@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'judges') }}),
+source as ({{ live_rows_of_tasks('judges') }}),
 
 renamed as (
 

@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'reported_scores') }}),
+source as ({{ live_rows_of_tasks('reported_scores') }}),
 
 renamed as (
 

@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'dimension_configs') }}),
+source as ({{ live_rows_of_tasks('dimension_configs') }}),
 
 renamed as (
 

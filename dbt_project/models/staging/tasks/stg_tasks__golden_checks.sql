@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'golden_checks') }}),
+source as ({{ live_rows_of_tasks('golden_checks') }}),
 
 renamed as (
 

@@ -2,7 +2,7 @@
 
 with
 
-source as (select * from {{ source('raw', 'rules') }}),
+source as ({{ live_rows_of_tasks('rules') }}),
 
 renamed as (
 

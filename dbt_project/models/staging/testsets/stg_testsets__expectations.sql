@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'expectations') }}),
+source as ({{ live_rows('expectations') }}),
 
 renamed as (
 

@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'test_cases') }}),
+source as ({{ live_rows('test_cases') }}),
 
 renamed as (
 

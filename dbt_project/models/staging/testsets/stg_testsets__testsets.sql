@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'testsets') }}),
+source as ({{ live_rows('testsets') }}),
 
 renamed as (
 
