@@ -98,7 +98,7 @@ class Warehouse(WarehouseFile):
         """
         from dataclasses import replace
 
-        from promptlab.build.plan import live_views
+        from promptlab.build.plan import live_models
         from promptlab.ingest import raw
         from promptlab.ingest.given import given_by, of_path
         from promptlab.ingest.ingested import Ingested
@@ -163,7 +163,7 @@ class Warehouse(WarehouseFile):
         if sink == "duckdb":
             with self.writable(expected=size) as con:
                 raw.check_not_views(con)
-                raw.create_live_views(con, live_views)
+                raw.create_live(con, live_models)
                 return Ingested(ingest(con, planned, **options))
         from promptlab.ingest.parquet import ParquetLayer, ingest_parquet, mapping
 

@@ -7,9 +7,10 @@ from promptlab.ingest.raw.tables import (
     check_not_foreign,
     check_not_views,
     check_version,
-    create_live_views,
+    create_live,
     ensure_schema,
     give_way,
+    refresh_live,
     roll_back,
     schema_version,
 )
@@ -21,9 +22,10 @@ __all__ = [
     "check_not_foreign",
     "check_not_views",
     "check_version",
-    "create_live_views",
+    "create_live",
     "ensure_schema",
     "give_way",
+    "refresh_live",
     "roll_back",
     "schema_version",
 ]

@@ -59,9 +59,9 @@ _MERGED = """
         select
             object_id as task_id,
             list(distinct file_uri order by file_uri) as files
-        from live.objects
+        from live.objects as objects
         inner join raw.loads as loads using (load_id)
-        where kind = 'task' and not is_newest
+        where objects.kind = 'task' and not is_newest
         group by object_id
     ),
 

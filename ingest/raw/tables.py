@@ -60,10 +60,16 @@ def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> Non
         raise
 
 
-def create_live_views(
+def refresh_live(con: duckdb.DuckDBPyConnection) -> None:
+    """Write the stored list of live objects anew, after raw tables have changed."""
+    con.execute("delete from live.objects")
+    con.execute("insert into live.objects by name from live.newest_loads")
+
+
+def create_live(
     con: duckdb.DuckDBPyConnection, statements: Callable[[], Iterable[str]]
 ) -> None:
-    """Create the views of the schema `live` in a file without them."""
+    """Create the table and views of the schema `live` in a file without them."""
     if not has_relation(con, "live.labels"):
         for statement in statements():
             con.execute(statement)

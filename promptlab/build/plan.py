@@ -117,14 +117,15 @@ class Plan(msgspec.Struct, frozen=True):
     comments: list[Described] = []
 
 
-def live_views() -> list[str]:
-    """Return the statements that create the views of the schema `live`, in order."""
-    views = [
-        node for node in load().nodes if node.schema == "live" and node.kind == "view"
-    ]
+def live_models() -> list[str]:
+    """Return the statements that create the table and views of `live`, in order."""
     return [
         'create schema if not exists "live"',
-        *(f"create or replace view {view.relation} as {view.query}" for view in views),
+        *(
+            f"create or replace {node.kind} {node.relation} as {node.query}"
+            for node in load().nodes
+            if node.schema == "live"
+        ),
     ]
 
 
