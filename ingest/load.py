@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptlab.ingest import raw
 from promptlab.ingest.file_reader import FileReader, OnProgress
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.redaction import Mode
@@ -21,8 +22,8 @@ from promptlab.ingest.ingested import (
     testsets_by_cases,
     told_at_the_end,
 )
-from promptlab.ingest import raw
 from promptlab.ingest.raw.judged import JudgedAnswers
+from promptlab.ingest.raw.live import Live, LiveModel
 from promptlab.ingest.raw.load_log import Known, known_files, known_pipelines
 from promptlab.ingest.raw.replaced import replacements
 from promptlab.ingest.raw.requests import newest_moment
@@ -63,6 +64,7 @@ def read_files(
 def ingest(
     con: duckdb.DuckDBPyConnection,
     planned: Sequence[tuple[FoundFile, str | None]],
+    live_models: Sequence[LiveModel],
     *,
     ingest_version: str,
     testset: str | None = None,
@@ -74,8 +76,9 @@ def ingest(
     """Load the planned files into the raw tables.
 
     Args:
-        con: a connection that may write; the raw tables and live views exist.
+        con: a connection that may write; the raw tables exist.
         planned: the files from ``plan``.
+        live_models: compiled models of the schema `live`.
         ingest_version: version of promptlab, stored with every load.
         testset: testset of every task loaded here, whatever the files say.
         purged_too: load files again that were purged.
@@ -88,6 +91,7 @@ def ingest(
     """
     from concurrent.futures import ThreadPoolExecutor
 
+    live = Live(con, live_models)
     uris = [os.path.realpath(found.path) for found, _ in planned]
     known = known_files(
         con,
@@ -118,6 +122,7 @@ def ingest(
             thread.submit(writer.give_up)
             raise
     if writer.loads:
+        live.refresh()
         _conclude(con, writer, reader.loads, references, judged, uris)
     return reader.loads
 

@@ -163,8 +163,7 @@ class Warehouse(WarehouseFile):
         if sink == "duckdb":
             with self.writable(expected=size) as con:
                 raw.check_not_views(con)
-                raw.create_live(con, live_models)
-                return Ingested(ingest(con, planned, **options))
+                return Ingested(ingest(con, planned, live_models(), **options))
         from promptlab.ingest.parquet import ParquetLayer, ingest_parquet, mapping
 
         layer = ParquetLayer.of(sink)

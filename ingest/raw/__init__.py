@@ -7,10 +7,8 @@ from promptlab.ingest.raw.tables import (
     check_not_foreign,
     check_not_views,
     check_version,
-    create_live,
     ensure_schema,
     give_way,
-    refresh_live,
     roll_back,
     schema_version,
 )
@@ -22,10 +20,8 @@ __all__ = [
     "check_not_foreign",
     "check_not_views",
     "check_version",
-    "create_live",
     "ensure_schema",
     "give_way",
-    "refresh_live",
     "roll_back",
     "schema_version",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
@@ -58,21 +58,6 @@ def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> Non
     except BaseException:
         roll_back(con)
         raise
-
-
-def refresh_live(con: duckdb.DuckDBPyConnection) -> None:
-    """Write the stored list of live objects anew, after raw tables have changed."""
-    con.execute("delete from live.objects")
-    con.execute("insert into live.objects by name from live.newest_loads")
-
-
-def create_live(
-    con: duckdb.DuckDBPyConnection, statements: Callable[[], Iterable[str]]
-) -> None:
-    """Create the table and views of the schema `live` in a file without them."""
-    if not has_relation(con, "live.labels"):
-        for statement in statements():
-            con.execute(statement)
 
 
 def roll_back(con: duckdb.DuckDBPyConnection) -> None:

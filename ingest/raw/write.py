@@ -86,7 +86,6 @@ class Writer:
             return
         if any(one.load.kind == "scores" for one in batch):
             self._con.execute(_HASH_SCORES, [self._next_load_id])
-        raw.refresh_live(self._con)
         self._con.commit()
         self._next_load_id += len(batch)
         self.loads.update({one.source.path: (n, one.source.uri) for n, one in numbered})

@@ -117,15 +117,10 @@ class Plan(msgspec.Struct, frozen=True):
     comments: list[Described] = []
 
 
-def live_models() -> list[str]:
-    """Return the statements that create the table and views of `live`, in order."""
+def live_models() -> list[Node]:
+    """Return the tables and views of the schema `live`, in their order."""
     return [
-        'create schema if not exists "live"',
-        *(
-            f"create or replace {node.kind} {node.relation} as {node.query}"
-            for node in load().nodes
-            if node.schema == "live"
-        ),
+        node for node in load().nodes if node.schema == "live" and node.kind != "test"
     ]
 
 

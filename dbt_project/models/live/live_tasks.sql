@@ -1,4 +1,4 @@
-{{ config(alias='tasks') }}
+{{ config(alias='tasks', materialized='table') }}
 
 with
 
