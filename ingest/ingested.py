@@ -95,22 +95,20 @@ _ADVICE = {
 
 _TOLD_ELSEWHERE = frozenset(TOOLS)
 
-_MERGED = "results"
+_IN_PARTS = frozenset({"results", "scores", "labels"})
 
 _Id = tuple[str, str]
 """Kind of an object, and its id."""
 
 
-def same_ids(
-    loads: Sequence[FileLoad], *, merges: bool = True
-) -> Iterator[tuple[FileLoad, Problem]]:
+def same_ids(loads: Sequence[FileLoad]) -> Iterator[tuple[FileLoad, Problem]]:
     """Warn if a loaded file replaces another file of the call.
 
-    Copies cause no warning, nor do runs of other tools, which their reader reports.
+    Copies cause no warning, nor do runs of other tools, which their reader reports, and
+    results, scores and labels, of which each file has a part.
 
     Args:
         loads: all files of a call, in the order they were read.
-        merges: results of one run are merged, and report what they replace.
 
     Yields:
         The later file, and one warning for each file that it replaces.
@@ -125,7 +123,7 @@ def same_ids(
                 holder is not None
                 and holder.sha256 != load.sha256
                 and not {holder.kind, load.kind} <= _TOLD_ELSEWHERE
-                and not (merges and {holder.kind, load.kind} == {_MERGED})
+                and not {holder.kind, load.kind} <= _IN_PARTS
             ):
                 kind, name = one
                 pair = kind, holder.path, load.path
@@ -377,14 +375,14 @@ def _listed(names: set[str]) -> str:
 
 
 def told_at_the_end(
-    loads: Sequence[FileLoad], references: References, *, merges: bool = True
+    loads: Sequence[FileLoad], references: References
 ) -> list[tuple[Path, Problem]]:
     """Add the problems that need all files of a call.
 
     Returns:
         Path and problem of loaded files, to be stored with their loads.
     """
-    found = [(load.path, problem) for load, problem in same_ids(loads, merges=merges)]
+    found = [(load.path, problem) for load, problem in same_ids(loads)]
     found += references.unmet()
     of_files: dict[Path, list[Problem]] = {}
     for path, problem in found:

@@ -169,7 +169,9 @@ class Warehouse(WarehouseFile):
         layer = ParquetLayer.of(sink)
         with mapping(workers) as map_shards:
             return Ingested(
-                ingest_parquet(layer, planned, map_shards=map_shards, **options)
+                ingest_parquet(
+                    layer, planned, live_models(), map_shards=map_shards, **options
+                )
             )
 
     def _rechecked(self, wanted: str) -> tuple[str, frozenset[str]]:

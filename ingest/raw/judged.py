@@ -119,7 +119,9 @@ _NOTE_SCORES = """
     ),
 
     again as (
-        select *, bool_and(is_same) over (partition by load_id, task_id) as are_same
+        select
+            load_id, line, answer_hash,
+            bool_and(is_same) over (partition by load_id, task_id) as are_same
         from earlier
     ),
 

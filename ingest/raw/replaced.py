@@ -232,26 +232,29 @@ def _cases(n: int) -> str:
 
 
 _LOST_SCORES = """
-    with counts as (
-        select
-            objects.load_id, loads.file_uri, objects.object_id as task_id,
-            (
-                select count(*) from raw.scores
-                where load_id = objects.load_id and task_id = objects.object_id
-            ) as n,
-            lag(n) over (
-                partition by loads.file_uri, objects.object_id order by objects.load_id
-            ) as n_before
-        from raw.objects as objects
-        inner join raw.loads as loads using (load_id)
+    with files as (
+        select load_id, file_uri
+        from raw.loads
         where
-            objects.kind = 'scores'
-            and loads.file_uri in (select file_uri from raw.loads where load_id >= $1)
+            kind = 'scores'
+            and file_uri in (select file_uri from raw.loads where load_id >= $1)
+    ),
+
+    counts as (
+        select load_id, file_uri, task_id, count(*) as n
+        from raw.scores
+        inner join files using (load_id)
+        group by all
+    ),
+
+    versions as (
+        select *, lag(n) over (partition by file_uri, task_id order by load_id) as before
+        from counts
     )
 
-    select load_id, list((task_id, n_before, n) order by task_id)
-    from counts
-    where load_id >= $1 and n < n_before
+    select load_id, list((task_id, before, n) order by task_id)
+    from versions
+    where load_id >= $1 and n < before
     group by load_id
     order by load_id
 """
