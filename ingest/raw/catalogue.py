@@ -19,7 +19,7 @@ EVERY_ROW = "every row"
 
 @dataclass(frozen=True)
 class RawObject:
-    """An object that a new load replaces as a whole."""
+    """An object of files; what of its loads counts is in the schema `live`."""
 
     kind: str
     """First part of a reader's key."""
@@ -36,7 +36,7 @@ class RawTable:
 
     name: str
     owner: RawObject | None = None
-    """Object that owns its rows; None: no load replaces them."""
+    """Object that its rows belong to; None: they are of no file, or of any."""
     key: tuple[str, ...] = ()
     """Key of a row within its owner, if other tables refer to it."""
     parent: str | None = None
@@ -130,19 +130,3 @@ RAW_TABLES = (
 BY_NAME = {table.name: table for table in RAW_TABLES}
 
 OF_BUILDS = frozenset(table.name for table in RAW_TABLES if table.by_build)
-
-
-def tables_of(kind: str) -> list[RawTable]:
-    """Return the tables of a kind of object, the main table first."""
-    return [each for each in RAW_TABLES if each.owner and each.owner.kind == kind]
-
-
-def owning_tables() -> list[RawTable]:
-    """Return the tables whose rows keep a load live; tasks may be in several files."""
-    return [*first_tables(), BY_NAME["rounds"]]
-
-
-def first_tables() -> list[RawTable]:
-    """The main table of each kind of object."""
-    kinds = dict.fromkeys(each.owner.kind for each in RAW_TABLES if each.owner)
-    return [tables_of(kind)[0] for kind in kinds]

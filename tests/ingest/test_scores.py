@@ -234,7 +234,7 @@ def test_the_rows_fit_the_raw_table():
     with duckdb.connect() as con:
         raw.ensure_schema(con, ingest_version="0")
         assert raw.append(con, "scores", [{"load_id": [1, 1], **rows}]) == 2
-        judged = con.execute("select score, payload ->> '$.reason' from live.scores")
+        judged = con.execute("select score, payload ->> '$.reason' from raw.scores")
         assert judged.fetchall() == [(7.0, "缺一步"), (None, "缺一步")]
 
 
