@@ -393,7 +393,7 @@ class _Attempt:
         stale = known.stale_runs(source.uri, self._load.sha256, reading.runs)
         for path in source.companions:
             uri = os.path.realpath(path)
-            if uri in known.contents:  # it was a run of its own
+            if uri in known.paths:  # it was a run of its own
                 sha256 = InputFile(path).sha256()
                 stale += known.stale_runs(uri, sha256, reading.runs)
         self._load.gone = stale

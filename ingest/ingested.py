@@ -290,7 +290,9 @@ _BY_CASES = """
         select tasks.task_id
         from live.tasks as tasks
         inner join raw.loads using (load_id)
-        left join (from raw.pipelines semi join live.objects using (load_id)) as pipelines
+        left join (
+            from raw.pipelines semi join live.objects using (load_id)
+        ) as pipelines
             on tasks.pipeline_ref = pipelines.pipeline_id
         where
             source_kind = 'results'

@@ -202,7 +202,9 @@ _LEFT_OUT = """
             )
             or (
                 loads.status = 'skipped'
-                and loads.load_id not in (select objects.load_id from raw.objects as objects)
+                and loads.load_id not in (
+                    select objects.load_id from raw.objects as objects
+                )
                 and (
                     coalesce(loads.ingest_id, loads.load_id) > newest.ingest_id
                     or (

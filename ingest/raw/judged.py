@@ -25,7 +25,8 @@ _OUTDATED = """
     ) as live using (load_id, task_id)
     anti join live.scores using (load_id, line)
     union all
-    select 'labels', load_id, line, labeler || ' ' || coalesce(dimension_id, ''), task_id
+    select
+        'labels', load_id, line, labeler || ' ' || coalesce(dimension_id, ''), task_id
     from (
         select labels.* replace (coalesce(labels.task_id, judged.task_id) as task_id)
         from raw.labels as labels
@@ -145,9 +146,9 @@ _NOTE_SCORES = """
     where hash is not null
 """
 
-# Every run has rounds of these ids, so a label that names a round alone is of the newest
-# run that is loaded now; of none where the round is in several titles, or in several
-# variants of that run.
+# Every run has rounds of these ids, so a label that names a round alone is of the
+# newest run that is loaded now; of none where the round is in several titles, or in
+# several variants of that run.
 _NOTE_LABELS = """
     insert into raw.judged_answers
     with waiting as (

@@ -285,10 +285,10 @@ _LOADS = """
     contents as (
         select
             objects.load_id,
-            list(objects.object_id order by objects.object_id) filter (not objects.is_gone)
-                as object_ids,
-            list(objects.run_hash order by objects.object_id) filter (not objects.is_gone)
-                as run_hashes,
+            list(objects.object_id order by objects.object_id)
+                filter (not objects.is_gone) as object_ids,
+            list(objects.run_hash order by objects.object_id)
+                filter (not objects.is_gone) as run_hashes,
             bool_and(live.object_id is not null) filter (not objects.is_gone) as is_live
         from raw.objects as objects
         left join live.objects as live
@@ -347,8 +347,8 @@ def known_files(
     """
     known = Known()
     for row in con.execute(_LOADS, [list(set(uris)), list(set(sizes))]).fetchall():
-        kind, name, uri, sha256, testset, settings, status, *counts, start = row[:10]
-        object_ids, run_hashes, is_live = row[10:]
+        kind, name, uri, sha256, testset, settings, status = row[:7]
+        loaded, rejected, start, object_ids, run_hashes, is_live = row[7:]
         if status == "purged":
             if not purged_too:
                 known.purged.add(sha256)
@@ -361,7 +361,8 @@ def known_files(
                 version,
                 uri,
                 status,
-                *counts,
+                loaded,
+                rejected,
                 EPOCH + timedelta(microseconds=start),
                 objects if status == "loaded" else (),
                 {task: each for task, each in runs.items() if each is not None},

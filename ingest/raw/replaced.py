@@ -86,7 +86,9 @@ _MERGED = """
         from live.rounds as rounds
         inner join newest using (task_id)
         left join (
-            select rounds.* from raw.rounds as rounds semi join before using (task_id, load_id)
+            select rounds.*
+            from raw.rounds as rounds
+            semi join before using (task_id, load_id)
         ) as lost
             on
                 rounds.task_id = lost.task_id
@@ -147,8 +149,8 @@ def _merged_runs(con: duckdb.DuckDBPyConnection, first_load_id: int) -> Found:
             load_id,
             warning(
                 "results_merged",
-                f"{runs} {were} in {named} too: the rounds of this file are put to those"
-                f" by case and round. Of those that were there, {kept} stay and"
+                f"{runs} {were} in {named} too: the rounds of this file are put to"
+                f" those by case and round. Of those that were there, {kept} stay and"
                 f" {replaced} are replaced{back * bool(restored)}. Give the file a"
                 " run_id of its own if it is another run",
                 record_id=task_id,
@@ -248,7 +250,9 @@ _LOST_SCORES = """
     ),
 
     versions as (
-        select *, lag(n) over (partition by file_uri, task_id order by load_id) as before
+        select
+            *,
+            lag(n) over (partition by file_uri, task_id order by load_id) as before
         from counts
     )
 

@@ -225,7 +225,7 @@ def object_columns(
 
     Those of scores are without the hash of their content.
     """
-    rows = []
+    rows: list[tuple[int, str, str, str | None, bool]] = []
     for load_id, one in numbered:
         load, runs = one.load, one.reading.runs
         if load.status == "skipped":  # a copy of these runs

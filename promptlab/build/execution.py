@@ -373,7 +373,8 @@ _LAST_BUILD = """
             from (
                 select task_id from live.tasks
                 union
-                select run_id from raw.memory_runs semi join live.objects using (load_id)
+                select run_id
+                from raw.memory_runs semi join live.objects using (load_id)
             )
         )
 

@@ -146,7 +146,7 @@ def _export_parquet(call: Call, folder: Path, schemas: tuple[str, ...]) -> int:
 @click.option(
     "--compact",
     is_flag=True,
-    help="Instead: delete rows that do not count, as files have newer versions of them.",
+    help="Instead: delete rows of files that have newer versions.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @common()

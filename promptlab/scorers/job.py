@@ -168,7 +168,9 @@ def read_task(con: duckdb.DuckDBPyConnection, wanted: str) -> StoredTask:
 
 
 _IS_LIVE = """
-    load_id in (select load_id from live.objects where kind = 'task' and object_id = task_id)
+    load_id in (
+        select load_id from live.objects where kind = 'task' and object_id = task_id
+    )
 """
 
 
@@ -184,7 +186,8 @@ def _dimensions(con: duckdb.DuckDBPyConnection, task_id: str) -> list[DimensionC
         for row in dictionaries(
             con,
             "select dimension_id, name, weight, target, parameters, scoring_mode"
-            f" from raw.dimension_configs where task_id = ? and {_IS_LIVE} order by position",
+            f" from raw.dimension_configs where task_id = ? and {_IS_LIVE}"
+            " order by position",
             [task_id],
         )
     ]

@@ -101,18 +101,14 @@ def test_the_same_bytes_again_change_nothing(tmp_path, warehouse):
     assert query(warehouse, "select * from raw.loads") == before
 
 
-def test_new_content_of_a_task_replaces_the_old_and_the_log_says_so(
-    tmp_path, warehouse
-):
+def test_new_content_of_a_task_counts_instead_of_the_old(tmp_path, warehouse):
     file = write(tmp_path / "a.json", task(answer="old", cases=3))
     warehouse.ingest(file)
     write(file, task(answer="new", cases=1))
     warehouse.ingest(file)
     assert query(warehouse, "select raw_output from live.rounds") == [("new",)]
-    assert statuses(warehouse) == [("analysis", "replaced"), ("analysis", "loaded")]
-    assert query(
-        warehouse, "select replaced from raw.loads where status = 'loaded'"
-    ) == [('["t1"]',)]
+    assert statuses(warehouse) == [("analysis", "loaded"), ("analysis", "loaded")]
+    assert query(warehouse, "select load_id from live.tasks") == [(2,)]
 
 
 def test_a_file_changed_back_is_loaded_again(tmp_path, warehouse):
@@ -162,7 +158,8 @@ def test_another_testset_option_is_another_load(tmp_path, warehouse):
     warehouse.ingest(file)
     assert warehouse.ingest(file, testset="other").n_loaded == 1
     assert query(
-        warehouse, "select testset_override from raw.loads where status = 'loaded'"
+        warehouse,
+        "select testset_override from raw.loads semi join live.tasks using (load_id)",
     ) == [("other",)]
 
 

@@ -67,7 +67,7 @@ def test_a_line_becomes_a_row():
         "scorer": "judge-a",
         "scorer_version": "3",
     }
-    assert reading.keys == [("scores", "run-7", "scores/judge")]
+    assert reading.keys == [("scores", "run-7")]
     assert (reading.records_loaded, reading.records_rejected) == (1, 0)
 
 
@@ -325,5 +325,3 @@ def test_a_file_that_grows_leaves_the_scores_it_had_as_they_were_loaded(
         "select task_id, load_id, count(*) from live.scores group by all order by all"
     )
     assert rows.rows() == [("night1", 3, 2), ("night2", 1, 2), ("night3", 2, 1)]
-    replaced = warehouse.sql("select replaced from raw.loads order by load_id").rows()
-    assert replaced == [("[]",), ("[]",), (f'["night1|{file}"]',)]
