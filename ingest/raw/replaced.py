@@ -57,12 +57,15 @@ _MERGED = """
 
     others as (
         select
-            object_id as task_id,
-            list(distinct file_uri order by file_uri) as files
-        from live.objects as objects
-        inner join raw.loads as loads using (load_id)
-        where objects.kind = 'task' and not is_newest
-        group by object_id
+            newest.task_id,
+            list(distinct loads.file_uri order by loads.file_uri) as files
+        from newest
+        inner join raw.loads as own on newest.load_id = own.load_id
+        inner join live.objects as objects
+            on newest.task_id = objects.object_id and objects.kind = 'task'
+        inner join raw.loads as loads on objects.load_id = loads.load_id
+        where loads.load_id < newest.load_id and loads.sha256 <> own.sha256  -- no copies
+        group by newest.task_id
     ),
 
     before as (

@@ -179,8 +179,7 @@ def test_a_run_that_was_written_again_replaces_itself_and_says_so(
     (problem,) = load.problems
     assert problem.code == "run_replaced"
     assert "late.eval" in problem.message
-    for table in ("rounds", "reported_scores"):
-        assert _rows(warehouse, f"select distinct load_id from raw.{table}") == [(2,)]
+    assert _rows(warehouse, "select distinct load_id from live.rounds") == [(2,)]
 
 
 def test_what_is_redacted_everywhere_is_redacted_here_too(tmp_path: Path) -> None:
