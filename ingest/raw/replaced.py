@@ -64,7 +64,7 @@ _MERGED = """
         inner join live.objects as objects
             on newest.task_id = objects.object_id and objects.kind = 'task'
         inner join raw.loads as loads on objects.load_id = loads.load_id
-        where loads.load_id < newest.load_id and loads.sha256 <> own.sha256  -- no copies
+        where loads.load_id < newest.load_id and loads.sha256 <> own.sha256
         group by newest.task_id
     ),
 

@@ -23,6 +23,7 @@ from promptlab.database import (
     SMALL,
     comment_sql,
     dictionaries,
+    has_relation,
     is_of_the_file,
     plan_quickly,
 )
@@ -400,6 +401,8 @@ class LastBuild:
 
 def last_build(con: duckdb.DuckDBPyConnection, settings: Settings) -> LastBuild | None:
     """Return the newest finished build, or ``None``."""
+    if not has_relation(con, "live.tasks"):
+        return None
     row = con.execute(_LAST_BUILD).fetchone()
     if row is None:
         return None

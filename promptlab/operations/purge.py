@@ -23,7 +23,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptlab.build import plan
-from promptlab.database import StoredTable, file_of, tables_of, write_copy
+from promptlab.database import (
+    StoredTable,
+    file_of,
+    has_relation,
+    tables_of,
+    write_copy,
+)
 from promptlab.errors import NothingToDo, UsageError
 from promptlab.ingest import raw
 from promptlab.ingest.raw.catalogue import (
@@ -108,7 +114,7 @@ def _find(
 ) -> Purge:
     db = file_of(con)
     _check_one_name(db)
-    if "raw" not in {table.schema for table in tables_of(con)}:
+    if not has_relation(con, "live.tasks"):
         raise NothingToDo(f"{db}: nothing has been loaded yet")
     # the next build would recreate rows purged only from the marts
     raw.check_not_views(
@@ -493,6 +499,8 @@ def find_dead(con: duckdb.DuckDBPyConnection) -> Purge:
     """
     db = file_of(con)
     _check_one_name(db)
+    if not has_relation(con, "live.tasks"):
+        raise NothingToDo(f"{db}: nothing has been loaded yet")
     raw.check_not_views(con, "its folder keeps every version of a file")
     rows = dict(dead_rows(con))
     if not rows:
