@@ -7,9 +7,9 @@ rounds as (select * from {{ ref('promptlab', 'live_rounds') }}),
 answers as (
 
     select
-        task_id,
-        case_id,
-        round_id,
+        rounds.task_id,
+        rounds.case_id,
+        rounds.round_id,
         {{ answer_hash('rounds') }} as answer_hash
 
     from rounds

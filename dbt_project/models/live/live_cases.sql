@@ -2,7 +2,7 @@
 
 with
 
-loaded as ({{ live_rows_of_tasks('cases') }}),
+loaded as (select * from {{ source('raw', 'cases') }} where {{ is_live(of='task') }}),
 superseded as (select * from {{ ref('promptlab', 'live_superseded') }} where round_id is null),
 
 cases as (

@@ -2,7 +2,7 @@
 
 with
 
-source as ({{ live_rows('labels') }}),
+source as (select * from {{ source('raw', 'labels') }} where {{ is_live() }}),
 judged as (select * from {{ source('raw', 'judged_answers') }}),
 -- only answers of tasks that were loaded again can be others now
 reloaded as (

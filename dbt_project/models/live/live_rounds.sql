@@ -2,7 +2,7 @@
 
 with
 
-loaded as ({{ live_rows_of_tasks('rounds') }}),
+loaded as (select * from {{ source('raw', 'rounds') }} where {{ is_live(of='task') }}),
 superseded as (select * from {{ ref('promptlab', 'live_superseded') }}),
 
 rounds as (

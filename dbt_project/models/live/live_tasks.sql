@@ -2,7 +2,7 @@
 
 with
 
-loaded as ({{ live_rows_of_tasks('tasks') }}),
+loaded as (select * from {{ source('raw', 'tasks') }} where {{ is_live(of='task') }}),
 
 -- a run in several files begins with the first of them, and any of them names its testset
 runs as (

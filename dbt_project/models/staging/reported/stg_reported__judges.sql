@@ -1,6 +1,6 @@
 with
 
-source as ({{ live_rows_of_tasks('judges') }}),
+source as (select * from {{ source('raw', 'judges') }} where {{ is_live(of='task') }}),
 
 renamed as (
 

@@ -2,7 +2,7 @@
 
 with
 
-source as ({{ live_rows_of_tasks('rules') }}),
+source as (select * from {{ source('raw', 'rules') }} where {{ is_live(of='task') }}),
 
 renamed as (
 

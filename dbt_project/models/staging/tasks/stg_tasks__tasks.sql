@@ -1,7 +1,7 @@
 with
 
 source as (select * from {{ ref('promptlab', 'live_tasks') }}),
-memory_runs as ({{ live_rows('memory_runs') }}),
+memory_runs as (select * from {{ source('raw', 'memory_runs') }} where {{ is_live() }}),
 
 renamed as (
 
