@@ -41,8 +41,8 @@ create schema staging; create schema intermediate; create schema marts;
 create schema policy;
 create table intermediate.int_task_variants (
     task_id varchar, run_id varchar, prompt_hash varchar, recheck_of varchar,
-    title varchar, variant varchar, provider varchar, prompt_name varchar,
-    branch varchar, run_number bigint, is_base_branch boolean, created_at timestamptz
+    title varchar, variant varchar, lineage varchar, provider varchar,
+    prompt_name varchar, branch varchar, run_number bigint, is_base_branch boolean, created_at timestamptz
 );
 create table intermediate.int_case_rounds (
     task_id varchar, case_id varchar, n_run bigint, n_rounds bigint, n_passed bigint,
@@ -237,6 +237,7 @@ select distinct
         else concat_ws('-', suite, run)
     end,
     's' || suite,
+    'v' || variant,
     'v' || variant,
     'm' || variant,
     null,

@@ -221,12 +221,13 @@ class NotCompared(Contract):
 
 
 class Change(Contract):
-    """A difference from the last run."""
+    """A difference from the last run; ``variant``: it had the given name there."""
 
     what: Literal[
         "prompt",
         "model",
         "settings",
+        "variant",
         "assertions",
         "judge",
         "cases_added",

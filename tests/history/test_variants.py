@@ -202,7 +202,7 @@ EDITS: dict[str, tuple[Sequence[tuple[str, str]], dict[int, int | None]]] = {
     ),
     "a label changed and its text kept": (
         (("brief", TWO[0][1]), TWO[1]),
-        {0: None, 1: 1},  # until the config names both
+        {0: 0, 1: 1},
     ),
 }
 """Edit → the prompts after it, and the place of each one's baseline before it."""
@@ -885,6 +885,8 @@ class Configured:
     """Score and owner of the title "owned"."""
     costs: list[tuple]
     """Costs of the title "tokens"."""
+    variants: list[str]
+    """Names of the variants of the title "prompts"."""
 
 
 @dataclass
@@ -926,7 +928,12 @@ def configs(tmp_path_factory) -> Configs:
                 "select cost_total, cost_per_pass, n_pass from marts.fct_costs"
                 " where task_id = 'tokens-1/0'"
             ).fetchall()
-        return Configured(baselines(warehouse), summary, costs)
+            variants = con.execute(
+                "select variant from marts.dim_variants where title = 'prompts'"
+                " order by variant"
+            ).fetchall()
+        names = [variant for (variant,) in variants]
+        return Configured(baselines(warehouse), summary, costs, names)
 
     def built(config: str) -> Configured:
         configured(config).build()
@@ -988,8 +995,11 @@ def test_run_asks_whether_a_first_title_with_the_same_cases_was_renamed(
 
 
 def test_a_renamed_variant_keeps_its_history(configs):
-    assert configs.plain.baselines["prompts-2/0"] is None
-    assert configs.configured.baselines["prompts-2/0"] == "prompts-1/0"
+    for build in (configs.plain, configs.configured):
+        assert build.baselines["prompts-2/0"] == "prompts-1/0"
+    assert set(configs.plain.variants) - set(configs.configured.variants) == {
+        "small × short"
+    }
 
 
 def test_a_title_has_the_score_and_the_owner_that_the_config_names(configs):

@@ -19,6 +19,7 @@ members as (
             ' ',
             versions.fingerprint,
             variants.variant,
+            variants.lineage,
             cast(accepts.accepted_at as string),
             case when outages.task_id is not null then 'outage' end,
             case when baselines.last_task_id is null then 'first' end

@@ -48,6 +48,7 @@ pairs as (
         coalesce(variants.prompt_name, variants.variant) as prompt_name,
         tasks.model <> tasks_before.model as has_other_model,
         tasks.model,
+        case when variants.variant <> earlier.variant then earlier.variant end as earlier_variant,
         coalesce(contents.settings_hash, '') <> coalesce(contents_before.settings_hash, '')
             as has_other_settings
 
@@ -175,6 +176,18 @@ changes as (
     select
         task_id,
         4 as position,
+        'variant' as what,
+        earlier_variant as name,
+        cast(null as bigint) as n_cases
+
+    from pairs
+    where earlier_variant is not null and not has_other_model
+
+    union all
+
+    select
+        task_id,
+        5 as position,
         what,
         cast(null as string) as name,
         count(*) as n_cases

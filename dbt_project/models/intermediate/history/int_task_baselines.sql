@@ -34,7 +34,7 @@ of_variants as (
         on
             histories.title = earlier.title
             and histories.counted_run_id = earlier.run_id
-            and variants.variant = earlier.variant
+            and variants.lineage = earlier.lineage
 
 ),
 

@@ -76,7 +76,7 @@ began as (
         on
             chosen.title = earlier.title
             and histories.counted_run_id = earlier.run_id
-            and variants.variant = earlier.variant
+            and variants.lineage = earlier.lineage
 
 ),
 

@@ -45,7 +45,7 @@ missing as (
         on
             last_runs.title = kept.title
             and last_runs.run_id = kept.run_id
-            and earlier.variant = kept.variant
+            and earlier.lineage = kept.lineage
     where
         kept.task_id is null
         -- a variant that ran once may be one of several that run side by side, each in a run by itself

@@ -34,7 +34,7 @@ of_variants as (
     select
         runs.*,
         variants.task_id,
-        variants.variant,
+        variants.lineage,
         count(*) over (partition by runs.title, runs.run_id, runs.history) as n_variants
 
     from runs
@@ -50,7 +50,7 @@ together as (
         history,
         n_earlier,
         cast(null as string) as task_id,
-        cast(null as string) as variant,
+        cast(null as string) as lineage,
         n_variants
 
     from of_variants
@@ -66,7 +66,7 @@ stacked as (
         history,
         n_earlier,
         task_id,
-        variant,
+        lineage,
         n_variants
 
     from of_variants
@@ -88,7 +88,7 @@ numbered as (
 
         ---------- strings
         title,
-        variant,
+        lineage,
         history,
 
         ---------- numerics

@@ -21,7 +21,7 @@ counted_tasks as (
         on
             histories.title = variants.title
             and histories.counted_run_id = variants.run_id
-            and series.variant = variants.variant
+            and series.lineage = variants.lineage
     left join outages on variants.task_id = outages.task_id
     where histories.place = 0 or outages.task_id is null
 

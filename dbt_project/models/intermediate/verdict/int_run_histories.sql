@@ -11,7 +11,7 @@ members as (
     select
         variants.title,
         variants.run_id,
-        variants.variant,
+        variants.lineage,
         variants.branch,
         variants.run_number,
         variants.is_base_branch,
@@ -22,7 +22,7 @@ members as (
     group by
         variants.title,
         variants.run_id,
-        variants.variant,
+        variants.lineage,
         variants.branch,
         variants.run_number,
         variants.is_base_branch
@@ -43,7 +43,7 @@ pairs as (
     inner join members as earlier
         on
             members.title = earlier.title
-            and members.variant = earlier.variant
+            and members.lineage = earlier.lineage
             and members.run_number > earlier.run_number
             and (
                 earlier.is_base_branch
