@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from promptlab.contracts.base import plain_name
-from promptlab.ingest.files.dates import are_nights_apart, night_of, pattern_of
+from promptlab.ingest.files.dates import night_of, pattern_of
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.input_file import (
     BLOCK_BYTES,
@@ -38,13 +38,12 @@ from promptlab.ingest.formats import LINE_KINDS, read_batches
 from promptlab.ingest.given import Given
 from promptlab.ingest.raw.load_log import (
     Known,
-    Outcome,
+    Load,
     Version,
-    keys_of,
     read_with,
-    versions_of,
+    version_of,
 )
-from promptlab.ingest.raw.rows import FileLoad, Key, ReadBatch, Reading
+from promptlab.ingest.raw.rows import FileLoad, ReadBatch, Reading
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import LIMIT_CODES, Limits, Source
 from promptlab.json_text.places import BOM
@@ -242,8 +241,6 @@ class _Attempt:
         self._started_at = next(reader.starts)
         self._redactor = Redactor(reader.redact, yaml=kind == "pipeline")
         self._undated: list[str] = []
-        self._stale: list[Key] = []
-        """Tasks that the file had before under other ids."""
         self._load = FileLoad(found.path, kind or "unknown")
         if reader.loads and reader.loads[-1].path == found.path:
             reader.loads[-1] = self._load
@@ -342,28 +339,27 @@ class _Attempt:
             if (future := future_problem(reading, self._started_at)) is not None:
                 reading.problems.append(future)
             load.add(reading)
-            load.keys = [key for key in load.keys if key not in self._stale]
             self._reader.pipelines += _pipelines_in(reading)
             exceeds = any(each.code in LIMIT_CODES for each in load.problems)
             settings = self._read_with(exceeds=exceeds)
-            versions = self._versions(source, settings)
+            version = self._version(source, settings)
             if is_last:
                 load.redacted = dict(self._redactor.counts)
                 self._reader.known.add(
-                    versions,
-                    Outcome(
+                    Load(
+                        version,
+                        source.uri,
                         load.status,
                         load.records_loaded,
                         load.records_rejected,
-                        source.uri,
                         runs=reading.runs,
-                    ),
+                    )
                 )
             given = ReadBatch(
                 load=load,
                 source=source,
                 reading=reading,
-                testset=versions[0].testset,
+                testset=version.testset,
                 read_with=settings,
                 started_at=self._started_at,
                 finished_at=max(datetime.now(UTC), self._started_at),
@@ -397,11 +393,10 @@ class _Attempt:
         stale = known.stale_runs(source.uri, self._load.sha256, reading.runs)
         for path in source.companions:
             uri = os.path.realpath(path)
-            if uri in known.contents:  # it was a run of its own
+            if uri in known.paths:  # it was a run of its own
                 sha256 = InputFile(path).sha256()
                 stale += known.stale_runs(uri, sha256, reading.runs)
-        self._stale = [("task", task_id) for task_id in stale]
-        reading.keys = [*reading.keys, *self._stale]
+        self._load.gone = stale
         return reading
 
     def _of_one_variant(self, reading: Reading, source: Source) -> Reading:
@@ -431,7 +426,9 @@ class _Attempt:
         return night_of(source.uri) + (f"~{again}" if again else "")
 
     def _is_known(self, source: Source) -> bool:
-        before = self._before(source)
+        settings = (self._read_with(exceeds=each) for each in (False, True))
+        versions = [self._version(source, each) for each in settings]
+        before = self._reader.known.seen(versions, source.uri)
         if before is None:
             return False
         load = self._load
@@ -442,42 +439,14 @@ class _Attempt:
         load.records_rejected = before.records_rejected
         if is_out or load.was_rejected:
             return True
-        if self._kind in TOOLS and before.uri not in {"", source.uri}:
+        if self._kind in TOOLS and before.uri != source.uri:
             load.problems = [copy_problem(source.uri, before.uri)]
-        load.keys = keys_of(load.kind, before)
+        load.keys = before.keys
         return True
 
-    def _before(self, source: Source) -> Outcome | None:
-        """Return the outcome of an earlier load of these bytes, if it is still valid.
-
-        A run of another tool may have been replaced by another version of it: then
-        only the file that stayed where it was is known, not a copy of its bytes.
-        """
-        known = self._reader.known
-        versions = (
-            *self._versions(source, self._read_with(exceeds=False)),
-            *self._versions(source, self._read_with(exceeds=True)),
-        )
-        if self._kind not in TOOLS:
-            return known.find(*versions)
-        at_path = known.find(*versions[1::2])
-        if at_path is not None:
-            was_copy = at_path.status == "skipped" and at_path.runs
-            if not was_copy or not known.runs.keys().isdisjoint(at_path.runs):
-                return at_path  # else the runs that it is a copy of were deleted
-        before = known.find(*versions[::2])
-        if before is None or before.status in {"rejected", "purged"}:
-            return before
-        if before.status == "skipped" and not before.runs:
-            return before
-        is_another_night = are_nights_apart(source.uri, before.uri) or known.returns(
-            source.uri, self._load.sha256
-        )
-        return before if known.are_live(before.runs) and not is_another_night else None
-
-    def _versions(self, source: Source, settings: str) -> tuple[Version, Version]:
+    def _version(self, source: Source, settings: str) -> Version:
         load, testset = self._load, self._reader.testset
-        return versions_of(load.kind, source, load.sha256, testset, settings)
+        return version_of(load.kind, source, load.sha256, testset, settings)
 
     def _read_with(self, *, exceeds: bool) -> str:
         mapping, given = self._found.mapping, self._found.given

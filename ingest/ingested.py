@@ -95,22 +95,20 @@ _ADVICE = {
 
 _TOLD_ELSEWHERE = frozenset(TOOLS)
 
-_MERGED = "results"
+_IN_PARTS = frozenset({"results", "scores", "labels"})
 
 _Id = tuple[str, str]
 """Kind of an object, and its id."""
 
 
-def same_ids(
-    loads: Sequence[FileLoad], *, merges: bool = True
-) -> Iterator[tuple[FileLoad, Problem]]:
+def same_ids(loads: Sequence[FileLoad]) -> Iterator[tuple[FileLoad, Problem]]:
     """Warn if a loaded file replaces another file of the call.
 
-    Copies cause no warning, nor do runs of other tools, which their reader reports.
+    Copies cause no warning, nor do runs of other tools, which their reader reports, and
+    results, scores and labels, of which each file has a part.
 
     Args:
         loads: all files of a call, in the order they were read.
-        merges: results of one run are merged, and report what they replace.
 
     Yields:
         The later file, and one warning for each file that it replaces.
@@ -125,7 +123,7 @@ def same_ids(
                 holder is not None
                 and holder.sha256 != load.sha256
                 and not {holder.kind, load.kind} <= _TOLD_ELSEWHERE
-                and not (merges and {holder.kind, load.kind} == {_MERGED})
+                and not {holder.kind, load.kind} <= _IN_PARTS
             ):
                 kind, name = one
                 pair = kind, holder.path, load.path
@@ -207,13 +205,19 @@ class References:
         """Add the names in the raw tables of a warehouse."""
         self._testsets.update(
             row[0]
-            for row in con.execute("select testset_id from raw.testsets").fetchall()
+            for row in con.execute(
+                "select object_id from live.objects where kind = 'testset'"
+            ).fetchall()
         )
         for table, column, have in (
             ("dimension_configs", "dimension_id", self._have),
             ("tasks", "source_kind", self._have_tasks),
         ):
-            query = f"select task_id, {column} from raw.{table}"
+            query = (
+                f"select task_id, {column} from raw.{table}"
+                " semi join (select load_id, object_id as task_id from live.objects)"
+                " using (load_id, task_id)"
+            )
             rows = con.execute(query).fetchall()
             have([task for task, _ in rows], [name for _, name in rows])
 
@@ -284,9 +288,12 @@ class References:
 _BY_CASES = """
     with unnamed as (
         select tasks.task_id
-        from raw.tasks
+        from live.tasks as tasks
         inner join raw.loads using (load_id)
-        left join raw.pipelines on tasks.pipeline_ref = pipelines.pipeline_id
+        left join (
+            from raw.pipelines semi join live.objects using (load_id)
+        ) as pipelines
+            on tasks.pipeline_ref = pipelines.pipeline_id
         where
             source_kind = 'results'
             and coalesce(
@@ -297,13 +304,16 @@ _BY_CASES = """
 
     unnamed_cases as (
         select task_id, case_id, count(*) over (partition by task_id) as n_cases
-        from raw.cases inner join unnamed using (task_id)
+        from live.cases inner join unnamed using (task_id)
     )
 
     select task_id, n_cases, list(testset_id order by testset_id)
     from (
         select task_id, n_cases, testset_id
-        from unnamed_cases inner join raw.test_cases using (case_id)
+        from unnamed_cases
+        inner join (
+            from raw.test_cases semi join live.objects using (load_id)
+        ) using (case_id)
         group by all
         having count(*) = n_cases
     )
@@ -367,14 +377,14 @@ def _listed(names: set[str]) -> str:
 
 
 def told_at_the_end(
-    loads: Sequence[FileLoad], references: References, *, merges: bool = True
+    loads: Sequence[FileLoad], references: References
 ) -> list[tuple[Path, Problem]]:
     """Add the problems that need all files of a call.
 
     Returns:
         Path and problem of loaded files, to be stored with their loads.
     """
-    found = [(load.path, problem) for load, problem in same_ids(loads, merges=merges)]
+    found = [(load.path, problem) for load, problem in same_ids(loads)]
     found += references.unmet()
     of_files: dict[Path, list[Problem]] = {}
     for path, problem in found:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptlab.ingest import raw
 from promptlab.ingest.file_reader import FileReader, OnProgress
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.redaction import Mode
@@ -21,15 +22,13 @@ from promptlab.ingest.ingested import (
     testsets_by_cases,
     told_at_the_end,
 )
-from promptlab.ingest.raw.load_log import (
-    Known,
-    known_files,
-    known_pipelines,
-    known_variants,
-)
+from promptlab.ingest.raw.judged import JudgedAnswers
+from promptlab.ingest.raw.live import Live, LiveModel
+from promptlab.ingest.raw.load_log import Known, known_files, known_pipelines
+from promptlab.ingest.raw.replaced import replacements
 from promptlab.ingest.raw.requests import newest_moment
-from promptlab.ingest.raw.rows import FileLoad, Key, ReadBatch, Reading
-from promptlab.ingest.raw.write import Writer, assign_labels
+from promptlab.ingest.raw.rows import FileLoad, ReadBatch, Reading
+from promptlab.ingest.raw.write import Writer
 from promptlab.ingest.reading.source import DEFAULT, Limits
 
 if TYPE_CHECKING:
@@ -65,6 +64,7 @@ def read_files(
 def ingest(
     con: duckdb.DuckDBPyConnection,
     planned: Sequence[tuple[FoundFile, str | None]],
+    live_models: Sequence[LiveModel],
     *,
     ingest_version: str,
     testset: str | None = None,
@@ -78,6 +78,7 @@ def ingest(
     Args:
         con: a connection that may write; the raw tables exist.
         planned: the files from ``plan``.
+        live_models: compiled models of the schema `live`.
         ingest_version: version of promptlab, stored with every load.
         testset: testset of every task loaded here, whatever the files say.
         purged_too: load files again that were purged.
@@ -90,11 +91,22 @@ def ingest(
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    known = known_files(con, purged_too=purged_too)
-    known.variants = known_variants(con)
+    live = Live(con, live_models)
+    uris = [os.path.realpath(found.path) for found, _ in planned]
+    known = known_files(
+        con,
+        [
+            *uris,
+            *(os.path.realpath(o) for found, _ in planned for o in found.companions),
+        ],
+        [found.size for found, _ in planned],
+        {kind for _, kind in planned},
+        purged_too=purged_too,
+    )
     known.last_start = newest_moment(con)
     reader = FileReader(known, known_pipelines(con), testset, limits, redact)
     references = References(testset)
+    judged = JudgedAnswers(con)
     writer = Writer(con, ingest_version)
     with ThreadPoolExecutor(max_workers=1) as thread:
         writing: Future[None] | None = None
@@ -109,21 +121,43 @@ def ingest(
         except BaseException:
             thread.submit(writer.give_up)
             raise
-    assign_labels(con)
-    references.know(con)
-    uris = {os.path.realpath(load.path) for load in reader.loads}
-    found = writer.found + [
-        (path, each.problem())
-        for path, each in writer.replacements
-        if each.before.uri not in uris  # those are reported together, below
-    ]
-    found += testsets_by_cases(con, reader.loads)
-    for path, problem in found:
-        load = next(each for each in reader.loads if each.path == path)
-        load.problems = [*load.problems, problem]
-    writer.add_problems(found)
-    writer.add_problems(told_at_the_end(reader.loads, references))
+    if writer.loads:
+        live.refresh()
+        _conclude(con, writer, reader.loads, references, judged, uris)
     return reader.loads
+
+
+def _conclude(
+    con: duckdb.DuckDBPyConnection,
+    writer: Writer,
+    loads: Sequence[FileLoad],
+    references: References,
+    judged: JudgedAnswers,
+    uris: Sequence[str],
+) -> None:
+    """Note the judged answers, and the problems that need all files of a call."""
+    paths = {load_id: path for path, (load_id, _) in writer.loads.items()}
+    of_paths = {load.path: load for load in loads}
+    first = writer.first_load_id
+    con.begin()
+    try:
+        references.know(con)
+        found = [
+            (paths[load_id], problem)
+            for load_id, problem in (
+                *replacements(con, first, uris),
+                *judged.note(first),
+            )
+        ]
+        found += testsets_by_cases(con, loads)
+        for path, problem in found:
+            load = of_paths[path]
+            load.problems = [*load.problems, problem]
+        writer.add_problems([*found, *told_at_the_end(loads, references)])
+        con.commit()
+    except BaseException:
+        raw.roll_back(con)
+        raise
 
 
 def _seen(read: Iterable[ReadBatch], references: References) -> Iterator[ReadBatch]:
@@ -133,12 +167,9 @@ def _seen(read: Iterable[ReadBatch], references: References) -> Iterator[ReadBat
 
 
 def _batches(pending: Iterator[ReadBatch]) -> Iterator[list[ReadBatch]]:
-    """Batches of bounded size in which no object appears twice.
-
-    A file with its own batches is not grouped.
-    """
+    """Yield batches of bounded size; a file with its own batches is not grouped."""
     batch: list[ReadBatch] = []
-    size, keys = 0, set[Key]()
+    size = 0
     is_open, stays_alone = False, False
     for one in pending:
         if batch and (
@@ -146,14 +177,12 @@ def _batches(pending: Iterator[ReadBatch]) -> Iterator[list[ReadBatch]]:
             or stays_alone
             or size + one.source.size > BATCH_BYTES
             or len(batch) >= BATCH_FILES
-            or not keys.isdisjoint(one.reading.keys)
         ):
             yield batch
-            batch, size, keys = [], 0, set()
+            batch, size = [], 0
         batch.append(one)
         stays_alone = one.more or one.abandoned or is_open
         is_open = one.more
         size += one.source.size
-        keys.update(one.reading.keys)
     if batch:
         yield batch

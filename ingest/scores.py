@@ -66,7 +66,7 @@ def read(source: Source) -> Iterator[Reading]:
             records_loaded=len(records.structs),
             records_rejected=records.refused,
             rejected=records.broken,
-            keys=[] if records.broken else _keys(table["task_id"], tasks, source.uri),
+            keys=[] if records.broken else _keys(table["task_id"], tasks),
             references=list(dimensions.values()) if records.is_last else [],
         )
 
@@ -89,11 +89,11 @@ def _columns(records: StructRecords) -> Table:
     return table
 
 
-def _keys(task_ids: pl.Series, seen: set[str], uri: str) -> list[Key]:
+def _keys(task_ids: pl.Series, seen: set[str]) -> list[Key]:
     """Return the objects that begin in a batch: a file's scores of one task each."""
     new = [each for each in task_ids.unique(maintain_order=True) if each not in seen]
     seen.update(new)
-    return [("scores", each, uri) for each in new]
+    return [("scores", each) for each in new]
 
 
 def _ids(table: Table) -> pl.DataFrame:

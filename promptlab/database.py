@@ -352,7 +352,7 @@ _OTHER_FORMATS = {
     b"{": "JSON",
     b"[": "JSON",
 }
-_SCHEMAS = ("raw", "staging", "intermediate", "marts", "policy")
+_SCHEMAS = ("raw", "live", "staging", "intermediate", "marts", "policy")
 
 
 @contextmanager

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 WORDS = ("latest", "previous", "baseline")
 
 BUILT = "marts.dim_tasks"
-STORED = "raw.tasks"
+STORED = "live.tasks"
 """The set of tasks to search: those with marts, or all that were ingested."""
 
 
@@ -81,7 +81,7 @@ def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
         names = {"uri": uri, "folder": f"{uri.rstrip('/')}/"}
         of_path = "file_uri = $uri or starts_with(file_uri, $folder)"
         of_shard = (
-            "tasks.task_id in (select rounds.task_id from raw.rounds as rounds"
+            "tasks.task_id in (select rounds.object_id from raw.objects as rounds"
             f" inner join {{loads}} as shards using (load_id) where {of_path})"
         )
         found = those(f"({of_path})", **names) or those(of_shard, **names)
@@ -202,7 +202,9 @@ _LEFT_OUT = """
             )
             or (
                 loads.status = 'skipped'
-                and coalesce(len(json_keys(loads.runs)), 0) = 0
+                and loads.load_id not in (
+                    select objects.load_id from raw.objects as objects
+                )
                 and (
                     coalesce(loads.ingest_id, loads.load_id) > newest.ingest_id
                     or (
@@ -212,7 +214,11 @@ _LEFT_OUT = """
                             from raw.loads as earlier
                             where
                                 earlier.load_id < loads.load_id
-                                and len(json_keys(earlier.runs)) > 0
+                                and earlier.load_id in (
+                                    select objects.load_id
+                                    from raw.objects as objects
+                                    where objects.run_hash is not null
+                                )
                                 and regexp_replace(earlier.file_uri, '[0-9]+', '#', 'g')
                                 = regexp_replace(loads.file_uri, '[0-9]+', '#', 'g')
                         )

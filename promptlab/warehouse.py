@@ -98,6 +98,7 @@ class Warehouse(WarehouseFile):
         """
         from dataclasses import replace
 
+        from promptlab.build.plan import live_models
         from promptlab.ingest import raw
         from promptlab.ingest.given import given_by, of_path
         from promptlab.ingest.ingested import Ingested
@@ -162,13 +163,15 @@ class Warehouse(WarehouseFile):
         if sink == "duckdb":
             with self.writable(expected=size) as con:
                 raw.check_not_views(con)
-                return Ingested(ingest(con, planned, **options))
+                return Ingested(ingest(con, planned, live_models(), **options))
         from promptlab.ingest.parquet import ParquetLayer, ingest_parquet, mapping
 
         layer = ParquetLayer.of(sink)
         with mapping(workers) as map_shards:
             return Ingested(
-                ingest_parquet(layer, planned, map_shards=map_shards, **options)
+                ingest_parquet(
+                    layer, planned, live_models(), map_shards=map_shards, **options
+                )
             )
 
     def _rechecked(self, wanted: str) -> tuple[str, frozenset[str]]:

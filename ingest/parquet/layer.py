@@ -4,12 +4,12 @@
 
     manifest.json                     the current snapshot, and the tables' columns
     snapshots/000007/loads.parquet    the load log
-    snapshots/000007/live.parquet     the load with the live rows of each object
+    snapshots/000007/objects.parquet  the objects of the loads
     tables/rounds/load_id=12/*.parquet  rows of one load, never changed
 
 A load is visible when the manifest's snapshot names it; the manifest is replaced
 atomically, so a reader only sees whole loads, and a killed ingest has changed nothing.
-An object that is loaded again is live in its newest load; no row is rewritten.
+No row is rewritten: what of them counts is what the models of the schema `live` say.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import resources
@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any
 
 from promptlab.database import open_duckdb
 from promptlab.errors import DatabaseLocked, SettingsError, WarehouseError
-from promptlab.ingest.raw.catalogue import BY_NAME, OF_BUILDS, SCHEMA_VERSION
-from promptlab.ingest.raw.rows import Key
+from promptlab.ingest.raw.catalogue import OF_BUILDS, SCHEMA_VERSION
+from promptlab.ingest.raw.live import LiveModel
 from promptlab.ingest.raw.tables import polars_types
 
 if TYPE_CHECKING:
@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-FORMAT_VERSION = "1.1"
+FORMAT_VERSION = "1.2"
 # 1.0  first version
 # 1.1  scores are live by task and file
+# 1.2  the objects of loads, instead of those that are live
 
 SCHEME = "parquet://"
 SNAPSHOTS_KEPT = 10
@@ -52,7 +53,8 @@ A large ingest makes many.
 _ODD = frozenset("*?[]{}'`\\\n")
 """Characters in paths that some engine interprets as a pattern or an option."""
 
-_LIVE_COLUMNS = ("kind", "id_1", "id_2", "load_id")
+_OF_SNAPSHOT = ("loads", "objects")
+"""Tables that are one file, written anew with each snapshot."""
 
 
 class ParquetLayer:
@@ -183,29 +185,16 @@ class ParquetLayer:
         """Return the load log of the current snapshot."""
         return self._snapshot("loads")
 
-    def live(self) -> dict[Key, int]:
-        """Return object → the load with its live rows."""
-        return {
-            (row[0], *(part for part in row[1:3] if part is not None)): row[3]
-            for row in self._snapshot("live").select(_LIVE_COLUMNS).iter_rows()
-        }
+    def objects(self) -> pl.DataFrame:
+        """Return the objects of these loads."""
+        return self._snapshot("objects")
 
-    def commit(self, loads: pl.DataFrame, live: Mapping[Key, int]) -> None:
-        """Commit these loads and live objects as a new snapshot."""
-        import polars as pl
-
+    def commit(self, loads: pl.DataFrame, objects: pl.DataFrame) -> None:
+        """Commit these loads and their objects as a new snapshot."""
         before = self.manifest_file.exists() and self.manifest()["snapshot"]
         name = f"{int(before or 0) + 1:06d}"
-        keys = [(*key, None)[:3] for key in live]
-        rows = {
-            "kind": [key[0] for key in keys],
-            "id_1": [key[1] for key in keys],
-            "id_2": [key[2] for key in keys],
-            "load_id": list(live.values()),
-        }
-        schema = dict.fromkeys(_LIVE_COLUMNS[:3], pl.String) | {"load_id": pl.Int64}
         _write(loads, self._snapshot_file("loads", name))
-        _write(pl.DataFrame(rows, schema=schema), self._snapshot_file("live", name))
+        _write(objects, self._snapshot_file("objects", name))
         # one line: Spark reads it as one value
         text = json.dumps(
             {
@@ -224,29 +213,31 @@ class ParquetLayer:
                 )  # it may be open on a network disk
 
     @contextmanager
-    def connect(self, *tables: str) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open a connection with earlier loads and live rows of tables as ``raw.*``."""
+    def connect(
+        self, *tables: str, live: Sequence[LiveModel] = ()
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Open a connection with the load log and some tables as ``raw.*``.
+
+        Args:
+            tables: Raw tables besides the loads and their objects.
+            live: The models of the schema `live`; ``live.objects`` is there, too.
+        """
         name = self.manifest()["snapshot"]
-        live = _quoted(self._snapshot_file("live", name))
         with open_duckdb() as con:
             con.execute("create schema raw")
-            con.execute(
-                "create view raw.loads as from"
-                f" read_parquet({_quoted(self._snapshot_file('loads', name))})"
-            )
+            for table in _OF_SNAPSHOT:
+                file = _quoted(self._snapshot_file(table, name))
+                con.execute(f"create view raw.{table} as from read_parquet({file})")
             for table in tables:
                 files = _quoted(self.folder / "tables" / table / "*" / "*.parquet")
-                owner = BY_NAME[table].owner
                 con.execute(
                     f"create view raw.{table} as select *"
                     f" from read_parquet({files}, hive_partitioning = true)"
-                    + (
-                        f" where ({owner.key[0]}, load_id) in (select (id_1, load_id)"
-                        f" from read_parquet({live}) where kind = '{owner.kind}')"
-                        if owner
-                        else ""
-                    )
                 )
+            con.execute("create schema live")
+            for model in live:
+                if model.relation == '"live"."objects"':
+                    con.execute(f"create table {model.relation} as {model.query}")
             yield con
 
     def _check(self) -> None:
@@ -268,9 +259,9 @@ class ParquetLayer:
     def _make(self) -> None:
         """Write every table without rows, so that readers find its columns."""
         for table in _tables():
-            if table != "loads":
+            if table not in _OF_SNAPSHOT:
                 self.write(table, 0, 0, frame_of(table, {}))
-        self.commit(frame_of("loads", {}), {})
+        self.commit(frame_of("loads", {}), frame_of("objects", {}))
 
     def _remove_unfinished(self) -> None:
         """Find rows of killed ingests: their loads are not listed."""
@@ -336,15 +327,8 @@ def _columns() -> dict[str, dict[str, str]]:
 
 @cache
 def _tables() -> dict[str, dict[str, Any]]:
-    """Return the columns of each table, and the condition on live rows."""
-    return {
-        table: {
-            "columns": columns,
-            "lives_by": (owner := BY_NAME[table].owner)
-            and {"kind": owner.kind, "key": list(owner.key)},
-        }
-        for table, columns in _columns().items()
-    }
+    """Return the columns of each table."""
+    return {table: {"columns": columns} for table, columns in _columns().items()}
 
 
 def _write(frame: pl.DataFrame, path: Path) -> None:

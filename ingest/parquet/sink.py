@@ -27,14 +27,15 @@ from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.redaction import Mode
 from promptlab.ingest.ingested import References, told_at_the_end
 from promptlab.ingest.parquet.layer import ParquetLayer, frame_of
+from promptlab.ingest.raw.live import LiveModel
 from promptlab.ingest.raw.load_log import Known, known_files, known_pipelines
 from promptlab.ingest.raw.rows import (
     FileLoad,
-    Key,
     ReadBatch,
     Reading,
     height,
     load_columns,
+    object_columns,
     problem_columns,
     redaction_columns,
     reject_columns,
@@ -45,8 +46,6 @@ from promptlab.ingest.reading.source import DEFAULT, Limits
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import polars as pl
 
 
 SHARD_BYTES = 64 << 20
@@ -202,7 +201,7 @@ def _end_with_parent() -> None:
 
 
 COMMIT_EVERY_S = 60
-"""Every commit rewrites the list of live objects; after a kill, files since the last
+"""Every commit rewrites the load log; after a kill, files since the last
 commit are read again. Spark returns all results at the end."""
 
 MapShards = Callable[
@@ -214,6 +213,7 @@ MapShards = Callable[
 def ingest_parquet(
     layer: ParquetLayer,
     planned: Sequence[tuple[FoundFile, str | None]],
+    live_models: Sequence[LiveModel],
     *,
     ingest_version: str,
     testset: str | None = None,
@@ -239,8 +239,15 @@ def ingest_parquet(
     references = References(testset)
     waiting: list[tuple[int, ReadBatch]] = []
     with layer.locked():
-        with layer.connect("pipelines") as con:
-            known = known_files(con, purged_too=purged_too)
+        with layer.connect("pipelines", live=live_models) as con:
+            paths = [(found.path, *found.companions) for found, _ in planned]
+            known = known_files(
+                con,
+                [os.path.realpath(path) for these in paths for path in these],
+                [found.size for found, _ in planned],
+                {kind for _, kind in planned} - {"results"},
+                purged_too=purged_too,
+            )
             pipelines = known_pipelines(con)
         first = layer.give_out(len(planned))
         files = [(n, *one) for n, one in enumerate(planned, first)]
@@ -281,9 +288,9 @@ def ingest_parquet(
                     committed = commit()
             if any(references.unmet()):
                 names = ("testsets", "tasks", "dimension_configs")
-                with layer.connect(*names) as con:
+                with layer.connect(*names, live=live_models) as con:
                     references.know(con)
-            found = told_at_the_end(done, references, merges=False)
+            found = told_at_the_end(done, references)
             _add_problems(layer, [(*load_ids[path], each) for path, each in found])
         finally:
             # keep loads read before a failure
@@ -301,19 +308,17 @@ def _size(load: FileLoad) -> int:
 def _commit(
     layer: ParquetLayer, written: Sequence[tuple[int, ReadBatch]], ingest_version: str
 ) -> None:
+    import polars as pl
+
     if not written:
         return
-    live = layer.live()
-    loads = [layer.loads()]
+    loads, objects = [layer.loads()], [layer.objects()]
     for load_id, one in written:
-        keys = one.load.keys
-        replaced = live.keys() & set(keys)
-        columns = load_columns(
-            [(load_id, one)], replaced, ingest_version, written[0][0]
-        )
+        columns = load_columns([(load_id, one)], ingest_version, written[0][0])
         loads.append(frame_of("loads", columns))
-        live.update(dict.fromkeys(keys, load_id))
-    layer.commit(_log(loads, live), live)
+        columns = object_columns([(load_id, one)], with_scores=True)
+        objects.append(frame_of("objects", columns))
+    layer.commit(pl.concat(loads), pl.concat(objects))
 
 
 def _add_problems(
@@ -326,19 +331,3 @@ def _add_problems(
     for load_id, rows in of_loads.items():
         frame = frame_of("rejects", problem_columns(rows))
         layer.write("rejects", load_id, "closing", frame)
-
-
-def _log(loads: Sequence[pl.DataFrame], live: dict[Key, int]) -> pl.DataFrame:
-    """Return the load log, with loads that own no object marked as replaced."""
-    import polars as pl
-
-    owns_nothing = ~pl.col("load_id").is_in(sorted(set(live.values())))
-    return pl.concat(loads).with_columns(
-        status=pl.when(
-            (pl.col("status") == "loaded")
-            & (pl.col("kind") != "unknown")
-            & owns_nothing
-        )
-        .then(pl.lit("replaced"))
-        .otherwise("status")
-    )

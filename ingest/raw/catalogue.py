@@ -1,8 +1,7 @@
 """The raw tables, one line each; all other code derives from it.
 
-Columns are in ``raw.sql``; the life cycle of rows is here. From this is derived what a
-load replaces, what a build writes, what counts as a record, what a purge deletes and
-what the doctor checks.
+Columns are in ``raw.sql``; what rows belong to is here. From this is derived what a
+build writes, what counts as a record, what a purge deletes and what the doctor checks.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ EVERY_ROW = "every row"
 
 @dataclass(frozen=True)
 class RawObject:
-    """An object that a new load replaces as a whole."""
+    """An object of files; what of its loads counts is in the schema `live`."""
 
     kind: str
     """First part of a reader's key."""
@@ -37,7 +36,7 @@ class RawTable:
 
     name: str
     owner: RawObject | None = None
-    """Object that owns its rows; None: no load replaces them."""
+    """Object that its rows belong to; None: they are of no file, or of any."""
     key: tuple[str, ...] = ()
     """Key of a row within its owner, if other tables refer to it."""
     parent: str | None = None
@@ -82,6 +81,8 @@ RAW_TABLES = (
     RawTable("schema_versions", by_build=True),
     # a purge needs more about these two
     RawTable("loads"),
+    RawTable("objects"),
+    RawTable("judged_answers", on_purge=_BY_TASK),
     RawTable("rejects"),
     RawTable("redactions", on_purge=(("load_id", "purged_loads"),)),
     RawTable("testsets", _TESTSET, has_file=True),
@@ -92,8 +93,6 @@ RAW_TABLES = (
     RawTable("tasks", _TASK),
     RawTable("cases", _TASK, key=("case_id",), parent="tasks", records=_OF_ANALYSES),
     RawTable("rounds", _TASK, parent="cases", records=_OF_OTHERS),
-    RawTable("replaced_cases", _TASK),
-    RawTable("replaced_rounds", _TASK),
     RawTable("baselines", _TASK),
     RawTable("rules", _TASK),
     RawTable("golden_checks", _TASK),
@@ -103,7 +102,6 @@ RAW_TABLES = (
     RawTable("reported_scores", _TASK),
     RawTable("claims", _TASK),
     RawTable("scores", _SCORES, records=EVERY_ROW),
-    RawTable("replaced_scores", _SCORES),
     RawTable("labels", _LABELS, records=EVERY_ROW),
     RawTable(
         "requested_comparisons",
@@ -132,19 +130,3 @@ RAW_TABLES = (
 BY_NAME = {table.name: table for table in RAW_TABLES}
 
 OF_BUILDS = frozenset(table.name for table in RAW_TABLES if table.by_build)
-
-
-def tables_of(kind: str) -> list[RawTable]:
-    """Return the tables of a kind of object, the main table first."""
-    return [each for each in RAW_TABLES if each.owner and each.owner.kind == kind]
-
-
-def owning_tables() -> list[RawTable]:
-    """Return the tables whose rows keep a load live; tasks may be in several files."""
-    return [*first_tables(), BY_NAME["rounds"]]
-
-
-def first_tables() -> list[RawTable]:
-    """The main table of each kind of object."""
-    kinds = dict.fromkeys(each.owner.kind for each in RAW_TABLES if each.owner)
-    return [tables_of(kind)[0] for kind in kinds]

@@ -1,12 +1,12 @@
-"""The load log: the versions of files that were read, and their outcomes.
+"""The load log: which versions of files were read, and what became of them.
 
-A file that is ingested again with the same bytes changes nothing.
+`Known.seen` is the only place that answers "was this file read before?". What of a load
+still counts is what the views of the schema `live` say.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -29,6 +29,7 @@ _MEANT_BY_NAME = {"testset", "results"}
 _MEANT_BY_PATH = {"memory", "unknown"}  # the folders of a memory file name its run
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WITHOUT_TASKS = {"testset", "pipeline", "scores", "labels", "memory", "unknown"}
+_OUR_KINDS = _WITHOUT_TASKS | {"analysis", "results", None}
 
 
 class Version(NamedTuple):
@@ -36,24 +37,35 @@ class Version(NamedTuple):
 
     kind: str
     place: str
+    """The part of its path that affects the meaning of its content."""
     sha256: str
     testset: str | None
     read_with: str
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """The outcome of a version of a file."""
+class Load:
+    """A version of a file that was read, and its outcome."""
 
+    version: Version
+    uri: str
     status: str
-    records_loaded: int
-    records_rejected: int
-    uri: str = ""
-    """The file that was read."""
-    objects: str | None = None
-    """Ids of its objects, as JSON; ``None``: unknown."""
+    records_loaded: int = 0
+    records_rejected: int = 0
+    started_at: datetime = EPOCH
+    objects: tuple[str, ...] = ()
+    """Ids of its objects."""
     runs: Mapping[str, str] = field(default_factory=dict)
     """Task → hash of its run, for files of other tools; also if it was left out."""
+    is_live: bool = True
+    """Whether all of its objects are live in it."""
+
+    @property
+    def keys(self) -> list[Key]:
+        """Return its objects, with joined ids."""
+        kind = self.version.kind
+        owner = kind if kind in _WITHOUT_TASKS else "task"
+        return [(owner, one) for one in self.objects]
 
 
 class _Content(NamedTuple):
@@ -66,24 +78,19 @@ class _Content(NamedTuple):
 
 @dataclass
 class Known:
-    """Versions that need not be read again, and their outcomes.
+    """The loads that have a say in how the files of a call are read."""
 
-    A version is known while all its rows are live or its rejects are stored, or while
-    it is the last one read from its path: the later of two files with the same task is
-    used, and reading the same folder again must not undo that.
-    Only the hash of a purged file is left; that file is recognised at every path.
-    """
-
-    versions: dict[Version, Outcome] = field(default_factory=dict)
+    paths: dict[str, list[Load]] = field(default_factory=dict)
+    """Path → its loads before this call, in their order."""
+    contents: dict[Version, Load] = field(default_factory=dict)
+    """Version → its newest load of which everything is live, or nothing was loaded."""
+    holders: dict[str, list[str]] = field(default_factory=dict)
+    """SHA-256 → the paths that had this content."""
     purged: set[str] = field(default_factory=set)
-    """SHA-256 of purged files, which are not loaded again."""
+    """SHA-256 of purged files, which are not loaded again, whatever their path."""
     runs: dict[str, tuple[str, str, datetime | None]] = field(default_factory=dict)
     """Task → the hash of its loaded run of another tool, the file, and the time at
     which the tool wrote it, if this call loaded it."""
-    contents: dict[str, list[_Content]] = field(default_factory=dict)
-    """Path → its contents, one after the other."""
-    paths: dict[str, list[str]] = field(default_factory=dict)
-    """SHA-256 → the paths that had this content, in the order of their loads."""
     last_start: datetime | None = None
     """Start of the last load."""
     variants: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
@@ -91,34 +98,57 @@ class Known:
     _tasks: dict[str, list[str]] = field(default_factory=dict)
     """Hash of a run → tasks loaded from it; some may have been replaced."""
 
-    def find(self, *versions: Version) -> Outcome | None:
-        """Return the outcome of the first known version, if any."""
-        for version in versions:
-            if version in self.versions:
-                return self.versions[version]
-        if any(version.sha256 in self.purged for version in versions):
-            return Outcome("purged", 0, 0)
-        return None
+    def seen(self, versions: Iterable[Version], uri: str) -> Load | None:
+        """Return the load of a file that need not be read again, if any.
 
-    def add(self, versions: tuple[Version, ...], outcome: Outcome) -> None:
-        """Record the outcome of versions that were just read."""
-        self.versions.update(dict.fromkeys(versions, outcome))
+        A file is known while it stays as it was read last from its path, and anywhere
+        else while all that its content brought is live: the later of two files of one
+        task counts, and reading the same folder again must not undo that. A run of
+        another tool that was left out as a copy is read when the run is gone.
+        """
+        versions = tuple(versions)
+        last = next(iter(self.paths.get(uri, ())[-1:]), None)
+        if last is not None and last.version in {
+            each._replace(place=last.version.place) for each in versions
+        }:
+            was_copy = last.status == "skipped" and last.runs
+            if not was_copy or not self.runs.keys().isdisjoint(last.runs):
+                return last
+        other = next((self.contents[v] for v in versions if v in self.contents), None)
+        if other is not None and other.runs and other.status != "rejected":
+            again = are_nights_apart(uri, other.uri) or self.returns(
+                uri, other.version.sha256
+            )
+            other = other if self._are_live(other.runs) and not again else None
+        if other is None and any(each.sha256 in self.purged for each in versions):
+            return Load(versions[0], "", "purged")
+        return other
 
-    def add_load(
-        self, uri: str, sha256: str, started_at: datetime, runs: Iterable[str]
-    ) -> None:
-        """Record the content of a path at the time of a load."""
-        contents = self.contents.setdefault(uri, [])
-        if not contents or contents[-1].sha256 != sha256:
-            contents.append(_Content(sha256, started_at, frozenset(runs)))
-            self.paths.setdefault(sha256, []).append(uri)
-        else:  # read again in another way
-            contents[-1] = contents[-1]._replace(runs=frozenset(runs))
-        self.last_start = max(started_at, self.last_start or started_at)
+    def add(self, load: Load) -> None:
+        """Record a load of this call."""
+        self.contents[load.version] = load
+
+    def add_logged(self, load: Load) -> None:
+        """Record a load of an earlier call."""
+        self.paths.setdefault(load.uri, []).append(load)
+        self.holders.setdefault(load.version.sha256, []).append(load.uri)
+        if load.is_live:
+            self.contents[load.version] = load
+
+    def _contents_of(self, uri: str) -> list[_Content]:
+        """Return the contents that a path had, one after the other."""
+        found: list[_Content] = []
+        for load in self.paths.get(uri, ()):
+            sha256, runs = load.version.sha256, frozenset(load.runs)
+            if found and found[-1].sha256 == sha256:  # read again in another way
+                found[-1] = found[-1]._replace(runs=runs)
+            else:
+                found.append(_Content(sha256, load.started_at, runs))
+        return found
 
     def returns(self, uri: str, sha256: str) -> int:
         """Return how often the path had this content before, and then another run."""
-        contents = self.contents.get(uri, [])
+        contents = self._contents_of(uri)
         had = dict.fromkeys(each.runs for each in contents if each.sha256 == sha256)
         newest = contents[-1].runs if contents else None
         return list(had).index(newest) if newest in had else len(had)
@@ -128,7 +158,7 @@ class Known:
 
         They change with the mapping and with what the call says about the file.
         """
-        contents = self.contents.get(uri)
+        contents = self._contents_of(uri)
         if not contents or contents[-1].sha256 != sha256:
             return []
         own = (each for each in contents[-1].runs if each in self.runs)
@@ -140,14 +170,13 @@ class Known:
         For a new path it is the time of the file that was moved or copied; ``None`` for
         new content, and for that of another night.
         """
-        contents = self.contents.get(uri)
-        if contents:
+        if contents := self._contents_of(uri):
             newest = contents[-1]
             return newest.started_at if newest.sha256 == sha256 else None
-        for other in self.paths.get(sha256, ()):
+        for other in self.holders.get(sha256, ()):
             if not are_nights_apart(uri, other):
-                had = (each for each in self.contents[other] if each.sha256 == sha256)
-                return next(had).started_at
+                had = self._contents_of(other)
+                return next(each.started_at for each in had if each.sha256 == sha256)
         return None
 
     def add_runs(
@@ -177,7 +206,7 @@ class Known:
                 return uri
         return None
 
-    def are_live(self, runs: Mapping[str, str]) -> bool:
+    def _are_live(self, runs: Mapping[str, str]) -> bool:
         """Return true if exactly these versions of runs are loaded, from any file."""
         return all(self._file_with(task, runs[task], "") for task in runs)
 
@@ -200,16 +229,19 @@ class Known:
         return {task_id: other for task_id, other in known.items() if other != uri}
 
 
-def versions_of(
+def version_of(
     kind: str, source: Source, sha256: str, testset: str | None, read_with: str
-) -> tuple[Version, Version]:
-    """Return a file's version by its content, and its version by its path."""
+) -> Version:
+    """Return the version of a file."""
     testset = None if kind in _WITHOUT_TASKS else testset
     place = _place(kind, source.name, source.uri)
-    return (
-        Version(kind, place, sha256, testset, read_with),
-        Version(kind, f"path:{source.uri}", sha256, testset, read_with),
-    )
+    return Version(kind, place, sha256, testset, read_with)
+
+
+def _place(kind: str, name: str, uri: str) -> str:
+    if kind in _MEANT_BY_PATH:
+        return f"path:{uri}"
+    return f"name:{name}" if kind in _MEANT_BY_NAME else "anywhere"
 
 
 def read_with(
@@ -239,99 +271,121 @@ def _told(limits: Limits) -> str:
     return " ".join(f"{name}={value}" for name, value in asdict(limits).items())
 
 
-def keys_of(kind: str, outcome: Outcome) -> list[Key]:
-    """Return the objects of a file that was read before, with joined ids."""
-    of_kind = kind if kind in _WITHOUT_TASKS else "task"
-    return [(of_kind, each) for each in json.loads(outcome.objects or "[]")]
-
-
-def _place(kind: str, name: str, uri: str) -> str:
-    """Return the part of a file's path that affects the meaning of its content."""
-    if kind in _MEANT_BY_PATH:
-        return f"path:{uri}"
-    return f"name:{name}" if kind in _MEANT_BY_NAME else "anywhere"
-
-
-# A load is whole until a later one replaces any of its objects: the same content then
-# says something new.
+# Loads of the paths of a call, and of files of equal size: only these can be the same.
 _LOADS = """
     with loads as (
-        select *, case when list_contains($1, kind) then kind else 'task' end as owner
+        select *
         from raw.loads
+        where
+            file_uri in (select unnest($1))
+            or bytes in (select unnest($2))
+            or status = 'purged'
     ),
 
-    objects as (
-        select load_id, owner, unnest(cast(objects as varchar[])) as id from loads
-    ),
-
-    replaced as (
-        select owner, id, max(load_id) as load_id
-        from (
-            select owner, unnest(cast(replaced as varchar[])) as id, load_id from loads
-        )
-        group by owner, id
-    ),
-
-    thinned as (
-        select distinct objects.load_id
-        from objects
-        inner join replaced using (owner, id)
-        where replaced.load_id > objects.load_id
+    contents as (
+        select
+            objects.load_id,
+            list(objects.object_id order by objects.object_id)
+                filter (not objects.is_gone) as object_ids,
+            list(objects.run_hash order by objects.object_id)
+                filter (not objects.is_gone) as run_hashes,
+            bool_and(live.object_id is not null) filter (not objects.is_gone) as is_live
+        from raw.objects as objects
+        left join live.objects as live
+            on
+                objects.kind = live.kind
+                and objects.object_id = live.object_id
+                and (
+                    objects.load_id = live.load_id
+                    or objects.content_hash = live.content_hash
+                )
+        where objects.load_id in (select load_id from loads)
+        group by objects.load_id
     )
 
     select
-        kind, source_name, file_uri, sha256, testset_override, read_with,
-        status, rows_loaded, rows_rejected, runs, objects,
-        load_id not in (from thinned) as is_whole,
-        load_id = max(load_id) over (partition by file_uri) as is_last,
-        epoch_us(started_at)
+        kind, source_name, file_uri, sha256, testset_override, read_with, status,
+        rows_loaded, rows_rejected, epoch_us(started_at), object_ids, run_hashes,
+        coalesce(status <> 'loaded' or is_live, true)
     from loads
+    left join contents using (load_id)
     order by load_id
 """
 
+_RUNS = """
+    select live.object_id, live.run_hash, loads.file_uri
+    from live.objects as live
+    inner join raw.loads as loads using (load_id)
+    where live.run_hash is not null
+    order by load_id
+"""
 
-def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> Known:
-    """Read the load log; with ``purged_too`` purged files are not known."""
+_VARIANTS = """
+    select task_id, file_uri, extras ->> 'entity_id', extras ->> 'variant'
+    from live.tasks
+    inner join raw.loads using (load_id)
+    where source_kind = 'results'
+"""
+
+
+def known_files(
+    con: duckdb.DuckDBPyConnection,
+    uris: Iterable[str],
+    sizes: Iterable[int],
+    kinds: set[str | None],
+    *,
+    purged_too: bool = False,
+) -> Known:
+    """Read what the load log says of files.
+
+    Args:
+        con: A connection to raw tables and live views.
+        uris: Paths of the files.
+        sizes: Their sizes in bytes.
+        kinds: Their kinds.
+        purged_too: Purged files are not known.
+    """
     known = Known()
-    for kind, name, uri, sha256, testset, settings, *outcome in con.execute(
-        _LOADS, [list(_WITHOUT_TASKS)]
-    ).fetchall():
-        status, loaded, rejected, runs, objects, is_whole, is_last, start = outcome
-        of_tool = {} if runs is None else json.loads(runs)
-        known.add_load(uri, sha256, EPOCH + timedelta(microseconds=start), of_tool)
+    for row in con.execute(_LOADS, [list(set(uris)), list(set(sizes))]).fetchall():
+        kind, name, uri, sha256, testset, settings, status = row[:7]
+        loaded, rejected, start, object_ids, run_hashes, is_live = row[7:]
         if status == "purged":
             if not purged_too:
                 known.purged.add(sha256)
             continue
-        known_as = Outcome(status, loaded, rejected, uri, objects, of_tool)
-        if status == "loaded":
-            known.add_runs(of_tool, uri)
-        if status != "replaced" and is_whole:
-            place = _place(kind, name, uri)
-            version = Version(kind, place, sha256, testset, settings)
-            known.add((version,), known_as)
-        if is_last:
-            version = Version(kind, f"path:{uri}", sha256, testset, settings)
-            known.add((version,), known_as)
+        objects = tuple(object_ids or ())
+        runs = dict(zip(objects, run_hashes or (), strict=True))
+        version = Version(kind, _place(kind, name, uri), sha256, testset, settings)
+        known.add_logged(
+            Load(
+                version,
+                uri,
+                status,
+                loaded,
+                rejected,
+                EPOCH + timedelta(microseconds=start),
+                objects if status == "loaded" else (),
+                {task: each for task, each in runs.items() if each is not None},
+                is_live,
+            )
+        )
+    if kinds - _OUR_KINDS:
+        for task_id, run_hash, uri in con.execute(_RUNS).fetchall():
+            known.add_runs({task_id: run_hash}, uri)
+    if "results" in kinds:
+        for task_id, uri, *own in con.execute(_VARIANTS).fetchall():
+            known.variants[task_id] = uri, own
+    (row,) = con.execute("select epoch_us(max(started_at)) from raw.loads").fetchall()
+    if row[0] is not None:
+        known.last_start = EPOCH + timedelta(microseconds=row[0])
     return known
-
-
-def known_variants(
-    con: duckdb.DuckDBPyConnection,
-) -> dict[str, tuple[str, list[str]]]:
-    """Return what the tasks of evaluation results are of, and their newest files."""
-    rows = con.execute(
-        "select task_id, file_uri, extras ->> 'entity_id', extras ->> 'variant'"
-        " from raw.tasks inner join raw.loads using (load_id)"
-        " where source_kind = 'results'"
-    ).fetchall()
-    return {task_id: (uri, own) for task_id, uri, *own in rows}
 
 
 def known_pipelines(con: duckdb.DuckDBPyConnection) -> list[Pipeline]:
     """Return the pipelines for checking testsets."""
     rows = con.execute(
-        "select raw_data from raw.pipelines order by pipeline_id"
+        "select raw_data from raw.pipelines semi join live.objects using (load_id)"
+        " order by pipeline_id"
     ).fetchall()
     if not rows:
         return []

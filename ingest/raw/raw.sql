@@ -3,9 +3,9 @@
 -- This file is the only definition of these tables. Every row carries the load
 -- that wrote it and its place in that load's file (`line`, or `position` counted
 -- from 0 in the file's order). Times are UTC. JSON is kept as JSON text next to the
--- flattened columns. Only live rows stay: a task, testset, pipeline or memory file
--- that is loaded again replaces its own rows, and `loads` keeps the history. Rows of
--- evaluation results that are in a newer file too are in the tables `replaced_…`.
+-- flattened columns. Loading only adds rows. What of them counts, where an object was
+-- loaded several times, is in the views of the schema `live`, one for each table here.
+-- A purge deletes rows, and so does `promptlab purge --compact`.
 --
 -- Columns of many tables, where a table says nothing else of them:
 --
@@ -42,22 +42,40 @@ create table if not exists raw.loads (
     source_name varchar not null,       -- Path below the ingested folder without suffix; the stem of a file named itself
     sha256 varchar not null,            -- Hash of the file's bytes
     bytes bigint not null,              -- Size of the file
-    status varchar not null,            -- loaded, replaced, rejected, skipped, purged
+    status varchar not null,            -- loaded, rejected, skipped, purged
     rows_loaded bigint not null,        -- records (cases, answers, scores, …) that were loaded
     rows_rejected bigint not null,      -- records that were rejected; the rows of raw.rejects say why
-    replaced json not null,             -- list of ids whose earlier version this load replaced; of a testset also the cases that are gone or expect something else: <testset>|<case>; of a task that is a later run now, or has fewer cases than another file gave it, the time of the earlier version: <task>|<time>
     testset_override varchar,           -- the testset named on the command line
     message varchar,                    -- one sentence where status is rejected or skipped
     started_at timestamptz not null,    -- When reading began, UTC
     finished_at timestamptz not null,   -- When reading ended, UTC
     ingest_version varchar not null,    -- Version of promptlab that read it
     read_with varchar,                  -- settings that decide what is read, such as redact=on
-    objects json,                       -- list of ids of what it brought
-    runs json,                          -- files of other tools: task → hash, equal for copies of one run; else null
     ingest_id bigint                    -- first load of the call that read it
 );
 
--- One problem of one record; they outlive the replacement of their file.
+-- One object of one load. Of a file that was skipped as a copy of runs: those runs.
+create table if not exists raw.objects (
+    load_id bigint not null,
+    kind varchar not null,              -- testset, pipeline, task, memory, scores, labels
+    object_id varchar not null,         -- id of the testset, pipeline or task; memory: <run>|<conversation>; scores: the task; labels: the file
+    run_hash varchar,                   -- files of other tools: equal for copies of one version of a run
+    content_hash varchar,               -- scores: hash of their rows; the same content in the next version of the file is no new one
+    is_gone boolean not null            -- the file had it before under this id, and has it no more
+);
+
+-- The answer that a score or a label was given for: that of its round when it came, or
+-- the first that came after it. Where the round has another answer it does not count.
+create table if not exists raw.judged_answers (
+    load_id bigint not null,            -- Load of the score or label
+    "line" bigint not null,             -- Its line
+    labeler varchar not null,           -- Who labelled; empty: a score
+    dimension_id varchar not null,      -- What was labelled; empty: the verdict of the round, or a score
+    task_id varchar not null,           -- the task; of a label that names a round alone, the one that had it
+    answer_hash varchar not null        -- hash of the answer
+);
+
+-- One problem of one record.
 create table if not exists raw.rejects (
     load_id bigint not null,            -- Load that found it
     file_uri varchar not null,
@@ -222,14 +240,6 @@ create table if not exists raw.rounds (
     is_cached boolean                   -- the answer came from a cache; null: not known
 );
 
--- Cases of evaluation results that a newer file of the run has too. They come back when
--- it is loaded again without them.
-create table if not exists raw.replaced_cases as from raw.cases limit 0;
-
--- Rounds of evaluation results that a newer file of the run has too. They come back when
--- it is loaded again without them.
-create table if not exists raw.replaced_rounds as from raw.rounds limit 0;
-
 create table if not exists raw.baselines (
     load_id bigint not null,
     task_id varchar not null,
@@ -383,10 +393,6 @@ create table if not exists raw.scores (
     scorer_version varchar
 );
 
--- Scores of answers that others replaced. They do not come back with another version of
--- their file.
-create table if not exists raw.replaced_scores as from raw.scores limit 0;
-
 -- What a person said of one answer: pass or fail, or a grade.
 create table if not exists raw.labels (
     load_id bigint not null,
@@ -394,7 +400,7 @@ create table if not exists raw.labels (
     task_id varchar,                    -- null: any task with this output
     case_id varchar,                    -- null: any case with this output
     round_id varchar,                   -- null: every round with this output
-    output_hash varchar,                -- MD5 of the answer; null: the round is named; 'replaced': it named a round whose answer is gone
+    output_hash varchar,                -- MD5 of the answer; null: the round is named
     dimension_id varchar,               -- what was judged; null: the verdict of the round
     labeler varchar not null,           -- Who labelled
     label varchar,                      -- pass, fail; null: only a grade

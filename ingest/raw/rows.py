@@ -7,7 +7,6 @@ are written. The same rows are written to DuckDB tables and to Parquet files.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -29,7 +28,7 @@ MOST_PROBLEMS = 1000
 """Maximum number of problems of one load in memory."""
 
 Key = tuple[str, ...]
-"""Key of a live object: its kind, then the parts of its id."""
+"""Key of an object: its kind, then the parts of its id."""
 
 
 Reference = tuple[str, str, Problem]
@@ -60,9 +59,9 @@ class Reading:
     """The whole file is unusable: ``rows`` is empty, nothing may be loaded."""
 
     keys: list[Key] = field(default_factory=list)
-    """The live objects that this file owns, as (kind, id, …): ``("task", "run-1")``,
+    """The objects that this file has, as (kind, id, …): ``("task", "run-1")``,
     ``("testset", "x")``, ``("pipeline", "p")``, ``("memory", "run", "task")``,
-    ``("scores", task_id, uri)``. Loading the file replaces their earlier rows.
+    ``("scores", task_id)``, ``("labels", uri)``.
     """
 
     references: list[Reference] = field(default_factory=list)
@@ -116,6 +115,8 @@ class FileLoad:
     records_rejected: int = 0
     keys: list[Key] = field(default_factory=list)
     """The objects in it, like in a `Reading`; of an unchanged file with joined ids."""
+    gone: list[str] = field(default_factory=list)
+    """Tasks that the file had before under ids that it does not have now."""
     sha256: str = ""
     """Hash of the file's bytes; empty if it could not be read."""
     message: str | None = None
@@ -192,25 +193,10 @@ def redaction_columns(numbered: Sequence[tuple[int, ReadBatch]]) -> Columns:
     return columns_of(("load_id", "rule", "n_values"), rows)
 
 
-def _replaced_by(load: FileLoad, replaced: set[Key]) -> list[Key]:
-    """Return the objects that a file replaced, and what it changed of them."""
-    own = [key for key in load.keys if key in replaced]
-    keys = set(own)
-    changed = [key for key in replaced if key[:2] in keys and key not in keys]
-    return own + sorted(changed)
-
-
 def load_columns(
-    numbered: Sequence[tuple[int, ReadBatch]],
-    replaced: set[Key],
-    ingest_version: str,
-    ingest_id: int,
+    numbered: Sequence[tuple[int, ReadBatch]], ingest_version: str, ingest_id: int
 ) -> Columns:
     """Return rows of ``raw.loads``, one per file, by its last batch."""
-
-    def ids(keys: Iterable[Key]) -> str:
-        return json.dumps(["|".join(key[1:]) for key in keys], ensure_ascii=False)
-
     files = [one for _, one in numbered]
     return {
         "load_id": [load_id for load_id, _ in numbered],
@@ -222,19 +208,35 @@ def load_columns(
         "status": [one.load.status for one in files],
         "rows_loaded": [one.load.records_loaded for one in files],
         "rows_rejected": [one.load.records_rejected for one in files],
-        "replaced": [ids(_replaced_by(one.load, replaced)) for one in files],
         "testset_override": [one.testset for one in files],
         "message": [one.load.message for one in files],
         "started_at": [one.started_at for one in files],
         "finished_at": [one.finished_at for one in files],
         "ingest_version": [ingest_version] * len(files),
         "read_with": [one.read_with for one in files],
-        "objects": [ids(one.load.keys) for one in files],
-        "runs": [
-            json.dumps(one.reading.runs, ensure_ascii=False)
-            if one.reading.runs
-            else None
-            for one in files
-        ],
         "ingest_id": [ingest_id] * len(files),
     }
+
+
+def object_columns(
+    numbered: Sequence[tuple[int, ReadBatch]], *, with_scores: bool = False
+) -> Columns:
+    """Return rows of ``raw.objects``: what each file brought, by its last batch.
+
+    Those of scores are without the hash of their content.
+    """
+    rows: list[tuple[int, str, str, str | None, bool]] = []
+    for load_id, one in numbered:
+        load, runs = one.load, one.reading.runs
+        if load.status == "skipped":  # a copy of these runs
+            rows += [(load_id, "task", task, runs[task], False) for task in runs]
+        elif load.status == "loaded":
+            keys = ((kind, "|".join(parts)) for kind, *parts in load.keys)
+            for kind, object_id in keys:
+                if kind == "scores" and not with_scores:
+                    continue
+                run_hash = runs.get(object_id) if kind == "task" else None
+                rows.append((load_id, kind, object_id, run_hash, False))
+            rows += [(load_id, "task", task, None, True) for task in load.gone]
+    names = ("load_id", "kind", "object_id", "run_hash", "is_gone")
+    return columns_of(names, rows)

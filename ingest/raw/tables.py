@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,6 @@ from promptlab.ingest.raw.catalogue import (
     BY_NAME,
     OF_BUILDS,
     SCHEMA_VERSION,
-    tables_of,
 )
 from promptlab.ingest.raw.rows import Columns
 
@@ -213,36 +212,6 @@ def _listed(part: Columns) -> tuple[str, ...] | None:
     """Return the names of the columns; ``None`` if some are polars columns already."""
     are_plain = all(isinstance(values, list | tuple) for values in part.values())
     return tuple(part) if are_plain else None
-
-
-def delete_owned(
-    con: duckdb.DuckDBPyConnection, kind: str, ids: Sequence[tuple[str, ...]]
-) -> list[tuple[str, ...]]:
-    """Delete the live rows of these objects; return the ids that had rows."""
-    if not ids:
-        return []
-    tables = [table.name for table in tables_of(kind)]
-    columns = BY_NAME[tables[0]].row_key
-    keys = ", ".join(columns)
-    con.execute(
-        f"create or replace temp table owned_keys as select {keys} from raw.{tables[0]}"
-        " limit 0"
-    )
-    con.executemany(
-        f"insert into owned_keys values ({', '.join('?' * len(columns))})", list(ids)
-    )
-    found = con.execute(
-        f"select distinct {keys} from raw.{tables[0]} semi join owned_keys"
-        f" using ({keys}) order by all"
-    ).fetchall()
-    if found:
-        for table in tables:
-            con.execute(
-                f"delete from raw.{table} where ({keys})"
-                f" in (select ({keys}) from owned_keys)"
-            )
-    con.execute("drop table owned_keys")
-    return found
 
 
 @cache

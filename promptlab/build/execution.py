@@ -23,6 +23,7 @@ from promptlab.database import (
     SMALL,
     comment_sql,
     dictionaries,
+    has_relation,
     is_of_the_file,
     plan_quickly,
 )
@@ -371,7 +372,10 @@ _LAST_BUILD = """
         cross join (
             select count(*) as n_tasks
             from (
-                select task_id from raw.tasks union select run_id from raw.memory_runs
+                select task_id from live.tasks
+                union
+                select run_id
+                from raw.memory_runs semi join live.objects using (load_id)
             )
         )
 
@@ -397,6 +401,8 @@ class LastBuild:
 
 def last_build(con: duckdb.DuckDBPyConnection, settings: Settings) -> LastBuild | None:
     """Return the newest finished build, or ``None``."""
+    if not has_relation(con, "live.tasks"):
+        return None
     row = con.execute(_LAST_BUILD).fetchone()
     if row is None:
         return None

@@ -117,6 +117,13 @@ class Plan(msgspec.Struct, frozen=True):
     comments: list[Described] = []
 
 
+def live_models() -> list[Node]:
+    """Return the tables and views of the schema `live`, in their order."""
+    return [
+        node for node in load().nodes if node.schema == "live" and node.kind != "test"
+    ]
+
+
 def load() -> Plan:
     """Return the plan of the current dbt project.
 

@@ -143,6 +143,11 @@ def _export_parquet(call: Call, folder: Path, schemas: tuple[str, ...]) -> int:
 @click.option(
     "--dry-run", is_flag=True, help="Report the rows to delete, and change nothing."
 )
+@click.option(
+    "--compact",
+    is_flag=True,
+    help="Instead: delete rows of files that have newer versions.",
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @common()
 def purge(
@@ -151,6 +156,7 @@ def purge(
     runs: tuple[str, ...],
     before: datetime | None,
     dry_run: bool,
+    compact: bool,
     yes: bool,
 ) -> int:
     """Delete tasks and memory runs from every table, and from the file itself.
@@ -159,9 +165,14 @@ def purge(
     files are not loaded again, except with `promptlab ingest --purged-too`. Testsets
     and pipelines stay. Run `promptlab build` afterwards to update aggregates such as
     trends and flaky cases.
+
+    With --compact nothing that counts is deleted: rows of earlier versions of files,
+    which newer ones took the place of, go. `promptlab doctor` says how many there are.
     """
     from promptlab.operations.purge import find, purge
 
+    if compact:
+        return _compact(call, named=bool(tasks or runs or before), dry_run=dry_run)
     if not (tasks or runs or before):
         raise UsageError("purge: name what goes: --task ID, --run ID or --before DATE")
     warehouse = call.warehouse()
@@ -173,6 +184,27 @@ def purge(
             return 0
         _ask(found)
     _print_purge(purge(warehouse, tasks=[*tasks, *runs], before=day), call, done=True)
+    return 0
+
+
+def _compact(call: Call, *, named: bool, dry_run: bool) -> int:
+    from promptlab.operations.purge import compact, find_dead
+
+    if named:
+        raise UsageError("purge: --compact deletes no task, so none can be named")
+    warehouse = call.warehouse()
+    if dry_run:
+        with warehouse.connect() as con:
+            found = find_dead(con)
+    else:
+        found = compact(warehouse)
+    call.print_rows(("table", "rows"), sorted(found.rows.items()))
+    call.say(
+        f"{'would delete' if dry_run else 'deleted'}: {sum(found.rows.values())} rows"
+        " that do not count",
+        "compact_planned" if dry_run else "compacted",
+        rows=sum(found.rows.values()),
+    )
     return 0
 
 

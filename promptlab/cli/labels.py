@@ -38,7 +38,7 @@ _MATCHED = """
 
     newest as (
         select labels.*
-        from raw.labels as labels
+        from live.labels as labels
         inner join raw.loads as loads using (load_id)
         where list_contains($files, loads.file_uri)
     ),
@@ -155,7 +155,7 @@ _ANSWERS = """
         end as answer,
         n_in_stratum / least($n, n_in_stratum)::double as weight
     from answers
-    left join raw.rounds as wholes using (task_id, case_id, round_id)
+    left join live.rounds as wholes using (task_id, case_id, round_id)
     where place <= $n
     order by shuffled
 """

@@ -199,7 +199,7 @@ def _write_rows(
     is_by_month = "task_id" in table.columns and "run_id" not in table.columns
     if is_by_month and n_rows:
         # marts do not need raw tables, which may be files that have changed
-        tasks = "marts.dim_tasks" if table.schema == "marts" else "raw.tasks"
+        tasks = "marts.dim_tasks" if table.schema == "marts" else "live.tasks"
         query = (
             f"select t.*, strftime(tasks.created_at, '%Y-%m') as {PARTITION}"
             f" from {table.sql} as t"

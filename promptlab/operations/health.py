@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from promptlab.database import StoredTable, resolve, tables_of
 from promptlab.errors import DatabaseLocked, PromptlabError
 from promptlab.ingest.raw.catalogue import BY_NAME, EVERY_ROW, RAW_TABLES, RawTable
+from promptlab.operations.purge import is_live
 
 if TYPE_CHECKING:
     import duckdb
@@ -106,6 +107,8 @@ def _contents(con: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
     if any(str(table) == "raw.redactions" for table in tables):
         yield from _redactions(con)
     schemas = {table.schema for table in tables}
+    if "live" in schemas:
+        yield _dead(con)
     if "raw" in schemas:
         yield from (_check(con, check) for check in RAW_CHECKS)
     if "marts" in schemas:
@@ -114,6 +117,27 @@ def _contents(con: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
         yield Finding(
             "check", "last build", "warn", "nothing is built yet", "`promptlab build`"
         )
+
+
+def _dead(con: duckdb.DuckDBPyConnection) -> Finding:
+    """The rows of earlier versions of files, and the size of their texts."""
+    import duckdb
+
+    try:
+        dead = [
+            con.execute(
+                "select count(*), coalesce(sum(strlen(t::varchar)), 0)"
+                f" from raw.{table.name} as t where not ({is_live(table)})"
+            ).fetchall()[0]
+            for table in RAW_TABLES
+            if table.owner
+        ]
+    except duckdb.IOException as error:  # raw tables as Parquet that have changed
+        return Finding("rows", "do not count", "warn", _one_line(error))
+    rows, size = map(sum, zip(*dead, strict=True))
+    value = f"{rows}, {size / 1e6:.1f} MB"
+    fix = "`promptlab purge --compact` deletes them" if rows else None
+    return Finding("rows", "do not count", "ok", value, fix)
 
 
 def _redactions(con: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
@@ -239,9 +263,9 @@ RAW_CHECKS = (
     Invariant(
         "every score has its task",
         """
-        select distinct task_id from raw.scores
+        select distinct task_id from live.scores
         where
-            task_id not in (select task_id from raw.tasks)
+            task_id not in (select task_id from live.tasks)
             and task_id not in (select run_id from raw.memory_runs)
         """,
         "warn",
@@ -251,15 +275,15 @@ RAW_CHECKS = (
     Invariant(
         "every score of a task has its round",
         """
-        select distinct concat_ws(' ', task_id, case_id, round_id) from raw.scores
-        semi join raw.tasks using (task_id)
-        anti join raw.rounds using (task_id, case_id, round_id)
+        select distinct concat_ws(' ', task_id, case_id, round_id) from live.scores
+        semi join live.tasks using (task_id)
+        anti join live.rounds using (task_id, case_id, round_id)
         """,
         "warn",
         "they count nowhere: correct the ids of case and round, load the file again",
     ),
     Invariant(
-        "every task belongs to a live load",
+        "every task belongs to a load",
         """
         select task_id from raw.tasks where load_id not in (
             select load_id from raw.loads where status = 'loaded'
@@ -383,7 +407,9 @@ BUILT_CHECKS = (
         "every memory answer is in fct_memory_answers",
         """
         select run_id
-        from (select run_id, count(*) as n from raw.memory_answers group by all) as raw
+        from (
+            select run_id, count(*) as n from staging.stg_memory__answers group by all
+        ) as raw
         full join (
             select run_id, count(*) as n from marts.fct_memory_answers group by all
         ) as marts using (run_id)

@@ -23,11 +23,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptlab.build import plan
-from promptlab.database import StoredTable, file_of, tables_of, write_copy
+from promptlab.database import (
+    StoredTable,
+    file_of,
+    has_relation,
+    tables_of,
+    write_copy,
+)
 from promptlab.errors import NothingToDo, UsageError
 from promptlab.ingest import raw
-from promptlab.ingest.foreign.registry import TOOLS
-from promptlab.ingest.raw.catalogue import RAW_TABLES, Ids, owning_tables
+from promptlab.ingest.raw.catalogue import (
+    BY_NAME,
+    EVERY_ROW,
+    RAW_TABLES,
+    Ids,
+    RawTable,
+)
 from promptlab.paths import dbt_target
 
 if TYPE_CHECKING:
@@ -103,7 +114,7 @@ def _find(
 ) -> Purge:
     db = file_of(con)
     _check_one_name(db)
-    if "raw" not in {table.schema for table in tables_of(con)}:
+    if not has_relation(con, "live.tasks"):
         raise NothingToDo(f"{db}: nothing has been loaded yet")
     # the next build would recreate rows purged only from the marts
     raw.check_not_views(
@@ -170,9 +181,10 @@ KNOWN_TASKS = (
     " union select run_id from raw.memory_runs"
 )
 TASKS_BEFORE = """
-    select task_id from raw.tasks where created_at < cast($1 as date)
+    select task_id from live.tasks where created_at < cast($1 as date)
     union
-    select run_id from raw.memory_runs group by run_id
+    select run_id from raw.memory_runs semi join live.objects using (load_id)
+    group by run_id
     having max(started_at) < cast($1 as date)
 """
 
@@ -182,75 +194,88 @@ def _goes(owners: Sequence[Ids]) -> str:
     return " or ".join(f"{column} in (from {ids})" for column, ids in owners) or "false"
 
 
-_OWNED = " union all\n    ".join(
-    f"select load_id, {_goes(table.purged_by)} as goes from raw.{table.name}"
-    for table in owning_tables()
+_IS_PURGED_LABEL = (
+    "(load_id, line, labeler, coalesce(dimension_id, '')) in (from purged_labels)"
+)
+
+_RECORDS_LEFT = " union all\n    ".join(
+    f"select load_id, count(*) as n from raw.{table.name} where ("
+    + (_IS_PURGED_LABEL if table.name == "labels" else _goes(table.purged_by))
+    + ") is not true"
+    + (
+        ""
+        if table.records == EVERY_ROW
+        else f" and task_id in (select task_id from raw.tasks where {table.records})"
+    )
+    + " group by load_id"
+    for table in RAW_TABLES
+    if table.records
 )
 
 _LOADS_TO_PURGE = f"""
--- The objects that go, as the load log names them; and the kinds of their files.
+create or replace temp table purged_labels as
+select load_id, line, labeler, dimension_id
+from raw.judged_answers where task_id in (from purged_tasks)
+union
+select load_id, line, labeler, coalesce(dimension_id, '')
+from raw.labels where task_id in (from purged_tasks);
+
+-- The objects that go, of all loads that ever brought them.
 create or replace temp table purged_objects as
-select task_id as id, {["analysis", "results", *TOOLS]} as kinds from purged_tasks
-union all
-select distinct run_id || '|' || task_id, ['memory']
-from raw.memory_runs where run_id in (from purged_tasks)
-union all
-select distinct id, ['scores']
-from (
-    select unnest(cast(objects as varchar[])) as id from raw.loads
-    where kind = 'scores'
-)
-inner join purged_tasks on starts_with(id, task_id || '|');
+select load_id, kind, object_id
+from raw.objects
+where
+    kind in ('task', 'scores') and object_id in (from purged_tasks)
+    or load_id in (
+        select load_id from raw.memory_runs where run_id in (from purged_tasks)
+    )
+    or kind = 'labels' and load_id not in (
+        select load_id from raw.labels
+        where ({_IS_PURGED_LABEL}) is not true
+    );
 
+-- A load of which every object goes leaves its hash; one that brought none, too, if its
+-- file is that of such a load.
 create or replace temp table purged_loads as
-with
-
--- Every object that is live belongs to a load, and goes or stays.
-owned as (
-    {_OWNED}
-),
-
--- A load of which every live object goes keeps none.
-emptied as (
-    select load_id from owned group by load_id having bool_and(goes)
-),
-
--- A load may once have brought an object that goes; of a score file, and of a load that
--- does not say what it brought, it is enough that its file is that of an emptied load.
-earlier as (
+with emptied as (
+    select load_id from purged_objects
+    except
     select load_id
     from (
-        select load_id, kind, unnest(cast(objects as varchar[])) as id from raw.loads
+        from raw.objects anti join purged_objects using (load_id, kind, object_id)
     )
-    inner join purged_objects using (id)
-    where list_contains(kinds, kind)
-    union
-    select load_id from raw.loads
-    where
-        (kind = 'scores' or coalesce(json_array_length(objects), 0) = 0)
-        and file_uri in (
-            select file_uri from raw.loads semi join emptied using (load_id)
-        )
 )
 
--- An earlier load goes only where it has no live object any more.
-select load_id from emptied
+from emptied
 union
-select load_id from earlier anti join owned using (load_id);
+select load_id from raw.loads
+where
+    load_id not in (select load_id from raw.objects)
+    and file_uri in (select file_uri from raw.loads semi join emptied using (load_id));
 
--- Score files that lose some scores keep the others.
+-- What was left out as a copy of them may be loaded then.
+create or replace temp table forgotten_loads as
+select load_id from raw.loads
+where status = 'skipped' and load_id in (select load_id from purged_objects);
+
 create or replace temp table thinned_loads as
-select load_id, count(*) filter (task_id not in (from purged_tasks)) as rows_left
-from raw.scores group by load_id
-having bool_or(task_id in (from purged_tasks)) and rows_left > 0;
+select distinct load_id from purged_objects where load_id not in (from purged_loads)
+union
+select load_id from purged_labels where load_id not in (from purged_loads);
 
 -- The load log says how many rows are left of each load that loses some.
 create or replace temp table rows_left as
-from thinned_loads union all select load_id, 0 from purged_loads;
+with records as (
+    {_RECORDS_LEFT}
+)
+
+select load_id, coalesce(records.n, 0) as n
+from (from thinned_loads union from purged_loads)
+left join records using (load_id);
 
 -- Titles that lose a task have to be summed up again.
 create or replace temp table titled_tasks as
-select task_id, title from raw.tasks
+select task_id, title from live.tasks
 union
 select run_id, coalesce(title, dataset) from raw.memory_runs;
 
@@ -288,7 +313,7 @@ def choose(con: duckdb.DuckDBPyConnection, tasks: Sequence[str]) -> None:
 
 def n_deleted(con: duckdb.DuckDBPyConnection, table: StoredTable) -> int:
     """Count the rows of a table that a purge deletes; 0 for intermediate results."""
-    if is_step(table):
+    if is_step(table) and str(table) not in _GOES:
         return 0
     row = con.execute(
         f"select count(*) from {table.sql} where {_is_purged(table)}"
@@ -307,12 +332,14 @@ def kept_rows(table: StoredTable) -> str:
     return f"select *{replaced} from {table.sql} as t where {stays}"
 
 
-# For a score file that keeps some scores: all rows not clearly of another task.
+# For a file that keeps some objects: all rows not clearly of another task.
 _REJECT_GOES = """
     load_id in (from purged_loads)
+    or load_id in (from forgotten_loads)
     or (
         file_uri in (
-            select file_uri from raw.loads semi join thinned_loads using (load_id)
+            select file_uri from raw.loads
+            where kind = 'scores' and load_id in (from thinned_loads)
         )
         and coalesce(
             case when json_valid(raw_text) then raw_text ->> '$.task_id' end
@@ -322,13 +349,24 @@ _REJECT_GOES = """
     )
 """
 
+_GOES = {
+    "raw.loads": "load_id in (from forgotten_loads)",
+    "raw.rejects": _REJECT_GOES,
+    "raw.labels": _IS_PURGED_LABEL,
+    "raw.objects": "(load_id, kind, object_id) in (from purged_objects)",
+    "live.objects": "(load_id, kind, object_id) in (from purged_objects)",
+    "live.tasks": "task_id in (from purged_tasks)",
+    "live.superseded": "task_id in (from purged_tasks)",
+}
+"""Table → the condition of its rows that go, where no column alone says it."""
+
 
 def _is_purged(table: StoredTable) -> str:
     """Return the condition of purged rows."""
+    if str(table) in _GOES:
+        return _GOES[str(table)]
     if is_step(table):
         return "true"
-    if str(table) == "raw.rejects":
-        return _REJECT_GOES
     return _goes((rule_of(table) or STAYS).owners)
 
 
@@ -341,53 +379,13 @@ _FORGOTTEN = {
     "message": "null",
 }
 
-_IS_LEFT = """id not in (
-    select purged_objects.id from purged_objects
-    where list_contains(purged_objects.kinds, t.kind)
-)"""
-
-
-def _ids_left(column: str) -> str:
-    """Return the objects of a load without those that go."""
-    return (
-        "(select to_json(coalesce(list(id), [])) from"
-        f" (select unnest(cast({column} as varchar[])) as id) where {_IS_LEFT})"
-    )
-
-
-# A file that was skipped as a copy of runs that are purged still says that it is one.
-_RUNS_LEFT = f"""(
-    select coalesce(
-        to_json(map_from_entries(list((id, hash)))),
-        case when t.status = 'skipped' and runs <> '{{}}' then '{{"": ""}}' end
-    )
-    from (
-        select unnest(map_keys(tasks)) as id, unnest(map_values(tasks)) as hash
-        from (select cast(runs as map(varchar, varchar)) as tasks)
-    )
-    where {_IS_LEFT}
-)"""
-
-# A load that stays forgets its objects that go, and a purged one all of them.
-_THINNED = {
-    "objects": ("'[]'", _ids_left("objects")),
-    "replaced": ("'[]'", _ids_left("replaced")),
-    "runs": ("null", _RUNS_LEFT),
-}
-
 
 def _changes(table: StoredTable) -> Iterator[tuple[str, str, str]]:
     """Return column, new value, and the condition on rows to update."""
     if str(table) == "raw.loads":
         for column, value in _FORGOTTEN.items():
             yield column, value, "load_id in (from purged_loads)"
-        for column, (nothing, left) in _THINNED.items():
-            value = (
-                "case when load_id in (from purged_loads)"
-                f" then {nothing} else {left} end"
-            )
-            yield column, value, f"{column} is not null"
-        left = "(select rows_left from rows_left where rows_left.load_id = t.load_id)"
+        left = "(select n from rows_left where rows_left.load_id = t.load_id)"
         yield "rows_loaded", left, "load_id in (select load_id from rows_left)"
     for column, ids in (rule_of(table) or STAYS).mentions:
         yield column, "null", f"{column} in (from {ids})"
@@ -466,4 +464,103 @@ def is_step(table: StoredTable) -> bool:
 
 def is_unknown(table: StoredTable) -> bool:
     """True for a table without declared ownership, such as a user's own table."""
-    return not (table.schema == "policy" or is_step(table) or rule_of(table))
+    return not (table.schema in ("policy", "live") or is_step(table) or rule_of(table))
+
+
+# ---------- what does not count any more
+
+
+def compact(warehouse: WarehouseFile) -> Purge:
+    """Delete the rows that do not count: of earlier versions of files, and copies.
+
+    The load log stays, so that no file is read again.
+
+    Raises:
+        NothingToDo: every row counts.
+        UsageError: the file has hard links; nothing was changed.
+        DatabaseLocked: another process holds the file.
+        WarehouseError: no space for the new file next to the old one.
+    """
+    with warehouse.writable() as con:
+        db = file_of(con)
+        found = find_dead(con)
+        con.execute("checkpoint")
+        write_copy(con, db, select=_live_rows)
+    _remove_traces(db)
+    return found
+
+
+def find_dead(con: duckdb.DuckDBPyConnection) -> Purge:
+    """Return the rows that `compact` deletes.
+
+    Raises:
+        NothingToDo: there are none.
+        UsageError: the file has hard links, or reads its raw tables from Parquet.
+    """
+    db = file_of(con)
+    _check_one_name(db)
+    if not has_relation(con, "live.tasks"):
+        raise NothingToDo(f"{db}: nothing has been loaded yet")
+    raw.check_not_views(con, "its folder keeps every version of a file")
+    rows = dict(dead_rows(con))
+    if not rows:
+        raise NothingToDo(f"{db}: every row counts; nothing was changed")
+    return Purge(tasks=[], rows=rows, unknown=[])
+
+
+def dead_rows(con: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, int]]:
+    """Yield each raw table with rows that do not count, and their number."""
+    for table in RAW_TABLES:
+        if table.owner:
+            query = (
+                f"select count(*) from raw.{table.name} where not ({is_live(table)})"
+            )
+            (n,) = con.execute(query).fetchall()[0]
+            if n:
+                yield f"raw.{table.name}", n
+
+
+def is_live(table: RawTable) -> str:
+    """Return the condition of the rows of a table that count."""
+    if table.owner is None:
+        return "true"
+    kind = table.owner.kind
+    if kind not in ("task", "scores"):
+        return "load_id in (select load_id from live.objects)"
+    condition = (
+        "(load_id, task_id) in (select (load_id, object_id) from live.objects"
+        f" where kind = '{kind}')"
+    )
+    keys = {"cases": "load_id, task_id, case_id"}
+    keys["rounds"] = f"{keys['cases']}, round_id"
+    if key := keys.get(table.name):
+        is_case = "is" if table.name == "cases" else "is not"
+        condition += (
+            f" and ({key}) not in (select ({key}) from live.superseded"
+            f" where round_id {is_case} null)"
+        )
+    return condition
+
+
+def _live_rows(table: StoredTable) -> str:
+    if str(table) == "raw.loads":
+        records = " union all ".join(
+            f"select load_id, count(*) as n from raw.{each.name} where {is_live(each)}"
+            + (
+                ""
+                if each.records == EVERY_ROW
+                else " and task_id in"
+                f" (select task_id from raw.tasks where {each.records})"
+            )
+            + " group by load_id"
+            for each in RAW_TABLES
+            if each.records
+        )
+        return (
+            "select * replace (case when status = 'loaded' then coalesce((select sum(n)"
+            f" from ({records}) as records where records.load_id = t.load_id), 0)"
+            f" else rows_loaded end as rows_loaded) from {table.sql} as t"
+        )
+    raw_table = BY_NAME.get(table.name) if table.schema == "raw" else None
+    condition = is_live(raw_table) if raw_table else "true"
+    return f"select * from {table.sql} where {condition}"

@@ -167,6 +167,13 @@ def read_task(con: duckdb.DuckDBPyConnection, wanted: str) -> StoredTask:
     return StoredTask(task_id, _dimensions(con, task_id), _cases(con, task_id))
 
 
+_IS_LIVE = """
+    load_id in (
+        select load_id from live.objects where kind = 'task' and object_id = task_id
+    )
+"""
+
+
 def _dimensions(con: duckdb.DuckDBPyConnection, task_id: str) -> list[DimensionConfig]:
     return [
         DimensionConfig(
@@ -179,7 +186,8 @@ def _dimensions(con: duckdb.DuckDBPyConnection, task_id: str) -> list[DimensionC
         for row in dictionaries(
             con,
             "select dimension_id, name, weight, target, parameters, scoring_mode"
-            " from raw.dimension_configs where task_id = ? order by position",
+            f" from raw.dimension_configs where task_id = ? and {_IS_LIVE}"
+            " order by position",
             [task_id],
         )
     ]
@@ -195,14 +203,14 @@ def _cases(con: duckdb.DuckDBPyConnection, task_id: str) -> list[TestCaseBundle]
         " as raw_output,"
         # it may lack the time, too; the task's time replaces it
         " coalesce(rounds.executed_at, tasks.created_at) as executed_at"
-        " from raw.rounds as rounds join raw.tasks as tasks using (task_id)"
+        " from live.rounds as rounds join live.tasks as tasks using (task_id)"
         " where task_id = ? order by position",
         task_id,
     )
     baselines = _by_case(
         con,
         "select case_id, baseline_id, type, payload, owner, confidence"
-        " from raw.baselines where task_id = ? order by position",
+        f" from raw.baselines where task_id = ? and {_IS_LIVE} order by position",
         task_id,
     )
     return [
@@ -219,7 +227,7 @@ def _cases(con: duckdb.DuckDBPyConnection, task_id: str) -> list[TestCaseBundle]
         )
         for row in dictionaries(
             con,
-            "select case_id, context, tags, cluster from raw.cases"
+            "select case_id, context, tags, cluster from live.cases"
             " where task_id = ? order by position",
             [task_id],
         )

@@ -69,7 +69,7 @@ def test_three_copies_of_a_run_are_loaded_once_and_each_is_named(
     }
     for copy in (".latest_test_run.json", ".temp_test_run_data.json"):
         assert any(copy in message for message in named)
-    assert warehouse.sql("select count(*) from raw.rounds").item() == 5
+    assert warehouse.sql("select count(*) from live.rounds").item() == 5
 
 
 def test_what_was_written_of_another_run_is_loaded_too(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_what_was_written_of_another_run_is_loaded_too(tmp_path: Path) -> None:
         "run_incomplete",
         "time_missing",
     ]
-    assert warehouse.sql("select count(*) from raw.tasks").item() == 2
+    assert warehouse.sql("select count(*) from live.tasks").item() == 2
 
 
 def test_a_metric_is_a_check_and_a_score(late: Reading) -> None:

@@ -127,7 +127,7 @@ def test_a_folder_of_everything_is_loaded_each_run_once(tmp_path: Path) -> None:
     assert "late.eval" in problem.message
     assert _rows(
         warehouse,
-        "select source_kind, count(*) from raw.tasks group by all order by all",
+        "select source_kind, count(*) from live.tasks group by all order by all",
     ) == [
         ("azure_ai_evaluation", 1),
         ("deepeval", 2),
@@ -148,12 +148,12 @@ def test_a_folder_of_everything_is_loaded_each_run_once(tmp_path: Path) -> None:
 def test_the_same_folder_again_changes_nothing(tmp_path: Path) -> None:
     warehouse = Warehouse(tmp_path / "w.duckdb")
     warehouse.ingest(DATA)
-    before = _rows(warehouse, "select count(*), max(load_id) from raw.rounds")
+    before = _rows(warehouse, "select count(*), max(load_id) from live.rounds")
     assert {load.status for load in warehouse.ingest(DATA).files} <= {
         "unchanged",
         "skipped",
     }
-    assert _rows(warehouse, "select count(*), max(load_id) from raw.rounds") == before
+    assert _rows(warehouse, "select count(*), max(load_id) from live.rounds") == before
 
 
 def test_the_same_bytes_at_another_place_are_named_as_a_copy(tmp_path: Path) -> None:
@@ -179,8 +179,7 @@ def test_a_run_that_was_written_again_replaces_itself_and_says_so(
     (problem,) = load.problems
     assert problem.code == "run_replaced"
     assert "late.eval" in problem.message
-    for table in ("rounds", "reported_scores"):
-        assert _rows(warehouse, f"select distinct load_id from raw.{table}") == [(2,)]
+    assert _rows(warehouse, "select distinct load_id from live.rounds") == [(2,)]
 
 
 def test_what_is_redacted_everywhere_is_redacted_here_too(tmp_path: Path) -> None:
@@ -216,7 +215,7 @@ def test_what_is_longer_than_a_text_may_be_is_left_out_and_its_round_kept(
         ("string_too_long", "warning", "/metadata"),
         ("time_missing", "warning", None),
     }
-    rounds = _rows(warehouse, "select raw_output, metadata from raw.rounds")
+    rounds = _rows(warehouse, "select raw_output, metadata from live.rounds")
     assert rounds == [(None, "{}")]
 
 
@@ -248,7 +247,7 @@ def test_a_copy_shows_at_its_end_and_nothing_of_it_is_kept(
     warehouse.ingest(DATA / "inspect_ai" / "late.eval")
     (load,) = warehouse.ingest(DATA / "inspect_ai" / "late.json").files
     assert (load.status, load.records_loaded) == ("skipped", 0)
-    assert _rows(warehouse, "select distinct load_id from raw.rounds") == [(1,)]
+    assert _rows(warehouse, "select distinct load_id from live.rounds") == [(1,)]
     assert _rows(warehouse, "select load_id, status from raw.loads order by all") == [
         (1, "loaded"),
         (2, "skipped"),
@@ -262,7 +261,7 @@ def test_a_copy_loads_when_what_it_copies_was_purged(tmp_path: Path) -> None:
         shutil.copy(DATA / "ragas" / f"early.{suffix}", folder)
     warehouse = Warehouse(tmp_path / "w.duckdb")
     warehouse.ingest(folder)
-    (task_id,) = warehouse.sql("select task_id from raw.tasks")["task_id"]
+    (task_id,) = warehouse.sql("select task_id from live.tasks")["task_id"]
     purge(warehouse, tasks=[task_id])
     again = {Path(f.path).name: f.status for f in warehouse.ingest(folder).files}
     assert again == {"early.csv": "loaded", "early.jsonl": "purged"}

@@ -645,7 +645,7 @@ def test_a_mapping_that_is_written_later_loads_the_table_and_a_new_one_again(
         (load,) = warehouse.ingest(tmp_path / "in").files
         statuses.append(load.status)
     assert statuses == ["skipped", "loaded", "unchanged", "loaded"]
-    (tasks,) = warehouse.sql("select count(*) from raw.tasks").rows()
+    (tasks,) = warehouse.sql("select count(*) from live.tasks").rows()
     assert tasks == (1,)
 
 
@@ -676,7 +676,7 @@ def test_cells_are_redacted(tmp_path: Path) -> None:
     warehouse = Warehouse(tmp_path / "w.duckdb", settings=settings)
     (load,) = warehouse.ingest(path).files
     assert load.redacted
-    assert "ann@" not in str(warehouse.sql("from raw.rounds").rows())
+    assert "ann@" not in str(warehouse.sql("from live.rounds").rows())
 
 
 def test_a_text_among_numbers_is_named_and_missing(tmp_path: Path) -> None:

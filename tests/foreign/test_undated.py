@@ -50,7 +50,7 @@ def _ragas(path: Path, answer: str) -> Path:
 
 def _history(warehouse: Warehouse) -> list[tuple[str, ...]]:
     return warehouse.sql(
-        "select any_value(regexp_extract(file_uri, '[^/]*$')) from raw.tasks"
+        "select any_value(regexp_extract(file_uri, '[^/]*$')) from live.tasks"
         " join raw.loads using (load_id) group by task_id, created_at"
         " order by created_at, task_id"
     ).rows()
@@ -70,7 +70,7 @@ def test_the_times_of_rows_date_a_run(tmp_path: Path) -> None:
     warehouse = Warehouse(tmp_path / "w.duckdb", settings=SETTINGS)
     (load,) = warehouse.ingest(path).files
     assert not load.problems
-    created = warehouse.sql("select epoch_us(created_at) from raw.tasks").item()
+    created = warehouse.sql("select epoch_us(created_at) from live.tasks").item()
     assert created == datetime(2025, 6, 1, 10, tzinfo=UTC).timestamp() * 1e6
 
 
@@ -163,7 +163,7 @@ def test_the_warning_says_how_the_date_in_a_name_counts(
     warehouse = Warehouse(tmp_path / "dated.duckdb", settings=settings)
     assert not warehouse.ingest(path).files[0].problems
     created = warehouse.sql(
-        "select strftime(created_at, '%Y%m%d') from raw.tasks"
+        "select strftime(created_at, '%Y%m%d') from live.tasks"
     ).item()
     assert created == "20250603"
 

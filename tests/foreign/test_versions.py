@@ -72,11 +72,11 @@ AGAIN: dict[str, Callable[[Any], None]] = {
     "pydantic_evals/late_2.json": _pydantic,
 }
 SAID = (
-    "select list(reported_status order by task_id, round_id) from raw.rounds",
+    "select list(reported_status order by task_id, round_id) from live.rounds",
     "select list(value order by task_id, round_id, dimension_id)"
     " from raw.reported_scores",
     "select list(passed order by task_id, round_id, position) from raw.reported_checks",
-    "select list(task_id order by task_id) from raw.tasks",
+    "select list(task_id order by task_id) from live.tasks",
 )
 
 
@@ -288,7 +288,7 @@ def test_a_night_with_the_answers_of_an_earlier_night_is_a_run(
     assert loaded == [1, 1, 1, 0 if is_one_path else 1]
     n_passed = warehouse.sql(
         "select count(*) filter (where reported_status = 'pass')"
-        " from raw.tasks inner join raw.rounds using (task_id)"
+        " from live.tasks inner join live.rounds using (task_id)"
         " group by task_id, created_at order by created_at"
     )
     assert [n for (n,) in n_passed.rows()] == [14, 20, 14, 14][: sum(loaded)]
@@ -344,5 +344,5 @@ def test_a_file_that_is_told_another_title_is_the_same_run_under_it(
     titles = []
     for told in ({}, {"title": "Other"}, {"title": "Other", "time": "2026-10-12"}, {}):
         warehouse.ingest(file, **told)
-        titles.append(warehouse.sql("select title from raw.tasks").rows())
+        titles.append(warehouse.sql("select title from live.tasks").rows())
     assert titles == [[("qa",)], [("Other",)], [("Other",)], [("qa",)]]

@@ -488,7 +488,7 @@ def test_a_path_says_what_its_file_does_not(
     assert run_cli(["ingest", path, "-q"]) == 0
     with Warehouse("promptlab.duckdb").reading() as con:
         found = con.execute(
-            "select title, variant, strftime(created_at, '%Y-%m-%d') from raw.tasks"
+            "select title, variant, strftime(created_at, '%Y-%m-%d') from live.tasks"
         ).fetchone()
     title, variant, day = expected
     assert found == (title, variant, day or "2026-03-01")
@@ -1195,9 +1195,9 @@ def test_of_a_log_and_its_retry_the_retry_counts(warehouse, capsys, tmp_path):
 def test_a_stopped_log_that_is_read_after_its_retry_is_older(warehouse):
     eval_sets(warehouse, stopped_is_read_last=True)
     with warehouse.reading() as con:
-        tasks = con.execute("select task_id from raw.tasks order by all").fetchall()
+        tasks = con.execute("select task_id from live.tasks order by all").fetchall()
         (n,) = con.execute(
-            "select count(*) from raw.rounds where task_id = 'b'"
+            "select count(*) from live.rounds where task_id = 'b'"
         ).fetchone()
         codes = con.execute("select code from raw.rejects").fetchall()
     assert (tasks, n) == ([("a",), ("b",), ("c",), ("d",)], 8)

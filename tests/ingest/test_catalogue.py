@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from promptlab.ingest import raw
-from promptlab.ingest.raw.catalogue import RAW_TABLES, first_tables
+from promptlab.ingest.raw.catalogue import RAW_TABLES
 
 
 @pytest.fixture(scope="module")
@@ -44,14 +44,3 @@ def test_a_row_names_its_parent_by_the_parents_key(columns, table):
     for parent in parents:
         assert parent.owner == table.owner
         assert set(parent.row_key) <= set(columns[table.name])
-
-
-def test_every_object_that_is_replaced_has_a_table_with_its_id(columns):
-    assert {t.owner.kind: t.name for t in first_tables() if t.owner} == {
-        "testset": "testsets",
-        "pipeline": "pipelines",
-        "task": "tasks",
-        "scores": "scores",
-        "memory": "memory_runs",
-        "labels": "labels",
-    }

@@ -172,7 +172,7 @@ def test_a_file_that_cannot_be_read_is_rejected_once_and_the_others_load(
             assert ingested.n_rejected == 1
         with pytest.raises(InputError, match="Permission denied"):
             warehouse.ingest(folder / "a.json")
-    assert query(warehouse, "select task_id from raw.tasks") == [("two",)]
+    assert query(warehouse, "select task_id from live.tasks") == [("two",)]
     assert query(
         warehouse, "select code, message from raw.rejects"
     ) == [("unreadable", "cannot be read: Permission denied")]  # fmt: skip

@@ -101,18 +101,14 @@ def test_the_same_bytes_again_change_nothing(tmp_path, warehouse):
     assert query(warehouse, "select * from raw.loads") == before
 
 
-def test_new_content_of_a_task_replaces_the_old_and_the_log_says_so(
-    tmp_path, warehouse
-):
+def test_new_content_of_a_task_counts_instead_of_the_old(tmp_path, warehouse):
     file = write(tmp_path / "a.json", task(answer="old", cases=3))
     warehouse.ingest(file)
     write(file, task(answer="new", cases=1))
     warehouse.ingest(file)
-    assert query(warehouse, "select raw_output from raw.rounds") == [("new",)]
-    assert statuses(warehouse) == [("analysis", "replaced"), ("analysis", "loaded")]
-    assert query(
-        warehouse, "select replaced from raw.loads where status = 'loaded'"
-    ) == [('["t1"]',)]
+    assert query(warehouse, "select raw_output from live.rounds") == [("new",)]
+    assert statuses(warehouse) == [("analysis", "loaded"), ("analysis", "loaded")]
+    assert query(warehouse, "select load_id from live.tasks") == [(2,)]
 
 
 def test_a_file_changed_back_is_loaded_again(tmp_path, warehouse):
@@ -120,7 +116,7 @@ def test_a_file_changed_back_is_loaded_again(tmp_path, warehouse):
     for answer in ("one", "two", "one"):
         write(file, task(answer=answer))
         warehouse.ingest(file)
-    assert query(warehouse, "select raw_output from raw.rounds") == [("one",)]
+    assert query(warehouse, "select raw_output from live.rounds") == [("one",)]
 
 
 @pytest.mark.parametrize("sink", ["duckdb", "parquet"])
@@ -141,7 +137,7 @@ def test_a_file_of_two_runs_of_which_one_was_replaced_is_loaded_again(
         found.append(warehouse.ingest(file, sink=to).files[0].status)
     assert found == ["loaded", "loaded", "loaded", "unchanged"]
     if sink == "duckdb":
-        rows = query(warehouse, "select task_id, final_output from raw.rounds")
+        rows = query(warehouse, "select task_id, final_output from live.rounds")
         assert sorted(rows) == [("a", '"one"'), ("b", '"one"')]
 
 
@@ -151,10 +147,10 @@ def test_two_files_of_one_task_settle_and_reading_them_again_changes_nothing(
     write(tmp_path / "in" / "a.json", task(answer="first"))
     write(tmp_path / "in" / "b.json", task(answer="second"))
     warehouse.ingest(tmp_path / "in")
-    assert query(warehouse, "select raw_output from raw.rounds") == [("second",)]
+    assert query(warehouse, "select raw_output from live.rounds") == [("second",)]
     again = warehouse.ingest(tmp_path / "in")
     assert again.n_loaded == 0
-    assert query(warehouse, "select raw_output from raw.rounds") == [("second",)]
+    assert query(warehouse, "select raw_output from live.rounds") == [("second",)]
 
 
 def test_another_testset_option_is_another_load(tmp_path, warehouse):
@@ -162,7 +158,8 @@ def test_another_testset_option_is_another_load(tmp_path, warehouse):
     warehouse.ingest(file)
     assert warehouse.ingest(file, testset="other").n_loaded == 1
     assert query(
-        warehouse, "select testset_override from raw.loads where status = 'loaded'"
+        warehouse,
+        "select testset_override from raw.loads semi join live.tasks using (load_id)",
     ) == [("other",)]
 
 
@@ -182,7 +179,7 @@ def test_a_batch_that_fails_leaves_the_warehouse_as_it_was(
     with pytest.raises(WarehouseError, match="disk full"):
         warehouse.ingest(tmp_path / "a.json")
     monkeypatch.undo()
-    assert query(warehouse, "select raw_output from raw.rounds") == [("kept",)]
+    assert query(warehouse, "select raw_output from live.rounds") == [("kept",)]
     assert statuses(warehouse) == [("analysis", "loaded")]
 
 
@@ -199,7 +196,7 @@ def test_a_rejected_file_keeps_its_rejects_and_the_live_version(tmp_path, wareho
     assert (again.n_rejected, again.n_rejected_before) == (0, 1)
     assert again.files[0].problems == []
     assert statuses(warehouse) == [("analysis", "loaded"), ("analysis", "rejected")]
-    assert query(warehouse, "select raw_output from raw.rounds") == [("good",)]
+    assert query(warehouse, "select raw_output from live.rounds") == [("good",)]
     assert query(warehouse, "select count(*) > 0 from raw.rejects") == [(True,)]
 
 
@@ -347,7 +344,7 @@ def test_case_ids_titles_and_variants_ignore_unicode_forms_and_outer_blanks(tmp_
             table: con.execute(f"select distinct case_id from raw.{table}").fetchall()
             for (table,) in tables
         }
-        names = con.execute("select title, variant from raw.tasks").fetchall()
+        names = con.execute("select title, variant from live.tasks").fetchall()
     held = {table: rows for table, rows in found.items() if rows}
     assert {"cases", "rounds", "scores", "test_cases", "expectations"} <= held.keys()
     assert all(rows == [(CASE,)] for rows in held.values()), held

@@ -67,7 +67,7 @@ def test_a_line_becomes_a_row():
         "scorer": "judge-a",
         "scorer_version": "3",
     }
-    assert reading.keys == [("scores", "run-7", "scores/judge")]
+    assert reading.keys == [("scores", "run-7")]
     assert (reading.records_loaded, reading.records_rejected) == (1, 0)
 
 
@@ -298,7 +298,7 @@ def test_a_new_version_of_a_file_keeps_the_scores_of_the_tasks_it_does_not_name(
         file.write_bytes(content)
         (load,) = warehouse.ingest(file).files
         assert load.problems == []
-        rows = warehouse.sql("select task_id, score from raw.scores order by task_id")
+        rows = warehouse.sql("select task_id, score from live.scores order by task_id")
         found.append((load.status, dict(rows.rows())))
     assert found == [
         ("loaded", {"night1": 7, "night2": 5}),
@@ -322,8 +322,6 @@ def test_a_file_that_grows_leaves_the_scores_it_had_as_they_were_loaded(
         file.write_bytes(lines(*written))
         warehouse.ingest(file)
     rows = warehouse.sql(
-        "select task_id, load_id, count(*) from raw.scores group by all order by all"
+        "select task_id, load_id, count(*) from live.scores group by all order by all"
     )
     assert rows.rows() == [("night1", 3, 2), ("night2", 1, 2), ("night3", 2, 1)]
-    replaced = warehouse.sql("select replaced from raw.loads order by load_id").rows()
-    assert replaced == [("[]",), ("[]",), (f'["night1|{file}"]',)]

@@ -57,7 +57,7 @@ def read(tmp_path, name: str, text: str, **options):
 
 LABELS = """
     select * exclude (load_id, line, labeled_at, comment)
-    from raw.labels order by all
+    from live.labels order by all
 """
 AGREEMENT = """
     select * exclude (slice_kind, slice) from marts.fct_judge_agreement
@@ -73,7 +73,7 @@ def test_the_same_labels_give_the_same_numbers_in_every_format(warehouse, tmp_pa
         assert file.records_loaded == 200, name
         read[name] = rows(warehouse, LABELS)
         # the same labels at the same times are built once
-        times = str(rows(warehouse, "select distinct labeled_at from raw.labels"))
+        times = str(rows(warehouse, "select distinct labeled_at from live.labels"))
         if times not in found:
             warehouse.build()
             found[times] = rows(warehouse, AGREEMENT)
@@ -91,10 +91,10 @@ def test_the_same_file_again_changes_nothing_and_a_changed_one_replaces(
     assert load(warehouse, tmp_path / "a.csv", text).status == "unchanged"
     fewer = "\n".join(text.split("\n")[:-3])
     load(warehouse, tmp_path / "a.csv", fewer)
-    assert rows(warehouse, "select count(*) from raw.labels")[0][0] < 200
+    assert rows(warehouse, "select count(*) from live.labels")[0][0] < 200
     with_policy = load(warehouse, tmp_path / "a.csv", text, policy="v2")
     assert with_policy.status == "loaded"
-    assert rows(warehouse, "select distinct policy from raw.labels") == [("v2",)]
+    assert rows(warehouse, "select distinct policy from live.labels") == [("v2",)]
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_numbers_beyond_one_are_grades_and_not_verdicts(tmp_path):
         tmp_path / "a.csv",
         "round_id,labeler,label\nr1,ann,1\nr2,ann,0\nr3,ann,4\n",
     )
-    assert rows(warehouse, "select label, grade, scale from raw.labels") == [
+    assert rows(warehouse, "select label, grade, scale from live.labels") == [
         (None, 1.0, 5.0),
         (None, 0.0, 5.0),
         (None, 4.0, 5.0),
@@ -248,7 +248,7 @@ def test_a_purge_of_a_task_deletes_its_labels(warehouse, tmp_path, capsys):
     load(warehouse, tmp_path / "a.csv", formats()["long.csv"])
     db = str(tmp_path / "w.duckdb")
     assert run_cli(["purge", "--task", "run-1", "--yes", "--db", db]) == 0
-    assert rows(warehouse, "select count(*) from raw.labels") == [(0,)]
+    assert rows(warehouse, "select count(*) from live.labels") == [(0,)]
 
 
 TUTORIAL = ROOT / "docs" / "judge-tutorial.md"

@@ -82,8 +82,8 @@ def test_csv_has_a_line_for_each_finding(run, built):
             "1: locomo/250102_0900",
         ),
         (
-            "update raw.loads set status = 'replaced' where source_name = 'runs/first'",
-            "every task belongs to a live load",
+            "update raw.loads set status = 'skipped' where source_name = 'runs/first'",
+            "every task belongs to a load",
             "fail",
             "1: first",
         ),

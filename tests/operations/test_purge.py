@@ -96,7 +96,9 @@ def test_a_purge_keeps_every_row_of_the_others(warehouse):
             assert after[table] == [], table  # steps of a build: the next makes them
             continue
         if table not in changed:
-            kept = [r for r in rows if CANARY not in str(r) and DOOMED_RUN not in r]
+            kept = [
+                r for r in rows if CANARY not in str(r) and DOOMED_RUN not in str(r)
+            ]
             # what was built, and is to be built again; so is a verdict on a history
             # from which a task goes
             rule = of_models().get(table)
@@ -155,11 +157,11 @@ def test_a_load_is_remembered_as_purged_with_only_its_hash(warehouse):
     purge(warehouse, tasks=[DOOMED])
     with warehouse.connect() as con:
         rows = con.execute(
-            "select file_uri, source_name, message, objects, replaced, rows_loaded,"
-            " length(sha256) from raw.loads where status = 'purged'"
+            "select file_uri, source_name, message, rows_loaded, length(sha256)"
+            " from raw.loads where status = 'purged'"
         ).fetchall()
     # the file, its earlier version from elsewhere, its scores
-    assert rows == [("", "", None, "[]", "[]", 0, 64)] * 3
+    assert rows == [("", "", None, 0, 64)] * 3
 
 
 def test_rejected_records_of_purged_tasks_go_and_those_of_others_stay(warehouse):
@@ -193,12 +195,13 @@ def test_a_file_that_lay_where_a_purged_one_lies_is_not_purged(tmp_path):
     purge(warehouse, tasks=[DOOMED])
     with warehouse.connect() as con:
         loads = con.execute(
-            "select status, file_uri <> '', objects from raw.loads order by load_id"
+            "select status, file_uri <> '', object_id from raw.loads"
+            " left join raw.objects using (load_id) order by load_id"
         ).fetchall()
     assert loads == [
-        ("replaced", True, '["first"]'),
-        ("loaded", True, '["first"]'),
-        ("purged", False, "[]"),
+        ("loaded", True, "first"),
+        ("loaded", True, "first"),
+        ("purged", False, None),
     ]
 
 

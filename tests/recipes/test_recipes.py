@@ -130,7 +130,7 @@ RAW_TABLES = (
 GLOSSARY_STAGED = """\
 with
 
-source as (select * from {{ source('raw', 'glossary_terms') }}),
+source as (select * from {{ source('raw', 'glossary_terms') }} where {{ is_live() }}),
 
 renamed as (
 

@@ -86,7 +86,7 @@ def test_every_dimension_that_names_an_installed_scorer_is_scored(run, register)
     assert Path(file).parent == Path("out/scores")
     assert "`promptlab build`" in err
     assert stored(
-        "select dimension_id, scorer, scale, count(*) from raw.scores"
+        "select dimension_id, scorer, scale, count(*) from live.scores"
         " group by all order by all"
     ) == [("mood", "tone", 10.0, 6), ("tone", "tone", 10.0, 6)]
 
@@ -112,7 +112,7 @@ def test_a_task_goes_by_the_words_and_prefixes_of_other_commands(
         Path("task.json").write_text(json.dumps(document), "utf-8")
         run("ingest", "task.json")
     assert run("score", wanted, "--quiet")[0] == 0
-    assert stored("select distinct task_id from raw.scores") == [(scored,)]
+    assert stored("select distinct task_id from live.scores") == [(scored,)]
 
 
 def test_what_a_word_stands_for_may_be_missing(run, register):
@@ -152,7 +152,7 @@ def test_a_second_run_replaces_the_scores_of_the_first(run, register):
     for value in (1.0, 0.5):
         given[0] = value
         run("score", "--dimension", "tone")
-    assert stored("select score, count(*) from raw.scores group by all") == [(0.5, 6)]
+    assert stored("select score, count(*) from live.scores group by all") == [(0.5, 6)]
 
 
 def test_without_ingest_only_the_file_is_written(run, register):
@@ -161,7 +161,7 @@ def test_without_ingest_only_the_file_is_written(run, register):
     records = Path("mine.jsonl").read_text("utf-8").splitlines()
     assert len(records) == 12
     assert not Path("out").exists()
-    assert stored("select count(*) from raw.scores") == [(0,)]
+    assert stored("select count(*) from live.scores") == [(0,)]
 
 
 def test_one_bad_case_is_warned_of_and_loses_no_other(run, register):
@@ -189,13 +189,13 @@ def test_a_scorer_that_cannot_work_leaves_the_others_alone(run, register):
     assert code == 2
     assert [row["scored"] for row in json.loads(out)] == [6, 6, 0]
     assert "wit: not scored: scorer `wit` (no_such_package_here:Wit)" in err
-    assert stored("select count(*) from raw.scores") == [(12,)]
+    assert stored("select count(*) from live.scores") == [(12,)]
 
 
 def test_a_named_scorer_replaces_the_one_that_the_dimension_names(run, register):
     register(tone=Tone, other=scorer(lengths, name="other", scale=4))
     run("score", "--dimension", "tone", "--scorer", "other")
-    assert stored("select distinct dimension_id, scorer from raw.scores") == [
+    assert stored("select distinct dimension_id, scorer from live.scores") == [
         ("tone", "other")
     ]
 

@@ -188,7 +188,7 @@ class Shared:
             con.execute(
                 "insert into raw.accepts select task_id, timestamptz"
                 " '2026-04-01 00:00:00+00', 'as it should be', '[\"c1\", \"c2\"]'"
-                " from raw.tasks where run_id = 'branches-1'"
+                " from live.tasks where run_id = 'branches-1'"
             )
 
     def purge(self, files: Sequence[File]) -> None:

@@ -11,21 +11,22 @@
             ).rows[0][0]) -%}
             {%- set snapshot = folder ~ '/snapshots/' ~ manifest.snapshot -%}
             {%- set loads = parquet_file(snapshot ~ '/loads.parquet') -%}
-            {%- set live = parquet_file(snapshot ~ '/live.parquet') -%}
+            {%- set objects = parquet_file(snapshot ~ '/objects.parquet') -%}
+            {%- set of_snapshot = {'loads': loads, 'objects': objects} -%}
             {%- for name, table in manifest.tables.items() -%}
-                {%- set files = loads if name == 'loads'
-                    else parquet_folders(folder ~ '/tables/' ~ name) -%}
-                {%- do replace_view('raw.' ~ name, select_from_raw(files, table, loads, live)) -%}
+                {%- set files = of_snapshot.get(name) or parquet_folders(folder ~ '/tables/' ~ name) -%}
+                {%- set is_whole = name in of_snapshot or 'load_id' not in table.columns -%}
+                {%- do replace_view(
+                    'raw.' ~ name, select_from_raw(files, table, none if is_whole else loads)
+                ) -%}
             {%- endfor -%}
         {%- endif -%}
     {%- endif -%}
 {%- endmacro %}
 
 
-{#- The rows of a raw table that count: of loads that the snapshot names and, where rows
-    belong to an object that may be loaded again, of its newest load. -#}
-{% macro select_from_raw(files, table, loads, live) -%}
-    {%- set owner = table.lives_by -%}
+{#- The rows of a raw table, of loads that the snapshot names. -#}
+{% macro select_from_raw(files, table, loads) -%}
     select
     {%- for column, data_type in table.columns.items() %}
         {%- set value = 'stored.' ~ adapter.quote(column) %}
@@ -35,17 +36,7 @@
         {{- ',' if not loop.last }}
     {%- endfor %}
     from {{ files }} as stored
-    {%- if owner %}
-    where exists (
-        select 1 from {{ live }} as live
-        where
-            live.kind = '{{ owner.kind }}'
-            and live.load_id = stored.load_id
-            {%- for column in owner.key %}
-            and live.id_{{ loop.index }} = stored.{{ column }}
-            {%- endfor %}
-    )
-    {%- elif files != loads and 'load_id' in table.columns %}
+    {%- if loads %}
     where stored.load_id in (select loads.load_id from {{ loads }} as loads)
     {%- endif %}
 {%- endmacro %}

@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'labels') }}),
+source as (select * from {{ ref('promptlab', 'live_labels') }}),
 
 renamed as (
 

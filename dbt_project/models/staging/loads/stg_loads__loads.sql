@@ -27,10 +27,7 @@ renamed as (
 
         ---------- timestamps
         started_at,
-        finished_at,
-
-        ---------- json
-        replaced
+        finished_at
 
     from source
 

@@ -2,7 +2,7 @@
 
 with
 
-source as (select * from {{ source('raw', 'memory_answers') }}),
+source as (select * from {{ source('raw', 'memory_answers') }} where {{ is_live() }}),
 
 renamed as (
 

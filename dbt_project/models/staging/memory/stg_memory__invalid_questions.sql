@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'memory_invalid_questions') }}),
+source as (select * from {{ source('raw', 'memory_invalid_questions') }} where {{ is_live() }}),
 
 renamed as (
 

@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'memory_runs') }}),
+source as (select * from {{ source('raw', 'memory_runs') }} where {{ is_live() }}),
 
 renamed as (
 

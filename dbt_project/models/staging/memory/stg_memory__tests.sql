@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'memory_tests') }}),
+source as (select * from {{ source('raw', 'memory_tests') }} where {{ is_live() }}),
 
 renamed as (
 

@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'memory_timings') }}),
+source as (select * from {{ source('raw', 'memory_timings') }} where {{ is_live() }}),
 
 renamed as (
 

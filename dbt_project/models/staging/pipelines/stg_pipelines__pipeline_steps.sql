@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'pipeline_steps') }}),
+source as (select * from {{ source('raw', 'pipeline_steps') }} where {{ is_live() }}),
 
 renamed as (
 

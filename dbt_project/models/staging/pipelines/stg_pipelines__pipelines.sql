@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'pipelines') }}),
+source as (select * from {{ source('raw', 'pipelines') }} where {{ is_live() }}),
 
 renamed as (
 

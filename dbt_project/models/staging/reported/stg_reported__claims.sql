@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'claims') }}),
+source as (select * from {{ source('raw', 'claims') }} where {{ is_live(of='task') }}),
 
 renamed as (
 

@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'judges') }}),
+source as (select * from {{ source('raw', 'judges') }} where {{ is_live(of='task') }}),
 
 renamed as (
 

@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'reported_scores') }}),
+source as (select * from {{ source('raw', 'reported_scores') }} where {{ is_live(of='task') }}),
 
 renamed as (
 

@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'scores') }}),
+source as (select * from {{ ref('promptlab', 'live_scores') }}),
 
 renamed as (
 

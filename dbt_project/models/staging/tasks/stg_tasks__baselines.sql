@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'baselines') }}),
+source as (select * from {{ source('raw', 'baselines') }} where {{ is_live(of='task') }}),
 memory_questions as (select * from {{ ref('promptlab', 'stg_memory__questions') }}),
 
 renamed as (

@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'dimension_configs') }}),
+source as (select * from {{ source('raw', 'dimension_configs') }} where {{ is_live(of='task') }}),
 
 renamed as (
 

@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'golden_checks') }}),
+source as (select * from {{ source('raw', 'golden_checks') }} where {{ is_live(of='task') }}),
 
 renamed as (
 

@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'rounds') }}),
+source as (select * from {{ ref('promptlab', 'live_rounds') }}),
 memory_questions as (select * from {{ ref('promptlab', 'stg_memory__questions') }}),
 
 renamed as (

@@ -2,7 +2,7 @@
 
 with
 
-source as (select * from {{ source('raw', 'rules') }}),
+source as (select * from {{ source('raw', 'rules') }} where {{ is_live(of='task') }}),
 
 renamed as (
 

@@ -1,7 +1,7 @@
 with
 
-source as (select * from {{ source('raw', 'tasks') }}),
-memory_runs as (select * from {{ source('raw', 'memory_runs') }}),
+source as (select * from {{ ref('promptlab', 'live_tasks') }}),
+memory_runs as (select * from {{ source('raw', 'memory_runs') }} where {{ is_live() }}),
 
 renamed as (
 

@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'expectations') }}),
+source as (select * from {{ source('raw', 'expectations') }} where {{ is_live() }}),
 
 renamed as (
 

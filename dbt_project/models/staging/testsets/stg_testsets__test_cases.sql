@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'test_cases') }}),
+source as (select * from {{ source('raw', 'test_cases') }} where {{ is_live() }}),
 
 renamed as (
 

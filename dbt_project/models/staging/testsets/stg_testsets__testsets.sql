@@ -1,6 +1,6 @@
 with
 
-source as (select * from {{ source('raw', 'testsets') }}),
+source as (select * from {{ source('raw', 'testsets') }} where {{ is_live() }}),
 
 renamed as (
 

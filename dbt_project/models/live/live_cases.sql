@@ -1,0 +1,18 @@
+{{ config(alias='cases') }}
+
+with
+
+loaded as (select * from {{ source('raw', 'cases') }} where {{ is_live(of='task') }}),
+superseded as (select * from {{ ref('promptlab', 'live_superseded') }} where round_id is null),
+
+cases as (
+
+    select loaded.*
+
+    from loaded
+    left join superseded using (load_id, task_id, case_id)
+    where superseded.load_id is null
+
+)
+
+select * from cases
