@@ -23,7 +23,7 @@ from typing import Any
 from promptlab.contracts.analysis_result import AssertionOutcome, CheckDifference
 from promptlab.contracts.comparison import ScoreComparison
 from promptlab.reports.texts import Catalogue
-from promptlab.rounding import interval_of_100, of_100, rounded
+from promptlab.rounding import of_100, rounded
 
 # ---------- untrusted texts
 
@@ -254,11 +254,21 @@ class Filters:
             return self._missing("not_scored")
         return of_100(share, beside)
 
-    def interval(self, low: float | None, high: float | None) -> str:
-        """Format an interval as ``66.2–76.6``, of 100, or "no interval"."""
+    def interval(self, low: float | None, high: float | None, of: str = "share") -> str:
+        """Format an interval as ``66.2–76.6``, of 100, or "no interval".
+
+        *of* names the filter of ends that have a sign: ``−3.4 to +1.2``.
+        """
         if low is None or high is None:
             return self._missing("no_interval")
-        return interval_of_100(low, high)
+        if of == "share":
+            ends = {
+                "low": rounded(low, 1, scale=100),
+                "high": rounded(high, 1, scale=100),
+            }
+            return self.catalogue.text("word.interval", **ends)
+        shown = self.delta if of == "delta" else self.signed
+        return self.catalogue.text("word.from_to", low=shown(low), high=shown(high))
 
     def delta(self, difference: float | None, digits: int = 1) -> str:
         """Format a difference of shares in points with its sign: ``+1.2``, ``−3.4``."""
@@ -408,6 +418,10 @@ class Filters:
         found = (part.partition(":") for part in code.split("+"))
         words = (f"{self.label(name, 'source')} {key}" for name, _, key in found)
         return self.catalogue.text("word.comma").join(each.strip() for each in words)
+
+    def known(self, name: str) -> str:
+        """Return the name of a version, model or variant, or that it is unknown."""
+        return self._missing("unknown") if name == "unknown" else name
 
     def label(self, code: str, group: str) -> str:
         """Return the catalogue's word for a code, or the code itself."""
