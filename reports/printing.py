@@ -340,11 +340,17 @@ class Filters:
             return self.milliseconds(milliseconds)
         return f"{self.number(milliseconds / 1000, 1)} s"
 
-    def day(self, time: datetime) -> str:
-        """Return the day of *time*: ``12 Nov``, ``11月12日``."""
+    def day(self, time: datetime, beside: datetime | None = None) -> str:
+        """Return the day of *time*: ``12 Nov``, ``11月12日``.
+
+        With its year, if *beside* is in another one.
+        """
         local = time.astimezone(self.catalogue.time_zone)
         month = self.catalogue.text("time.months").split(" ")[local.month - 1]
-        return self.catalogue.text("time.day", month=month, day=str(local.day))
+        day = self.catalogue.text("time.day", month=month, day=str(local.day))
+        if beside and beside.astimezone(self.catalogue.time_zone).year != local.year:
+            return self.catalogue.text("time.day_of_year", day=day, year=str(local.year))
+        return day
 
     def moment(self, time: datetime) -> str:
         """``2024-10-24 20:30 北京时间``; in English ``2024-10-24 12:30 UTC``."""

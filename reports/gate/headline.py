@@ -57,9 +57,14 @@ def headline(result: GateResult) -> str:
     return one_line(headline_parts(result))
 
 
-def headline_parts(result: GateResult) -> list[Piece]:
-    """Return the sentence in pieces, the decision first, so that a page links cases."""
-    words = _Words(result, Speech.of(result.lang), MOST_NAMED)
+def headline_parts(result: GateResult, *, with_records: bool = True) -> list[Piece]:
+    """Return the sentence in pieces, the decision first, so that a page links cases.
+
+    Without records it is shorter, for lists of many decisions.
+    """
+    words = _Words(
+        result, Speech.of(result.lang), MOST_NAMED, with_records=with_records
+    )
     return [*words.sentence(None), Piece(words.text("headline.end"))]
 
 
