@@ -348,9 +348,10 @@ class Filters:
         local = time.astimezone(self.catalogue.time_zone)
         month = self.catalogue.text("time.months").split(" ")[local.month - 1]
         day = self.catalogue.text("time.day", month=month, day=str(local.day))
-        if beside and beside.astimezone(self.catalogue.time_zone).year != local.year:
-            return self.catalogue.text("time.day_of_year", day=day, year=str(local.year))
-        return day
+        zone = self.catalogue.time_zone
+        if beside is None or beside.astimezone(zone).year == local.year:
+            return day
+        return self.catalogue.text("time.day_of_year", day=day, year=str(local.year))
 
     def moment(self, time: datetime) -> str:
         """``2024-10-24 20:30 北京时间``; in English ``2024-10-24 12:30 UTC``."""
@@ -383,11 +384,15 @@ class Filters:
             return self.value(value)
         return bare(value, beside if isinstance(beside, str) else None) or value
 
-    def listed(self, value: Any) -> str:
-        """Return the values of a list separated by commas, others like `value`."""
+    def listed(self, value: Any, group: str | None = None) -> str:
+        """Return the values of a list separated by commas, others like `value`.
+
+        *group* names its codes.
+        """
         if not isinstance(value, list):
             return self.value(value)
-        return self.catalogue.text("word.comma").join(self.value(v) for v in value)
+        shown = [v if group is None else self.label(v, group) for v in value]
+        return self.catalogue.text("word.in_list").join(self.value(v) for v in shown)
 
     def place(self, difference: CheckDifference) -> str:
         """Return the place of a check: its step or scope, then its JSON Pointer."""

@@ -191,14 +191,12 @@ def visible(html: str, *, ours: bool = False) -> str:
     found: list[str] = []
 
     def read(element: Any) -> None:
-        if isinstance(element.tag, str):  # no comment
-            if element.tag not in ("style", "script", *theirs):
-                found.append(element.text or "")
-                found.extend(
-                    element.get(name) or "" for name in ("aria-label", "title")
-                )
-                for child in element:
-                    read(child)
+        is_element = isinstance(element.tag, str)  # a comment has a function
+        if is_element and element.tag not in ("style", "script", *theirs):
+            found.append(element.text or "")
+            found.extend(element.get(name) or "" for name in ("aria-label", "title"))
+            for child in element:
+                read(child)
         found.append(element.tail or "")
 
     read(tree)
@@ -242,8 +240,8 @@ NAMES = frozenset(
     """
     promptlab JSON json HTML html ID Token JUnit LoCoMo Mem0 McNemar kappa alpha AC1
     Cohen Gwet Krippendorff Rogan Gladen Lang Reiczigel PPI jq Enter Esc A B C D F n
-    F1 p ms s
-    """.split()
+    F1 p ms s true false null wilson br
+    """.split()  # noqa: SIM905
 )
 """English words of our own Chinese texts: names and terms that are never translated."""
 
@@ -275,12 +273,13 @@ def of_the_files(folder: Path) -> set[str]:
                 at += len(text[at:]) - len(text[at:].lstrip())
                 record, at = decoder.raw_decode(text, at)
                 read(record)
-    return found
+    return found | {"variant"}  # a key that is kept as an extra
 
 
 FREE_OBJECTS = {
-    "inputs", "context", "expected_outputs", "intermediate_expectations", "env",
+    "inputs", "context", "expected_outputs", "intermediate_expectations",
     "parsed_output", "parameters", "metadata", "extras", "step_inputs", "target",
+    "step_outputs", "aggregation_output", "final_output", "output", "env",
 }  # fmt: skip
 
 
@@ -300,7 +299,7 @@ COMMAND = re.compile(r"`[^`]*`|[\w-]+(?:[./~@_-][\w-]+)+|\b[0-9a-f]{7,}\b")
 
 
 HALF_WIDTH = re.compile(
-    rf"{HAN.pattern}\s?[,;:!?()]|[,;:!?(]\s?{HAN.pattern}|\d%?(?:[–~]| … )[+−\d]"
+    rf"{HAN.pattern}\s?[,;:()]|[,;:(]\s?{HAN.pattern}|\d%?(?:[–~]| … )[+−\d]"
 )
 
 
