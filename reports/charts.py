@@ -359,7 +359,7 @@ def _scale(
         ceiling = floor + math.ceil(tenths / step) * step / 10
         if ceiling > 1:
             floor, ceiling = floor - (ceiling - 1), 1.0
-        return max(0.0, floor), ceiling, step / 10
+        return max(0.0, round(floor, 6)), ceiling, step / 10
     most = max([*ends, 0.0])
     if most < sys.float_info.min:
         return 0.0, 1.0, 1.0
