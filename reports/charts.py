@@ -176,7 +176,13 @@ MOST_DOTS = 120
 _LEAST_SPAN = 0.2
 """Minimum range of an axis of shares, so that noise does not look large."""
 _LABEL_GAP = 44
-"""Minimum distance of two labels below or above the chart."""
+"""Minimum distance of two labels below the chart."""
+MARK_LENGTH = 12
+"""Maximum number of letters of a label above the chart."""
+MARK_END = 80
+"""Distance from the right edge within which such a label ends at its line."""
+_LETTER = 7
+"""Width of a letter there."""
 
 
 @dataclass(frozen=True)
@@ -234,6 +240,8 @@ class LineChart:
     """Place and label of the runs that are named below the axis."""
     marks: Sequence[tuple[float, str]] = field(default=())
     """Place and label of each change of the prompt or the model."""
+    mark_length: int = MARK_LENGTH
+    mark_end: int = MARK_END
 
 
 def line_chart(
@@ -316,7 +324,9 @@ def line_chart(
             (y(floor + at * step), form(floor + at * step)) for at in range(n_rows + 1)
         ],
         columns=[(x(run), runs[run]) for run in [*named, last]],
-        marks=_spaced([(x(run), text) for run, text in sorted((marks or {}).items())]),
+        marks=_spaced(
+            [(x(run), text) for run, text in sorted((marks or {}).items())], right
+        ),
     )
 
 
@@ -370,15 +380,23 @@ def _scale(
     return 0.0, width * math.ceil(round(most / width, 9)), width
 
 
-def _spaced(marks: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
-    """Leave out overlapping labels of marks; keep the lines."""
+def _spaced(
+    marks: Sequence[tuple[float, str]], right: float
+) -> list[tuple[float, str]]:
+    """Leave out labels that would lie on the next one; keep the lines.
+
+    A label begins at its line, close to the right edge it ends there.
+    """
     spaced: list[tuple[float, str]] = []
-    free = -math.inf
-    for at, text in marks:
-        spaced.append((at, text if at >= free else ""))
-        if at >= free:
-            free = at + _LABEL_GAP
-    return spaced
+    free = math.inf
+    for at, text in reversed(marks):
+        width = _LETTER * min(len(text), MARK_LENGTH) + _LETTER
+        start = at - width if at > right - MARK_END else at
+        fits = start + width <= free
+        spaced.append((at, text if fits else ""))
+        if fits:
+            free = start
+    return spaced[::-1]
 
 
 # ---------- quality and cost: variants and the Pareto front

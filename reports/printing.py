@@ -353,6 +353,10 @@ class Filters:
             return day
         return self.catalogue.text("time.day_of_year", day=day, year=str(local.year))
 
+    def clock(self, time: datetime) -> str:
+        """Return the time of day: ``12:30``."""
+        return f"{time.astimezone(self.catalogue.time_zone):%H:%M}"
+
     def moment(self, time: datetime) -> str:
         """``2024-10-24 20:30 北京时间``; in English ``2024-10-24 12:30 UTC``."""
         name = self.catalogue.text("time.zone")
