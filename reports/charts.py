@@ -405,6 +405,8 @@ def _spaced(
 PARETO_WIDTH = 640
 PARETO_HEIGHT = 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 24, 14, 34
+_ALIKE = 0.02
+"""Costs that differ by less than this share are not drawn."""
 _LOGARITHMIC_FROM = 20
 """Costs that differ by more than this factor are drawn on a logarithmic axis."""
 
@@ -451,6 +453,8 @@ class Pareto:
 def pareto(variants: Sequence[tuple[int, Mapping[str, Any]]]) -> Pareto | None:
     """Return the drawing of variants with finite costs; ``None`` for fewer than two.
 
+    Also ``None`` if all cost about the same.
+
     A variant is its number and its row: ``cost_total``, ``overall_score``, ``ci_low``,
     ``ci_high``, and ``is_on_front`` if no other variant is both better and cheaper.
     """
@@ -459,7 +463,7 @@ def pareto(variants: Sequence[tuple[int, Mapping[str, Any]]]) -> Pareto | None:
         return None
     costs = [row["cost_total"] for _, row in variants]
     least, most = min(costs), max(costs)
-    if most <= 0:
+    if most - least <= _ALIKE * abs(most):  # no choice between quality and cost
         return None
     is_logarithmic = least > 0 and most / least >= _LOGARITHMIC_FROM
     start, end = (math.log(least), math.log(most)) if is_logarithmic else (0.0, most)
