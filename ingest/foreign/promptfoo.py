@@ -843,11 +843,10 @@ def _scores(
             case_id=case_id,
             round_id=round_id,
             dimension_id=name,
-            value=value,
-            score=None if name in unscored else on_scale(value),
+            value=None if name in weightless else value,
+            score=None if name in unscored | weightless else on_scale(value),
         )
         for name, value in {**(row.namedScores or {}), ROW_SCORE: row.score}.items()
-        if name not in weightless
     ]
 
 
@@ -1367,13 +1366,13 @@ def _tests_of(asked: Iterable[Asked], source: Source | None = None) -> list[Row]
             continue
         described = row.description if isinstance(row.description, str) else None
         # copies: a slice would keep the whole line
-        test = Row(
-            testCase=Raw(bytes(row.testCase)),
-            vars=Raw(bytes(row.vars)),
-            description=described,
-        )
+        said, given = bytes(row.testCase), bytes(row.vars)
         if source is not None:
-            test = decode(source.redact(msgspec.json.encode(test)), Row)
+            said, given = (each and source.redact(each) for each in (said, given))
+            described = described and decode(
+                source.redact(text(described).encode()), str
+            )
+        test = Row(testCase=Raw(said), vars=Raw(given), description=described)
         tests[key] = place, test
     return [row for _, row in sorted(tests.values(), key=lambda each: each[0])]
 
