@@ -235,12 +235,6 @@ def _json_records(data: bytes) -> list[tuple[int, dict[str, Any]]]:
 def _table_records(
     data: bytes, source: Source
 ) -> Iterator[tuple[int, dict[str, Any]] | Problem]:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        raise _unreadable(
-            "is not UTF-8; save the sheet as CSV UTF-8, or as JSON"
-        ) from None
     for row in csv_rows(data, source, ()):
         if isinstance(row, Problem):
             yield row

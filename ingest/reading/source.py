@@ -59,10 +59,14 @@ class Limits:
     max_depth: int = 500
     """Maximum nesting depth of objects and lists."""
 
+    may_guess: bool = True
+    """Whether the encoding of a table may be guessed: not under ``--strict``."""
+
     @classmethod
-    def of(cls, settings: Settings) -> Limits:
+    def of(cls, settings: Settings, *, strict: bool = False) -> Limits:
         """Return the limits of the settings."""
         return cls(
+            may_guess=not strict,
             max_file=settings.max_file_mb * MB,
             max_record=settings.max_record_mb * MB,
             max_string=settings.max_string_mb * MB,
@@ -148,8 +152,10 @@ class Limits:
 
 DEFAULT = Limits()
 
+GUESSED = "encoding_guessed"
+
 LIMIT_CODES = frozenset(
-    {"file_too_large", "record_too_large", "string_too_long", "too_deep"}
+    {"file_too_large", "record_too_large", "string_too_long", "too_deep", GUESSED}
 )
 """Codes of problems that depend on settings."""
 

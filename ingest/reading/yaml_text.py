@@ -19,8 +19,8 @@ from yaml.constructor import ConstructorError, SafeConstructor
 
 from promptlab.ingest.files.redaction import MAX_YAML_BYTES
 from promptlab.ingest.reading.problems import Problem
-from promptlab.json_text.places import BOM, Keys, pointer
-from promptlab.json_text.reading import SURROGATE
+from promptlab.json_text.places import BOM, Keys, decode, pointer
+from promptlab.json_text.reading import SURROGATE, not_utf8
 
 #: Maximum nesting depth of mappings and lists.
 MAX_DEPTH = 100
@@ -69,7 +69,7 @@ def read_yaml(data: bytes) -> YamlText:
         before = data[: error.start].decode("utf-8")
         line = before.count("\n") + 1
         column = len(before) - before.rfind("\n")
-        message = f"the byte 0x{data[error.start]:02X} is not UTF-8. Save it as UTF-8."
+        message = not_utf8(chr(0xDC00 + data[error.start]), decode(data))
         result.problems.append(Problem("bad_utf8", message, line=line, column=column))
         return result
     try:
