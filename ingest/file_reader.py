@@ -45,8 +45,8 @@ from promptlab.ingest.raw.load_log import (
     versions_of,
 )
 from promptlab.ingest.raw.rows import FileLoad, Key, ReadBatch, Reading
-from promptlab.ingest.reading.problems import Problem, warning
-from promptlab.ingest.reading.source import LIMIT_CODES, Limits, Source
+from promptlab.ingest.reading.problems import Problem, halves_told, warning
+from promptlab.ingest.reading.source import LIMIT_CODES, Limits, Source, place_of_half
 from promptlab.json_text.places import BOM
 from promptlab.json_text.writing import shown
 
@@ -240,7 +240,9 @@ class _Attempt:
         self._found = found
         self._kind = kind
         self._started_at = next(reader.starts)
-        self._redactor = Redactor(reader.redact, yaml=kind == "pipeline")
+        self._redactor = Redactor(
+            reader.redact, yaml=kind == "pipeline", is_utf8=kind != "labels"
+        )
         self._undated: list[str] = []
         self._stale: list[Key] = []
         """Tasks that the file had before under other ids."""
@@ -324,6 +326,10 @@ class _Attempt:
                 is_left_out = False
             if is_last and self._kind == "testset" and self._redactor.counts:
                 reading.problems.append(_redacted_expectations(self._redactor))
+            if is_last and self._redactor.n_halves:
+                blocks = InputFile(source.path).blocks(source.limits.max_record)
+                told = halves_told(self._redactor.n_halves, **place_of_half(blocks))
+                reading.problems.append(told)
             reading = _tell(reading, self._found.given)
             if is_last and self._kind == "results":
                 reading = self._of_one_variant(reading, source)
@@ -496,6 +502,7 @@ class _Attempt:
             size=file.size if file else 0,
             limits=self._reader.limits,
             redact=self._redactor.redact,
+            mend=self._redactor.mend,
         )
 
 

@@ -22,7 +22,7 @@ import msgspec
 from promptlab.contracts.base import in_utc, read_time
 from promptlab.encoding import Decoded, decoded
 from promptlab.ingest.files.input_file import InputFile, TooLong, blocks
-from promptlab.ingest.reading.problems import Problem, warning
+from promptlab.ingest.reading.problems import Problem, halves_told, warning
 from promptlab.ingest.reading.source import GUESSED, Source
 from promptlab.json_text.places import BOM
 from promptlab.json_text.places import decode as decode_text
@@ -404,6 +404,8 @@ class ToolFiles:
         found = decoded(file_bytes(source))
         if found.is_guess:
             yield guess_told(found, source)
+        if found.n_halves:
+            yield halves_told(found.n_halves)
         data = source.redact(found.text.encode("utf-8", "replace"))
         cut = None
         try:

@@ -879,7 +879,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         with Archive(source.path, source.limits.max_file) as archive:
             yield from _archive(archive, source)
     else:
-        log = _FILES.decoded(file_bytes(source), Log)
+        log = _FILES.decoded(source.mend(file_bytes(source)), Log)
         samples = (
             (f"/samples/{place}", bytes(raw))
             for place, raw in enumerate(log.samples or [])
@@ -893,11 +893,13 @@ def _archive(archive: Archive, source: Source) -> Iterator[Record | Problem]:
     if name not in archive:
         problem = Problem("broken_archive", f"no {_HEADER} and no {_START} in it")
         raise Refused(problem)
-    log = _FILES.decoded(archive.read(name), Log)
+    log = _FILES.decoded(source.mend(archive.read(name)), Log)
     if name == _START:
         log.status = "started"
     names = sorted(each for each in archive.names("samples/") if each.endswith(".json"))
-    yield from _log(log, ((each, archive.read(each)) for each in names), source)
+    yield from _log(
+        log, ((each, source.mend(archive.read(each))) for each in names), source
+    )
 
 
 def _log(

@@ -21,7 +21,7 @@ from promptlab.encoding import (
 )
 from promptlab.ingest.foreign.documents import guess_told, repeated_header
 from promptlab.ingest.foreign.table.cells import with_point
-from promptlab.ingest.reading.problems import Problem, warning
+from promptlab.ingest.reading.problems import Problem, halves_told, warning
 from promptlab.ingest.reading.source import Source
 
 HEAD_BYTES = 1 << 20
@@ -168,6 +168,8 @@ def csv_rows(
     found = decoded(data, None if mapping is None else mapping[1].encoding)
     if found.is_guess:
         yield guess_told(found, source)
+    if found.n_halves:
+        yield halves_told(found.n_halves)
     yield from _CsvRows(found, source, numbers).read()
 
 
