@@ -932,7 +932,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         with Archive(source.path, source.limits.max_file) as archive:
             yield from _archive(archive, source)
     else:
-        log = _FILES.decoded(file_bytes(source), Log)
+        log = _FILES.decoded(source.mend(file_bytes(source)), Log)
         found = log.samples or []
         log.samples = None
         samples = ((f"/samples/{place}", bytes(raw)) for place, raw in enumerate(found))
@@ -944,15 +944,15 @@ def _archive(archive: Archive, source: Source) -> Iterator[Record | Problem]:
     if name not in archive:
         problem = Problem("broken_archive", f"no {_HEADER} and no {_START} in it")
         raise Refused(problem)
-    log = _FILES.decoded(archive.read(name), Log)
+    log = _FILES.decoded(source.mend(archive.read(name)), Log)
     if name == _START:
         log.status = "started"
     names = sorted(each for each in archive.names("samples/") if each.endswith(".json"))
-    scored = _scored(archive.read(each) for each in names)
+    scored = _scored(source.mend(archive.read(each)) for each in names)
     if _SUMMARIES in archive:  # the scores of all samples, in one small file
         with suppress(*UNREADABLE):
             scored = iter(decode(archive.read(_SUMMARIES), list[Scored]))
-    samples = ((each, archive.read(each)) for each in names)
+    samples = ((each, source.mend(archive.read(each))) for each in names)
     yield from _log(log, samples, source, scored)
 
 

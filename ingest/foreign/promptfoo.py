@@ -1311,7 +1311,7 @@ def _is_other(head: Head) -> bool:
 
 def _document(source: Source) -> Iterator[Record | Problem]:
     # Only the slices of the rows are kept; they are decoded one by one.
-    export = _FILES.decoded(file_bytes(source), Export)
+    export = _FILES.decoded(source.mend(file_bytes(source)), Export)
     results = export.results
     columns = Columns(source, export)
     asked = [_asked(raw) for raw in results.results]
