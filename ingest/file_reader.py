@@ -44,8 +44,8 @@ from promptlab.ingest.raw.load_log import (
     version_of,
 )
 from promptlab.ingest.raw.rows import FileLoad, ReadBatch, Reading
-from promptlab.ingest.reading.problems import Problem, warning
-from promptlab.ingest.reading.source import LIMIT_CODES, Limits, Source
+from promptlab.ingest.reading.problems import Problem, halves_told, warning
+from promptlab.ingest.reading.source import LIMIT_CODES, Limits, Source, place_of_half
 from promptlab.json_text.places import BOM
 from promptlab.json_text.writing import shown
 
@@ -239,7 +239,9 @@ class _Attempt:
         self._found = found
         self._kind = kind
         self._started_at = next(reader.starts)
-        self._redactor = Redactor(reader.redact, yaml=kind == "pipeline")
+        self._redactor = Redactor(
+            reader.redact, yaml=kind == "pipeline", is_utf8=kind != "labels"
+        )
         self._undated: list[str] = []
         self._load = FileLoad(found.path, kind or "unknown")
         if reader.loads and reader.loads[-1].path == found.path:
@@ -321,6 +323,10 @@ class _Attempt:
                 is_left_out = False
             if is_last and self._kind == "testset" and self._redactor.counts:
                 reading.problems.append(_redacted_expectations(self._redactor))
+            if is_last and self._redactor.n_halves:
+                blocks = InputFile(source.path).blocks(source.limits.max_record)
+                told = halves_told(self._redactor.n_halves, **place_of_half(blocks))
+                reading.problems.append(told)
             reading = _tell(reading, self._found.given)
             if is_last and self._kind == "results":
                 reading = self._of_one_variant(reading, source)
@@ -465,6 +471,7 @@ class _Attempt:
             size=file.size if file else 0,
             limits=self._reader.limits,
             redact=self._redactor.redact,
+            mend=self._redactor.mend,
         )
 
 

@@ -20,11 +20,12 @@ import msgspec
 
 from promptlab.contracts.base import in_utc, plain_name
 from promptlab.contracts.sources import LabelOptions
+from promptlab.encoding import without_halves
 from promptlab.ingest.foreign.documents import UNREADABLE, Refused, refused
 from promptlab.ingest.foreign.table.dialect import csv_rows
 from promptlab.ingest.raw.rows import Reading, columns_of
-from promptlab.ingest.reading.problems import Problem
-from promptlab.ingest.reading.source import Source
+from promptlab.ingest.reading.problems import Problem, halves_told
+from promptlab.ingest.reading.source import Source, place_of_half
 from promptlab.json_text.places import BOM
 
 COLUMNS = (
@@ -195,6 +196,9 @@ _NAME_THEM = "name one person with --by NAME, or add a column `labeler`"
 def _labels(source: Source) -> Iterator[_Label | Problem]:
     data = source.data.removeprefix(BOM)
     if data.lstrip()[:1] in (b"[", b"{"):
+        data, n_halves = without_halves(data)
+        if n_halves:
+            yield halves_told(n_halves, **place_of_half([source.data]))
         yield from _of_records(_json_records(data))
         return
     found = list(_table_records(data, source))
@@ -235,12 +239,6 @@ def _json_records(data: bytes) -> list[tuple[int, dict[str, Any]]]:
 def _table_records(
     data: bytes, source: Source
 ) -> Iterator[tuple[int, dict[str, Any]] | Problem]:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        raise _unreadable(
-            "is not UTF-8; save the sheet as CSV UTF-8, or as JSON"
-        ) from None
     for row in csv_rows(data, source, ()):
         if isinstance(row, Problem):
             yield row

@@ -99,10 +99,10 @@ def load_pipeline_config(
 
 
 def _check(text: YamlText, name: str) -> tuple[Pipeline | None, list[Problem]]:
-    if text.problems:
+    if any(one.severity == "reject" for one in text.problems):
         return None, text.problems
     check = _PipelineCheck(text, name)
-    return check.pipeline(), check.problems
+    return check.pipeline(), text.problems + check.problems
 
 
 def _load(path: Path) -> Pipeline:

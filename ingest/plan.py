@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,11 +96,14 @@ def _with_kind(found: FoundFile, kind: str, tables: Mappings) -> Planned:
         return replace(found, fault=reason), None
     form = mapping = None
     columns: list[str] = []
-    if tables:
-        form = form_of(head, lambda columns: _fitting(columns, tables) is not None)
-    if form is not None:
-        columns = columns_of(found.path, form) or []
-        mapping = _fitting(columns, tables, has_keys=form == "jsonl")
+    for encoding in dict.fromkeys(each.encoding for each in tables.values()):
+        alike = {n: each for n, each in tables.items() if each.encoding == encoding}
+        form = form_of(head, partial(_fitting, tables=alike), encoding)
+        if form is not None:
+            columns = columns_of(found.path, form, encoding) or []
+            mapping = _fitting(columns, alike, has_keys=form == "jsonl")
+        if mapping is not None:
+            break
     if mapping is not None and kind in {"auto", TABLE}:  # the config takes precedence
         return replace(found, form=form, mapping=mapping), TABLE
     foreign = recognise_foreign(head)

@@ -19,6 +19,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from promptlab.contracts.testset import EvaluationOptions, Pipeline, TestCase
+from promptlab.encoding import without_halves
 from promptlab.errors import InputError, nearest
 from promptlab.ingest.checks import (
     ExpectationCheck,
@@ -33,6 +34,7 @@ from promptlab.ingest.reading.problems import (
     Problem,
     Severity,
     faults,
+    halves_told,
     problem_at,
     told_at,
 )
@@ -41,6 +43,7 @@ from promptlab.ingest.reading.source import (
     Limits,
     Source,
     no_garbage_collection,
+    place_of_half,
 )
 from promptlab.json_text.places import Keys, keys_of
 from promptlab.json_text.reading import Fault
@@ -566,7 +569,7 @@ def load_testset(path: str | Path) -> list[TestCase]:
         InputError: The file cannot be read, or a record has errors; the message
             lists every error as ``file:line:column: pointer: message``.
     """
-    records = list(read_cases(read_whole(Path(path))))
+    records = list(read_cases(without_halves(read_whole(Path(path)))[0]))
     rejects = [
         problem
         for record in records
@@ -584,8 +587,12 @@ def validate_testset(path: str | Path) -> list[Problem]:
     Raises:
         InputError: The file cannot be read.
     """
-    records = read_cases(read_whole(Path(path)))
-    return [problem for record in records for problem in record.problems]
+    written = read_whole(Path(path))
+    data, n_halves = without_halves(written)
+    problems = [problem for record in read_cases(data) for problem in record.problems]
+    if n_halves:
+        problems.append(halves_told(n_halves, **place_of_half([written])))
+    return problems
 
 
 def filter_by_tags(

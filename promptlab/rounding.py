@@ -27,8 +27,3 @@ def of_100(share: float | Decimal, beside: float | None = None) -> str:
         if not is_border or shown == Decimal(str(share)) * 100:
             break
     return str(shown)
-
-
-def interval_of_100(low: float | Decimal, high: float | Decimal) -> str:
-    """``0.662`` and ``0.766`` as ``66.2–76.6``."""
-    return f"{rounded(low, 1, scale=100)}–{rounded(high, 1, scale=100)}"

@@ -56,6 +56,7 @@ class Warehouse(WarehouseFile):
         kind: str = "auto",
         testset: str | None = None,
         purged_too: bool = False,
+        strict: bool = False,
         title: str | None = None,
         variant: str | None = None,
         time: str | None = None,
@@ -76,6 +77,7 @@ class Warehouse(WarehouseFile):
             kind: ``auto`` recognises files by their content.
             testset: testset of every task loaded here, whatever the files say.
             purged_too: load files again that were purged.
+            strict: reject a table whose encoding would have to be guessed.
             title: title of every task loaded here, whatever the files say.
             variant: variant of every task loaded here.
             time: when their runs were made, ISO 8601; without a zone: UTC.
@@ -156,7 +158,7 @@ class Warehouse(WarehouseFile):
             "ingest_version": __version__,
             "testset": testset,
             "purged_too": purged_too,
-            "limits": Limits.of(self.settings),
+            "limits": Limits.of(self.settings, strict=strict),
             "redact": self.settings.redact,
             "on_progress": on_progress,
         }

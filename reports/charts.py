@@ -176,7 +176,13 @@ MOST_DOTS = 120
 _LEAST_SPAN = 0.2
 """Minimum range of an axis of shares, so that noise does not look large."""
 _LABEL_GAP = 44
-"""Minimum distance of two labels below or above the chart."""
+"""Minimum distance of two labels below the chart."""
+MARK_LENGTH = 12
+"""Maximum number of letters of a label above the chart."""
+MARK_END = 80
+"""Distance from the right edge within which such a label ends at its line."""
+_LETTER = 7
+"""Width of a letter there."""
 
 
 @dataclass(frozen=True)
@@ -234,6 +240,8 @@ class LineChart:
     """Place and label of the runs that are named below the axis."""
     marks: Sequence[tuple[float, str]] = field(default=())
     """Place and label of each change of the prompt or the model."""
+    mark_length: int = MARK_LENGTH
+    mark_end: int = MARK_END
 
 
 def line_chart(
@@ -316,7 +324,9 @@ def line_chart(
             (y(floor + at * step), form(floor + at * step)) for at in range(n_rows + 1)
         ],
         columns=[(x(run), runs[run]) for run in [*named, last]],
-        marks=_spaced([(x(run), text) for run, text in sorted((marks or {}).items())]),
+        marks=_spaced(
+            [(x(run), text) for run, text in sorted((marks or {}).items())], right
+        ),
     )
 
 
@@ -359,7 +369,7 @@ def _scale(
         ceiling = floor + math.ceil(tenths / step) * step / 10
         if ceiling > 1:
             floor, ceiling = floor - (ceiling - 1), 1.0
-        return max(0.0, floor), ceiling, step / 10
+        return max(0.0, round(floor, 6)), ceiling, step / 10
     most = max([*ends, 0.0])
     if most < sys.float_info.min:
         return 0.0, 1.0, 1.0
@@ -370,15 +380,23 @@ def _scale(
     return 0.0, width * math.ceil(round(most / width, 9)), width
 
 
-def _spaced(marks: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
-    """Leave out overlapping labels of marks; keep the lines."""
+def _spaced(
+    marks: Sequence[tuple[float, str]], right: float
+) -> list[tuple[float, str]]:
+    """Leave out labels that would lie on the next one; keep the lines.
+
+    A label begins at its line, close to the right edge it ends there.
+    """
     spaced: list[tuple[float, str]] = []
-    free = -math.inf
-    for at, text in marks:
-        spaced.append((at, text if at >= free else ""))
-        if at >= free:
-            free = at + _LABEL_GAP
-    return spaced
+    free = math.inf
+    for at, text in reversed(marks):
+        width = _LETTER * min(len(text), MARK_LENGTH) + _LETTER
+        start = at - width if at > right - MARK_END else at
+        fits = start + width <= free
+        spaced.append((at, text if fits else ""))
+        if fits:
+            free = start
+    return spaced[::-1]
 
 
 # ---------- quality and cost: variants and the Pareto front
@@ -387,6 +405,8 @@ def _spaced(marks: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
 PARETO_WIDTH = 640
 PARETO_HEIGHT = 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 24, 14, 34
+_ALIKE = 0.02
+"""Costs that differ by less than this share are not drawn."""
 _LOGARITHMIC_FROM = 20
 """Costs that differ by more than this factor are drawn on a logarithmic axis."""
 
@@ -433,6 +453,8 @@ class Pareto:
 def pareto(variants: Sequence[tuple[int, Mapping[str, Any]]]) -> Pareto | None:
     """Return the drawing of variants with finite costs; ``None`` for fewer than two.
 
+    Also ``None`` if all cost about the same.
+
     A variant is its number and its row: ``cost_total``, ``overall_score``, ``ci_low``,
     ``ci_high``, and ``is_on_front`` if no other variant is both better and cheaper.
     """
@@ -441,7 +463,7 @@ def pareto(variants: Sequence[tuple[int, Mapping[str, Any]]]) -> Pareto | None:
         return None
     costs = [row["cost_total"] for _, row in variants]
     least, most = min(costs), max(costs)
-    if most <= 0:
+    if most - least <= _ALIKE * abs(most):  # no choice between quality and cost
         return None
     is_logarithmic = least > 0 and most / least >= _LOGARITHMIC_FROM
     start, end = (math.log(least), math.log(most)) if is_logarithmic else (0.0, most)

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from promptlab.errors import UsageError
 from promptlab.reports.files import folder_name
+from promptlab.reports.gate.headline import brief
 from promptlab.reports.index import Course, read_index
 from promptlab.reports.mail import Envelope, finish, new_message
 from promptlab.reports.pages import PAGE, environment, render
@@ -20,12 +21,15 @@ from promptlab.reports.queries import Row, rows
 from promptlab.reports.texts import catalogue
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import duckdb
 
     from promptlab.reports.edition import Edition
 
 MOST_LISTED = 12
-"""Variants that the digest lists per group, and flaky cases."""
+"""Titles that the digest lists per group."""
+MOST_FLAKY = 3
 MOST_LONGEST = 3_000
 """Maximum length of a chat message; Slack cuts a block at this length."""
 
@@ -51,7 +55,8 @@ inner join marts.dim_tasks as tasks using (task_id)
 where trends.subject is null
 """
 
-# A case has a row for each version of its prompt, and is one line of its variant.
+# A case has a row for each version of its prompt, and is one line of its variant. One
+# flip is not flaky, and a case that broke is news of another kind.
 _FLAKY = f"""
 with cases as (
 
@@ -59,19 +64,24 @@ with cases as (
         title, variant, case_id,
         sum(n_pass) as n_pass, sum(n_rounds) as n_rounds, sum(n_flips) as n_flips
     from marts.fct_flaky_cases
-    where last_created_at >= $since and n_flips > 0
+    where last_created_at >= $since
     group by title, variant, case_id
+    having sum(n_flips) > 1
 
 )
 
 select
     *,
-    count(*) over () as n_lines,
-    dense_rank() over (order by title, case_id)
-    + dense_rank() over (order by title desc, case_id desc) - 1 as n_cases
+    count(*) over () as n_lines
 from cases
+where (title, variant, case_id) not in (
+    select variants.title, variants.variant, odds.case_id
+    from marts.dim_variants as variants
+    inner join marts.fct_case_odds as odds on variants.newest_task_id = odds.task_id
+    where odds.state = 'broken'
+)
 order by n_flips desc, n_rounds desc, title, variant, case_id
-limit {MOST_LISTED}
+limit {MOST_FLAKY}
 """
 
 
@@ -81,19 +91,17 @@ class Digest:
 
     since: datetime
     groups: Mapping[Course, Sequence[Row]]
-    """Variants with a run since then, by their course; no group is empty."""
+    """Titles with a run since then, by their course; no group is empty."""
     spent: Row
     """Runs and cost since then, and in the same time before."""
     flaky: Sequence[Row]
-    """A line for each variant of a flaky case, the most flips first."""
+    """The worst flaky cases of a variant, the most flips first."""
     n_flaky: int
-    """Flaky cases; each may be flaky in several variants."""
-    n_flaky_lines: int
-    """Number of lines before ``flaky`` was cut."""
+    """Their number before ``flaky`` was cut."""
 
     @property
     def has_news(self) -> bool:
-        """True if a variant with a run since then is not unchanged."""
+        """True if a title with a run since then is not unchanged."""
         return bool(self.groups.keys() - {"unchanged"})
 
 
@@ -118,13 +126,24 @@ def since_of(text: str, until: datetime) -> datetime:
 
 
 def read_digest(
-    con: duckdb.DuckDBPyConnection, since: datetime, edition: Edition
+    con: duckdb.DuckDBPyConnection,
+    since: datetime,
+    edition: Edition,
+    *,
+    out: Path | None = None,
 ) -> Digest:
-    """Return the changes since a time."""
+    """Return the changes since a time.
+
+    Entries link to the pages at the edition's URL. Without a URL, a page written in
+    *out* links to those that are there.
+    """
     base = (edition.report_url or "").rstrip("/")
 
     def link(folder: str) -> str | None:
-        return f"{base}/{quote(folder)}/{PAGE}" if base else None
+        page = f"{quote(folder)}/{PAGE}"
+        if base:
+            return f"{base}/{page}"
+        return page if out is not None and (out / folder / PAGE).is_file() else None
 
     index = read_index(
         con,
@@ -137,16 +156,19 @@ def read_digest(
     [spent] = rows(con, _SPENT, span)
     flaky = rows(con, _FLAKY, span)
     recent = {
-        course: [row for row in lines if row["created_at"] >= since]
-        for course, lines in index.groups.items()
+        course: [
+            entry
+            for entry in entries
+            if max(row["created_at"] for row in entry["lines"]) >= since
+        ]
+        for course, entries in index.groups.items()
     }
     return Digest(
         since=since,
-        groups={course: lines for course, lines in recent.items() if lines},
+        groups={course: entries for course, entries in recent.items() if entries},
         spent=spent,
         flaky=flaky,
-        n_flaky=flaky[0]["n_cases"] if flaky else 0,
-        n_flaky_lines=flaky[0]["n_lines"] if flaky else 0,
+        n_flaky=flaky[0]["n_lines"] if flaky else 0,
     )
 
 
@@ -166,7 +188,7 @@ def digest_message(
     """Return the mail of a digest."""
     message = new_message(
         envelope,
-        subject=envelope.subject or subject_of(digest, edition.lang),
+        subject=envelope.subject or subject_of(digest, edition),
         generated_at=edition.generated_at,
         text=digest_text(digest, edition),
         html=digest_html(digest, edition),
@@ -176,12 +198,12 @@ def digest_message(
     return message
 
 
-def subject_of(digest: Digest, lang: str) -> str:
+def subject_of(digest: Digest, edition: Edition) -> str:
     """Return the digest in one line: ``2 worse, 1 better since 12 Nov``."""
-    texts = catalogue(lang)
+    texts = catalogue(edition.lang)
     counts = [
-        texts.text(f"digest.{course}", n=len(lines))
-        for course, lines in digest.groups.items()
+        texts.text(f"digest.{course}", n=len(entries))
+        for course, entries in digest.groups.items()
         if course != "unchanged"
     ]
     if not counts:
@@ -189,13 +211,13 @@ def subject_of(digest: Digest, lang: str) -> str:
     return texts.text(
         "digest.subject",
         counts=texts.text("word.in_list").join(counts),
-        day=Filters(texts).day(digest.since),
+        day=Filters(texts).day(digest.since, edition.generated_at),
     )
 
 
 def slack_payload(digest: Digest, edition: Edition) -> dict[str, Any]:
     """Return the body of a Slack webhook, with untrusted texts escaped."""
-    subject = subject_of(digest, edition.lang)
+    subject = subject_of(digest, edition)
     text = _slack(clip(digest_text(digest, edition), MOST_LONGEST - 200))
     return {
         "text": _slack(subject),
@@ -219,7 +241,7 @@ def teams_payload(digest: Digest, edition: Edition) -> dict[str, Any]:
         "body": [
             {
                 "type": "TextBlock",
-                "text": _markdown(subject_of(digest, edition.lang)),
+                "text": _markdown(subject_of(digest, edition)),
                 "weight": "Bolder",
                 "wrap": True,
             },
@@ -244,9 +266,10 @@ def _rendered(
         environment(edition.lang, edition.templates, autoescape=autoescape),
         f"mail/{name}",
         digest=digest,
-        subject=subject_of(digest, edition.lang),
+        subject=subject_of(digest, edition),
         generated_at=edition.generated_at,
         most=MOST_LISTED,
+        brief=brief,
     )
 
 

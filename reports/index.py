@@ -1,4 +1,4 @@
-"""The index: every current variant of every title, sorted by trend."""
+"""The index: every title with its current variants, sorted by where it is going."""
 
 from __future__ import annotations
 
@@ -28,18 +28,12 @@ MOST_RUNS = 30
 MOST_FACETS = 100
 """Models, owners and tags that the index can be filtered by."""
 MOST_LONG = 200
-"""Of more variants the index draws fewer runs, shortens the decisions, and names cost
-and prompts only where they moved or are clear."""
+"""Of more variants the index draws fewer runs and shortens the decisions."""
 _DRAWN_WHERE_MANY = 15
-_MOVED = 1.25
-"""Latency and cost are shown if they changed by a quarter or more."""
 
-Course = Literal[
-    "worse", "mixed", "cannot_tell", "better", "time_or_cost", "new", "unchanged"
-]
-"""Where a variant is going, in the order of the page; ``mixed``: one number rose, and
-another fell or cases broke; ``time_or_cost``: its scores are unchanged, its latency or
-cost is not."""
+Course = Literal["worse", "cannot_tell", "better", "new", "unchanged"]
+"""Where a title is going, the first that one of its variants has. Worse and better are
+the verdict on its cases, or another level of its latency, cost or errors."""
 
 _FACETS = {"model": "m", "owner": "o", "tag": "t"}
 """What the index can be filtered by, and the letter of its marks."""
@@ -67,58 +61,18 @@ histories as (
 
     select
         tasks.title, tasks.variant,
-        list(summaries.overall_score order by tasks.run_number, tasks.task_id)
-            as scores,
-        list(summaries.pass_rate order by tasks.run_number, tasks.task_id)
-            as pass_rates
+        list(
+            case
+                when summaries.n_pass + summaries.n_fail + summaries.n_error > 0
+                    then summaries.pass_rate
+                else summaries.overall_score
+            end
+            order by tasks.run_number, tasks.task_id
+        ) as drawn
     from tasks
     inner join marts.fct_task_summaries as summaries using (task_id)
     where tasks.recency_in_variant <= {MOST_RUNS}
     group by tasks.title, tasks.variant
-
-),
-
--- from the last run before $since, or the oldest drawn one
-spans as (
-
-    select *
-    from tasks
-    where recency_in_variant <= {MOST_RUNS}
-    qualify
-        run_number >= coalesce(
-            max(run_number) filter (created_at < $since)
-            over (partition by title, variant),
-            0
-        )
-
-),
-
-measured as (
-
-    select
-        spans.title, spans.variant, spans.run_number, spans.task_id,
-        any_value(value) filter (measure = 'latency_p50') as latency,
-        any_value(value) filter (measure = 'cost_total') as cost
-    from spans
-    left join marts.fct_trends as trends
-        on spans.task_id = trends.task_id and trends.subject is null
-    group by all
-
-),
-
--- the first known value, and that of the newest run, which may be unknown
-measures as (
-
-    select
-        title, variant,
-        count(latency) as n_latencies,
-        arg_min(latency, (run_number, task_id)) as latency_first,
-        arg_max_null(latency, (run_number, task_id)) as latency,
-        count(cost) as n_costs,
-        arg_min(cost, (run_number, task_id)) as cost_first,
-        arg_max_null(cost, (run_number, task_id)) as cost
-    from measured
-    group by title, variant
 
 ),
 
@@ -129,19 +83,6 @@ tags as (
     where task_id in (select tasks.task_id from tasks where recency_in_variant = 1)
     group by task_id
 
-),
-
-prompts as (
-
-    select
-        title, testset_id, count(distinct prompt_version) as n_versions,
-        min_by(prompt_version, (score_rank, created_at)) as best,
-        min_by(overall_score, (score_rank, created_at)) as best_score,
-        count(distinct prompt_version) filter (overlaps_leader) = 1 as is_clear
-    from marts.fct_leaderboard
-    where overall_score is not null and score_rank is not null
-    group by title, testset_id
-
 )
 
 select
@@ -151,17 +92,10 @@ select
     tasks.n_rows_claimed as n_claimed,
     summaries.overall_score, summaries.pass_rate, summaries.n_pass,
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
-    histories.scores, histories.pass_rates,
+    histories.drawn,
     [tasks.model] as model_names, coalesce(tags.tags, []) as tag_names,
     list_filter([tasks.owner], lambda name: name is not null) as owner_names,
-    case when prompts.n_versions > 1 then prompts.best end as best_version,
-    prompts.best_score, prompts.is_clear,
-    measures.latency_first, measures.latency, measures.cost_first, measures.cost,
-    measures.n_latencies, measures.n_costs, coalesce(tasks.is_new, false) as is_new,
-    coalesce(abs(ln(nullif(measures.latency, 0) / nullif(measures.latency_first, 0)))
-        > ln({_MOVED}), false) as latency_moved,
-    coalesce(abs(ln(nullif(measures.cost, 0) / nullif(measures.cost_first, 0)))
-        > ln({_MOVED}), false) as cost_moved,
+    coalesce(tasks.is_new, false) as is_new,
     changes.delta as change, coalesce(changes.verdict = 'improved', false) as is_better,
     count(*) over () as n_lines
 from tasks
@@ -170,8 +104,6 @@ inner join histories
     on tasks.title = histories.title and tasks.variant = histories.variant
 left join marts.dim_variants as variants
     on tasks.title = variants.title and tasks.variant = variants.variant
-left join measures
-    on tasks.title = measures.title and tasks.variant = measures.variant
 left join tags on tasks.task_id = tags.task_id
 left join marts.dim_task_baselines as baselines on tasks.task_id = baselines.task_id
 left join marts.fct_task_comparisons as changes
@@ -179,10 +111,6 @@ left join marts.fct_task_comparisons as changes
         tasks.task_id = changes.candidate_task_id
         and baselines.baseline_task_id = changes.baseline_task_id
         and changes.level = 'overall'
-left join prompts
-    on
-        tasks.title = prompts.title
-        and tasks.testset_id is not distinct from prompts.testset_id
 where
     tasks.recency = 1
     or (variants.is_current and variants.newest_task_id = tasks.task_id)
@@ -190,17 +118,29 @@ order by tasks.latest_at desc, tasks.title, tasks.recency
 limit {MOST_LINES}
 """
 
+_LEVELS = """
+select
+    title, variant, measure, value_before, value_now, factor, is_worse,
+    epoch_us(since_at) as since_at
+from marts.fct_level_changes
+where is_beyond_chance
+order by title, variant, is_worse desc, measure desc
+"""
+
+_QUALITY = ("overall_score", "pass_rate")
+"""Measures of which the verdict alone says that they are worse."""
+
 
 @dataclass(frozen=True)
 class Index:
     """The entries of the index."""
 
     groups: Mapping[Course, Sequence[Row]]
-    """Current variants, the largest change first: the rows of the query above with
-    ``gate``, ``since_at`` if a case broke, ``course``, ``href`` (the
-    page of the title, else the newest report), ``report`` (the newest), ``run`` (the
-    page of its variants), ``chart``, and ``marks``: what it is found by, its decision
-    and those of ``facets``."""
+    """Titles, the worst first. Each has ``title``, ``href`` (its page, else the newest
+    report), ``run`` (the page of its variants), ``course``, ``marks`` (what it is found
+    by) and ``lines``: its current variants, the worst first, as rows of the query
+    above with ``gate``, ``course``, ``report``, ``moves`` (levels that changed, as
+    text), ``since_at`` if a case broke, and ``chart``."""
     n_lines: int
     n_more: int
     is_long: bool
@@ -222,13 +162,11 @@ def read_index(
 ) -> Index:
     """Return the index of the warehouse.
 
-    With *since*, variants whose first run is not older are new, and latency and cost
-    are compared with the last run before it. The functions return the link of a page,
-    if there is one.
+    With *since*, variants whose first run is not older are new. The functions return
+    the link of a page, if there is one.
     """
     found = rows(con, _LINES, {"since": since})
-    task_ids = [row["task_id"] for row in found]
-    gates = edition.gates_of(con, task_ids)
+    gates = edition.gates_of(con, [row["task_id"] for row in found])
     facets = {}
     for facet, letter in _FACETS.items():
         names = dict.fromkeys(name for row in found for name in row[f"{facet}_names"])
@@ -237,39 +175,56 @@ def read_index(
         }
     is_long = len(found) > MOST_LONG
     filters = Filters(catalogue(edition.lang))
+    levels: dict[tuple[str, str], list[Row]] = {}
+    for level in rows(con, _LEVELS):
+        levels.setdefault((level["title"], level["variant"]), []).append(level)
+    titles: dict[str, list[Row]] = {}
     for row in found:
         gate = gates[row["task_id"]]
-        report = task(row["task_id"])
-        is_scored = row["overall_score"] is not None or not row["n_judged"]
-        values = row["scores"] if is_scored else row["pass_rates"]
+        moves = [
+            level
+            for level in levels.get((row["title"], row["variant"]), [])
+            if _is_said(level, row, gate)
+        ]
         row["gate"] = gate
         row["since_at"] = min(
             (case.since_at for case in gate.cases if case.state == "broken"
              and case.since_at),
             default=None,
         )  # fmt: skip
-        row["course"] = _course_of(row, gate)
-        row["href"] = title(row["title"]) or report
-        row["report"] = None if is_long else report
-        row["run"] = None if is_long else run(row["title"])
-        row["chart"] = _chart(
-            values[-_DRAWN_WHERE_MANY:] if is_long else values, filters
-        )
-        marks = (
+        row["course"] = _course_of(row, gate, moves)
+        row["moves"] = [level_text(level, filters) for level in moves]
+        row["report"] = task(row["task_id"])
+        drawn = row["drawn"][-_DRAWN_WHERE_MANY:] if is_long else row["drawn"]
+        row["chart"] = _chart(drawn, filters)
+        row["marks"] = {gate.decision} | {
             known[name]
             for facet, known in facets.items()
             for name in row[f"{facet}_names"]
             if name in known
+        }
+        titles.setdefault(row["title"], []).append(row)
+    entries = []
+    for name, lines in titles.items():
+        lines.sort(key=lambda row: (*_size(row), row["variant"]))
+        entries.append(
+            {
+                "title": name,
+                "lines": lines,
+                "course": lines[0]["course"],
+                "href": title(name) or lines[0]["report"],
+                "run": None if is_long else run(name),
+                "marks": sorted(set().union(*(row["marks"] for row in lines))),
+            }
         )
-        row["marks"] = [gate.decision, *marks]
-    found.sort(key=lambda row: (_size(row), row["title"], row["variant"]))
+    entries.sort(key=lambda entry: (*_size(entry["lines"][0]), entry["title"]))
     return Index(
         groups={
             course: of_course
             for course in get_args(Course)
-            if (of_course := [row for row in found if row["course"] == course])
+            if (of_course := [each for each in entries if each["course"] == course])
         },
-        n_lines=len(found),
+        n_lines=len(entries),
         n_more=found[0]["n_lines"] - len(found) if found else 0,
         is_long=is_long,
         judges=[
@@ -293,23 +248,54 @@ def to_index_html(index: Index, edition: Edition) -> str:
     )
 
 
-def _course_of(row: Row, gate: GateResult) -> Course:
-    """Return where a variant is going: its decision, and whether its score rose."""
-    if gate.decision == "do_not_ship":
-        return "mixed" if row["is_better"] else "worse"
+def _is_said(level: Row, row: Row, gate: GateResult) -> bool:
+    """Return whether an entry says that a number is at another level.
+
+    Of quality it says that it rose, in verdicts or else in scores, and only where the
+    gate does not refuse: what fell is in its decision.
+    """
+    if level["measure"] not in _QUALITY:
+        return True
+    shown = "pass_rate" if row["n_judged"] else "overall_score"
+    is_refused = gate.decision == "do_not_ship"
+    return level["measure"] == shown and not level["is_worse"] and not is_refused
+
+
+def _course_of(row: Row, gate: GateResult, moves: Sequence[Row]) -> Course:
+    """Return where a variant is going."""
+    if gate.decision == "do_not_ship" or any(level["is_worse"] for level in moves):
+        return "worse"
     if gate.decision in ("cannot_tell", "run_again"):
         return "cannot_tell"
-    if row["is_better"]:
+    if row["is_better"] or moves:
         return "better"
-    if gate.decision == "first_run" or row["is_new"]:
-        return "new"
-    return "time_or_cost" if row["latency_moved"] or row["cost_moved"] else "unchanged"
+    return "new" if gate.decision == "first_run" or row["is_new"] else "unchanged"
 
 
-def _size(row: Row) -> float:
-    """Return the sort key: large falls first, in `better` large rises."""
+def level_text(level: Row, filters: Filters) -> str:
+    """Return ``2.6 times slower since 24 Nov: 880 ms → 2.3 s``."""
+    form: dict[str, Callable[[float], str]] = {
+        "latency_p50": filters.seconds,
+        "cost_mean": lambda value: filters.number(value, 4),
+        "overall_score": filters.score,
+    }  # fmt: skip
+    shown = form.get(level["measure"], filters.percent)
+    way = "worse" if level["is_worse"] else "better"
+    return filters.catalogue.text(
+        f"level.{level['measure']}_{way}",
+        factor=filters.number(level["factor"], 1),
+        day=filters.day(level["since_at"]),
+        before=shown(level["value_before"]),
+        now=shown(level["value_now"]),
+    )
+
+
+def _size(row: Row) -> tuple[int, int, float]:
+    """Return the sort key: the worst course first, then the largest change."""
     change = float(row["change"] or 0.0)
-    return -change if row["course"] == "better" else change
+    course = get_args(Course).index(row["course"])
+    is_refused = row["gate"].decision == "do_not_ship"
+    return course, not is_refused, -change if row["course"] == "better" else change
 
 
 def _chart(values: Sequence[float | None], filters: Filters) -> LineChart | None:

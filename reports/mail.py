@@ -128,7 +128,7 @@ def arrange_mail(
     return MailView(
         page=page,
         alerts=alerts[:_ALERTS],
-        n_alerts_more=len(result.summary.alerts) - len(alerts[:_ALERTS]),
+        n_alerts_more=page.n_alerts_more + len(alerts) - len(alerts[:_ALERTS]),
         dimensions=[
             (view, bar_cells(view), by_dimension.get(view.dimension.dimension_id))
             for view in page.dimensions[:_DIMENSIONS]

@@ -32,13 +32,19 @@ from jinja2 import (
 )
 
 from promptlab.contracts.analysis_result import AnalysisResult
+from promptlab.contracts.gate import GateRule
 from promptlab.errors import RenderError, SettingsError
 from promptlab.paths import cache, languages
 from promptlab.reports.charts import on_track
 from promptlab.reports.edition import SHOWN
-from promptlab.reports.gate.headline import headline_parts
+from promptlab.reports.gate.headline import (
+    headline,
+    headline_parts,
+    rule_name,
+    rule_value,
+)
 from promptlab.reports.printing import Filters, visible
-from promptlab.reports.sentences import baseline_reason
+from promptlab.reports.sentences import Speech, baseline_reason
 from promptlab.reports.texts import catalogue
 from promptlab.reports.views import arrange, bar, case_anchor, fewer_cases
 
@@ -160,6 +166,7 @@ def environment(
     )
     texts = catalogue(lang)
     filters = Filters(texts)
+    speech = Speech.of(lang)
     env.filters.update(filters.as_mapping())
     env.globals.update(
         t=texts.text,
@@ -167,12 +174,23 @@ def environment(
         anchor=case_anchor,
         bar=bar,
         on_track=on_track,
+        headline_of=headline,
         headline_parts=headline_parts,
+        rule_name=partial(rule_name, speech=speech),
+        rule_value=partial(_rule_number, speech=speech, of="value"),
+        rule_limit=partial(_rule_number, speech=speech, of="limit"),
         baseline_reason=partial(baseline_reason, texts=texts),
         lang=lang,
         html_lang=texts.tag,
     )
     return env
+
+
+def _rule_number(rule: GateRule, speech: Speech, of: str) -> str:
+    """Return the value or the limit of a rule that has both."""
+    value, limit = rule.value or 0.0, rule.limit or 0.0
+    shown, beside = (value, limit) if of == "value" else (limit, value)
+    return rule_value(rule, shown, speech, beside=beside)
 
 
 def render(env: Environment, name: str, **values: Any) -> str:

@@ -23,7 +23,7 @@ from typing import Any
 from promptlab.contracts.analysis_result import AssertionOutcome, CheckDifference
 from promptlab.contracts.comparison import ScoreComparison
 from promptlab.reports.texts import Catalogue
-from promptlab.rounding import interval_of_100, of_100, rounded
+from promptlab.rounding import of_100, rounded
 
 # ---------- untrusted texts
 
@@ -254,11 +254,21 @@ class Filters:
             return self._missing("not_scored")
         return of_100(share, beside)
 
-    def interval(self, low: float | None, high: float | None) -> str:
-        """Format an interval as ``66.2–76.6``, of 100, or "no interval"."""
+    def interval(self, low: float | None, high: float | None, of: str = "share") -> str:
+        """Format an interval as ``66.2–76.6``, of 100, or "no interval".
+
+        *of* names the filter of ends that have a sign: ``−3.4 to +1.2``.
+        """
         if low is None or high is None:
             return self._missing("no_interval")
-        return interval_of_100(low, high)
+        if of == "share":
+            ends = {
+                "low": rounded(low, 1, scale=100),
+                "high": rounded(high, 1, scale=100),
+            }
+            return self.catalogue.text("word.interval", **ends)
+        shown = self.delta if of == "delta" else self.signed
+        return self.catalogue.text("word.from_to", low=shown(low), high=shown(high))
 
     def delta(self, difference: float | None, digits: int = 1) -> str:
         """Format a difference of shares in points with its sign: ``+1.2``, ``−3.4``."""
@@ -330,11 +340,22 @@ class Filters:
             return self.milliseconds(milliseconds)
         return f"{self.number(milliseconds / 1000, 1)} s"
 
-    def day(self, time: datetime) -> str:
-        """Return the day of *time*: ``12 Nov``, ``11月12日``."""
+    def day(self, time: datetime, beside: datetime | None = None) -> str:
+        """Return the day of *time*: ``12 Nov``, ``11月12日``.
+
+        With its year, if *beside* is in another one.
+        """
         local = time.astimezone(self.catalogue.time_zone)
         month = self.catalogue.text("time.months").split(" ")[local.month - 1]
-        return self.catalogue.text("time.day", month=month, day=str(local.day))
+        day = self.catalogue.text("time.day", month=month, day=str(local.day))
+        zone = self.catalogue.time_zone
+        if beside is None or beside.astimezone(zone).year == local.year:
+            return day
+        return self.catalogue.text("time.day_of_year", day=day, year=str(local.year))
+
+    def clock(self, time: datetime) -> str:
+        """Return the time of day: ``12:30``."""
+        return f"{time.astimezone(self.catalogue.time_zone):%H:%M}"
 
     def moment(self, time: datetime) -> str:
         """``2024-10-24 20:30 北京时间``; in English ``2024-10-24 12:30 UTC``."""
@@ -367,11 +388,15 @@ class Filters:
             return self.value(value)
         return bare(value, beside if isinstance(beside, str) else None) or value
 
-    def listed(self, value: Any) -> str:
-        """Return the values of a list separated by commas, others like `value`."""
+    def listed(self, value: Any, group: str | None = None) -> str:
+        """Return the values of a list separated by commas, others like `value`.
+
+        *group* names its codes.
+        """
         if not isinstance(value, list):
             return self.value(value)
-        return self.catalogue.text("word.comma").join(self.value(v) for v in value)
+        shown = [v if group is None else self.label(v, group) for v in value]
+        return self.catalogue.text("word.in_list").join(self.value(v) for v in shown)
 
     def place(self, difference: CheckDifference) -> str:
         """Return the place of a check: its step or scope, then its JSON Pointer."""
@@ -408,6 +433,10 @@ class Filters:
         found = (part.partition(":") for part in code.split("+"))
         words = (f"{self.label(name, 'source')} {key}" for name, _, key in found)
         return self.catalogue.text("word.comma").join(each.strip() for each in words)
+
+    def known(self, name: str) -> str:
+        """Return the name of a version, model or variant, or that it is unknown."""
+        return self._missing("unknown") if name == "unknown" else name
 
     def label(self, code: str, group: str) -> str:
         """Return the catalogue's word for a code, or the code itself."""

@@ -87,7 +87,7 @@ select
     variants.newest_task_id in (select task_id from priced) as is_priced,
     variants.newest_task_id in (select task_id from front) as is_on_front,
     others.leader_task_id is not null as is_compared,
-    others.delta, others.ci_low as delta_low, others.ci_high as delta_high,
+    others.delta,
     others.n_pairs, others.n_only_here, others.n_only_leader, others.p_adjusted,
     others.is_within_chance,
     measures.cost_total / nullif(of_leader.cost_total, 0) as cost_ratio,

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from promptlab.reports.charts import LineChart, Point, line_chart
+from promptlab.reports.gate.verdict import badness
 from promptlab.reports.pages import Href, environment, render
 from promptlab.reports.printing import Filters
 from promptlab.reports.queries import Row, rows
@@ -23,12 +24,18 @@ if TYPE_CHECKING:
 
 MOST_RUNS = 400
 """Maximum number of drawn runs, the newest; older ones are counted."""
-MOST_LISTED = 100
+MOST_LISTED = 30
 """Maximum number of runs in the table."""
 MOST_VARIANTS = 6
 """Maximum number of drawn variants: current ones first, then those with most runs."""
 MOST_CASES = 40
 """Maximum number of rows of a heat map."""
+_LEAST_OPEN = 5
+"""Rows of the only variant that are not folded, if fewer are broken or watched."""
+MOST_WITH_INTERVALS = 2
+"""Lines that have their intervals; more would lie on each other."""
+_FLAT = 0.02
+"""Times and costs that differ by less than this share are not drawn."""
 MOST_COLUMNS = 20
 """Maximum number of runs of a heat map."""
 
@@ -106,7 +113,8 @@ order by score_rank nulls last, pass_rate desc nulls last, variant, prompt_versi
 limit 30
 """
 
-# Cases whose status changed between the shown runs, or whose rounds disagree.
+# Broken and watched cases first, then those whose status changed between the shown
+# runs, or whose rounds disagree.
 _CASES = f"""
 with cells as (
 
@@ -136,11 +144,15 @@ flaky as (
 
 select
     cells.case_id, cells.statuses, cells.changes, flaky.n_pass, flaky.n_rounds,
+    coalesce(odds.state in ('broken', 'watched'), false) as is_listed,
     count(*) over () as n_cases
 from cells
 left join flaky using (case_id)
-where cells.moved or flaky.case_id is not null
+left join marts.fct_case_odds as odds
+    on cells.case_id = odds.case_id and odds.task_id = $newest
+where cells.moved or flaky.case_id is not null or is_listed
 order by
+    odds.state = 'broken' desc nulls last, is_listed desc,
     cells.newest_change = 'newly_failing' desc, cells.newest in ('fail', 'error') desc,
     flaky.case_id is null desc, cells.case_id
 limit {MOST_CASES}
@@ -181,21 +193,21 @@ def read_title(
     )
     drawn = known[:MOST_VARIANTS]
     charts = _charts({name: by_variant[name] for name in drawn}, hrefs, edition)
+    now = [
+        run | {"gate": gates[run["task_id"]], "href": hrefs[run["task_id"]]}
+        for run in current
+    ]
+    now.sort(key=lambda run: badness(run["gate"]))
+    least = _LEAST_OPEN if len(now) == 1 else 0
     heat_maps = [
-        _heat_map(con, title, by_variant[run["variant"]])
-        for run in current[:MOST_VARIANTS]
+        _heat_map(con, title, by_variant[run["variant"]], least)
+        for run in now[:MOST_VARIANTS]
     ]
     return {
         "title": title,
-        "current": [
-            run
-            | {
-                "gate": gates[run["task_id"]],
-                "href": hrefs[run["task_id"]],
-            }
-            for run in current
-        ],
+        "current": now,
         "charts": charts,
+        "has_intervals": len(drawn) <= MOST_WITH_INTERVALS,
         "names": drawn,
         "n_variants_more": len(known) - len(drawn),
         "runs": runs[:MOST_LISTED],
@@ -233,7 +245,9 @@ def _charts(
         for run in runs
     }
     columns = {number: at for at, number in enumerate(sorted(times))}
-    days = [filters.day(times[number]) for number in sorted(times)]
+    labels = [filters.day(times[number]) for number in sorted(times)]
+    if len(set(labels)) == 1:
+        labels = [filters.clock(times[number]) for number in sorted(times)]
     marks: dict[int, str] = {}
     for runs in by_variant.values():
         for before, run in pairwise(runs):
@@ -256,14 +270,15 @@ def _charts(
         "cost_total": filters.number,
     }
     charts = []
+    is_crowded = len(by_variant) > MOST_WITH_INTERVALS
     for measure, value, low, high in _CHARTS:
         series = {
             variant: [
                 Point(
                     run=columns[run["run_number"]],
                     value=run[value],
-                    low=None if low is None else run[low],
-                    high=None if high is None else run[high],
+                    low=None if low is None or is_crowded else run[low],
+                    high=None if high is None or is_crowded else run[high],
                     label=" · ".join(
                         (filters.moment(run["created_at"]), words[measure](run[value]))
                     ),
@@ -274,14 +289,15 @@ def _charts(
             ]
             for variant, runs in by_variant.items()
         }
-        # a share of errors that is 0 in every run is not shown
-        if measure == "error_share" and not any(
-            point.value for points in series.values() for point in points
-        ):
+        values = [point.value for points in series.values() for point in points]
+        # no errors, or times and costs that stay as they are
+        if measure == "error_share" and not any(values):
+            continue
+        if measure in ("latency_p50", "cost_total") and _is_flat(values):
             continue
         chart = line_chart(
             series,
-            days,
+            labels,
             form=forms[measure],
             is_share=measure in ("overall_score", "pass_rate", "error_share"),
             marks=marks,
@@ -291,7 +307,13 @@ def _charts(
     return charts
 
 
-def _heat_map(con: duckdb.DuckDBPyConnection, title: str, runs: Sequence[Row]) -> Row:
+def _is_flat(values: Sequence[float]) -> bool:
+    return not values or max(values) - min(values) <= _FLAT * max(values)
+
+
+def _heat_map(
+    con: duckdb.DuckDBPyConnection, title: str, runs: Sequence[Row], least: int
+) -> Row:
     shown = runs[-MOST_COLUMNS:]
     cases = rows(
         con,
@@ -301,8 +323,16 @@ def _heat_map(con: duckdb.DuckDBPyConnection, title: str, runs: Sequence[Row]) -
             "variant": shown[-1]["variant"],
             "prompt_hash": shown[-1]["prompt_hash"],
             "tasks": [run["task_id"] for run in shown],
+            "newest": shown[-1]["task_id"],
         },
     )
     n_more = cases[0]["n_cases"] - len(cases) if cases else 0
     variant = shown[-1]["variant"]
-    return {"variant": variant, "runs": shown, "cases": cases, "n_more": n_more}
+    n_open = max(least, sum(case["is_listed"] for case in cases))
+    return {
+        "variant": variant,
+        "runs": shown,
+        "cases": cases,
+        "n_open": n_open,
+        "n_more": n_more,
+    }

@@ -608,6 +608,7 @@ MOST_TAGS = 40
 """Maximum number of tags in the filter."""
 MOST_EVIDENCE = 10
 
+_SAID_BY_THE_GATE = frozenset({"significant_regression"})
 _TARGET_ORDER = {"missed": 0, "unknown": 1, "met": 2, "none": 2}
 _SHARES = ("min_score", "max_score")
 
@@ -615,6 +616,9 @@ _SHARES = ("min_score", "max_score")
 def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
     """Return the view of *result*."""
     summary = result.summary
+    # the decision of the gate and the comparison say these already
+    said = _SAID_BY_THE_GATE if result.gate and result.comparison else frozenset()
+    alerts = [alert for alert in summary.alerts if alert.code not in said]
     listed = worst_first(result)[: limits.cases]
     anchors = {case.case_id: case_anchor(case.case_id) for case in listed}
     names = {d.dimension_id: d.name for d in result.dimensions}
@@ -643,8 +647,8 @@ def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
         changes=None
         if result.comparison is None
         else arrange_changes(result.comparison, most=limits.changes, names=names),
-        alerts=_by_severity(summary.alerts[:MOST_ALERTS]),
-        n_alerts_more=max(0, len(summary.alerts) - MOST_ALERTS),
+        alerts=_by_severity(alerts[:MOST_ALERTS]),
+        n_alerts_more=max(0, len(alerts) - MOST_ALERTS),
         dimensions=[page.dimension(d) for d in dimensions[:MOST_DIMENSIONS]],
         n_dimensions_more=max(0, len(dimensions) - MOST_DIMENSIONS),
         case_groups=[

@@ -24,6 +24,8 @@ from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from promptlab.encoding import without_halves
+
 if TYPE_CHECKING:
     from re2 import _Match, _Regexp
 
@@ -597,16 +599,24 @@ class Redactor:
     Args:
         mode: ``off``, ``on`` (secrets), ``strict`` (personal data too).
         yaml: The file is YAML; else it is JSON or JSONL.
+        is_utf8: It is not in another encoding.
     """
 
-    def __init__(self, mode: Mode, *, yaml: bool = False) -> None:
+    def __init__(self, mode: Mode, *, yaml: bool = False, is_utf8: bool = True) -> None:
         self.mode = mode
         self.counts: Counter[str] = Counter()
         """Rule → values replaced so far."""
+        self.n_halves = 0
+        """Halves of surrogate pairs replaced so far."""
         self._yaml = yaml
+        self._is_utf8 = is_utf8
 
     def redact(self, data: bytes) -> bytes:
-        """Return the block with a mark in place of every value that matches a rule."""
+        """Return the block with a mark in place of every value that matches a rule.
+
+        In any mode, half of a surrogate pair becomes U+FFFD.
+        """
+        data = self.mend(data)
         if self.mode == "off":
             return data
         if self._yaml:
@@ -616,6 +626,13 @@ class Redactor:
         if found is None:
             return data
         return b"".join(self._pieces(data, found, pattern, rules))
+
+    def mend(self, data: bytes) -> bytes:
+        """Return the block with U+FFFD in place of every half of a surrogate pair."""
+        if self._is_utf8:
+            data, n_halves = without_halves(data, escaped=not self._yaml)
+            self.n_halves += n_halves
+        return data
 
     def _pieces(
         self,

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from promptlab.contracts.base import in_utc, read_time
+from promptlab.encoding import Decoded, decoded
 from promptlab.ingest.files.input_file import InputFile, TooLong, blocks
-from promptlab.ingest.reading.problems import Problem, warning
-from promptlab.ingest.reading.source import Source
+from promptlab.ingest.reading.problems import Problem, halves_told, warning
+from promptlab.ingest.reading.source import GUESSED, Source
 from promptlab.json_text.places import BOM
 from promptlab.json_text.places import decode as decode_text
 from promptlab.json_text.reading import errors_of
@@ -211,6 +212,27 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
 
 
+def guess_told(found: Decoded, source: Source) -> Problem:
+    """Return the warning of a guessed encoding.
+
+    Raises:
+        Refused: Nothing may be guessed.
+    """
+    name = source.path.name
+    fix = f'write encoding = "{found.encoding}" into its mapping'
+    if not source.limits.may_guess:
+        raise refused(
+            GUESSED,
+            f"the bytes are not UTF-8. They look like {found.name}, and --strict takes"
+            f' no guess: save {name} as "CSV UTF-8", or {fix}',
+        )
+    return warning(
+        GUESSED,
+        f"the bytes are not UTF-8 and read as {found.name}: if letters look wrong, save"
+        f' {name} as "CSV UTF-8"; if they are right, {fix}',
+    )
+
+
 def file_bytes(source: Source, path: Path | None = None) -> bytes:
     """Return all bytes of the leading file or of a companion, unchanged.
 
@@ -375,11 +397,16 @@ class ToolFiles:
         A repeated header is not a row, and is reported.
 
         Raises:
-            Refused: It is larger than ``max_file_mb``, or not CSV in UTF-8.
+            Refused: It is larger than ``max_file_mb``, or not CSV.
         """
         import polars as pl
 
-        data = source.redact(file_bytes(source))
+        found = decoded(file_bytes(source))
+        if found.is_guess:
+            yield guess_told(found, source)
+        if found.n_halves:
+            yield halves_told(found.n_halves)
+        data = source.redact(found.text.encode("utf-8", "replace"))
         cut = None
         try:
             table = _table_of(data)

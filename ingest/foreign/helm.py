@@ -267,7 +267,7 @@ class HelmRun:
         path = self._files.get("scenario_state")
         if path is None:
             return []
-        data = file_bytes(self._source, path)
+        data = self._source.mend(file_bytes(self._source, path))
         return _FILES.decoded(data, ScenarioState).request_states
 
     def _first_answer(self) -> Any:

@@ -21,6 +21,8 @@ _sorted = msgspec.json.Encoder(order="deterministic").encode
 _NOT_WORDS = re.compile(r"[\W_]+")
 _SLUG = 32
 _HASH = 12
+_LONGEST_NAME = 60
+_CUT_NAME = 40
 
 
 def content_id(content: Any, said: str | None = None) -> str:
@@ -34,6 +36,36 @@ def content_id(content: Any, said: str | None = None) -> str:
     words = _NOT_WORDS.sub("-", (said or "")[: 4 * _SLUG].lower())
     words = words.strip("-")[:_SLUG].rstrip("-")
     return f"{words}-{digest}" if words else digest
+
+
+def case_name(content: Any, said: str | None = None) -> str:
+    """Name a case by what it asks, as its author wrote it.
+
+    A name that is not all of the content ends in a hash of it, so that it is the same
+    in every run and differs from others that begin alike.
+
+    Args:
+        content: What it asks, any JSON value.
+        said: The readable part of it, which begins a name that has to be cut.
+    """
+    whole = " ".join(", ".join(_leaves(content)).split())
+    if 0 < len(whole) <= _LONGEST_NAME:
+        return whole
+    words = " ".join((said or whole).split())[:_CUT_NAME].rstrip()
+    digest = content_id(content)[:8]
+    return f"{words}… {digest}" if words else digest
+
+
+def _leaves(content: Any) -> Iterator[str]:
+    """Yield the texts and numbers in a JSON value."""
+    if isinstance(content, dict | list | tuple):
+        of = content.values() if isinstance(content, dict) else content
+        for each in of:
+            yield from _leaves(each)
+    elif isinstance(content, str):
+        yield content
+    elif content is not None:
+        yield _sorted(content).decode()
 
 
 def first_text(values: Iterable[Any]) -> str | None:

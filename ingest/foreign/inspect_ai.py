@@ -4,13 +4,15 @@ Tried on logs of 0.3.41, 0.3.58, 0.3.75, 0.3.95, 0.3.108, 0.3.154 and 0.3.285 (l
 version 2). Older versions compress archives with deflate, newer ones with Zstandard.
 
 One log is one task. A case is a sample, by its own id; a round is an epoch. Inspect has
-no pass rule: scores stay scores. The letters are C 1, P 0.5, I 0, N 0.
+no pass rule: scores stay scores. The letters are C 1, P 0.5, I 0, N 0, of a scorer that
+says no other: one with grades of its own, A to E, gives labels.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -241,6 +243,8 @@ class Sample(Struct, omit_defaults=True):
 
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+_BROKEN_GRADER = "Grade not found in model output"
+"""How ``model_graded_qa`` explains the I that it writes if its judge said no grade."""
 _ATTACHMENT = "attachment://"
 
 
@@ -286,33 +290,92 @@ def write_round(
     )
 
 
-def values_of(sample: Sample) -> Iterator[Value]:
-    """Return the results of the scorers: a value each, or one per key."""
+class Scored(Struct):
+    """The scores of a sample, without all else."""
+
+    scores: dict[str, Score] | None = None
+    score: Score | None = None
+
+
+def _given(sample: Sample | Scored) -> Iterator[tuple[str, Any, Score]]:
+    """Yield the result of each scorer, or each key of it, with its name."""
     scores = sample.scores
     if scores is None:
         scores = {"score": sample.score} if sample.score else {}
     for name, score in scores.items():
         if isinstance(score.value, dict):
             for key, value in score.value.items():
-                yield _value(f"{name}.{key}", value, score)
+                yield f"{name}.{key}", value, score
         elif isinstance(score.value, list):
             for place, value in enumerate(score.value):
-                yield _value(f"{name}.{place}", value, score)
+                yield f"{name}.{place}", value, score
         else:
-            yield _value(name, score.value, score)
+            yield name, score.value, score
 
 
-def _value(name: str, value: Any, score: Score) -> Value:
+def own_alphabets(samples: Iterable[Scored], log: Log) -> set[str]:
+    """Return the scorers whose letters are grades of their own.
+
+    So they are if a scorer ever says another word, or never says correct or incorrect
+    and has no accuracy.
+    """
+    said: dict[str, set[str]] = {}
+    for sample in samples:
+        for name, value, _ in _given(sample):
+            if isinstance(value, str) and value.strip():
+                said.setdefault(name, set()).add(value if len(value) < 99 else "…")
+    return {
+        name
+        for name, words in said.items()
+        if words & _LETTERS.keys()
+        and (
+            any(_is_label(word) for word in words - _LETTERS.keys())
+            or not (words & {"C", "I"} or _has_accuracy(log, name))
+        )
+    }
+
+
+def _is_label(word: str) -> bool:
+    return word.lower() not in _WORDS and numeric(word) is None
+
+
+def _has_accuracy(log: Log, name: str) -> bool:
+    """Return true if Inspect's accuracy, from 0 to 1, is a metric of a dimension."""
+    scorer, _, key = name.partition(".")
+    for each in log.eval.scorers or []:
+        if each.name == scorer:
+            metrics = each.metrics
+            if isinstance(metrics, dict):
+                metrics = metrics.get(key or scorer)
+            if "inspect_ai/accuracy" in _names(metrics):
+                return True
+    claimed = (log.results and log.results.scores) or []
+    return any(
+        "accuracy" in (each.metrics or {})
+        for each in claimed
+        if name in (each.name, f"{each.scorer}.{each.name}")
+    )
+
+
+def values_of(sample: Sample, own_alphabet: Collection[str] = ()) -> Iterator[Value]:
+    """Return the results of the scorers: a value each, or one per key."""
+    for name, value, score in _given(sample):
+        yield _value(name, value, score, own_alphabet)
+
+
+def _value(name: str, value: Any, score: Score, own_alphabet: Collection[str]) -> Value:
     as_number = number(value)
     kind: Literal["letter", "truth", "number"] = "number"
     if isinstance(value, bool):
         kind = "truth"
-    elif isinstance(value, str):
+    elif isinstance(value, str) and name not in own_alphabet:
         as_number = _LETTERS.get(value, _WORDS.get(value.lower()))
         if as_number is not None:
             kind = "letter" if value in _LETTERS else "truth"
         else:
             as_number = numeric(value)
+        if (score.explanation or "").startswith(_BROKEN_GRADER):
+            as_number = None
     payload = {"given": value}
     if score.answer is not None:
         payload["answer"] = score.answer
@@ -434,10 +497,12 @@ _GRADED_SCORERS = _RULES_OF_INSPECT | {"model_graded_qa", "model_graded_fact"}
 class LogReading:
     """Converts samples to records."""
 
-    def __init__(self, log: Log, source: Source) -> None:
+    def __init__(
+        self, log: Log, source: Source, own_alphabet: Collection[str] = ()
+    ) -> None:
         about = log.eval
         self._log = log
-        _name_as_in_scores(about.scorers or [])
+        self._own_alphabet = own_alphabet
         # a retry has a new eval_id and run_id, and the task_id of the log it continues
         name = base_of(source.path.name)
         task_id = about.task_id or about.eval_id or about.run_id or name
@@ -488,7 +553,7 @@ class LogReading:
         answer = write_round(sample, case, name, self._log.eval.model)
         self._n_invalid += bool(sample.invalidation)
         task.same_run.add(case_id, sample.epoch, sample.uuid)
-        for value in values_of(sample):
+        for value in values_of(sample, self._own_alphabet):
             if value.kind == "truth":
                 self._truths.add(value.name)
             elif value.kind == "number" and value.value is not None:
@@ -553,20 +618,7 @@ class LogReading:
         is_said = name in self._truths and is_best_unclear(name)
         if name in _GRADED_SCORERS or not (name in self._numbers or is_said):
             return True
-        scorer, _, key = name.partition(".")
-        for each in self._log.eval.scorers or []:
-            if each.name == scorer:
-                metrics = each.metrics
-                if isinstance(metrics, dict):
-                    metrics = metrics.get(key or scorer)
-                if "inspect_ai/accuracy" in _names(metrics):
-                    return True
-        claimed = (self._log.results and self._log.results.scores) or []
-        return any(
-            "accuracy" in (each.metrics or {})
-            for each in claimed
-            if name in (each.name, f"{each.scorer}.{each.name}")
-        )
+        return _has_accuracy(self._log, name)
 
     def _describe(self) -> None:
         about = self._log.eval
@@ -859,6 +911,7 @@ _FILES = ToolFiles("Inspect", "versions 0.3.41 to 0.3.285")
 _encode = msgspec.json.Encoder().encode
 
 _HEADER = "header.json"
+_SUMMARIES = "summaries.json"
 _START = "_journal/start.json"
 """Written first; the only files of an unfinished run."""
 
@@ -879,13 +932,11 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         with Archive(source.path, source.limits.max_file) as archive:
             yield from _archive(archive, source)
     else:
-        log = _FILES.decoded(file_bytes(source), Log)
-        samples = (
-            (f"/samples/{place}", bytes(raw))
-            for place, raw in enumerate(log.samples or [])
-        )
+        log = _FILES.decoded(source.mend(file_bytes(source)), Log)
+        found = log.samples or []
         log.samples = None
-        yield from _log(log, samples, source)
+        samples = ((f"/samples/{place}", bytes(raw)) for place, raw in enumerate(found))
+        yield from _log(log, samples, source, _scored(found))
 
 
 def _archive(archive: Archive, source: Source) -> Iterator[Record | Problem]:
@@ -893,17 +944,33 @@ def _archive(archive: Archive, source: Source) -> Iterator[Record | Problem]:
     if name not in archive:
         problem = Problem("broken_archive", f"no {_HEADER} and no {_START} in it")
         raise Refused(problem)
-    log = _FILES.decoded(archive.read(name), Log)
+    log = _FILES.decoded(source.mend(archive.read(name)), Log)
     if name == _START:
         log.status = "started"
     names = sorted(each for each in archive.names("samples/") if each.endswith(".json"))
-    yield from _log(log, ((each, archive.read(each)) for each in names), source)
+    scored = _scored(source.mend(archive.read(each)) for each in names)
+    if _SUMMARIES in archive:  # the scores of all samples, in one small file
+        with suppress(*UNREADABLE):
+            scored = iter(decode(archive.read(_SUMMARIES), list[Scored]))
+    samples = ((each, source.mend(archive.read(each))) for each in names)
+    yield from _log(log, samples, source, scored)
+
+
+def _scored(samples: Iterable[bytes | Raw]) -> Iterator[Scored]:
+    for written in samples:
+        with suppress(*UNREADABLE):  # `_log` reports it
+            yield decode(written, Scored)
 
 
 def _log(
-    log: Log, samples: Iterator[tuple[str, bytes]], source: Source
+    log: Log,
+    samples: Iterator[tuple[str, bytes]],
+    source: Source,
+    scored: Iterable[Scored],
 ) -> Iterator[Record | Problem]:
-    reading = LogReading(_redacted(log, source.redact), source)
+    _name_as_in_scores(log.eval.scorers or [])
+    own_alphabet = own_alphabets(scored, log)
+    reading = LogReading(_redacted(log, source.redact), source, own_alphabet)
     for place, written in samples:
         # nothing but its records stays in memory: a sample may be very large
         try:

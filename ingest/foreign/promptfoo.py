@@ -5,7 +5,8 @@ published shape. Its CSV, YAML, XML and JUnit files contain less of the same run
 are skipped with a message that names the right format.
 
 One file, a task per column (prompt and provider). A case is a test: vars, description,
-conversation; of tests that differ in assertions or threshold alone each is a case.
+conversation; of tests that differ in assertions, threshold or options alone each is a
+case.
 ``--repeat`` writes no number, so equal tests are rounds of one case, up to the number
 of repeats in the file. ``componentResults`` contains a set
 of assertions with its members, followed by the same members again: each is returned
@@ -17,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -47,6 +48,7 @@ from promptlab.ingest.foreign.identity import (
     Occurrences,
     OwnIds,
     SameRun,
+    case_name,
     content_id,
     unjudged_problems,
 )
@@ -143,6 +145,7 @@ class Grading(Struct):
     """The result of all assertions of a row."""
 
     reason: Any = None
+    namedScoreWeights: dict[str, Any] | None = None
     componentResults: list[Component | None] | None = None
 
 
@@ -260,6 +263,64 @@ class Export(Struct):
 Place = tuple[str, str, str]
 """Task, case and round."""
 
+_JUDGE_BROKE = re.compile(
+    # what the call of a model returned
+    r"No (output|embedding)$|Embedding not found|Unknown error fetching"
+    r"|([A-Z]\w* )?(API|HTTP)( call| response| request)? error\s*[:(]"
+    r"|(HTTP )?[45]\d\d (Bad|Unauthorized|Forbidden|Request|Too Many|Internal|Service"
+    r"|Gateway)\b|(Error: )?(Request timed out|fetch failed|Too many requests"
+    r"|(connect )?E(CONN|TIMEDOUT|NOTFOUND|AI_)|Rate limit(ed| exceeded| reached))"
+    r"|Could not perform remote grading|Remote grading failed"
+    # what of it could not be read
+    r"|Could not extract JSON|Invalid category value:|Error parsing output:"
+    r"|Factuality checker output did not match|Model grader produced a malformed"
+    r"|(LLM-proposed evaluation|G-Eval) (steps|result|step-generation|evaluation)\b"
+    r"|LLM does not propose|Invalid select-best verdict"
+    r"|[\w:-]+ produced malformed response",
+    re.IGNORECASE,
+)
+"""Reasons that promptfoo writes for a judge that did not judge.
+
+Before ``graderError``, and without it in factuality and closed-qa to this day.
+"""
+_PROGRAM_BROKE = re.compile(
+    # its own program, and not one that it makes of the answer
+    r"Custom function threw error: [\s\S]*?\bSyntaxError\b.*\n\s+at new Function\b.*"
+    r"(?!\n.*\beval at\b)"
+    r"|Custom function threw error: [\s\S]*?\bReferenceError\b.*\n(?!.*eval at eval)"
+    r"|(Custom function threw error: )?(Custom function must return|Invariant failed"
+    r"|Inline JavaScript execution)"
+    r'|(Python|Ruby) code execution failed: (?![\s\S]*"<(string|unknown)>")[\s\S]*\b'
+    r"(SyntaxError|IndentationError|TabError|NameError|ModuleNotFoundError|ImportError"
+    r"|LoadError|spawn)\b"
+    r"|(Python|Ruby) code execution failed: (Invalid JSON: |(Python|Ruby) assertion"
+    r" must return)"
+    r"|Webhook (error|response status)"
+)
+"""Reasons for which a test's own program says nothing of the answer."""
+_PROGRAMS = re.compile(r"(not-)?(javascript|python|ruby|webhook)\b")
+
+
+def _broke(each: Component) -> bool:
+    """Return true if what should have judged broke, and says nothing of the answer."""
+    if bytes((each.metadata or {}).get("graderError", ABSENT)) == b"true":
+        return True
+    kind = (each.assertion and each.assertion.type) or ""
+    # `not-` makes a pass of a judge that broke
+    if each.passed and not kind.startswith("not-"):
+        return False
+    return _is_breakage(each.reason, kind)
+
+
+def _is_breakage(reason: Any, kind: str) -> bool:
+    """Return true if the reason of an assertion is that its judge broke."""
+    if not isinstance(reason, str) or not kind:
+        return False
+    if _PROGRAMS.match(kind):
+        return _PROGRAM_BROKE.match(reason) is not None
+    return not _RULES.fullmatch(kind) and _JUDGE_BROKE.match(reason.strip()) is not None
+
+
 _LEFT_OUT = "[prompt stripped]"
 """What ``PROMPTFOO_STRIP_PROMPT_TEXT`` writes in place of every prompt."""
 _ERROR = 2
@@ -279,7 +340,7 @@ def error_of(row: Row) -> str | None:
     return said.strip() or "the provider gave no answer"
 
 
-def status_of(row: Row, checks: Sequence[Check], *, is_asserted: bool) -> Status:
+def status_of(row: Row, checks: Sequence[Check], asserted: Sequence[str]) -> Status:
     """Return promptfoo's own verdict; a pass without assertions is not a verdict.
 
     A row without a verdict is unevaluated, regardless of its assertions.
@@ -289,7 +350,7 @@ def status_of(row: Row, checks: Sequence[Check], *, is_asserted: bool) -> Status
     Args:
         row: The row.
         checks: Its assertions, with their results.
-        is_asserted: True if its test has assertions. Their results may be missing:
+        asserted: The types of the assertions of its test. Their results may be missing:
             ``PROMPTFOO_STRIP_GRADING_RESULT`` leaves them out.
     """
     if error_of(row) is not None:
@@ -297,12 +358,15 @@ def status_of(row: Row, checks: Sequence[Check], *, is_asserted: bool) -> Status
     if row.success is None:
         return "unevaluated"
     grading = row.gradingResult
-    if grading is None and is_asserted:
-        return "pass" if row.success else "fail"
     if grading is None or not grading.componentResults:
-        return "unevaluated" if row.success else "fail"
+        said = row.error or (grading and grading.reason)
+        if not row.success:
+            broke = any(_is_breakage(said, kind) for kind in asserted)
+            return "unevaluated" if broke else "fail"
+        return "pass" if asserted and grading is None else "unevaluated"
     if row.success:
-        return "pass"
+        passed = (each for each in grading.componentResults if each and each.passed)
+        return "unevaluated" if any(map(_broke, passed)) else "pass"
     failed = [each for each in checks if each.passed is not True]
     # a set that only fails by such members was not judged either
     members: dict[int | None, list[bool]] = {}
@@ -397,7 +461,7 @@ def _check(each: Component, place: Place, position: int, parent: int | None) -> 
         assertion = decode(about.get("assertionSet", Raw(b"{}")), Assertion)
         assertion.type, assertion.value = "assert-set", ABSENT
     kind, metric = assertion.type or "assertion", assertion.metric
-    broke = bytes(about.get("graderError", ABSENT)) == b"true"
+    broke = _broke(each)
     rendered = about.get("renderedAssertionValue")
     reason = each.reason if isinstance(each.reason, str | None) else text(each.reason)
     return Check(
@@ -502,7 +566,8 @@ class Columns:
             self._read_head(export)
         self._columns: dict[Any, PromptOnProvider] = {}
         self._tests: dict[bytes, _Test] = {}
-        self._of_id: dict[str, str] = {}
+        self._of_name: dict[str, set[str]] = {}
+        """Name → contents of the tests that have it."""
         self._seen = Occurrences()
         self._case_ids: dict[tuple[str, str | None, int], str] = {}
         """Id of a test, what it asserts, and which of its equals it is → its case."""
@@ -537,16 +602,19 @@ class Columns:
             self._scoring = _scoring(config)
 
     def expect(self, rows: Iterable[Row]) -> None:
-        """Number the cases of tests that are coming, in this order.
+        """Name the cases of the tests that are coming.
 
         Args:
-            rows: A row of each test.
+            rows: A row of each test, in the order of tests.
         """
+        tests = []
         for row in rows:
             try:
-                self._case_id(self._test(row), 1)
+                tests.append(self._test(row))
             except UNREADABLE:  # `add` reports it
                 continue
+        for test in tests:
+            self._case_id(test, 1)
 
     def add(self, row: Row) -> Iterator[Record | Problem]:
         """Return the records of one row; no records for a repeated row."""
@@ -559,7 +627,8 @@ class Columns:
             is_left_out = row.prompt.raw == _LEFT_OUT
             asked = row.testIdx if is_left_out else row.prompt.raw
             self._bare.setdefault(task.task_id, set()).add(hash(text(asked)))
-        count = self._seen.next(task.task_id, test.id, test.expectation_hash or "")
+        of_test = (test.name, test.content, test.expectation_hash or "")
+        count = self._seen.next(task.task_id, *of_test)
         repeat = test.repeat or self._repeat
         occurrence = 1 if repeat is None else (count - 1) // repeat + 1
         case_id = self._case_id(test, occurrence)
@@ -582,8 +651,7 @@ class Columns:
         task.n_rounds[case_id] = n = task.n_rounds[case_id] + 1
         place = (task.task_id, case_id, f"{case_id}-{n}")
         checks = list(checks_of(row, place))
-        is_asserted = test.expectation_hash is not None
-        status = status_of(row, checks, is_asserted=is_asserted)
+        status = status_of(row, checks, test.asserted)
         if row.success is None and status != "error":
             self._unjudged.append(case_id)
         yield round_of(row, place, n, status)
@@ -701,11 +769,14 @@ class Columns:
         return column
 
     def _case_id(self, test: _Test, occurrence: int) -> str:
-        """Return the case of a test: of its id, several may assert different things."""
-        key = (test.id, test.expectation_hash, occurrence)
+        """Return the case of a test, of which several may assert different things."""
+        name = test.name
+        if len(self._of_name[name]) > 1:
+            name = f"{name}-{test.content[:_SUFFIX]}"
+        key = (name, test.expectation_hash, occurrence)
         if key not in self._case_ids:
-            number_of_id = self._seen.next(test.id)
-            self._case_ids[key] = self._seen.named(test.id, number_of_id)
+            number_of_name = self._seen.next(name)
+            self._case_ids[key] = self._seen.named(name, number_of_name)
         return self._case_ids[key]
 
     def _test(self, row: Row) -> _Test:
@@ -719,9 +790,7 @@ class Columns:
                 self._of_tests[test.settings] = None
             for variable, value in test.prompt_vars.items():
                 self._prompt_vars.setdefault(variable, set()).add(value)
-            # of two tests with one id the second goes by its content
-            if self._of_id.setdefault(test.id, test.content) != test.content:
-                test = replace(test, id=test.content)
+            self._of_name.setdefault(test.name, set()).add(test.content)
             self._tests[key] = test
         return self._tests[key]
 
@@ -765,14 +834,17 @@ def _scores(
     unscored -= {each.name for each in checks if each.passed is not None}
     if status == "unevaluated":
         unscored.add(ROW_SCORE)
+    # a metric is a mean by weight: of weight 0 it is 0, whatever its assertions say
+    weights = (row.gradingResult and row.gradingResult.namedScoreWeights) or {}
+    weightless = {name for name, weight in weights.items() if weight == 0}
     return [
         Score(
             task_id=task_id,
             case_id=case_id,
             round_id=round_id,
             dimension_id=name,
-            value=value,
-            score=None if name in unscored else on_scale(value),
+            value=None if name in weightless else value,
+            score=None if name in unscored | weightless else on_scale(value),
         )
         for name, value in {**(row.namedScores or {}), ROW_SCORE: row.score}.items()
     ]
@@ -782,10 +854,10 @@ def _scores(
 class _Test:
     """One test, common to all columns."""
 
-    id: str
-    """Its id by the author, else by its content."""
+    name: str
+    """Its id or description by the author, else what it asks."""
     content: str
-    """An id derived from the input, without the assertions."""
+    """A hash of what it asks and of its options, without the assertions."""
     context: msgspec.Raw
     expected: Mapping[str, Any] | None
     """Variables that only assertions use, or ``None``."""
@@ -793,6 +865,8 @@ class _Test:
     tags: Sequence[str]
     metadata: Mapping[str, Any]
     repeat: int | None
+    asserted: Sequence[str]
+    """Types of its assertions."""
     judges: Sequence[Judged]
     prompt_vars: Mapping[str, str]
     settings: str | None
@@ -802,7 +876,7 @@ class _Test:
     def is_bare(self) -> bool:
         """Return true if nothing but its place tells it from others."""
         says_nothing = bytes(self.context) == b'{"vars":{}}' and not self.prompt_vars
-        return says_nothing and self.id == self.content
+        return says_nothing and self.name == self.content
 
     @classmethod
     def of(
@@ -836,12 +910,10 @@ class _Test:
         expected = _expected(asked, text(asserts), templates, has_id=own_id is not None)
         asked = {key: value for key, value in asked.items() if key not in expected}
         described = test.description or row.description
-        texts = [value for value in asked.values() if isinstance(value, str)]
         conversation = metadata.get("conversationId")
         told = [asked, described]
         if isinstance(conversation, str | int):  # the same words in another context
             told.append(str(conversation))
-        content = content_id(told, described or next(iter(texts), None))
         context: dict[str, Any] = {
             "description": described,
             "vars": asked,
@@ -864,10 +936,13 @@ class _Test:
             "purpose": metadata.get("purpose"),
         }
         beside = yardstick({**options, "test provider": test.provider}, *_NO_SETTINGS)
+        settings = text(dict(sorted(beside.items()))) if beside else None
+        # a prefix or suffix of its own, or a provider, makes another question
+        content = content_id([*told, settings] if settings else told)
         said = [{key: each} for key, each in deciding.items() if each]
         asserted = canonical([asserts, test.threshold, expected, *said])
         return cls(
-            id=own_id or content,
+            name=plain_name(own_id or case_name(described or asked or content)),
             content=content,
             context=Raw(text({k: v for k, v in context.items() if v is not None})),
             expected=expected or None,
@@ -879,16 +954,19 @@ class _Test:
             else [],
             metadata={key: each for key, each in metadata.items() if key != "id"},
             repeat=repeat if isinstance(repeat, int) and repeat > 0 else None,
+            asserted=list(_types(asserts)),
             judges=list(_judges(asserts, options)),
             prompt_vars={
                 key: value if isinstance(value, str) else text(value)
                 for key, value in (given or {}).items()
                 if key in prompt_vars
             },
-            settings=text(dict(sorted(beside.items()))) if beside else None,
+            settings=settings,
         )
 
 
+_SUFFIX = 6
+"""Characters of the hash that tells two tests of one name apart."""
 _SCRIPT = re.compile(r"\.([cm]?[jt]s|py)(:\w+)?$")
 
 
@@ -955,6 +1033,15 @@ _RULES = re.compile(
     r"|human|assert-set"
 )
 """Types of assertions that ask no model; any other may."""
+
+
+def _types(asserts: Sequence[Any]) -> Iterator[str]:
+    """Yield the types of assertions, and of those in sets."""
+    for each in map(members, asserts):
+        if isinstance(kind := each.get("type"), str):
+            yield kind
+        if isinstance(inner := each.get("assert"), list):
+            yield from _types(inner)
 
 
 Judged = tuple[str, str, str, str]
@@ -1224,12 +1311,13 @@ def _is_other(head: Head) -> bool:
 
 def _document(source: Source) -> Iterator[Record | Problem]:
     # Only the slices of the rows are kept; they are decoded one by one.
-    export = _FILES.decoded(file_bytes(source), Export)
+    export = _FILES.decoded(source.mend(file_bytes(source)), Export)
     results = export.results
     columns = Columns(source, export)
-    rows = sorted(enumerate(results.results), key=_test_of)
-    for place, raw in rows:
-        pointer = f"/results/results/{place}"
+    asked = [_asked(raw) for raw in results.results]
+    columns.expect(_tests_of(asked, source))
+    for place in sorted(range(len(asked)), key=lambda each: asked[each].testIdx or 0):
+        raw, pointer = results.results[place], f"/results/results/{place}"
         yield from _row(columns, source.redact(bytes(raw)), pointer=pointer)
     yield from columns.closing()
     in_order = columns.in_order
@@ -1260,11 +1348,33 @@ def _row(
         yield _FILES.problem(error, line=line, pointer=pointer, raw=written)
 
 
-def _test_of(row: tuple[int, msgspec.Raw]) -> int:
+def _asked(raw: Raw) -> Asked:
     try:
-        return decode(row[1], Order).testIdx or 0
-    except (msgspec.DecodeError, RecursionError):
-        return 0  # `_row` reports the error
+        return decode(raw, Asked)
+    except UNREADABLE:
+        return Asked()  # `_row` reports the error
+
+
+def _tests_of(asked: Iterable[Asked], source: Source | None = None) -> list[Row]:
+    """Return a row of each test, in the order of tests."""
+    tests: dict[bytes, tuple[int, Row]] = {}
+    for row in asked:
+        place, key = row.testIdx or 0, _key(row)
+        if key in tests:
+            earliest, test = tests[key]
+            tests[key] = min(earliest, place), test
+            continue
+        described = row.description if isinstance(row.description, str) else None
+        # copies: a slice would keep the whole line
+        said, given = bytes(row.testCase), bytes(row.vars)
+        if source is not None:
+            said, given = (each and source.redact(each) for each in (said, given))
+            described = described and decode(
+                source.redact(text(described).encode()), str
+            )
+        test = Row(testCase=Raw(said), vars=Raw(given), description=described)
+        tests[key] = place, test
+    return [row for _, row in sorted(tests.values(), key=lambda each: each[0])]
 
 
 def _in_order(source: Source) -> tuple[str | None, list[Row]]:
@@ -1273,33 +1383,18 @@ def _in_order(source: Source) -> tuple[str | None, list[Row]]:
     A JSONL file has its rows as they end, which is another order in every run.
     """
     first: tuple[int, int, str] | None = None
-    tests: dict[bytes, tuple[int, Row]] = {}
-    for _, line in lines(source):
-        try:
-            row = decode(line, Asked)
-        except UNREADABLE:
-            continue
-        place = row.testIdx or 0
-        if row.id:
-            named = place, row.promptIdx or 0, row.id
-            first = min(first or named, named)
-        key = _key(row)
-        if key in tests:
-            earliest, test = tests[key]
-            tests[key] = min(earliest, place), test
-        else:
-            described = row.description if isinstance(row.description, str) else None
-            # copies: a slice would keep the whole line
-            tests[key] = (
-                place,
-                Row(
-                    testCase=Raw(bytes(row.testCase)),
-                    vars=Raw(bytes(row.vars)),
-                    description=described,
-                ),
-            )
-    in_order = sorted(tests.values(), key=lambda each: each[0])
-    return first and first[-1], [row for _, row in in_order]
+
+    def asked() -> Iterator[Asked]:
+        nonlocal first
+        for _, line in lines(source):
+            row = _asked(Raw(line))
+            if row.id:
+                named = row.testIdx or 0, row.promptIdx or 0, row.id
+                first = min(first or named, named)
+            yield row
+
+    tests = _tests_of(asked())
+    return first and first[-1], tests
 
 
 def _key(row: Row | Asked) -> bytes:

@@ -513,6 +513,8 @@ class TaskWriter:
                 self.write(unclear_problem(name))
         if weights is None:
             listed = [name for name in names if name in graded]
+            # the first that has a score at all
+            listed = list(filter(names.has_numbers, listed)) or listed
             ordered = [
                 name
                 for metric in order

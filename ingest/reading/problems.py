@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 from pydantic import BaseModel, ValidationError
 
 from promptlab.contracts.base import descriptions
+from promptlab.encoding import HALF
 from promptlab.errors import nearest
 from promptlab.json_text.places import Key, Keys, pointer
 from promptlab.json_text.reading import Fault, parse_all, printable
@@ -60,6 +61,18 @@ class Problem:
 def warning(code: str, message: str, **where: Any) -> Problem:
     """Return a problem of a record, or of a file, that is loaded."""
     return Problem(code, message, "warning", **where)
+
+
+def halves_told(count: int, **where: Any) -> Problem:
+    """Return the warning of halves of surrogate pairs; *where* is the first."""
+    more = f" (here and in {count - 1} more places)" if count > 1 else ""
+    return warning(
+        HALF,
+        "half of a surrogate pair, such as \\ud83d: a text cut inside an emoji."
+        f" It is read as U+FFFD (\N{REPLACEMENT CHARACTER}){more}. Cut texts between"
+        " characters",
+        **where,
+    )
 
 
 def problem_at(

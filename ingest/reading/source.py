@@ -14,10 +14,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from promptlab.encoding import halves
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.input_file import Block
 from promptlab.ingest.reading.problems import Problem
-from promptlab.json_text.places import STRINGS_AND_BRACKETS, line_column
+from promptlab.json_text.places import STRINGS_AND_BRACKETS, decode, line_column
 from promptlab.json_text.reading import Fault, too_deep
 
 if TYPE_CHECKING:
@@ -59,10 +60,14 @@ class Limits:
     max_depth: int = 500
     """Maximum nesting depth of objects and lists."""
 
+    may_guess: bool = True
+    """Whether the encoding of a table may be guessed: not under ``--strict``."""
+
     @classmethod
-    def of(cls, settings: Settings) -> Limits:
+    def of(cls, settings: Settings, *, strict: bool = False) -> Limits:
         """Return the limits of the settings."""
         return cls(
+            may_guess=not strict,
             max_file=settings.max_file_mb * MB,
             max_record=settings.max_record_mb * MB,
             max_string=settings.max_string_mb * MB,
@@ -148,8 +153,10 @@ class Limits:
 
 DEFAULT = Limits()
 
+GUESSED = "encoding_guessed"
+
 LIMIT_CODES = frozenset(
-    {"file_too_large", "record_too_large", "string_too_long", "too_deep"}
+    {"file_too_large", "record_too_large", "string_too_long", "too_deep", GUESSED}
 )
 """Codes of problems that depend on settings."""
 
@@ -182,6 +189,8 @@ class Source(FoundFile):
     """Size limits of its records and values."""
     redact: Callable[[bytes], bytes] = bytes
     """Redacts a part of a file, for readers that open files themselves."""
+    mend: Callable[[bytes], bytes] = bytes
+    """Mends JSON that is decoded before it is redacted; `redact` does it too."""
     night: str = ""
     """The numbers in its name, and how often its path had this content before and then
     another: what distinguishes equal runs without ids."""
@@ -196,3 +205,19 @@ class Source(FoundFile):
     def in_blocks(self) -> Iterable[Block]:
         """Return the file in blocks of whole lines."""
         return [self.data] if self.blocks is None else self.blocks
+
+
+def place_of_half(blocks: Iterable[Block]) -> dict[str, int]:
+    """Return line and column of the first half of a surrogate pair in a text."""
+    lines = 0
+    for block in blocks:
+        if not isinstance(block, bytes):
+            lines += 1
+            continue
+        place = min(halves(block), default=None)
+        if place is not None:
+            before = decode(block[: place[0]])
+            line, column = line_column(before, len(before))
+            return {"line": lines + line, "column": column}
+        lines += block.count(b"\n")
+    return {}  # it is in a compressed file, or in another file of the run

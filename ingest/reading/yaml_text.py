@@ -18,9 +18,9 @@ import yaml
 from yaml.constructor import ConstructorError, SafeConstructor
 
 from promptlab.ingest.files.redaction import MAX_YAML_BYTES
-from promptlab.ingest.reading.problems import Problem
-from promptlab.json_text.places import BOM, Keys, pointer
-from promptlab.json_text.reading import SURROGATE
+from promptlab.ingest.reading.problems import Problem, halves_told
+from promptlab.json_text.places import BOM, Keys, decode, pointer
+from promptlab.json_text.reading import SURROGATE, not_utf8
 
 #: Maximum nesting depth of mappings and lists.
 MAX_DEPTH = 100
@@ -38,7 +38,7 @@ class YamlText:
     """Objects, lists, texts, numbers, booleans, null; dates and times stay text."""
 
     problems: list[Problem] = field(default_factory=list)
-    """All rejects; with any reject, ``value`` must not be used."""
+    """With any reject, ``value`` must not be used."""
 
     places: dict[Keys, tuple[int, int]] = field(default_factory=dict)
     """Path of a value → line and column of its place, from 1."""
@@ -69,7 +69,7 @@ def read_yaml(data: bytes) -> YamlText:
         before = data[: error.start].decode("utf-8")
         line = before.count("\n") + 1
         column = len(before) - before.rfind("\n")
-        message = f"the byte 0x{data[error.start]:02X} is not UTF-8. Save it as UTF-8."
+        message = not_utf8(chr(0xDC00 + data[error.start]), decode(data))
         result.problems.append(Problem("bad_utf8", message, line=line, column=column))
         return result
     try:
@@ -235,12 +235,15 @@ class _Unfolding:
         if SURROGATE.search(text):
             # PyYAML does not join the two halves of an escaped pair.
             joined = text.encode("utf-16", "surrogatepass")
-            try:
-                return joined.decode("utf-16")
-            except UnicodeDecodeError:
-                message = "half of a surrogate pair. Write the character itself."
-                self._problem("lone_surrogate", node, keys, message)
-                return ""
+            text, count = SURROGATE.subn(
+                "\ufffd", joined.decode("utf-16", "surrogatepass")
+            )
+            if count:
+                line, column = _place(node)
+                told = halves_told(
+                    count, line=line, column=column, pointer=pointer(keys)
+                )
+                self._result.problems.append(told)
         return text
 
     def _unknown_tag(self, node: yaml.Node, keys: Keys) -> None:

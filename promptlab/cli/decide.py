@@ -456,7 +456,7 @@ def _score_table(heading: str) -> Table:
             Column("adjusted p", p_value, "p_adjusted"),
             Column("pairs", plain, "n_pairs"),
             Column("passes lost", plain, "n_lost"),
-            Column("gained", plain, "n_gained"),
+            Column("passes gained", plain, "n_gained"),
             Column("McNemar p", p_value, "mcnemar_p"),
             Column("detectable", score, "smallest_detectable"),
         ),

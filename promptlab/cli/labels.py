@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from promptlab.cli.load import ingest_exit_code, print_problems
+from promptlab.cli.load import STRICT, ingest_exit_code, print_problems
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import (
     Cell,
@@ -183,7 +183,7 @@ def labels() -> None:
     metavar="WORD=pass|fail",
     help="Meaning of another word; may be repeated.",
 )
-@click.option("--strict", is_flag=True, help="Exit 6 if any label was rejected.")
+@click.option("--strict", is_flag=True, help=STRICT)
 @common(exits=(5, 6))
 def labels_in(
     call: Call,
@@ -202,7 +202,7 @@ def labels_in(
 
     options = LabelOptions(**said, words=tuple(_word(word) for word in words))
     warehouse = call.warehouse()
-    ingested = warehouse.ingest(*files, kind="labels", labels=options)
+    ingested = warehouse.ingest(*files, kind="labels", labels=options, strict=strict)
     warehouse.build()
     if not call.quiet:
         print_problems(ingested)

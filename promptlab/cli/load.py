@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from promptlab.warehouse import Warehouse
 
 
+STRICT = "Exit 6 if any record was rejected; guess no encoding."
+
+
 # ---------- problems of input files
 
 
@@ -147,7 +150,7 @@ given_options = with_options(
 )
 @click.option("--testset", help="Testset of every task in these files.")
 @given_options
-@click.option("--strict", is_flag=True, help="Exit 6 if any record was rejected.")
+@click.option("--strict", is_flag=True, help=STRICT)
 @click.option("--purged-too", is_flag=True, help="Load purged files again.")
 @click.option(
     "--sink",
@@ -180,7 +183,7 @@ def ingest(
     for sink in dict.fromkeys(sinks or ["duckdb"]):
         with progress(1, shown=call.shows_bars) as bar:
             ingested = ingest_with_progress(
-                warehouse, call, bar, paths, sink=sink, **options
+                warehouse, call, bar, paths, sink=sink, strict=strict, **options
             )
         _print_files(ingested.files, call)
         worst = max(worst, ingest_exit_code(ingested, strict=strict))
@@ -444,7 +447,7 @@ def report(
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--testset", help="Testset of every task in these files.")
 @given_options
-@click.option("--strict", is_flag=True, help="Exit 6 if any record was rejected.")
+@click.option("--strict", is_flag=True, help=STRICT)
 @click.option(
     "--publish",
     type=click.Path(path_type=Path),
@@ -471,7 +474,9 @@ def run(
     called_at = datetime.now(UTC)
     with progress(0.3, 0.5, 0.2, shown=call.shows_bars) as bar:
         with warehouse.kept_open():
-            ingested = ingest_with_progress(warehouse, call, bar, paths, **options)
+            ingested = ingest_with_progress(
+                warehouse, call, bar, paths, strict=strict, **options
+            )
             _tell(ingested, call)
             if not ingested.n_held:
                 return ingest_exit_code(ingested, strict=strict)

@@ -539,11 +539,17 @@ _UNCHANGED = """
 """
 
 
+def _flaky_across(code: str) -> Cell:
+    """Return where the rounds disagree: within runs, between them, or both."""
+    names = {"rounds": "within runs", "tasks": "between runs", "both": "both"}
+    return Cell(spoken(names[code]))
+
+
 _FLAKY_TABLE = Table(
     columns=(
         Column("case", ident, "case_id"),
         Column("passed", n_of, "n_pass", "n_rounds"),
-        Column("across", words, "flaky_across"),
+        Column("flaky", _flaky_across, "flaky_across"),
         Column("flips", plain, "n_flips"),
     ),
     wide=(

@@ -34,7 +34,7 @@ from promptlab.cli.streams import (
     is_read_by_a_runner,
     without_controls,
 )
-from promptlab.rounding import interval_of_100, of_100, rounded
+from promptlab.rounding import of_100, rounded
 
 if TYPE_CHECKING:
     from promptlab.contracts.gate import GateResult
@@ -174,7 +174,8 @@ def interval(low: float | None, high: float | None) -> Cell:
     """The two ends of an interval of a score."""
     if low is None or high is None:
         return NOTHING
-    return Cell(interval_of_100(low, high), is_number=True)
+    ends = {"low": rounded(low, 1, scale=100), "high": rounded(high, 1, scale=100)}
+    return Cell(spoken("{low}–{high}", **ends), is_number=True)
 
 
 def interval_of_points(low: float | None, high: float | None) -> Cell:
@@ -190,7 +191,8 @@ def plain_interval(low: float | None, high: float | None) -> Cell:
     """Return the two ends of an interval as stored."""
     if low is None or high is None:
         return NOTHING
-    return Cell(f"{plain(low).text}–{plain(high).text}", is_number=True)
+    ends = {"low": plain(low).text, "high": plain(high).text}
+    return Cell(spoken("{low}–{high}", **ends), is_number=True)
 
 
 def plain_interval_of(low: float | None, high: float | None) -> Cell:

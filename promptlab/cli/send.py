@@ -218,12 +218,13 @@ def digest(
     edition = warehouse.edition()
     start = digests.since_of(since, edition.generated_at)
     with warehouse.built() as con:
-        digest = digests.read_digest(con, start, edition)
+        out = None if to or webhooks else settings.out
+        digest = digests.read_digest(con, start, edition, out=out)
     if not digest.has_news:
         since = f"{start:%Y-%m-%d %H:%M %Z}".rstrip()
         raise NothingToDo(
-            f"nothing got better, worse, slower or more expensive since {since}, no"
-            " gate is undecided, and nothing is new"
+            f"nothing got better or worse since {since}, no gate is undecided, and"
+            " nothing is new"
         )
     written = []
     if not (to or webhooks):

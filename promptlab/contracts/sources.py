@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import math
 import re
@@ -178,12 +179,20 @@ class TableMapping(BaseModel):
     fixed: dict[Fixed, str] = {}
     """Values of the whole table that are not in a column."""
 
+    encoding: str | None = None
+    """Encoding of CSV and TSV, such as ``gb18030``; without it the bytes decide."""
+
     @model_validator(mode="after")
     def _says_enough(self) -> TableMapping:
         if self.case is None and not self.inputs:
             raise ValueError("needs `case` or `inputs`: which rows ask the same")
         if self.output is None and not (self.verdict or self.scores or self.values):
             raise ValueError("needs `output`, `verdict`, `scores` or `values`")
+        if self.encoding is not None and not _is_encoding(self.encoding):
+            raise ValueError(
+                f"`{self.encoding}` is no encoding of texts: write utf-8, gb18030 or"
+                " windows-1252"
+            )
         both = set(self.fixed) & self.model_fields_set
         if both:
             raise ValueError(f"`{both.pop()}` is a column and fixed: name it once")
@@ -209,7 +218,7 @@ class TableMapping(BaseModel):
     def columns(self) -> frozenset[str]:
         """Return every column that it names."""
         named: set[str] = set()
-        for name in self.model_fields_set - {"fixed", "scales"}:
+        for name in self.model_fields_set - {"fixed", "scales", "encoding"}:
             value = getattr(self, name)
             named.update([value] if isinstance(value, str) else value or ())
         return frozenset(named)
@@ -265,6 +274,13 @@ class TableMapping(BaseModel):
         """Return a text that is equal for equal mappings."""
         said = self.model_dump_json(exclude_defaults=True).encode()
         return hashlib.blake2b(said, digest_size=6).hexdigest()
+
+
+def _is_encoding(name: str) -> bool:
+    try:
+        return codecs.decode(b"", name) == ""
+    except (LookupError, ValueError, TypeError):
+        return False
 
 
 def _is_in(name: str, columns: Collection[str]) -> bool:

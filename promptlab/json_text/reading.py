@@ -25,6 +25,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from promptlab.encoding import looks_like
 from promptlab.errors import InputError, UsageError
 from promptlab.json_text.places import Keys, decode, escape_pointer
 from promptlab.json_text.writing import OutOfRange, RepeatedKeys
@@ -658,7 +659,7 @@ class JsonReader:
         """Report a lone surrogate: an invalid byte, or an escape without its pair."""
         byte = SURROGATE.search(self._text, at, end)
         if byte:
-            self._note("bad_utf8", byte.start(), not_utf8(byte[0]))
+            self._note("bad_utf8", byte.start(), not_utf8(byte[0], self._text))
             return
         pending = None  # a first half; its second half must follow directly
         for match in _ESCAPE.finditer(self._text, at + 1, end):
@@ -711,7 +712,7 @@ class JsonReader:
     def _unexpected(self, at: int) -> None:
         char = self._text[at]
         if SURROGATE.match(char):
-            self._break("bad_utf8", at, not_utf8(char))
+            self._break("bad_utf8", at, not_utf8(char, self._text))
             return
         word = _FOUND.match(self._text, at)
         found = word[0] if word else char
@@ -740,12 +741,14 @@ def too_deep(limit: int, found: int | None = None) -> str:
     )
 
 
-def not_utf8(surrogate: str) -> str:
-    """Return the message for a byte that became a lone surrogate in decoded text."""
+def not_utf8(surrogate: str, text: str) -> str:
+    """Return the message for a byte that became a lone surrogate in a decoded text."""
     code = ord(surrogate)
     is_byte = 0xDC80 <= code <= 0xDCFF  # surrogateescape's encoding of a byte
     name = f"byte 0x{code - 0xDC00:02X}" if is_byte else f"code point U+{code:04X}"
-    return f"the {name} is not UTF-8. Save the file as UTF-8."
+    alike = looks_like(text.encode("utf-8", "surrogateescape")) if is_byte else None
+    hint = f": the text looks like {alike}" if alike else ""
+    return f"the {name} is not UTF-8{hint}. Save the file as UTF-8."
 
 
 def short(text: str) -> str:

@@ -52,14 +52,26 @@ class Piece:
 Clause = list[Piece]
 
 
-def headline(result: GateResult) -> str:
+def headline(result: GateResult, *, with_names: bool = True) -> str:
     """Return the decision as one sentence, on one line."""
-    return one_line(headline_parts(result))
+    return one_line(headline_parts(result, with_names=with_names))
 
 
-def headline_parts(result: GateResult) -> list[Piece]:
-    """Return the sentence in pieces, the decision first, so that a page links cases."""
-    words = _Words(result, Speech.of(result.lang), MOST_NAMED)
+def headline_parts(
+    result: GateResult, *, with_records: bool = True, with_names: bool = True
+) -> list[Piece]:
+    """Return the sentence in pieces, the decision first, so that a page links cases.
+
+    Without records it is shorter, for lists of many decisions; without names it only
+    counts the cases, for a page that lists them below.
+    """
+    words = _Words(
+        result,
+        Speech.of(result.lang),
+        MOST_NAMED,
+        with_records=with_records,
+        with_names=with_names,
+    )
     return [*words.sentence(None), Piece(words.text("headline.end"))]
 
 
@@ -153,6 +165,7 @@ class _Words:
     named: int
     """Maximum number of names in a list."""
     with_records: bool = True
+    with_names: bool = True
 
     def text(self, key: str, /, **values: Any) -> str:
         return self.speech.text(key, **values)
@@ -247,16 +260,16 @@ class _Words:
         if rule.value is None or rule.limit is None or rule.verdict == "inconclusive":
             note = (rule.note or "").rstrip(".。")
             if rule.value is None and rule.limit is not None:
-                name = _rule_name(rule, self.speech)
+                name = rule_name(rule, self.speech)
                 return self.text("headline.rule_note", name=name, note=note)
             return note
         if rule.limit == 0 and rule.note:  # alerts and targets are named
             return rule.note
         return self.text(
             "headline.limit",
-            name=_rule_name(rule, self.speech),
-            value=_rule_value(rule, rule.value, self.speech, beside=rule.limit),
-            limit=_rule_value(rule, rule.limit, self.speech, beside=rule.value),
+            name=rule_name(rule, self.speech),
+            value=rule_value(rule, rule.value, self.speech, beside=rule.limit),
+            limit=rule_value(rule, rule.limit, self.speech, beside=rule.value),
         )
 
     def _watched(self, key: str) -> Clause:
@@ -279,7 +292,7 @@ class _Words:
         records = {record.case_id: record for record in self.result.cases}
         comma = self.text("headline.and" if with_records else "word.in_list")
         said: Clause = []
-        for case_id in cases.case_ids[: self.named]:
+        for case_id in cases.case_ids[: self.named] if self.with_names else ():
             if said:
                 said.append(Piece(comma))
             said.append(Piece(clip(" ".join(case_id.split()), _LONGEST_ID), case_id))
@@ -337,7 +350,8 @@ def _p(p: float) -> str:
     return "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}".rstrip("0")
 
 
-def _rule_name(rule: GateRule, speech: Speech) -> str:
+def rule_name(rule: GateRule, speech: Speech) -> str:
+    """Return the name of a rule in words."""
     table, _, rest = rule.rule.partition(".")
     if table == "must_pass_tags":
         return speech.text("headline.tag", name=rest)
@@ -348,7 +362,7 @@ def _rule_name(rule: GateRule, speech: Speech) -> str:
     return speech.filters.label(rule.rule.replace(".", "_"), "gate_rule")
 
 
-def _rule_value(rule: GateRule, value: float, speech: Speech, *, beside: float) -> str:
+def rule_value(rule: GateRule, value: float, speech: Speech, *, beside: float) -> str:
     """Return a value or a limit, with more digits if both would look equal."""
     filters: Filters = speech.filters
     table, _, key = rule.rule.rpartition(".")

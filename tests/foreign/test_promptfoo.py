@@ -52,7 +52,7 @@ def test_cases_are_known_by_what_their_tests_say_and_not_by_their_place(
 
 
 def test_true_duplicates_are_two_cases(once: Reading) -> None:
-    twice = _case(_column(once, "cases", "early"), "asked-twice")["case_id"].to_list()
+    twice = _case(_column(once, "cases", "early"), "asked twice")["case_id"].to_list()
     assert len(twice) == 2
     assert twice[1] == f"{twice[0]}~2"
 
@@ -67,7 +67,7 @@ def test_repeats_are_rounds_and_duplicates_stay_cases(once: Reading) -> None:
 
 def test_without_a_header_equal_tests_are_rounds_of_one_case() -> None:
     lines = reading_of(DATA / "promptfoo" / "rivers.jsonl")
-    counts = _case(_column(lines, "rounds", "early"), "asked-twice")
+    counts = _case(_column(lines, "rounds", "early"), "asked twice")
     assert counts["case_id"].n_unique() == 1
     assert counts.height == 2
 
@@ -144,13 +144,13 @@ def test_json_and_jsonl_of_one_run_have_one_hash(once: Reading) -> None:
 
 
 VERDICTS = [
-    ("names-the-sea", "early", "pass"),
-    ("rhine", "early", "fail"),
-    ("rhine", "late", "pass"),
-    ("a-set-with-a-threshold", "early", "pass"),  # the threshold alone decides
-    ("the-judge-breaks", "early", "unevaluated"),
-    ("nothing-is-asked-of-it", "early", "unevaluated"),
-    ("the-model-breaks", "early", "error"),
+    ("names the sea", "early", "pass"),
+    ("Rhine", "early", "fail"),
+    ("Rhine", "late", "pass"),
+    ("a set with a threshold", "early", "pass"),  # the threshold alone decides
+    ("the judge breaks", "early", "unevaluated"),
+    ("nothing is asked of it", "early", "unevaluated"),
+    ("the model breaks", "early", "error"),
 ]
 
 
@@ -170,7 +170,7 @@ def test_an_error_is_what_broke_and_not_what_failed(once: Reading) -> None:
 
 
 def test_each_assertion_is_one_row_also_inside_a_set(once: Reading) -> None:
-    checks = _case(_column(once, "reported_checks", "early"), "a-set")
+    checks = _case(_column(once, "reported_checks", "early"), "a set")
     rows = checks.sort("position").select("name", "type", "parent_position").rows()
     assert rows == [
         ("facts", "assert-set", None),
@@ -181,7 +181,7 @@ def test_each_assertion_is_one_row_also_inside_a_set(once: Reading) -> None:
 
 
 def test_a_judge_that_broke_judged_nothing(once: Reading) -> None:
-    (check,) = _case(_column(once, "reported_checks", "early"), "the-judge").rows(
+    (check,) = _case(_column(once, "reported_checks", "early"), "the judge").rows(
         named=True
     )
     assert check["passed"] is None
@@ -190,14 +190,14 @@ def test_a_judge_that_broke_judged_nothing(once: Reading) -> None:
 
 
 def test_what_a_broken_judge_should_have_scored_has_no_score(once: Reading) -> None:
-    scores = _case(_column(once, "reported_scores", "late"), "the-judge-breaks")
+    scores = _case(_column(once, "reported_scores", "late"), "the judge breaks")
     rows = set(scores.select("dimension_id", "value", "score").rows())
     assert rows == {("tone", 0.0, None), ("score", 0.0, None)}
 
 
 def test_weights_and_thresholds_are_kept(once: Reading) -> None:
     checks = _column(once, "reported_checks", "early")
-    sea = _case(checks, "names-the-sea").filter(name="sea")
+    sea = _case(checks, "names the sea").filter(name="sea")
     assert sea["weight"].to_list() == [3.0]
     assert json.loads(sea["expected"][0]) == "Mediterranean"
     facts = checks.filter(type="assert-set")
@@ -217,7 +217,7 @@ def test_only_the_rows_own_score_is_weighed_the_named_ones_are_its_parts(
 def test_a_row_that_was_not_judged_keeps_its_value_and_has_no_score(
     once: Reading,
 ) -> None:
-    scores = _case(_column(once, "reported_scores", "late"), "nothing-is-asked")
+    scores = _case(_column(once, "reported_scores", "late"), "nothing is asked")
     assert scores.select("dimension_id", "value", "score").rows() == [
         ("score", 1.0, None)
     ]
@@ -257,7 +257,7 @@ def test_a_zero_of_the_row_alone_is_not_known(
 
 
 def test_tags_and_inputs_come_with_the_case(once: Reading) -> None:
-    (case,) = _case(_column(once, "cases", "early"), "names-the-sea").rows(named=True)
+    (case,) = _case(_column(once, "cases", "early"), "names the sea").rows(named=True)
     assert json.loads(case["tags"]) == ["africa"]
     assert json.loads(case["context"]) == {
         "description": "names the sea",
@@ -735,7 +735,7 @@ def test_a_scoring_function_that_rows_leave_out_is_known_by_the_config(
         assert before.keys() == after.keys()
         assert all(before[case] != after[case] for case in before)
     (changed,) = plain.items() - hashes(None, "own").items()
-    assert "names-the-sea" in changed[0]
+    assert "names the sea" in changed[0]
     assert hashes(strict, "own") != hashes(strict)
 
 

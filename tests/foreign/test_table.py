@@ -128,7 +128,7 @@ def test_a_workbook_is_read_from_its_first_sheet_with_rows() -> None:
 
 def test_a_latin_letter_is_read_as_excel_meant_it_and_said(tmp_path: Path) -> None:
     reading = read(_written(tmp_path, PLAIN.replace("Nile", "Sauône").encode("cp1252")))
-    assert [p.code for p in reading.problems] == ["not_utf8"]
+    assert [p.code for p in reading.problems] == ["encoding_guessed"]
     assert "Sauône" in table(reading, "cases")["context"][0]
 
 

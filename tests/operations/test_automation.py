@@ -21,19 +21,20 @@ from tests.conftest import EXAMPLES, ROOT
 PAGE = ROOT / "docs" / "operations.md"
 AUTOMATION = ROOT / "docs" / "automation"
 NIGHTLY = AUTOMATION / "nightly.sh"
-WORKFLOW = AUTOMATION / "github-actions.yml"
+ACTION = ROOT / "action.yml"
 
 
 def commands() -> list[str]:
     """Every promptlab command of the page, the script and the workflow."""
     code = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text("utf-8"), re.S | re.M)
     inline = re.findall(r"`(promptlab [^`]+)`", PAGE.read_text("utf-8"))
-    files = [NIGHTLY.read_text("utf-8"), WORKFLOW.read_text("utf-8")]
+    files = [NIGHTLY.read_text("utf-8"), ACTION.read_text("utf-8")]
     lines = "\n".join([*code, *files]).splitlines()
     found = [
         re.search(r"^\s*(?:- )?(?:run: )?(?:\w+= )?(promptlab .*)", x) for x in lines
     ]
     whole = [re.split(r"\|\|| > ", match[1])[0] for match in found if match]
+    whole = [re.sub(r"\$\{.*?\}|\$OPTIONS", "", line) for line in whole]
     return sorted({*whole, *inline})
 
 
@@ -53,29 +54,53 @@ def test_the_page_has_commands_of_every_kind():
     assert named >= {"run", "export", "purge", "doctor", "build", "gate"}
 
 
-GITHUB = ("github-actions.yml", "promptfoo.yml", "inspect_ai.yml")
-
-
 def workflow(name: str) -> dict:
     return yaml.safe_load((AUTOMATION / name).read_text("utf-8"))
 
 
-def steps(name: str) -> list[dict]:
+def action() -> dict:
+    return yaml.safe_load(ACTION.read_text("utf-8"))
+
+
+def used() -> dict[str, dict]:
+    """The actions that the action uses."""
+    steps = action()["runs"]["steps"]
+    return {step["uses"].split("@")[0]: step for step in steps if "uses" in step}
+
+
+def test_a_workflow_has_at_most_fifteen_lines():
+    assert len((AUTOMATION / "github.yml").read_text("utf-8").splitlines()) <= 15
+
+
+@pytest.mark.parametrize("name", ["github.yml", "accept.yml"])
+def test_a_workflow_gives_the_action_inputs_that_it_has(name):
     [job] = workflow(name)["jobs"].values()
-    return job["steps"]
+    step = job["steps"][-1]
+    assert step["uses"].split("@")[0].endswith("/promptlab")
+    assert set(step.get("with", {})) <= set(action()["inputs"])
 
 
-@pytest.mark.parametrize("name", GITHUB)
-def test_a_workflow_has_what_a_workflow_has(name):
-    found = workflow(name)
-    # `on` is true in YAML
-    assert set(found) == {"name", True, "permissions", "concurrency", "env", "jobs"}
-    assert found[True] == {"pull_request": None, "push": {"branches": ["main"]}}
-    for step in steps(name):
+def test_the_page_names_every_input_of_the_action():
+    page = (ROOT / "docs" / "ci.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`[^|]*`) \|", page, re.M)
+    named = set(re.findall(r"`([^`]+)`", " ".join(rows)))
+    assert set(action()["inputs"]) <= named
+
+
+def test_a_step_is_what_a_composite_action_may_have():
+    for step in action()["runs"]["steps"]:
         assert ("run" in step) != ("uses" in step)
+        assert ("run" in step) == ("shell" in step)
         assert set(step) <= {
-            "name", "if", "uses", "with", "run", "env", "continue-on-error",
+            "name", "id", "if", "uses", "with", "run", "shell", "env",
+            "continue-on-error",
         }  # fmt: skip
+
+
+def test_no_script_of_the_action_contains_what_an_event_says():
+    """What a pull request names reaches a script as a variable only."""
+    for step in action()["runs"]["steps"]:
+        assert "${{" not in step.get("run", "")
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in AUTOMATION.glob("*.yml")))
@@ -89,40 +114,14 @@ def test_no_title_depends_on_a_file_that_is_named_by_its_run(name):
         assert can_repeat(Path(file).stem)
 
 
-@pytest.mark.parametrize("name", GITHUB)
-def test_the_gate_alone_decides_and_its_comment_follows_whatever_it_says(name):
-    [decide] = [step for step in steps(name) if "promptlab gate" in step.get("run", "")]
-    assert "if" not in decide
-    assert "||" not in decide["run"]
-    after = steps(name)[steps(name).index(decide) + 1 :]
-    assert [step["if"].startswith("always()") for step in after] == [True] * 3
-
-
-def test_a_run_is_accepted_from_the_history_and_saved_there():
-    used = {step.get("uses", "").split("@")[0]: step for step in steps("accept.yml")}
-    restored, saved = used["actions/cache/restore"], used["actions/cache/save"]
-    assert restored["with"]["key"] == saved["with"]["key"]
-    assert restored["with"] == {
-        **saved["with"], "restore-keys": "warehouse-",
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("name", GITHUB)
-def test_pull_requests_do_not_cancel_each_other(name):
-    concurrency = workflow(name)["concurrency"]
-    assert "${{ github.ref }}" in concurrency["group"]
-    assert "pull_request" in concurrency["cancel-in-progress"]
-
-
-@pytest.mark.parametrize("name", GITHUB)
-def test_the_history_survives_a_failing_job_and_only_the_base_branch_saves_it(name):
-    used = {step["uses"].split("@")[0]: step for step in steps(name) if "uses" in step}
-    assert "actions/cache" not in used
-    restored, saved = used["actions/cache/restore"], used["actions/cache/save"]
-    assert restored["with"]["key"] == saved["with"]["key"]
+def test_the_history_survives_a_failing_job_and_only_the_base_branch_saves_it():
+    restored, saved = used()["actions/cache/restore"], used()["actions/cache/save"]
+    assert restored["with"] == {**saved["with"], "restore-keys": "promptlab-"}
     assert saved["with"]["key"].startswith(restored["with"]["restore-keys"])
-    assert saved["if"] == "always() && github.ref == 'refs/heads/main'"
-    assert used["actions/upload-artifact"]["if"] == "always()"
+    assert saved["if"] == (
+        "always() && (inputs.accept != '' || github.ref_name == inputs.base-branch)"
+    )
+    assert used()["actions/upload-artifact"]["if"].startswith("always()")
 
 
 def test_the_gitlab_pipeline_writes_its_history_on_the_default_branch_only():
@@ -187,8 +186,8 @@ GH = """#!/bin/sh
 # comments of one pull request: a file per comment
 echo "$@" >> calls
 case "$*" in
-  *PATCH*) cp comment.md comment-7 ;;
-  *POST*) cp comment.md comment-7 ;;
+  *PATCH*) cp .promptlab/comment.md comment-7 ;;
+  *POST*) cp .promptlab/comment.md comment-7 ;;
   *) if [ -f comment-7 ]; then echo 7; fi ;;
 esac
 """
@@ -226,60 +225,97 @@ def commit(folder: Path) -> None:
     git(folder, "commit", "--quiet", "--message", "work")
 
 
-def perform(folder: Path, name: str, number: int, event: str, branch: str) -> list[int]:
-    """Run the shell steps of a workflow as GitHub does; return their exit codes."""
+def perform(folder: Path, event: str, branch: str, **inputs: str) -> list[str]:
+    """Ask, then run the shell steps of the action as GitHub does.
+
+    Returns:
+        The names of the steps that failed.
+    """
     shutil.rmtree(folder / "results", ignore_errors=True)
+    (folder / "results").mkdir()
+    (folder / ".promptlab").mkdir(exist_ok=True)
     output = folder / "output"
     output.write_text("", "utf-8")
+    of_pull_request = event == "pull_request"
     own = {
-        "GITHUB_ACTIONS": "true", "GITHUB_RUN_ID": str(number),
-        "GITHUB_SHA": git(folder, "rev-parse", "HEAD"), "GITHUB_OUTPUT": str(output),
+        "GITHUB_ACTIONS": "true", "GITHUB_OUTPUT": str(output),
+        "GITHUB_SHA": git(folder, "rev-parse", "HEAD"),
         "GITHUB_STEP_SUMMARY": str(folder / "summary.md"), "GITHUB_REF_NAME": branch,
-        "GITHUB_HEAD_REF": branch if event == "pull_request" else "",
-        "GITHUB_BASE_REF": "main" if event == "pull_request" else "",
-        "GITHUB_REPOSITORY": "o/r", "PROMPTLAB_DB": "warehouse.duckdb",
+        "GITHUB_HEAD_REF": branch if of_pull_request else "",
+        "GITHUB_BASE_REF": "main" if of_pull_request else "",
+        "GITHUB_REPOSITORY": "o/r", "PROMPTLAB_DB": ".promptlab/warehouse.duckdb",
         "PATH": os.pathsep.join(
             [str(folder.parent / "tools"), str(Path(sys.executable).parent), os.environ["PATH"]]
         ),
     }  # fmt: skip
-    codes = []
-    for step in steps(name):
-        asked = step.get("if", "")
-        if "run" not in step or step.get("name") == "Install":
-            continue
-        if "pull_request" in asked and event != "pull_request":
-            continue
-        if any(codes) and not asked.startswith("always()"):
-            continue
-        done = subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-            cwd=folder, env=os.environ | own | step.get("env", {}),
+
+    def call(script: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+            cwd=folder, env=os.environ | own | env,
             capture_output=True, text=True, check=False,
         )  # fmt: skip
-        codes.append(done.returncode)
-        assert done.returncode == 0 or step["name"] == "Decide", done.stderr
-    return codes
+
+    assert call("evals/run.sh results/evaluation.json", {}).returncode == 0
+    told = {
+        f"inputs.{name}": inputs.get(name, str(each["default"]))
+        for name, each in action()["inputs"].items()
+    }
+    told["github.event_name"] = event
+    failed: list[str] = []
+    for step in action()["runs"]["steps"]:
+        if "run" not in step or step["name"] == "Install":
+            continue
+        if failed or not is_true(step.get("if", "true"), told):
+            continue
+        for line in output.read_text("utf-8").splitlines():
+            name, _, value = line.partition("=")
+            told[f"steps.decide.outputs.{name}"] = value
+        env = {name: filled(value, told) for name, value in step.get("env", {}).items()}
+        done = call(step["run"], env)
+        if done.returncode:
+            failed.append(step["name"])
+            assert step["name"] == "The gate decides", done.stderr
+    return failed
+
+
+def filled(text: str, told: dict[str, str]) -> str:
+    """The text with the expressions of GitHub that the test knows, else nothing."""
+    return re.sub(r"\$\{\{ *([\w.-]+) *\}\}", lambda m: told.get(m[1], "7"), text)
+
+
+def is_true(condition: str, told: dict[str, str]) -> bool:
+    """A condition of terms that are joined by `&&`."""
+    terms = (
+        re.fullmatch(r"([\w.-]+) (==|!=) '(.*)'", t) for t in condition.split(" && ")
+    )
+    return condition == "true" or all(
+        term and (told[term[1]] == term[3]) == (term[2] == "==") for term in terms
+    )
 
 
 @pytest.mark.slow
 def test_a_pull_request_that_breaks_a_case_fails_and_says_what_to_do(repository):
-    name = "github-actions.yml"
-    for number in range(1, 5):
-        assert set(perform(repository, name, number, "push", "main")) == {0}
+    for _ in range(4):
+        assert perform(repository, "push", "main") == []
     git(repository, "switch", "--quiet", "--create", "fix")
     (repository / "evals" / "prompt.txt").write_text("be brief, not c3", "utf-8")
     commit(repository)
-    # ask, load, decide, comment
-    assert perform(repository, name, 5, "pull_request", "fix") == [0, 0, 1, 0]
+    assert perform(repository, "pull_request", "fix") == ["The gate decides"]
     comment = (repository / "comment-7").read_text("utf-8")
     assert comment.startswith("<!-- promptlab -->")
     for text in (comment, (repository / "summary.md").read_text("utf-8")):
         assert "1 case broke (c3: 0 of 3 now, 12 of 12 before)" in text
         assert "`promptlab recheck " in text
         assert "`promptlab accept " in text
+    [run] = set(re.findall(r"`promptlab accept (\S+)", comment))
+    assert (
+        perform(repository, "workflow_dispatch", "main", accept=run, reason="so") == []
+    )
     (repository / "evals" / "prompt.txt").write_text("be brief", "utf-8")
     commit(repository)
-    assert perform(repository, name, 6, "pull_request", "fix") == [0, 0, 0, 0]
+    # this tool cannot be asked again: the decision stays
+    assert perform(repository, "pull_request", "fix", recheck="true") == []
     assert "Ship" in (repository / "comment-7").read_text("utf-8")
     calls = (repository / "calls").read_text("utf-8")
     assert calls.count("POST") == calls.count("PATCH") == 1

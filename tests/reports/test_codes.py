@@ -155,7 +155,7 @@ CODES: dict[str, list[Codes]] = {
     ],
     "changed": [
         of_type(gate.Change.model_fields["what"].annotation),
-        of("prompt_named", "model_named", "settings_named"),
+        of("prompt_named", "model_named", "settings_named", "variant_named"),
     ],
     "case_state": [of("broken", "watched")],
     "rows_missing": [of("partial", "totals_only", "rejected", "duplicate")],

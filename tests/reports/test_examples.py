@@ -73,7 +73,7 @@ def test_dimensions_that_we_name_are_named_in_the_language_of_the_report(files):
         if file.name == "report.html" and "review-sentiment" in str(file):
             page = file.read_text("utf-8")
             assert ("Judge score" in page) is english
-            assert ("评审评分" in page) is not english
+            assert ("裁判模型评分" in page) is not english
 
 
 def test_every_english_sentence_of_ours_is_english(files):

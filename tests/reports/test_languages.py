@@ -16,13 +16,22 @@ from typing import Any
 
 import html5lib
 import pytest
+import yaml
 
 from promptlab.database import connect
 from promptlab.paths import TEXTS
 from promptlab.reports import write_all
+from promptlab.reports.digest import (
+    digest_html,
+    digest_text,
+    read_digest,
+    slack_payload,
+    teams_payload,
+)
 from promptlab.reports.edition import Edition
+from promptlab.reports.formats import gate_markdown
 from promptlab.reports.mail import task_message
-from promptlab.reports.write import write_comparison
+from promptlab.reports.write import write_comparison, write_index
 from tests.conftest import ROOT
 
 # ---------- a language is one file: one that is added is one of the languages everywhere
@@ -140,33 +149,62 @@ def fragments(lang: str) -> set[str]:
 
 
 def pages(db: Path, out: Path, lang: str) -> Iterator[tuple[str, str]]:
-    """Every page and the mail as the text that people read."""
+    """Every page, mail and message to a chat."""
     with connect(db, read_only=True) as con:
         edition = Edition(AT, lang)
-        files = write_all(con, TASKS, out, edition, formats=["html", "md"])
+        write_all(con, TASKS, out, edition, formats=["html", "md"])
         for pair in (TASKS[:2], TASKS[2:]):
-            files.append(write_comparison(con, *pair, out, edition))
+            write_comparison(con, *pair, out, edition)
+        write_index(con, out, edition)
         for task in TASKS:
             mail = task_message(con, task, edition)
-            yield f"mail {task}", visible(mail.get_body(("html",)).get_content())
+            yield f"mail {task}", mail.get_body(("html",)).get_content()
             yield f"text {task}", mail.get_body(("plain",)).get_content()
-    for file in files:
-        text = file.read_text("utf-8")
-        if file.suffix == ".html":
-            yield str(file.relative_to(out)), visible(text)
-        elif file.suffix == ".md":
-            yield str(file.relative_to(out)), text
+        gates = [edition.gates_of(con, [task])[task] for task in TASKS]
+        yield "comment", gate_markdown(gates, lang=lang)
+        digest = read_digest(con, datetime(2020, 1, 1, tzinfo=UTC), edition)
+        yield "digest", digest_html(digest, edition)
+        yield "digest as text", digest_text(digest, edition)
+        for chat in (slack_payload, teams_payload):
+            yield chat.__name__, "\n".join(said(chat(digest, edition)))
+    for file in sorted(out.rglob("*")):
+        if file.suffix in (".html", ".md"):
+            yield str(file.relative_to(out)), file.read_text("utf-8")
 
 
-def visible(html: str) -> str:
+def said(payload: Any) -> Iterator[str]:
+    """The texts of a message to a chat."""
+    if isinstance(payload, list):
+        for part in payload:
+            yield from said(part)
+    elif isinstance(payload, dict):
+        yield from (payload["text"],) if isinstance(payload.get("text"), str) else ()
+        yield from said([v for v in payload.values() if not isinstance(v, str)])
+
+
+def visible(html: str, *, ours: bool = False) -> str:
+    """The text and the labels of a page; only *ours*: without texts of the files."""
+    if not html.lstrip().lower().startswith("<!doctype"):
+        return html
     tree = html5lib.parse(html, namespaceHTMLElements=False)
-    for element in tree.iter():
-        if element.tag in ("style", "script"):
-            element.text = ""
-    labels = (
-        e.get(name) or "" for e in tree.iter() for name in ("aria-label", "title")
-    )
-    return " ".join(("".join(tree.itertext()) + " " + " ".join(labels)).split())
+    theirs = ("bdi", "code") if ours else ()
+    found: list[str] = []
+
+    def read(element: Any) -> None:
+        is_element = isinstance(element.tag, str)  # a comment has a function
+        if is_element and element.tag not in ("style", "script", *theirs):
+            found.append(element.text or "")
+            found.extend(element.get(name) or "" for name in ("aria-label", "title"))
+            for child in element:
+                read(child)
+        found.append(element.tail or "")
+
+    read(tree)
+    return " ".join(" ".join(found).split())
+
+
+def read(found: list[tuple[str, str]], *, ours: bool = False) -> list[tuple[str, str]]:
+    return [(name, visible(text, ours=ours)) for name, text in found]
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +224,7 @@ def test_no_sentence_of_the_other_language_stands_on_a_page(every_page, lang, ot
     assert len(foreign) > 200
     faults = [
         (page, sentence)
-        for page, text in every_page[lang]
+        for page, text in read(every_page[lang])
         for sentence in foreign
         if sentence in text
     ]
@@ -194,14 +232,86 @@ def test_no_sentence_of_the_other_language_stands_on_a_page(every_page, lang, ot
 
 
 def test_an_english_page_of_the_english_examples_holds_no_chinese_letter(every_page):
-    for page, text in every_page["en"]:
+    for page, text in read(every_page["en"]):
         assert not HAN.findall(text), (page, HAN.findall(text)[:20])
 
 
-def test_a_chinese_page_of_the_chinese_examples_holds_no_english_sentence(every_page):
-    sentence = re.compile(r"[A-Z][a-z]+(?: [a-z]+){4,}")
-    for page, text in every_page["zh"]:
-        assert not sentence.findall(text), (page, sentence.findall(text)[:20])
+NAMES = frozenset(
+    """
+    promptlab JSON json HTML html ID Token JUnit LoCoMo Mem0 McNemar kappa alpha AC1
+    Cohen Gwet Krippendorff Rogan Gladen Lang Reiczigel PPI jq Enter Esc A B C D F n
+    F1 p ms s true false null wilson br
+    """.split()  # noqa: SIM905
+)
+"""English words of our own Chinese texts: names and terms that are never translated."""
+
+
+def of_the_files(folder: Path) -> set[str]:
+    """Words of the example files: their values, and the keys of free objects."""
+    found: set[str] = set()
+
+    def read(value: Any, *, is_free: bool = False) -> None:
+        if isinstance(value, dict):
+            for key, part in value.items():
+                if is_free:
+                    found.update(WORD.findall(key))
+                read(part, is_free=is_free or key in FREE_OBJECTS)
+        elif isinstance(value, list):
+            for part in value:
+                read(part, is_free=is_free)
+        elif isinstance(value, str):
+            found.update(WORD.findall(value))
+
+    for file in folder.rglob("*.*"):
+        found.update(WORD.findall(str(file.relative_to(folder))))
+        if file.suffix == ".yaml":
+            read(yaml.safe_load(file.read_text("utf-8")), is_free=True)
+        elif file.suffix in (".json", ".jsonl"):
+            text = re.sub(r"(?m)^\s*//.*", "", file.read_text("utf-8"))
+            at, decoder = 0, json.JSONDecoder()
+            while text[at:].strip():
+                at += len(text[at:]) - len(text[at:].lstrip())
+                record, at = decoder.raw_decode(text, at)
+                read(record)
+    return found | {"variant"}  # a key that is kept as an extra
+
+
+FREE_OBJECTS = {
+    "inputs", "context", "expected_outputs", "intermediate_expectations",
+    "parsed_output", "parameters", "metadata", "extras", "step_inputs", "target",
+    "step_outputs", "aggregation_output", "final_output", "output", "env",
+}  # fmt: skip
+
+
+def test_a_chinese_page_has_no_english_word_but_names(every_page) -> None:
+    theirs = of_the_files(ROOT / "examples_zh")
+    faults = {
+        (word, page.split("/")[-1])
+        for page, text in read(every_page["zh"])
+        for word in WORD.findall(COMMAND.sub("", text))
+        if len(word) > 1 and word not in NAMES | theirs
+    }
+    assert faults == set()
+
+
+COMMAND = re.compile(r"`[^`]*`|[\w-]+(?:[./~@_-][\w-]+)+|\b[0-9a-f]{7,}\b")
+"""A command of the comment, a path, an id or a hash."""
+
+
+HALF_WIDTH = re.compile(
+    rf"{HAN.pattern}\s?[,;:()]|[,;:(]\s?{HAN.pattern}|\d%?(?:[–~]| … )[+−\d]"
+)
+
+
+def test_a_chinese_page_has_full_width_signs_and_one_way_to_write_an_interval(
+    every_page,
+) -> None:
+    faults = {
+        (text[max(0, found.start() - 25) : found.end() + 15], page.split("/")[-1])
+        for page, text in read(every_page["zh"], ours=True)
+        for found in HALF_WIDTH.finditer(text)
+    }
+    assert faults == set()
 
 
 def test_both_sets_of_examples_tell_the_same_story(chinese_db, english_db):

@@ -14,11 +14,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from promptlab.ingest.foreign.documents import repeated_header
+from promptlab.encoding import (
+    NO_CHARACTER,
+    Decoded,
+    decoded,
+)
+from promptlab.ingest.foreign.documents import guess_told, repeated_header
 from promptlab.ingest.foreign.table.cells import with_point
-from promptlab.ingest.reading.problems import Problem, warning
+from promptlab.ingest.reading.problems import Problem, halves_told, warning
 from promptlab.ingest.reading.source import Source
-from promptlab.json_text.places import BOM
 
 HEAD_BYTES = 1 << 20
 
@@ -29,9 +33,6 @@ ROWS_PROBED = 20
 """Number of rows that show whether a file is a table."""
 
 _SEPARATORS = ",;\t|"
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_NO_CHARACTER = re.compile("[\ud800-\udfff]")
-"""Placeholder for bytes that are invalid in the encoding of the file."""
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _NAMELESS = re.compile(r"column \d+|Unnamed: \d+|__index_level_\d+__")
 
@@ -67,9 +68,9 @@ class CsvHead:
         return len(self.names) > 1 and all(map(_is_name, self.names))
 
 
-def head_of(data: bytes) -> CsvHead:
+def head_of(data: bytes, encoding: str | None = None) -> CsvHead:
     """Return the first lines of a file, or of its first bytes."""
-    text, _ = decoded(data[:HEAD_BYTES])
+    text = decoded(data[:HEAD_BYTES], encoding).text
     if "\0" in text[:4096]:
         text = ""
     separator, text = _separator(text)
@@ -149,29 +150,6 @@ def _separator(text: str) -> tuple[str, str]:
     return max(_SEPARATORS, key=outside.count), text
 
 
-def decoded(data: bytes) -> tuple[str, list[int]]:
-    """Return the text, and the lines of it that are not UTF-8.
-
-    Such a line is read as Windows-1252. Invalid bytes become lone surrogates, so that
-    the row can be rejected.
-    """
-    if data.startswith(_UTF16):
-        whole = data[: len(data) // 2 * 2].decode("utf-16", "surrogatepass")
-        return whole + "\udcff" * (len(data) % 2), []
-    try:
-        return data.decode("utf-8-sig"), []
-    except UnicodeDecodeError:
-        pass
-    lines, odd = [], []
-    for number, line in enumerate(data.removeprefix(BOM).split(b"\n"), 1):
-        try:
-            lines.append(line.decode())
-        except UnicodeDecodeError:
-            lines.append(line.decode("cp1252", "surrogateescape"))
-            odd.append(number)
-    return "\n".join(lines), odd
-
-
 def csv_rows(
     data: bytes, source: Source, numbers: Collection[str] | None
 ) -> Iterator[tuple[int, Row] | Problem]:
@@ -182,30 +160,31 @@ def csv_rows(
         source: Its limits, and the redaction of rejected rows.
         numbers: Columns that may have decimal commas if semicolons separate the cells;
             ``None``: all.
+
+    Raises:
+        Refused: Its encoding would have to be guessed, and nothing may be guessed.
     """
-    text, odd = decoded(data)
-    if odd:
-        more = f" and {len(odd) - 1} more are" if odd[1:] else " is"
-        yield warning(
-            "not_utf8",
-            f"line {odd[0]}{more} not UTF-8 and read as Windows-1252: save"
-            f' {source.path.name} as "CSV UTF-8" if letters look wrong',
-            line=odd[0],
-        )
-    yield from _CsvRows(text, source, numbers).read()
+    mapping = source.mapping
+    found = decoded(data, None if mapping is None else mapping[1].encoding)
+    if found.is_guess:
+        yield guess_told(found, source)
+    if found.n_halves:
+        yield halves_told(found.n_halves)
+    yield from _CsvRows(found, source, numbers).read()
 
 
 class _CsvRows:
     """The rows of one CSV text."""
 
     def __init__(
-        self, text: str, source: Source, numbers: Collection[str] | None
+        self, found: Decoded, source: Source, numbers: Collection[str] | None
     ) -> None:
-        self._separator, table = _separator(text)
-        self._above = int(table is not text)
+        self._separator, table = _separator(found.text)
+        self._above = int(table is not found.text)
+        self._encoding = found.name
         self._source = source
         self._file = io.StringIO(table, newline="")
-        self._is_odd = _NO_CHARACTER.search(table) is not None
+        self._is_odd = NO_CHARACTER.search(table) is not None
         self._commas = numbers if self._separator == ";" else ()
         self._short: list[int] = []
         csv.field_size_limit(max(source.limits.max_record, 1 << 17))
@@ -256,11 +235,11 @@ class _CsvRows:
                 at,
             )
             return
-        if self._is_odd and any(map(_NO_CHARACTER.search, cells)):
+        if self._is_odd and any(map(NO_CHARACTER.search, cells)):
             yield self._rejected(
-                "not_utf8",
-                "the row holds bytes that are neither UTF-8 nor Windows-1252: save"
-                f' {self._source.path.name} as "CSV UTF-8"',
+                "not_in_encoding",
+                f"the file is read as {self._encoding}, and the row holds bytes that"
+                f' are not: save {self._source.path.name} as "CSV UTF-8"',
                 line,
                 at,
             )

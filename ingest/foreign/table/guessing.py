@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from promptlab.contracts.sources import TableMapping
+from promptlab.encoding import decoded
 from promptlab.errors import InputError
 from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign.documents import Refused
@@ -126,7 +127,7 @@ def guess(path: Path) -> Guess:
         NoGuess: No column is recognised; the message contains lines to start from.
         InputError: It is not a table.
     """
-    rows = _first_rows(path)
+    rows, encoding = _first_rows(path)
     cells = _cells(rows)
     columns = list(dict.fromkeys(name for row in rows for name in row))
     plain = {name: plain_name(name) for name in cells}
@@ -164,13 +165,15 @@ def guess(path: Path) -> Guess:
         name for name in cells if is_nameless(name) or "." in name or name == no_id
     }
     _guess_numbers(settings, {n: c for n, c in cells.items() if n not in taken}, notes)
+    settings["encoding"] = encoding
     settings = {name: value for name, value in settings.items() if value}
     try:
         return Guess(TableMapping(**settings), columns, notes)
     except ValidationError as error:
         needed = error.errors()[0]["msg"].removeprefix("Value error, ")
         name = mapping_name(path)
-        start = mapping_as_toml(f"tables.{name}", _start(cells, settings))
+        started = _start(cells, settings).model_copy(update={"encoding": encoding})
+        start = mapping_as_toml(f"tables.{name}", started)
         raise NoGuess(
             f"{path}: no meaning could be guessed of {', '.join(columns)}: a mapping"
             f" {needed}. Write one by hand: put these lines at the end of"
@@ -337,7 +340,8 @@ def _start(cells: dict[str, list[Any]], settings: dict[str, Any]) -> TableMappin
     return TableMapping(**found)
 
 
-def _first_rows(path: Path) -> list[Row]:
+def _first_rows(path: Path) -> tuple[list[Row], str | None]:
+    """Return the first rows, and the encoding of the table if it is a guess."""
     try:
         check_regular(path)
         with path.open("rb") as file:
@@ -356,7 +360,8 @@ def _first_rows(path: Path) -> list[Row]:
         rows = list(islice(read, _ROWS))
         if not rows:
             raise InputError(f"{path}: holds no row below its columns")
-        return rows
+        text = decoded(path.read_bytes()) if form == "csv" else None
+        return rows, text.encoding if text and text.is_guess else None
     except OSError as error:
         why = error.strerror or error
         raise InputError(f"{path}: cannot be read: {why}") from None

@@ -239,13 +239,16 @@ _encode = msgspec.json.Encoder().encode
 
 
 def form_of(
-    data: bytes, fits: Callable[[list[str]], bool] = lambda _columns: False
+    data: bytes,
+    fits: Callable[[list[str]], object] = lambda _columns: False,
+    encoding: str | None = None,
 ) -> str | None:
     """Return the form of a table by its first bytes; ``None`` if it is not a table.
 
     Args:
         data: The first bytes of a file.
         fits: Return true for the columns of a mapping, below which rows may be broken.
+        encoding: The encoding that a mapping names.
     """
     if data.startswith(b"PAR1"):
         return "parquet"
@@ -254,7 +257,7 @@ def form_of(
         return "xlsx" if _SHEET in data or b"[Content_Types].xml" in data else None
     if head.data.lstrip()[:1] == b"{":
         return "jsonl" if _has_lines(head) else None
-    found = head_of(data)
+    found = head_of(data, encoding)
     is_mapped = found.may_be_table and fits(dialect.told_apart(found.names))
     return "csv" if is_mapped or found.is_table else None
 
@@ -274,7 +277,7 @@ def _has_lines(head: Head) -> bool:
     return len(first_two) == 2 and bool(first_two[0] & first_two[1])
 
 
-def columns_of(path: Path, form: str) -> list[str] | None:
+def columns_of(path: Path, form: str, encoding: str | None = None) -> list[str] | None:
     """Return the columns of a table; ``None`` if it cannot be opened.
 
     Fields inside objects are included: ``label.value``.
@@ -298,7 +301,7 @@ def columns_of(path: Path, form: str) -> list[str] | None:
         return None
     if form == "jsonl":
         return _keys(Head(head).data)
-    found = head_of(head)
+    found = head_of(head, encoding)
     return dialect.told_apart(found.names) if found.may_be_table else None
 
 

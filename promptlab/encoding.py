@@ -1,0 +1,168 @@
+"""The encoding of a file: decided once, for all of it.
+
+Tables are written by spreadsheets, in UTF-8 or in what the system of their writer has:
+GB18030 (GBK) in China, Windows-1252 in the West. In order: the ``encoding`` of the
+mapping, a byte order mark, UTF-8, GB18030, Windows-1252. The last two are guesses,
+which are told, and rejected under ``--strict``.
+
+JSON and YAML are UTF-8 by their specifications, so nothing is guessed there: the error
+names the encoding that the bytes look like (`looks_like`).
+
+A text that was cut within an emoji ends in half of a surrogate pair, which is no
+character: it becomes U+FFFD in every format (`without_halves`), with a warning.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+NO_CHARACTER = re.compile("[\ud800-\udfff]")
+"""Placeholder for a byte that is invalid in the encoding of the file."""
+
+HALF = "lone_surrogate"
+
+_DECODED_HALF = re.compile("\udced[\udca0-\udcbf][\udc80-\udcbf]")
+"""Half of a surrogate pair in UTF-8, when its bytes are decoded."""
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_NAMES = {"gb18030": "GB18030", "cp1252": "Windows-1252"}
+_UNITS = {"utf-16": 2, "utf-32": 4}
+
+
+class Decoded(NamedTuple):
+    """The text of a file; bytes that are invalid in its encoding are surrogates."""
+
+    text: str
+    encoding: str
+    """The name of Python's codec."""
+    is_guess: bool = False
+    """Whether another encoding was possible."""
+    n_halves: int = 0
+    """Halves of surrogate pairs that became U+FFFD."""
+
+    @property
+    def name(self) -> str:
+        """Return the name for people."""
+        return _NAMES.get(self.encoding, self.encoding)
+
+
+def decoded(data: bytes, encoding: str | None = None) -> Decoded:
+    """Return the text of a file, or of its first bytes, and how it was decoded.
+
+    Args:
+        data: The bytes.
+        encoding: The codec that the user names; ``None``: decided by the bytes.
+    """
+    said = encoding and codecs.lookup(encoding).name
+    marked = (name for mark, name in _MARKS if data.startswith(mark))
+    if said := said or next(marked, None):
+        text, n_halves = _text(data, said)
+        return Decoded(text.removeprefix("\ufeff"), said, n_halves=n_halves)
+    text, n_halves = _text(data, "utf-8")
+    n_bad = 0 if text.isascii() else len(NO_CHARACTER.findall(text))
+    n_good = len(text) - len(text.encode("ascii", "ignore")) - n_bad
+    # characters of several bytes are not UTF-8 by chance
+    if n_bad == 0 or n_good > n_bad:
+        return Decoded(text, "utf-8", n_halves=n_halves)
+    chinese = _chinese(data)
+    if chinese is not None:
+        return Decoded(chinese, "gb18030", is_guess=True)
+    return Decoded(_text(data, "cp1252")[0], "cp1252", is_guess=True)
+
+
+def _text(data: bytes, encoding: str) -> tuple[str, int]:
+    """Return the text, and the number of halves of surrogate pairs in it."""
+    unit = _UNITS.get(encoding[:6])
+    if unit is None:
+        text = data.decode(encoding, "surrogateescape")
+        if encoding != "utf-8" or "\udced" not in text:
+            return text, 0
+        return _DECODED_HALF.subn("\ufffd", text)
+    rest = len(data) % unit
+    whole = data[: len(data) - rest].decode(encoding, "surrogatepass")
+    whole, n_halves = NO_CHARACTER.subn("\ufffd", whole)
+    return whole + "\udcff" * rest, n_halves
+
+
+_PAIR = re.compile(rb"[\x81-\xfe](?:[\x30-\x39][\x81-\xfe][\x30-\x39]|[\x40-\xfe])")
+
+
+def _chinese(data: bytes) -> str | None:
+    """Return the text if it is GB18030, and looks like it; else ``None``.
+
+    An accented letter of Windows-1252 before a plain one is a rare character of
+    GB18030 too: ``ön`` in ``Köln``. In Chinese texts the second byte is nearly always
+    above 127; in Western ones an accented letter before another one is rare.
+    """
+    try:
+        text = data.decode("gb18030")
+    except UnicodeDecodeError as error:
+        if error.end < len(data) or error.reason != "incomplete multibyte sequence":
+            return None
+        data = data[: error.start]  # the file, or what was read of it, breaks off
+        text = data.decode("gb18030") + "\udcff"
+    seconds = [pair[1] > 127 or len(pair) > 2 for pair in _PAIR.findall(data)]
+    return text if 2 * sum(seconds) > len(seconds) else None
+
+
+_HALF_IN_BYTES = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
+_ESCAPED = re.compile(
+    rb"\\u[dD](?:([89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2}))"
+    rb"|([89abAB][0-9a-fA-F]{2}\\u[dD])?[c-fC-F][0-9a-fA-F]{2})"
+)
+"""A half, or both halves, as JSON escapes them."""
+
+
+def halves(data: bytes, *, escaped: bool = True) -> Iterator[tuple[int, int]]:
+    r"""Yield where halves of surrogate pairs begin and end in UTF-8.
+
+    A text that was cut inside an emoji ends in one: as ``\ud83d`` in JSON, or as three
+    bytes that UTF-8 does not have.
+
+    Args:
+        data: The bytes.
+        escaped: Whether an escape of JSON means a character there.
+    """
+    if b"\xed" in data:
+        for found in _HALF_IN_BYTES.finditer(data):
+            yield found.span()
+    if not escaped or not (b"\\ud" in data or b"\\uD" in data):
+        return
+    for found in _ESCAPED.finditer(data):
+        start, end = found.span()
+        before = start
+        while data[before - 1 : before] == b"\\":
+            before -= 1
+        if (start - before) % 2 == 0:
+            if found[2] is None:
+                yield start, end
+        elif found[2] is not None:  # the first half is text, after an escaped backslash
+            yield start + 6, end
+
+
+def without_halves(data: bytes, *, escaped: bool = True) -> tuple[bytes, int]:
+    """Write U+FFFD for every half of a surrogate pair, in as many bytes.
+
+    Returns:
+        The text, and the number of halves; all places stay the same.
+    """
+    found = list(halves(data, escaped=escaped))
+    if not found:
+        return data, 0
+    written = bytearray(data)
+    for start, end in found:
+        written[start:end] = b"\\ufffd" if end - start == 6 else b"\xef\xbf\xbd"
+    return bytes(written), len(found)
+
+
+def looks_like(data: bytes) -> str | None:
+    """Return the name of the encoding that bytes look like, which are not UTF-8."""
+    found = decoded(data)
+    return found.name if found.encoding == "gb18030" else None
