@@ -181,7 +181,9 @@ def test_numbers_beyond_one_are_grades_and_not_verdicts(tmp_path):
         tmp_path / "a.csv",
         "round_id,labeler,label\nr1,ann,1\nr2,ann,0\nr3,ann,4\n",
     )
-    assert rows(warehouse, "select label, grade, scale from live.labels") == [
+    assert rows(
+        warehouse, "select label, grade, scale from live.labels order by line"
+    ) == [
         (None, 1.0, 5.0),
         (None, 0.0, 5.0),
         (None, 4.0, 5.0),

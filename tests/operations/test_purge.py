@@ -92,7 +92,9 @@ def test_a_purge_keeps_every_row_of_the_others(warehouse):
     after = contents(db)
     changed = {"raw.loads", "marts.dim_memory_runs"}
     for table, rows in before.items():
-        if table.startswith("intermediate.") and table not in of_models():
+        if table == "marts.fct_level_changes" or (
+            table.startswith("intermediate.") and table not in of_models()
+        ):
             assert after[table] == [], table  # steps of a build: the next makes them
             continue
         if table not in changed:

@@ -1,4 +1,4 @@
-{{ config(materialized='table') }}
+{{ config(materialized='table', meta={'mentions': ['since_task_id']}) }}
 
 with
 
