@@ -127,6 +127,14 @@ where is_beyond_chance
 order by title, variant, is_worse desc, measure desc
 """
 
+_LEVEL_WORDS = {
+    "latency_p50": ("level.latency_p50_worse", "level.latency_p50_better"),
+    "cost_mean": ("level.cost_mean_worse", "level.cost_mean_better"),
+    "error_share": ("level.error_share_worse", "level.error_share_better"),
+    "overall_score": ("", "level.overall_score_better"),
+    "pass_rate": ("", "level.pass_rate_better"),
+}
+"""The keys of a measure's worse and better level."""
 _QUALITY = ("overall_score", "pass_rate")
 """Measures of which the verdict alone says that they are worse."""
 
@@ -280,9 +288,8 @@ def level_text(level: Row, filters: Filters) -> str:
         "overall_score": filters.score,
     }  # fmt: skip
     shown = form.get(level["measure"], filters.percent)
-    way = "worse" if level["is_worse"] else "better"
     return filters.catalogue.text(
-        f"level.{level['measure']}_{way}",
+        _LEVEL_WORDS[level["measure"]][not level["is_worse"]],
         factor=filters.number(level["factor"], 1),
         day=filters.day(level["since_at"]),
         before=shown(level["value_before"]),

@@ -99,7 +99,7 @@ def test_every_byte_on_the_wire_is_ascii_in_short_lines():
 
 
 def test_the_subject_begins_with_the_verdict():
-    said = "不要发布：2 个用例退化（a、b），4 个修复；+9.7 分，可能只是偶然。"
+    said = "不要发布：2 个用例退化（a、b），4 个修复。"
     made = result().model_copy(update={"gate": gate(said)})
     subject = reread(to_message(made))["Subject"]
     assert subject == "不要发布：2 个用例退化（a、b） · 客服问答回归"
@@ -122,10 +122,10 @@ def test_a_result_that_says_no_verdict_has_its_score_in_the_subject():
 def test_the_text_part_is_a_report_of_its_own():
     text = body(to_message(result(), history=runs(), comparison=comparison()), "plain")
     for told in (
-        "得分 71.2 / 100 · 等级 C · 95% 区间 66.0–77.0",
+        "得分 71.2 / 100 · 等级 C · 95% 区间 66.0 至 77.0",
         "通过 1 / 3",
         "[严重] 维度 0 低于目标。",
-        "规则 d0：71.2（66.0–77.0）",
+        "规则 d0：71.2（66.0 至 77.0）",
         "[失败] case-000001 · 25.0（基线 90.0，−20.0）",
         "期望：refund",
         "实际：refuse",
@@ -188,7 +188,7 @@ def test_a_lost_must_have_is_said_in_words():
     ).model_copy(
         update={"cases": [change(1, must_have_lost=True, severity="critical")]}
     )
-    assert "失去必须项" in body(to_message(result(), comparison=compared))
+    assert "不再满足必选要求" in body(to_message(result(), comparison=compared))
 
 
 def test_without_history_words_say_that_it_is_the_first_run():

@@ -92,7 +92,7 @@ def test_the_tallest_column_fills_the_box_and_one_case_is_still_seen():
         ("en", "Case scores: 0 to 10: 2 cases, 50 to 60: 3 cases, 90 to 100: 6 cases"),
         (
             "zh",
-            "用例得分的分布：0 到 10 分 2 个用例，50 到 60 分 3 个用例，90 到 100 分 6 个用例",
+            "用例得分的分布：0 至 10 分 2 个用例，50 至 60 分 3 个用例，90 至 100 分 6 个用例",
         ),
     ],
 )
@@ -233,7 +233,7 @@ def test_every_value_and_interval_is_inside_the_box():
 
 def test_marks_keep_their_line_and_lose_words_that_would_overlap():
     chart = drawn([0.5] * 60, marks={1: "v1", 2: "v2", 40: "v3"})
-    assert [text for _, text in chart.marks] == ["v1", "", "v3"]
+    assert [text for _, text in chart.marks] == ["", "v2", "v3"]
 
 
 def test_labels_of_runs_do_not_overlap_and_the_newest_has_one():

@@ -6,10 +6,10 @@ import email
 import email.policy
 import json
 import re
-import shutil
 import threading
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from urllib.parse import quote
 
 import pytest
 
@@ -27,7 +27,7 @@ from promptlab.reports.digest import (
     teams_payload,
 )
 from promptlab.reports.edition import Edition
-from promptlab.reports.index import read_index
+from promptlab.reports.files import folder_name
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 EDITION = Edition(NOW, "en", report_url="https://reports.example.com/")
@@ -65,12 +65,13 @@ def test_a_day_whose_time_before_no_calendar_has_is_refused():
 
 
 def test_what_got_worse_comes_first(digest):
-    assert {line["title"] for line in digest.groups["worse"]} == {
+    assert {entry["title"] for entry in digest.groups["worse"]} == {
         "Account support",
         "Parcel tracker",
+        "Meeting summary",
     }
     assert next(iter(digest.groups)) == "worse"
-    assert subject_of(digest, "en").startswith("2 worse, ")
+    assert subject_of(digest, EDITION).startswith("3 worse, ")
 
 
 def test_runs_of_before_are_not_news(six_titles_db):
@@ -83,52 +84,52 @@ def test_runs_of_before_are_not_news(six_titles_db):
 def test_the_text_says_what_broke_and_since_when(digest):
     text = digest_text(digest, EDITION)
     assert re.search(r"since 17 Nov\s+Do not ship: \d+ cases? broke", text)
-    assert re.search(r"latency 1\.\d s → 2\.7 s over 4 runs", text)
+    assert "2.2 times slower since 17 Nov: 1.2 s → 2.6 s" in text
     assert "https://reports.example.com/titles/Account-support~" in text
 
 
-def test_latency_is_compared_with_the_last_run_before(six_titles_db):
-    with connect(six_titles_db, read_only=True) as con:
-        [(title, before, day)] = con.execute("""
-            select title, value_before, created_at
-            from (
-                select *, lag(value) over in_variant as value_before
-                from marts.fct_trends
-                where measure = 'latency_p50' and subject is null
-                window in_variant as (
-                    partition by title, variant order by task_number
-                )
-            )
-            order by abs(ln(value / value_before)) desc
-            limit 1
-        """).fetchall()
-        digest = read_digest(con, day, EDITION)
-    [line] = [
-        line
-        for lines in digest.groups.values()
-        for line in lines
-        if line["title"] == title
+def test_an_entry_has_three_lines_and_links_to_its_page(digest):
+    text = digest_text(digest, EDITION)
+    entries = re.findall(r"^- .+\n {2}.+\n {2}.+$", text, re.MULTILINE)
+    listed = [
+        entry
+        for course, entries in digest.groups.items()
+        for entry in entries
+        if course != "unchanged"
     ]
-    assert line["latency_first"] == before
-    assert line["n_latencies"] >= 2
+    assert len(entries) == len(listed)
+    assert all("https://reports.example.com/titles/" in entry for entry in entries)
 
 
-def test_cost_and_latency_of_a_newest_run_without_them_are_unknown(
-    six_titles_db, tmp_path
-):
-    """They were those of an older run."""
-    copy = shutil.copy(six_titles_db, tmp_path / "copy.duckdb")
-    with connect(copy, read_only=False) as con:
-        con.execute("""
-            delete from marts.fct_trends
-            where task_id in (select newest_task_id from marts.dim_variants)
-        """)
-        index = read_index(con, EDITION)
-    found = [line for lines in index.groups.values() for line in lines]
-    assert max(line["n_costs"] for line in found) > 1
-    for line in found:
-        assert (line["latency"], line["cost"]) == (None, None)
-        assert not line["latency_moved"] and not line["cost_moved"]
+def test_a_page_links_to_the_pages_beside_it(six_titles_db, tmp_path):
+    edition = Edition(NOW, "en")
+    folder = tmp_path / "titles" / folder_name("Account support")
+    folder.mkdir(parents=True)
+    (folder / "report.html").touch()
+    with connect(six_titles_db, read_only=True) as con:
+        found = read_digest(con, NOW - timedelta(days=7), edition, out=tmp_path)
+    html = digest_html(found, edition)
+    assert re.findall('href="([^"]+)"', html) == [
+        f"titles/{quote(folder.name)}/report.html"
+    ]
+
+
+def test_the_worst_flaky_cases_are_named_and_the_others_counted(digest):
+    assert len(digest.flaky) == 3
+    broken = {
+        (line["title"], case_id)
+        for entries in digest.groups.values()
+        for entry in entries
+        for line in entry["lines"]
+        for case_id in line["gate"].broke.case_ids
+    }
+    assert not broken & {(case["title"], case["case_id"]) for case in digest.flaky}
+    assert f"{digest.n_flaky - 3} more" in digest_text(digest, EDITION)
+
+
+def test_a_day_of_another_year_has_its_year(digest):
+    said = subject_of(digest, Edition(datetime(2027, 1, 2, tzinfo=UTC), "zh"))
+    assert said.startswith("自2026年11月13日以来")
 
 
 def test_the_cost_is_compared_with_the_same_time_before(digest):
@@ -194,7 +195,7 @@ def address(server):
 def test_a_message_is_posted_as_json(chat, digest):
     post(address(chat), slack_payload(digest, EDITION))
     [body] = chat.bodies
-    assert body["text"].startswith("2 worse")
+    assert body["text"].startswith("3 worse")
 
 
 @pytest.mark.parametrize("status", [302, 404, 429, 500])
@@ -248,7 +249,7 @@ def test_a_dry_run_writes_the_mail_and_the_payloads(six_titles_db, tmp_path, cap
         (tmp_path / "digest.eml").read_bytes(), policy=email.policy.default
     )
     assert message["to"] == "team@example.com"
-    assert "2 worse" in message["subject"]
+    assert "3 worse" in message["subject"]
     assert json.loads((tmp_path / "digest.slack.json").read_text("utf-8"))["blocks"]
     assert json.loads((tmp_path / "digest.teams.json").read_text("utf-8"))[
         "attachments"

@@ -22,13 +22,18 @@ def page(marts, lang="zh", task=lambda _: None):
 
 
 def lines(index):
-    return [line for group in index.groups.values() for line in group]
+    return [
+        line
+        for group in index.groups.values()
+        for entry in group
+        for line in entry["lines"]
+    ]
 
 
 def test_variants_are_sorted_by_where_they_are_going(marts):
     index = read_index(marts, EDITION)
     assert {
-        course: [line["task_id"] for line in group]
+        course: [line["task_id"] for entry in group for line in entry["lines"]]
         for course, group in index.groups.items()
     } == {
         "worse": ["run-20241024-001"],
@@ -116,7 +121,7 @@ def test_a_variant_is_drawn_with_its_last_runs_only(marts):
         for line in lines(read_index(marts, EDITION))
         if line["title"] == "Customer support, question 0"
     )
-    assert len(line["scores"]) == 30
+    assert len(line["drawn"]) == 30
     assert line["chart"].lines[0].path.count("L") == 29
 
 
@@ -147,8 +152,8 @@ def test_an_index_of_a_thousand_titles_is_smaller_than_a_megabyte(marts):
 @pytest.mark.parametrize(
     ("lang", "told"),
     [
-        ("en", "Do not ship: 1 case broke (faq-004: 0 of 2 now, 6 of 6 before); "),
-        ("zh", "不要发布：1 个用例退化（faq-004：本次 0/2 通过，此前 6/6 通过）；"),
+        ("en", "Do not ship: 1 case broke (faq-004)"),
+        ("zh", "不要发布：1 个用例退化（faq-004）"),
     ],
 )
 def test_an_entry_begins_with_the_decision_and_its_reasons(marts, lang, told):
@@ -177,7 +182,7 @@ def test_an_entry_says_by_what_it_can_be_filtered(marts):
         if mark in entry["marks"]
     }
     assert found == {entry["model"], "Ada", "easy", "hard"}
-    assert 'data-f="do_not_ship m' in page(marts)
+    assert 'data-f="do_not_ship ' in page(marts)
 
 
 def test_the_policy_names_the_one_script_of_the_index(marts):

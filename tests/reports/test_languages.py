@@ -240,7 +240,7 @@ NAMES = frozenset(
     """
     promptlab JSON json HTML html ID Token JUnit LoCoMo Mem0 McNemar kappa alpha AC1
     Cohen Gwet Krippendorff Rogan Gladen Lang Reiczigel PPI jq Enter Esc A B C D F n
-    F1 p ms s true false null wilson br
+    F1 p ms s true false null wilson br failed
     """.split()  # noqa: SIM905
 )
 """English words of our own Chinese texts: names and terms that are never translated."""

@@ -116,7 +116,7 @@ def test_what_is_compiled_in_one_language_is_not_taken_for_another(
     environment.cache_clear()
     assert len(list((tmp_path / "promptlab/templates").iterdir())) == 2
     assert pages[0] == pages[1]
-    assert "失去必须项" not in pages[1][1]
+    assert "不再满足必选要求" not in pages[1][1]
 
 
 def test_no_template_folds_the_letters_of_a_name():
