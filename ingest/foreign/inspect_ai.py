@@ -38,7 +38,7 @@ from promptlab.ingest.foreign.documents import (
     text,
     time,
 )
-from promptlab.ingest.foreign.identity import Occurrences, OwnIds
+from promptlab.ingest.foreign.identity import Occurrences, OwnIds, content_id
 from promptlab.ingest.foreign.names import is_best_unclear
 from promptlab.ingest.foreign.prompts import env_of
 from promptlab.ingest.foreign.registry import Head
@@ -526,7 +526,6 @@ class LogReading:
             return ()
         case = task.known(case_id)
         if case is None:
-            self._known[case_id] = sample.id
             context: dict[str, Any] = {"input": _input(sample)}
             environment = {
                 "choices": sample.choices,
@@ -726,9 +725,11 @@ class LogReading:
 
     def _case_id(self, sample: Sample) -> str:
         case_id = plain_name(str(sample.id)) or "(blank)"
-        known = self._known.get(case_id)
-        if known is not None and type(known) is not type(sample.id):
+        known = self._known.setdefault(case_id, sample.id)
+        if type(known) is not type(sample.id):
             return f"{case_id}~{type(sample.id).__name__}"  # 5 is not "5"
+        if known != sample.id:  # nor is " 5"
+            return f"{case_id}~{content_id(sample.id)[:4]}"
         return case_id
 
 

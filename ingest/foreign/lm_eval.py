@@ -1,8 +1,9 @@
 """lm-evaluation-harness: ``results_<time>.json``, ``samples_<task>_<time>.jsonl``.
 
-Tried on 0.4.13, and on totals of 0.3. A run is a folder: the time in the names groups
-its files, and the results lead. Each harness task is a task; one without samples has
-totals and no cases. Results without any samples are one such task.
+Tried on 0.4.13, and on totals of 0.3; 0.4.0 to 0.4.2, whose names have no time and
+whose samples are one array, by their published shape. A run is a folder: the time in
+the names groups its files, and the results lead. Each harness task is a task; one
+without samples has totals and no cases. Results without any samples are one such task.
 
 There is one row per document and filter. A case is a document, identified by
 ``doc_hash`` and a number for duplicates, and has one round: the harness scores all
@@ -19,13 +20,16 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Raw
 
 from promptlab.ingest.files.finding import FoundFile
+from promptlab.ingest.files.input_file import InputFile
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import (
     UNREADABLE,
     ToolFiles,
     decode,
+    file_bytes,
     lines,
     members,
     number,
@@ -51,6 +55,7 @@ from promptlab.ingest.foreign.writing import (
 from promptlab.ingest.foreign.yardstick import without_addresses, yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
+from promptlab.json_text.places import BOM
 
 FILES = ToolFiles("lm-eval", "0.4.13 and 0.3")
 
@@ -163,7 +168,7 @@ class HarnessTask:
 
     def rows(self, source: Source, path: Path) -> Iterator[Record | Problem]:
         """Write the cases, rounds and scores of a samples file."""
-        for line, written in lines(source, path):
+        for line, written in _rows_of(source, path):
             try:
                 members = decode(written, dict[str, Any])
                 if b" at 0x" in written:
@@ -322,6 +327,21 @@ class HarnessTask:
         return "higher_better" if higher else "lower_better"
 
 
+def _rows_of(
+    source: Source, path: Path | None = None
+) -> Iterator[tuple[int | None, bytes]]:
+    """Yield the rows of a samples file: a line each, or members of one array.
+
+    Versions 0.4.0 to 0.4.2 write an array over many lines, some viewers on one.
+    """
+    head = InputFile(path or source.path).head()
+    if head.removeprefix(BOM).lstrip()[:1] != b"[":
+        yield from lines(source, path)
+        return
+    rows = FILES.decoded(file_bytes(source, path), list[Raw])
+    yield from ((None, source.redact(bytes(row))) for row in rows)
+
+
 def _metrics_of(members: Mapping[str, Any]) -> list[str]:
     """Return the fields of a row that are metrics, where it does not name them."""
     return [
@@ -400,7 +420,7 @@ def _metric_list(config: Any) -> list[dict[str, Any]]:
 
 FORMS = ("results", "samples")
 
-_NAME = re.compile(r"samples_(?P<task>.+?)_(?P<time>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl")
+_NAME = re.compile(r"samples_(?P<task>.+?)_(?P<time>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl?")
 _TIME = re.compile(r"_(\d{4}-\d\d-\d\dT[\d.:-]+)\.json")
 
 
@@ -417,17 +437,20 @@ def recognise(head: Head) -> str | None:
 
 
 def gather(files: Files) -> Iterator[Run]:
-    """Group results with the samples of the same folder and time."""
+    """Group results with the samples of the same folder and time.
+
+    Before 0.4.3 the names have no time: ``results.json``, ``<arguments>_<task>.jsonl``.
+    """
     samples: dict[tuple[Path, str], list[FoundFile]] = defaultdict(list)
     for file in files:
         named = _NAME.fullmatch(file.path.name)
-        if file.form == "samples" and named:
-            samples[file.path.parent, named["time"]].append(file)
+        if file.form == "samples":
+            samples[file.path.parent, named["time"] if named else ""].append(file)
     taken: set[Path] = set()
     for file in files:
         found = _TIME.search(file.path.name)
         if file.form == "results":
-            own = samples.get((file.path.parent, found[1]), []) if found else []
+            own = samples.get((file.path.parent, found[1] if found else ""), [])
             taken |= {each.path for each in own}
             yield file, own
     for file in files:
@@ -443,7 +466,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     results = FILES.document(source, Results)
     model = _model(results)
     run_id = content_id([results.results, results.date, results.config], model)
-    files = {_task_of(path): path for path in source.companions}
+    files = {_task_of(path, results.results): path for path in source.companions}
     for name, path in files.items():
         task = TaskWriter("lm_eval", f"{run_id}/{name}", source)
         harness_task = HarnessTask(task, name, results, source.path)
@@ -501,7 +524,7 @@ def _totals_alone(
 def _samples_alone(source: Source) -> Iterator[Record | Problem]:
     name = _task_of(source.path)
     same = SameRun("lm_eval", source=source)
-    for _, line in lines(source):
+    for _, line in _rows_of(source):
         same.add(line.decode("utf-8", "replace"))
     task = TaskWriter("lm_eval", f"{name}-{same.hash_of_night()[:12]}", source, same)
     harness_task = HarnessTask(task, name, None, source.path)
@@ -515,9 +538,13 @@ def _samples_alone(source: Source) -> Iterator[Record | Problem]:
     yield from task.written()
 
 
-def _task_of(path: Path) -> str:
+def _task_of(path: Path, names: Iterable[str] = ()) -> str:
+    """Return the harness task of a samples file, one of *names* if they are known."""
     named = _NAME.fullmatch(path.name)
-    return named["task"] if named else path.stem.removeprefix("samples_")
+    if named:
+        return named["task"]
+    found = [name for name in names if path.stem.endswith(f"_{name}")]
+    return max(found, key=len, default=path.stem.removeprefix("samples_"))
 
 
 def _time_of(path: Path) -> datetime | None:

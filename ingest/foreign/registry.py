@@ -146,6 +146,7 @@ TOOLS = (
     "every_eval_ever",
     "helm",
     "azure_ai_evaluation",
+    "evalscope",
     "memory_benchmarks",
     "table",
 )

@@ -131,6 +131,7 @@ def test_a_folder_of_everything_is_loaded_each_run_once(tmp_path: Path) -> None:
     ) == [
         ("azure_ai_evaluation", 1),
         ("deepeval", 2),
+        ("evalscope", 2),
         ("every_eval_ever", 1),
         ("helm", 1),
         ("inspect_ai", 2),

@@ -296,6 +296,7 @@ def test_azure_columns_have_the_rows_and_means_of_the_file(name: str) -> None:
 NOT_RUNS = re.compile(
     r"README.md|.*schema.json|scenario.json|.*_repr.txt|gen_search_runs.csv"
     r"|eval_results.jsonl|evaluate_parameters.json|summary.json"
+    r"|task_config.yaml"
 )
 """Files beside the runs, and runs that are not read: of Azure's sample repositories."""
 

@@ -42,6 +42,7 @@ FILES = {
     "LangSmith": "langsmith/late.jsonl",
     "Ragas": "ragas/late.jsonl",
     "Azure AI Evaluation": "azure_ai_evaluation/early.json",
+    "EvalScope": "evalscope/20261122_160000",
     "Every Eval Ever": "every_eval_ever",
 }
 MARK = "mark-7"
@@ -178,6 +179,7 @@ RIVERS = ("rivers.json",)
 INSPECT_JUDGE = (("eval", "scorers", 0, "name"), "model_graded_qa")
 TEXT_OF_PROMPT = ("results", "prompts", "*", "label")
 
+SEAS = ("reports/acme-early/seas.json",)
 FIELDS: dict[tuple[str, str], Sequence[Field]] = {
     ("promptfoo", "title"): [Field("description", ("config", "description"))],
     ("promptfoo", "run"): [Field("evalId", ("evalId",))],
@@ -347,6 +349,10 @@ FIELDS: dict[tuple[str, str], Sequence[Field]] = {
               {"model": MARK}),
         Field("sample", ("rows", "*", "outputs.f1.sample"), {"model": MARK}),
     ],
+    ("EvalScope", "title"): [
+        Field("dataset_name", ("dataset_name",), files=SEAS),
+    ],
+    ("EvalScope", "variant"): [Field("model_name", ("model_name",), files=SEAS)],
     ("Every Eval Ever", "title"): [
         Field("evaluation_name", ("evaluation_name",), files=("rivers_samples.jsonl",)),
     ],
@@ -393,6 +399,9 @@ FOUND = {
     ("Azure AI Evaluation", "title"): {"azure"},
     ("Azure AI Evaluation", "prompt version"): {"early"},
     ("Azure AI Evaluation", "first metric"): {"f1.f1_score"},
+    ("EvalScope", "run"): {"20261122_160000"},
+    ("EvalScope", "tags"): {"subset:default"},
+    ("EvalScope", "first metric"): {"accuracy"},
     ("Every Eval Ever", "first metric"): {"accuracy"},
 }
 """What is in no field: the first of several, the name of a file, always the same."""

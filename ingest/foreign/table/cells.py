@@ -71,11 +71,17 @@ _VERDICTS: dict[str, Status] = {
     **dict.fromkeys(("correct", "success", "y", "t", "✓", "通过", "正确"), "pass"),
     **dict.fromkeys(("fail", "failed", "false", "no", "0", "0.0"), "fail"),
     **dict.fromkeys(("incorrect", "wrong", "failure", "n", "f", "✗"), "fail"),
-    **dict.fromkeys(("不通过", "错误"), "fail"),
+    **dict.fromkeys(("是", "对", "合格", "达标", "符合", "准确", "成功"), "pass"),
+    **dict.fromkeys(("√", "✔", "✅"), "pass"),
+    **dict.fromkeys(("不通过", "未通过", "错误", "不正确", "否", "错"), "fail"),
+    **dict.fromkeys(("不对", "不合格", "不达标", "不符合", "不准确", "失败"), "fail"),
+    **dict.fromkeys(("×", "✘", "❌"), "fail"),
     **dict.fromkeys(("error", "errored"), "error"),
     **dict.fromkeys(("skipped", "unevaluated", "unscored"), "unevaluated"),
 }
-_TRUTH_OR_NOT = frozenset(("1", "1.0", "0", "0.0", "y", "n", "t", "f", *_TRUTH))
+_TRUTH_OR_NOT = frozenset(
+    ("1", "1.0", "0", "0.0", "y", "n", "t", "f", "是", "否", "对", "错", *_TRUTH)
+)
 _NO_ERROR = frozenset(("false", "0", "0.0", "no", "n", "-", "--", "–", "—", "[]", "{}"))
 _NO_ERROR |= {
     *("ok", "no error", "no errors", "without error", "success", "无", "没有", "否"),

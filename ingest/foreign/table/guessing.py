@@ -10,7 +10,8 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from statistics import median
@@ -47,33 +48,45 @@ from promptlab.paths import check_regular
 _ROWS = 1000
 
 _NAMES: dict[str, str] = {
-    "case": "id|case|case id|example id|question id|sample id|test id|instance id|uid"
-    "|key|编号",
+    "case": "case|case id|dataset item id|item id|test case id|reference example id"
+    "|example id|question id|sample id|test id|instance id|id|uid|key|编号|用例编号"
+    "|用例id|用例 id|问题编号|问题id|问题 id|题号|样本编号|样本id|样本 id|数据id|序号",
     "inputs": "question|input|inputs|query|user input|prompt|instruction|user|问题"
-    "|输入",
+    "|输入|用户问题|用户输入|用户提问|测试问题|提问|问句|题目|查询|指令|提示词",
     "output": "answer|output|response|completion|prediction|actual|actual output|model"
-    " answer|model output|generated|generation|hypothesis|回答|输出",
-    "expected": "expected|expected output|reference|ground truth|golden|golden answer"
-    "|gold|target|label|truth|correct answer|ideal|标准答案|期望",
-    "round": "round|run|repeat|attempt|epoch|trial|repetition|轮次",
-    "title": "title|dataset|task|benchmark|suite|数据集",
-    "model": "model|model name|model id|llm|provider|engine|模型",
+    " answer|model output|generated|generation|hypothesis|回答|输出|实际输出|模型回答"
+    "|模型输出|模型回复|模型答案|模型响应|实际回答|实际回复|实际答案|实际结果|预测结果"
+    "|预测答案|预测|生成结果|生成内容|生成答案|回复|答复|响应|答案",
+    "expected": "expected|expected output|reference|reference output|ground truth"
+    "|golden|golden answer|gold|target|label|truth|correct answer|ideal|标准答案|期望"
+    "|参考答案|期望输出|期望答案|期望回答|期望结果|预期输出|预期答案|预期回答|预期结果"
+    "|预期|正确答案|标准回答|标准输出|参考回答|参考输出|参考回复|真实答案|标注答案"
+    "|理想回答|目标答案|答案",
+    "round": "round|run|repeat|attempt|epoch|trial|repetition|轮次|轮数",
+    "title": "title|dataset|task|benchmark|suite|数据集|数据集名称|评测集|测试集|任务",
+    "model": "model|model name|model id|llm|provider|engine|模型|模型名称|模型名",
     "prompt_version": "prompt version|version|prompt name|variant|prompt id|prompt"
-    "|版本",
+    "|版本|提示词版本|prompt版本",
     "verdict": "pass|passed|verdict|status|result|success|correct|is correct|resolved"
-    "|solved|autoeval label label|human label|judge label|结果|通过",
-    "error": "error|exception|error message|错误",
-    "latency_ms": "latency ms|duration ms|time ms|elapsed ms|耗时ms",
+    "|solved|autoeval label label|human label|judge label|结果|通过|是否正确|是否通过"
+    "|是否合格|是否准确|是否达标|是否成功|判定|判定结果|判断|判断结果|评测结果"
+    "|测试结果|评估结果|评判结果|评审结果|结论|对错|正误|正确与否|正确",
+    "error": "error|exception|error message|错误|错误信息|报错|报错信息|异常|异常信息",
+    "latency_ms": "latency ms|duration ms|time ms|elapsed ms|total latency ms|耗时ms"
+    "|耗时 ms|耗时毫秒|耗时 毫秒|总耗时 ms|延迟 ms|响应时间 ms|响应耗时 ms",
     "latency_s": "latency|latency s|duration|duration s|seconds|elapsed|time s"
-    "|execution time|耗时",
-    "input_tokens": "input tokens|prompt tokens|tokens in",
-    "output_tokens": "output tokens|completion tokens|tokens out",
-    "cost": "cost|cost usd|total cost|price|费用|成本",
+    "|execution time|耗时|耗时 s|耗时秒|耗时 秒|总耗时|用时|延迟|响应时间|响应耗时",
+    "input_tokens": "input tokens|prompt tokens|tokens in|输入token|输入 token"
+    "|输入tokens|输入 tokens",
+    "output_tokens": "output tokens|completion tokens|tokens out|输出token|输出 token"
+    "|输出tokens|输出 tokens",
+    "cost": "cost|cost usd|total cost|price|费用|成本|花费",
     "tags": "tags|tag|category|categories|question type|domain|difficulty|repo|标签"
-    "|分类",
+    "|分类|类别|类型|题型|问题类型|难度|领域|场景",
     "time": "time|timestamp|date|datetime|created|created at|executed|executed at"
     "|finished|finished at|completed|completed at|ended|ended at|end time|started"
-    "|started at|start time|run at|ran at|run time|时间",
+    "|started at|start time|run at|ran at|run time|时间|创建时间|执行时间|测试时间"
+    "|评测时间|运行时间",
 }
 """Setting → names of columns, the likeliest first; underscores count as spaces."""
 _WORDS = {name: words.split("|") for name, words in _NAMES.items()}
@@ -85,6 +98,9 @@ _NO_UNIT = frozenset(_WORDS["latency_s"]) - {
     "duration s",
     "seconds",
     "time s",
+    "耗时 s",
+    "耗时秒",
+    "耗时 秒",
 }
 _LONGEST_VERSION = 40
 _MS_FROM = 100
@@ -101,9 +117,40 @@ _BEST_AT_1 = re.compile(
     r"|concis\w*|clarity|clear\w*|factual\w*|valid\w*|adheren\w*|coverage|agreement|ndcg"
     r"|mrr|map|auc|hits?|pass\w*|success\w*|reward|win|wins|won|rating|grade|points|polite\w*"
     r"|safe\w*|useful\w*|good|right|is right|usefulness|preference|comprehens\w*)(?!\w)"
-    r"|得分|分数|评分|准确|相关|忠实|一致"
+    r"|得分|分数|评分|打分|总分|准确|正确|相关|忠实|一致|完整|流畅|质量|满意|有用|安全"
 )
 """Names of metrics for which 1 is best."""
+_ASKS = re.compile(
+    r"\b(questions?|quer(y|ies)|prompts?|inputs?|asked|instructions?|user)\b"
+    r"|问|题目|输入|指令|提示词"
+)
+_EXPECTS = re.compile(
+    r"\b(expect\w*|references?|gold(en)?|ideal|target|truth|label)\b"
+    r"|参考|标准|期望|预期|标注|正确答案"
+)
+"""Names of what is asked, and of what is expected: neither is what was answered."""
+_STATES = frozenset(
+    (
+        *("success", "succeeded", "successful", "succeed", "ok", "done", "complete"),
+        *("completed", "finished", "fail", "failed", "failure", "error", "errored"),
+        *("terminal", "terminated", "timeout", "timed out", "cancelled", "canceled"),
+        *("aborted", "processing", "running", "in_progress", "pending", "queueing"),
+        *(
+            "queued",
+            "skipped",
+            "unknown",
+            "degraded",
+            "partial",
+            "成功",
+            "失败",
+            "完成",
+        ),
+        *("已完成", "执行成功", "执行失败", "运行成功", "运行失败", "异常", "超时"),
+        *("进行中", "运行中", "排队中", "终止", "已终止", "取消", "已取消"),
+    )
+)
+"""Words for the state of a request: that it worked does not make its answer right."""
+_MOST_SIBLINGS = 3
 _VERSION = re.compile(r"([a-z]+[-_. ]?)?v\.?\d+([._-]\d+)*", re.IGNORECASE)
 
 
@@ -133,14 +180,21 @@ def guess(path: Path) -> Guess:
     plain = {name: plain_name(name) for name in cells}
     settings: dict[str, Any] = {}
     notes: list[str] = []
+    states = [name for name, column in cells.items() if _are_states(column)]
+    ids: list[str] = []
     for setting, words in _WORDS.items():
         taken = set(settings.values())
         by_word = (name for word in words for name in cells if plain[name] == word)
         for name in by_word:
+            if setting == "verdict" and name in states:
+                continue
             if name not in taken and _suits(setting, cells[name]):
+                if setting == "case":  # which of several is known by the questions
+                    ids.append(name)
+                    continue
                 settings[setting] = name
                 break
-    no_id = _take_no_id(settings, cells, notes)
+    no_ids = _take_id(path, ids, settings, cells, notes)
     _guess_unit(settings, cells, plain, notes)
     if "expected" not in settings and plain.get(settings.get("output", "")) == "answer":
         # next to a column for what was said, "answer" is what was expected
@@ -155,14 +209,22 @@ def guess(path: Path) -> Guess:
     if "time" not in settings:
         _guess_time(settings, cells, notes)
     if "verdict" not in settings:
-        free = (n for n in cells if n not in settings.values())
+        free = (n for n in cells if n not in settings.values() and n not in states)
         found = next((n for n in free if _are_verdicts(cells[n])), None)
         settings |= {} if found is None else {"verdict": found}
+        if found is None and states:
+            notes.append(
+                f"{states[0]}: seems to say whether a request worked, which does not"
+                " make its answer right, so it is no verdict; if it is one, write"
+                f" verdict = {_toml(states[0])}"
+            )
     if "inputs" in settings:
         settings["inputs"] = (settings["inputs"],)
     taken = {*settings.values(), *settings.get("inputs", ())}
     taken |= {
-        name for name in cells if is_nameless(name) or "." in name or name == no_id
+        name
+        for name in cells
+        if is_nameless(name) or ("." in name and name not in columns) or name in no_ids
     }
     _guess_numbers(settings, {n: c for n, c in cells.items() if n not in taken}, notes)
     settings["encoding"] = encoding
@@ -207,25 +269,76 @@ def _cells(rows: list[Row]) -> dict[str, list[Any]]:
     return {name: [row.get(name) for row in rows] for name in columns}
 
 
-def _take_no_id(
-    settings: dict[str, Any], cells: dict[str, list[Any]], notes: list[str]
-) -> str | None:
-    """Leave out an id that has several questions in one task; return its column."""
-    name, asked = settings.get("case"), settings.get("inputs")
-    if name is None or asked is None:
-        return None
+def _take_id(
+    path: Path,
+    ids: list[str],
+    settings: dict[str, Any],
+    cells: dict[str, list[Any]],
+    notes: list[str],
+) -> list[str]:
+    """Take the first column that tells the questions apart; return those that do not.
+
+    An id that has several questions in one task does not, nor does one that is new in
+    every run of the same questions.
+    """
+    asked = settings.get("inputs")
     of_task = ("title", "model", "prompt_version")
     within = [cells[settings[each]] for each in of_task if each in settings]
-    ids = [tuple(map(said, key)) for key in zip(cells[name], *within, strict=True)]
-    questions = map(text_alike, cells[asked])
-    if len(set(zip(ids, questions, strict=True))) == len(set(ids)):
-        return None
-    del settings["case"]
-    notes.append(
-        f"{name}: its values come again with other questions, so it is no id; the"
-        " questions tell cases apart, unless case names a column"
-    )
-    return str(name)
+    no_ids: list[str] = []
+    for name in ids:
+        if name in settings.values():
+            continue
+        if asked is None:
+            settings["case"] = name
+            break
+        keys = [tuple(map(said, key)) for key in zip(cells[name], *within, strict=True)]
+        questions = list(map(text_alike, cells[asked]))
+        if len(set(zip(keys, questions, strict=True))) > len(set(keys)):
+            no_ids.append(name)
+            notes.append(
+                f"{name}: its values come again with other questions, so it is no id;"
+                " the questions tell cases apart, unless case names a column"
+            )
+        elif _is_of_rows(path, name, asked, cells):
+            no_ids.append(name)
+            notes.append(
+                f"{name}: is new in every row or run of the same questions, so it is no"
+                " id of a case; the questions tell cases apart, unless case names a"
+                " column"
+            )
+        else:
+            settings["case"] = name
+            break
+    return no_ids
+
+
+def _is_of_rows(path: Path, name: str, asked: str, cells: dict[str, list[Any]]) -> bool:
+    """Return true if an id never comes again, and the questions do.
+
+    They may come again in the rows of several runs, or in tables beside this one.
+    """
+    ids, questions = set(map(said, cells[name])), set(map(text_alike, cells[asked]))
+    n_rows = len(cells[name])
+    if len(ids) == n_rows and 2 * len(questions) <= n_rows:
+        return True
+    for beside in _beside(path):
+        rows = [row for row in beside if name in row and asked in row]
+        again = {text_alike(row[asked]) for row in rows} & questions
+        if 2 * len(again) > len(questions):
+            return not ids & {said(row[name]) for row in rows}
+    return False
+
+
+def _beside(path: Path) -> Iterator[list[Row]]:
+    """Yield the first rows of the tables in the same folder."""
+    try:
+        others = sorted(each for each in path.parent.iterdir() if each != path)
+    except OSError:
+        return
+    alike = (each for each in others if each.suffix == path.suffix and each.is_file())
+    for each in islice(alike, _MOST_SIBLINGS):
+        with suppress(InputError):
+            yield _first_rows(each)
 
 
 def _guess_time(
@@ -327,14 +440,24 @@ def _start(cells: dict[str, list[Any]], settings: dict[str, Any]) -> TableMappin
         None,
     )
     others = [name for name in by_length if name != case]
+    answers = [
+        name
+        for name in others
+        if not (_ASKS.search(plain_name(name)) or _EXPECTS.search(plain_name(name)))
+    ]
     found = {n: v for n, v in settings.items() if n in ("verdict", "scores", "values")}
     if case is not None:
         found["case"] = case
     elif "inputs" in settings:
         found["inputs"] = settings["inputs"]
     else:
-        found["inputs"] = (others.pop() if len(others) > 1 else next(iter(cells)),)
-    output = settings.get("output") or next(iter(others), None)
+        asked = [each for each in others if _ASKS.search(plain_name(each))]
+        found["inputs"] = (
+            *asked[:1],
+            *([] if asked else [others[-1] if len(others) > 1 else next(iter(cells))]),
+        )
+        answers = [each for each in answers if each not in found["inputs"]]
+    output = settings.get("output") or next(iter(answers), None)
     if output is not None or not found.keys() & {"verdict", "scores", "values"}:
         found["output"] = output or next(iter(cells))
     return TableMapping(**found)
@@ -397,9 +520,21 @@ def _suits(setting: str, cells: list[Any]) -> bool:
 
 
 def _are_verdicts(cells: list[Any]) -> bool:
-    """Return whether all cells are words for pass and fail, other than yes and no."""
+    """Return whether all cells are words for pass and fail, other than yes and no.
+
+    One word beside empty cells may be a mark that a person made of some rows.
+    """
     there = [each for each in cells if not is_nothing(each)]
-    return bool(there) and all(map(is_verdict_word, there))
+    is_mark = len(there) < len(cells) and len(set(map(verdict_of, there))) == 1
+    return bool(there) and not is_mark and all(map(is_verdict_word, there))
+
+
+def _are_states(cells: list[Any]) -> bool:
+    """Return whether all cells are words for the state of a request."""
+    there = {cell for each in cells if not is_nothing(each) for cell in [said(each)]}
+    return bool(there) and all(
+        each is not None and each.strip().lower() in _STATES for each in there
+    )
 
 
 def _are_versions(cells: list[Any]) -> bool:

@@ -1,0 +1,402 @@
+"""EvalScope: the folder of a run, ``outputs/<time>`` with reviews and reports.
+
+Tried on 1.14.1, 1.0.0 and 0.13.2. A data set of a model is a task, and its subsets
+are in the names of its reviews, behind the name that the report gives it. Rows come in
+the order in which requests end: a case is known by its subset and the user's id of the
+question, else by its place in the data set; attempts are rounds.
+
+``score.status`` says whether scoring worked, and is no verdict. A request that failed
+has no row: the report says how many were sent, and the gap in the places names the
+case. Resuming a run fills the gap in the same folder, so it is a newer version of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, convert
+
+from promptlab.ingest.files.finding import FoundFile
+from promptlab.ingest.foreign.documents import (
+    UNREADABLE,
+    ToolFiles,
+    decode,
+    integer,
+    lines,
+    members,
+    milliseconds,
+    number,
+    on_scale,
+    time,
+)
+from promptlab.ingest.foreign.identity import SameRun, some_of
+from promptlab.ingest.foreign.registry import Files, Head, Run
+from promptlab.ingest.foreign.writing import Record, TaskWriter
+from promptlab.ingest.reading.problems import Problem, warning
+from promptlab.ingest.reading.source import Source
+
+FORMS = ("report", "review", "prediction")
+
+_FILES = ToolFiles("EvalScope", "1.14.1, 1.0.0 and 0.13.2")
+
+
+class Score(Struct):
+    """What the metrics, or a judge, said of an answer."""
+
+    value: dict[str, Any] = {}
+    status: str | None = None
+    """``degraded``: the judge failed, and other metrics stand in for it."""
+    prediction: Any = None
+    explanation: str | None = None
+    main_score_name: str | None = None
+
+
+class Sample(Struct):
+    """One attempt at a question."""
+
+    score: Score
+    group_id: int | None = None
+    generation_index: int | None = None
+    sample_metadata: Any = None
+
+
+class Review(Struct):
+    """A row of 1.0 and newer."""
+
+    index: int
+    sample_score: Sample
+    target: Any = None
+    messages: list[dict[str, Any]] | None = None
+    input: Any = None
+
+
+class OldReview(Struct):
+    """A row of 0.13: the response of the model, and its review in each choice."""
+
+    index: int
+    choices: list[dict[str, Any]]
+    raw_input: Any = None
+    usage: dict[str, Any] | None = None
+    created: float | None = None
+    model: str | None = None
+    reviewer_spec: dict[str, Any] | None = None
+
+
+class Prediction(Struct):
+    """What 1.0 says of an answer in its other file only."""
+
+    index: int
+    model: str | None = None
+    model_output: dict[str, Any] | None = None
+
+
+class Report(Struct):
+    """The totals of a data set."""
+
+    dataset_name: str
+    model_name: str
+    metrics: list[dict[str, Any]] = []
+    execution_summary: dict[str, Any] | None = None
+
+
+class Attempt(Struct):
+    """One answer, of any version."""
+
+    index: int
+    group: int
+    n: int
+    question: Any
+    context: Any
+    target: Any
+    output: Any
+    values: dict[str, Any]
+    main: str | None = None
+    is_judged: bool = True
+    why: str | None = None
+    model: str | None = None
+    latency_ms: float | None = None
+    tokens: tuple[int | None, int | None] = (None, None)
+    created: Any = None
+
+
+def recognise(head: Head) -> str | None:
+    """Recognise reviews, predictions and reports by their keys."""
+    keys = head.keys
+    if {"index", "sample_score"} <= keys:
+        return "review"
+    if {"choices", "model_spec", "raw_input"} <= keys:
+        return "review" if "reviewed" in keys else "prediction"
+    if {"index", "model_output", "messages"} <= keys:
+        return "prediction"
+    is_report = {"dataset_name", "model_name", "metrics"} <= keys
+    return "report" if is_report and head.has(b'"categories"') else None
+
+
+def gather(files: Files) -> Iterator[Run]:
+    """Group the report of a data set with its reviews and predictions."""
+    of_model: dict[tuple[Path, str], list[FoundFile]] = defaultdict(list)
+    for file in files:
+        above = file.path.parents
+        of_model[above[min(2, len(above) - 1)], above[0].name].append(file)
+    for listed in of_model.values():
+        leads = {file.path.stem: file for file in listed if file.form == "report"}
+        own: dict[str, list[FoundFile]] = defaultdict(list)
+        for file in listed:
+            if file.form == "report":
+                continue
+            names = [name for name in leads if file.path.stem.startswith(f"{name}_")]
+            own[max(names, key=len, default=f"/{file.path.stem}")].append(file)
+        for name, lead in leads.items():
+            yield lead, own.pop(name, [])
+        for alone in own.values():
+            alone.sort(key=lambda each: FORMS.index(each.form or ""))
+            yield alone[0], alone[1:]
+
+
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """Yield the task of a data set: its cases by place, then what is missing."""
+    report = None
+    if source.form == "report":
+        report = _FILES.document(source, Report)
+    paths = [*source.companions, *(() if report else (source.path,))]
+    reviews = [
+        path
+        for path in paths
+        if _is_of(path, "reviews") or (path == source.path and source.form == "review")
+    ]
+    others = {path.name: path for path in paths if path not in reviews}
+    if not reviews:
+        yield warning(
+            "totals_only",
+            f"{source.path.name} has no reviews beside it, so nothing can be compared"
+            " by case. Give the whole folder of the run",
+        )
+    above = source.path.resolve().parents
+    run, model = above[min(2, len(above) - 1)].name, above[0].name
+    name = report.dataset_name if report else source.path.stem
+    is_named = _TIME.fullmatch(run) is not None
+    same = SameRun("evalscope", run, model, name)
+    if not is_named:  # a folder of the user's, which may hold another run tomorrow
+        same = SameRun("evalscope", model, name, source=source)
+        for path in sorted(reviews):
+            for _, line in lines(source, path):
+                same.add(path.name, line.decode("utf-8", "replace"))
+    of_run = run if is_named else same.hash_of_night()
+    task_id = f"evalscope-{of_run}/{model}/{name}"
+    task = TaskWriter("evalscope", task_id, source, same, is_share=_is_share)
+    reading = _Reading(task, report, name)
+    for path in sorted(reviews):
+        of_file, problems = _attempts(source, path, others.get(path.name))
+        yield from problems
+        reading.add(of_file, reading.subset(path))
+        yield from task.written()
+    reading.close(run, model)
+    yield from task.written()
+
+
+def _is_of(path: Path, folder: str) -> bool:
+    return len(path.parents) > 1 and path.parents[1].name == folder
+
+
+class _Reading:
+    """Writes one task."""
+
+    def __init__(self, task: TaskWriter, report: Report | None, name: str) -> None:
+        self._task = task
+        self._report = report
+        self._name = name
+        self._main: Counter[str] = Counter()
+        self._model: str | None = None
+        self._missing: list[str] = []
+        self._n_broken = 0
+
+    def subset(self, path: Path) -> str:
+        """Return the subset of a review, which only the name of its file says."""
+        return path.stem.removeprefix(self._name).removeprefix("_") or "default"
+
+    def add(self, attempts: list[Attempt], subset: str) -> None:
+        """Write the cases of a subset in the order of the data set."""
+        by_id: dict[str, set[int]] = defaultdict(set)
+        for each in attempts:
+            if each.question is not None:
+                by_id[str(each.question)].add(each.group)
+        # an id is one if every question has its own
+        has_ids = all(each.question is not None for each in attempts)
+        has_ids &= all(len(groups) == 1 for groups in by_id.values())
+        repeats = max((each.n for each in attempts), default=0) + 1
+        for each in sorted(attempts, key=lambda each: (each.group, each.n)):
+            self._model = self._model or each.model
+            own = str(each.question) if has_ids else str(each.group)
+            case = self._task.case(
+                f"{subset}/{own}",
+                each.context,
+                golden=each.target,
+                golden_id="target",
+                tags=[f"subset:{subset}"],
+            )
+            answer = case.round(
+                each.output,
+                n=each.n + 1,
+                executed_at=time(each.created),
+                latency_ms=each.latency_ms,
+                input_tokens=each.tokens[0],
+                output_tokens=each.tokens[1],
+                status=None if each.is_judged else "unevaluated",
+            )
+            self._n_broken += not each.is_judged
+            if each.is_judged and (main := each.main or next(iter(each.values), None)):
+                self._main[main] += 1
+            for name, given in each.values.items():
+                value = number(given)
+                payload = {"given": given} if value is None else None
+                score = on_scale(value) if each.is_judged else None
+                answer.score(name, value, score, summary=each.why, payload=payload)
+        there = {each.index for each in attempts}
+        n = self._requested(subset) or max(there, default=-1) + 1
+        gaps = dict.fromkeys(i // repeats for i in range(n) if i not in there)
+        self._missing += [f"{place} of {subset}" for place in gaps]
+
+    def _requested(self, subset: str) -> int | None:
+        summary = members(self._report and self._report.execution_summary)
+        of_subset = members(members(summary.get("subsets")).get(subset))
+        return integer(of_subset.get("requested"))
+
+    def close(self, run: str, model: str) -> None:
+        """Write the task, its dimensions, and what is missing."""
+        task, report = self._task, self._report
+        named = _TIME.fullmatch(run)
+        task.describe(
+            self._name,
+            model=(report.model_name if report else None) or self._model or model,
+            created_at=time("{}-{}-{}T{}:{}:{}".format(*named.groups()))
+            if named
+            else None,
+            run_id=run if named else None,
+        )
+        task.grade(order=[name for name, _ in self._main.most_common(1)])
+        if report is not None:
+            counts = [integer(each.get("num")) or 0 for each in report.metrics]
+            summary = members(report.execution_summary)
+            requested = integer(summary.get("requested"))
+            task.claim({}, requested or max(counts, default=0) or None)
+        if self._missing:
+            n = len(self._missing)
+            requests = "1 request has" if n == 1 else f"{n} requests have"
+            task.warn(
+                "rows_missing",
+                f"{requests} no row, so these cases are missing: place"
+                f" {some_of(self._missing, 10)}, from 0. EvalScope writes none where"
+                " the API failed; resume the run with use_cache",
+            )
+        if n := self._n_broken:
+            rows = "1 answer was" if n == 1 else f"{n} answers were"
+            task.warn(
+                "judge_broke",
+                f"{rows} not judged, since the judge failed: other metrics stand in"
+                " for its verdict, and do not count",
+            )
+
+
+def _attempts(
+    source: Source, path: Path, predicted: Path | None
+) -> tuple[list[Attempt], list[Problem]]:
+    """Return the rows of a review, with what its predictions say of them."""
+    known: dict[int, Prediction] = {}
+    found: dict[int, Attempt] = {}
+    problems: list[Problem] = []
+    for _, line in lines(source, predicted) if predicted else ():
+        try:
+            prediction = decode(line, Prediction)
+        except UNREADABLE:  # a review says the rest
+            continue
+        known[prediction.index] = prediction
+    for at, line in lines(source, path):
+        try:
+            for each in _read(decode(line, dict[str, Any]), known):
+                found[each.index] = each  # a resumed run writes a row again
+        except UNREADABLE as error:
+            problems.append(_FILES.problem(error, line=at, pointer=path.name, raw=line))
+    return list(found.values()), problems
+
+
+def _read(row: dict[str, Any], known: Mapping[int, Prediction]) -> Iterable[Attempt]:
+    if "choices" in row:
+        return _old(convert(row, OldReview))
+    review = convert(row, Review)
+    sample, score = review.sample_score, review.sample_score.score
+    said = review.messages or []
+    last = said[-1] if said and said[-1].get("role") == "assistant" else {}
+    asked = [
+        {"role": each.get("role"), "content": each.get("content")}
+        for each in (said[:-1] if last else said)
+    ]
+    output = members(getattr(known.get(review.index), "model_output", None))
+    usage = members(output.get("usage"))
+    perf = {**usage, **members(last.get("perf_metrics"))}
+    target = review.target
+    if isinstance(target, list) and len(target) == 1:
+        target = target[0]
+    answer = score.prediction if last.get("content") is None else last["content"]
+    return (
+        Attempt(
+            index=review.index,
+            group=review.index if sample.group_id is None else sample.group_id,
+            n=sample.generation_index or 0,
+            question=members(sample.sample_metadata).get("id"),
+            context={"messages": asked} if asked else {"input": review.input},
+            target=None if target in ("", []) else target,
+            output=answer,
+            values=score.value,
+            main=score.main_score_name,
+            is_judged=score.status != "degraded",
+            why=score.explanation,
+            model=last.get("model") or output.get("model"),
+            latency_ms=milliseconds(number(perf.get("latency", output.get("time")))),
+            tokens=(
+                integer(perf.get("input_tokens")),
+                integer(perf.get("output_tokens")),
+            ),
+        ),
+    )
+
+
+def _old(row: OldReview) -> Iterator[Attempt]:
+    metrics = members(row.reviewer_spec).get("metric")
+    name = str(metrics[0]) if isinstance(metrics, list) and metrics else "result"
+    usage = members(row.usage)
+    for place, choice in enumerate(row.choices[:1] or [{}]):
+        review = members(choice.get("review"))
+        result = review.get("result")
+        yield Attempt(
+            index=row.index,
+            group=row.index,
+            n=place,
+            question=members(row.raw_input).get("id"),
+            context={"raw_input": row.raw_input},
+            target=review.get("gold"),
+            output=members(choice.get("message")).get("content"),
+            values=result if isinstance(result, dict) else {name: result},
+            model=row.model,
+            tokens=(
+                integer(usage.get("prompt_tokens")),
+                integer(usage.get("completion_tokens")),
+            ),
+            created=row.created,
+        )
+
+
+_TIME = re.compile(r"(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)")
+_SHARES = re.compile(
+    r"(mean_|average)?(acc(uracy)?|exact_match|em|f1|pass@\d+|rouge|bleu|prompt_level|inst"
+    r"_level)([-_ ].*)?",
+    re.IGNORECASE,
+)
+
+
+def _is_share(name: str) -> bool:
+    """Return true for metrics of EvalScope from 0 to 1, 1 best."""
+    return _SHARES.fullmatch(name) is not None
