@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from promptlab.contracts.base import plain_name
+from promptlab.encoding import without_comments
 from promptlab.ingest.files.dates import night_of, pattern_of
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.input_file import (
@@ -305,7 +306,8 @@ class _Attempt:
         if self._kind == "testset":
             return False
         # a JSON list has no lines to go by
-        return file.head().removeprefix(BOM).lstrip()[:1] == b"["
+        head = without_comments(file.head()).removeprefix(BOM)
+        return head.lstrip()[:1] == b"["
 
     def _as_batches(
         self, readings: Iterator[Reading], source: Source
@@ -472,6 +474,7 @@ class _Attempt:
             limits=self._reader.limits,
             redact=self._redactor.redact,
             mend=self._redactor.mend,
+            redact_parts=self._redactor.of_parts,
         )
 
 

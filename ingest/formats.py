@@ -15,7 +15,6 @@ from promptlab.json_text.places import BOM, members
 HEAD_BYTES = 1 << 20
 """Number of bytes that are examined."""
 
-_NOT_A_RECORD = re.compile(rb"\s*(?://[^\n]*\n\s*)*")
 _PIPELINE = re.compile(rb"^steps[ \t]*:", re.MULTILINE)
 # Each determines the kind, so the rest need not be read.
 _TELLING = {b"case_results", b"cases", b"test_results", b"experiment_info"}
@@ -29,12 +28,13 @@ def recognise(head: bytes) -> str | None:
     """Return the kind of a file from its first bytes; ``None`` if unknown.
 
     Args:
-        head: the first ``HEAD_BYTES`` bytes, or the whole of a smaller file.
+        head: the first ``HEAD_BYTES`` bytes, or the whole of a smaller file, without
+            comments.
     """
     head = head.removeprefix(BOM)
     if b"\0" in head[:4096]:
         return None
-    start = _NOT_A_RECORD.match(head).end()  # type: ignore[union-attr]  # may match nothing
+    start = len(head) - len(head.lstrip())
     if head[start : start + 1] in (b"{", b"["):
         return _kind_of_keys(_keys_of_first_object(head, start)) or _kind_of_lines(head)
     if _PIPELINE.search(head):

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptlab.encoding import without_comments
 from promptlab.errors import InputError, UsageError
 from promptlab.ingest.files.finding import FoundFile, find_files
 from promptlab.ingest.foreign.registry import TOOLS, order_of, tool
@@ -106,11 +107,12 @@ def _with_kind(found: FoundFile, kind: str, tables: Mappings) -> Planned:
             break
     if mapping is not None and kind in {"auto", TABLE}:  # the config takes precedence
         return replace(found, form=form, mapping=mapping), TABLE
-    foreign = recognise_foreign(head)
+    plain = without_comments(head)
+    foreign = recognise_foreign(plain)
     if foreign is not None and kind in {"auto", foreign[0]}:
         return replace(found, form=foreign[1]), foreign[0]
     if kind == "auto":
-        kind_of_ours = recognise(head)
+        kind_of_ours = recognise(plain)
         is_run = kind_of_ours == "testset" and _has_answers(columns, tables)
         if kind_of_ours is not None and not is_run:
             return found, kind_of_ours

@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from promptlab.contracts.testset import EvaluationOptions, Pipeline, TestCase
-from promptlab.encoding import without_halves
+from promptlab.encoding import mended
 from promptlab.errors import InputError, nearest
 from promptlab.ingest.checks import (
     ExpectationCheck,
@@ -569,7 +569,7 @@ def load_testset(path: str | Path) -> list[TestCase]:
         InputError: The file cannot be read, or a record has errors; the message
             lists every error as ``file:line:column: pointer: message``.
     """
-    records = list(read_cases(without_halves(read_whole(Path(path)))[0]))
+    records = list(read_cases(mended(read_whole(Path(path)))[0]))
     rejects = [
         problem
         for record in records
@@ -588,7 +588,7 @@ def validate_testset(path: str | Path) -> list[Problem]:
         InputError: The file cannot be read.
     """
     written = read_whole(Path(path))
-    data, n_halves = without_halves(written)
+    data, n_halves = mended(written)
     problems = [problem for record in read_cases(data) for problem in record.problems]
     if n_halves:
         problems.append(halves_told(n_halves, **place_of_half([written])))

@@ -21,10 +21,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from promptlab.encoding import without_halves
+from promptlab.encoding import mended, without_halves
 
 if TYPE_CHECKING:
     from re2 import _Match, _Regexp
@@ -628,11 +628,25 @@ class Redactor:
         return b"".join(self._pieces(data, found, pattern, rules))
 
     def mend(self, data: bytes) -> bytes:
-        """Return the block with U+FFFD in place of every half of a surrogate pair."""
+        """Return the block with U+FFFD in place of every half of a surrogate pair.
+
+        JSON has blanks in place of its comments. All places stay.
+        """
         if self._is_utf8:
-            data, n_halves = without_halves(data, escaped=not self._yaml)
+            of_yaml = partial(without_halves, escaped=False)
+            data, n_halves = (of_yaml if self._yaml else mended)(data)
             self.n_halves += n_halves
         return data
+
+    def of_parts(self, data: bytes) -> Callable[[bytes], bytes]:
+        """Return what redacts the parts of a mended document, as they are written.
+
+        Where nothing of the whole has to be replaced, each part stays as it is: one
+        search takes a third of the time of one for each part.
+        """
+        if self.mode == "off" or _compiled(self.mode)[0].search(data) is None:
+            return bytes
+        return self.redact
 
     def _pieces(
         self,

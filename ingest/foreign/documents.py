@@ -98,9 +98,12 @@ def text(value: Any) -> str:
 
 def raw_text(raw: msgspec.Raw) -> str | None:
     """Return JSON as written, but in one line; ``None`` for null or missing."""
-    if not is_there(raw):
+    written = bytes(raw)
+    if written in (b"", b"null"):
         return None
-    return msgspec.json.format(bytes(raw), indent=-1).decode("utf-8", "replace")
+    if written[0] not in b"{[":  # a text or a number is in one line
+        return written.decode("utf-8", "replace")
+    return msgspec.json.format(written, indent=-1).decode("utf-8", "replace")
 
 
 def is_there(raw: msgspec.Raw) -> bool:
@@ -159,6 +162,8 @@ def says_nothing(written: str) -> bool:
 
 def integer(value: Any) -> int | None:
     """Return a number as a 64-bit integer; ``None`` for anything else."""
+    if type(value) is int:
+        return value if abs(value) < 2**63 else None
     as_double = number(value)
     if as_double is None or abs(as_double) >= 2**63:
         return None

@@ -165,8 +165,11 @@ class SameRun:
 
     def add(self, *row: str | float | None) -> None:
         """Add a row to the hash."""
-        text = "\x1f".join(map(str, row)).encode("utf-8", "surrogatepass")
-        digest = hashlib.blake2b(text, digest_size=16).digest()
+        self.add_written("\x1f".join(map(str, row)).encode("utf-8", "surrogatepass"))
+
+    def add_written(self, row: bytes) -> None:
+        """Add a row as it is written."""
+        digest = hashlib.blake2b(row, digest_size=16).digest()
         self._sum += int.from_bytes(digest, "big")
         self._rows += 1
 

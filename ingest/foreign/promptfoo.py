@@ -19,6 +19,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -1140,19 +1141,20 @@ def _expected(
 
     Return nothing if this would leave no input, or if the prompts are unknown.
     """
-
-    def is_in(text_of_file: str, key: str) -> bool:
-        return re.search(rf"\b{re.escape(key)}\b", text_of_file) is not None
-
     found = {
         key: value
         for key, value in asked.items()
         if key != "id"
         and templates
-        and not is_in(templates, key)
-        and (has_id or is_in(asserted, key) or _EXPECTATION.search(key))
+        and not _word(key).search(templates)
+        and (has_id or _word(key).search(asserted) or _EXPECTATION.search(key))
     }
     return found if asked.keys() - found.keys() - {"id"} else {}
+
+
+@lru_cache(1000)
+def _word(key: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{re.escape(key)}\b")
 
 
 def _in_order_of_names(value: Any) -> Any:
@@ -1311,14 +1313,17 @@ def _is_other(head: Head) -> bool:
 
 def _document(source: Source) -> Iterator[Record | Problem]:
     # Only the slices of the rows are kept; they are decoded one by one.
-    export = _FILES.decoded(source.mend(file_bytes(source)), Export)
+    data = source.mend(file_bytes(source))
+    redact = source.redact_parts(data)
+    export = _FILES.decoded(data, Export)
+    del data
     results = export.results
     columns = Columns(source, export)
     asked = [_asked(raw) for raw in results.results]
     columns.expect(_tests_of(asked, source))
     for place in sorted(range(len(asked)), key=lambda each: asked[each].testIdx or 0):
         raw, pointer = results.results[place], f"/results/results/{place}"
-        yield from _row(columns, source.redact(bytes(raw)), pointer=pointer)
+        yield from _row(columns, redact(bytes(raw)), pointer=pointer)
     yield from columns.closing()
     in_order = columns.in_order
     for column in in_order:

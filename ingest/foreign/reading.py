@@ -10,6 +10,7 @@ from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec.structs import astuple
 
 from promptlab.ingest.foreign.documents import (
@@ -20,7 +21,7 @@ from promptlab.ingest.foreign.documents import (
 )
 from promptlab.ingest.foreign.identity import SameRun
 from promptlab.ingest.foreign.registry import tool
-from promptlab.ingest.foreign.writing import TABLES, Case, Check, Record, Round, Score
+from promptlab.ingest.foreign.writing import TABLES, Case, Record, Round, Score
 from promptlab.ingest.raw.rows import Reading, height
 from promptlab.ingest.reading.checked_columns import (
     NEGATIVE_COST,
@@ -39,7 +40,7 @@ BATCH_CHARACTERS = 64 << 20
 """Bytes of long texts in a batch; with more, it is yielded before it is full."""
 
 _LONG: dict[type[Any], dict[str, str | None]] = {
-    Case: {"context": "{}"},
+    Case: {"context": "{}", "categories": "{}"},
     Round: {"raw_output": None, "parsed_output": None, "metadata": "{}", "error": None},
     Score: {"summary": None, "payload": "{}"},
 }
@@ -71,13 +72,19 @@ _WHOLE: dict[str, dict[str, int | None]] = {
 
 _BIGINT = 2**63
 
-_SAID: dict[type[Any], tuple[str, ...]] = {
-    Round: ("case_id", "round_id", "raw_output", "reported_status"),
-    Score: ("case_id", "round_id", "dimension_id", "value", "summary"),
-    Check: ("case_id", "round_id", "position", "name", "passed", "score", "reason"),
+_TEXTS = {kind: attrgetter(*names) for kind, names in _LONG.items()}
+
+_SAID: dict[str, tuple[str, ...]] = {
+    "rounds": ("case_id", "round_id", "raw_output", "reported_status"),
+    "reported_scores": ("case_id", "round_id", "dimension_id", "value", "summary"),
+    "reported_checks": (
+        *("case_id", "round_id", "position", "name", "passed", "score", "reason"),
+    ),
 }
 """Fields of answers and verdicts, which differ between two versions of a run. Error
 texts are left out because not all forms of a run contain them."""
+
+_encode_lines = msgspec.json.Encoder().encode_lines
 
 _Columns = dict[str, Sequence[Any]]
 _Rows = dict[str, _Columns]
@@ -128,8 +135,12 @@ class _Batch:
         count = size = 0
         for record in islice(records, BATCH_RECORDS):
             kind = type(record)
-            if kind in _LONG:
-                size += self._cut(record, _LONG[kind])
+            if kind in _TEXTS:
+                texts = filter(None, _TEXTS[kind](record))
+                length = sum(map(len, texts))
+                if length > self._limits.max_string // 4:  # characters
+                    length = self._cut(record, _LONG[kind])
+                size += length
             elif isinstance(record, Problem) and record.raw_text:
                 kept = record.raw_text[: self._limits.max_string]
                 record = replace(record, raw_text=kept)
@@ -138,15 +149,7 @@ class _Batch:
             count += 1
             if size > BATCH_CHARACTERS:
                 break
-        is_over = count < BATCH_RECORDS and size <= BATCH_CHARACTERS
-        for kind, names in _SAID.items():
-            said = attrgetter("task_id", *names)
-            for record in self._records.get(kind, ()):
-                task_id, *values = said(record)
-                # CSV may round the last digits
-                alike = [f"{v:.12g}" if type(v) is float else v for v in values]
-                self._said[task_id].add(kind.__name__, *alike)
-        return is_over
+        return count < BATCH_RECORDS and size <= BATCH_CHARACTERS
 
     def refuse(self, problem: Problem) -> None:
         """Discard the file, with a warning that it is not a run."""
@@ -170,6 +173,7 @@ class _Batch:
             if records
         }
         self._records.clear()
+        self._hash(rows)
         for table, of_table in _WHOLE.items():
             for name, instead in of_table.items() if table in rows else ():
                 problems += _outside(rows[table], name, -_BIGINT, _BIGINT - 1, instead)
@@ -206,6 +210,25 @@ class _Batch:
             },
             written=dict(self._written),
         )
+
+    def _hash(self, rows: _Rows) -> None:
+        """Add what the answers and verdicts of the batch say to the hash of each task.
+
+        Each row is a line of JSON, so the order of rows does not matter.
+        """
+        for table, names in _SAID.items():
+            if table not in rows:
+                continue
+            columns = [rows[table][name] for name in names]
+            for place, name in enumerate(names):
+                if name in ("value", "score"):  # CSV may round the last digits
+                    columns[place] = [
+                        f"{each:.12g}" if type(each) is float else each
+                        for each in columns[place]
+                    ]
+            written = _encode_lines(list(zip(*columns, strict=True))).split(b"\n")
+            for task_id, line in zip(rows[table]["task_id"], written, strict=False):
+                self._said[task_id].add_written(line)
 
     def _new_tasks(self, rows: _Rows) -> list[str]:
         """Tasks that are not in earlier batches."""

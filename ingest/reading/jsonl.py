@@ -1,8 +1,8 @@
 """Split the bytes of a JSONL file into records, as described in docs/formats.md.
 
 - Only LF ends a line; a CR before it is white space. A byte-order mark is skipped.
-- Blank lines, and lines whose first non-blank is ``//``, are skipped, also inside a
-  record that spans lines.
+- Blank lines are skipped, also inside a record that spans lines. Lines whose first
+  non-blank is ``//`` are blank by now (`encoding.without_comments`).
 - A line is a separate record, or opens one that continues in the next lines: only if
   its text ends outside of a string. Any other error rejects the line.
 - An open record is rejected at its first line when a later line alone is an object
@@ -249,7 +249,7 @@ class _Splitter:
 
 
 class _RecordLines:
-    """The lines of a file that are neither blank nor comments; one can be put back."""
+    """The lines of a file that are not blank; one can be put back."""
 
     def __init__(self, blocks: Iterable[Block], longest: int, first_line: int) -> None:
         self._source = self._read(blocks, longest, first_line)
@@ -282,7 +282,7 @@ class _RecordLines:
                 content = line.strip()
                 if len(content) > longest:
                     yield _Line(number, "", len(content))
-                elif content and not content.startswith(b"//"):
+                elif content:
                     text = line.decode("utf-8", "surrogateescape")
                     yield _Line(number, text.rstrip("\r\n"))
 

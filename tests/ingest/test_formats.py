@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from promptlab.encoding import without_comments
 from promptlab.ingest.formats import recognise
 
 
@@ -52,4 +53,4 @@ from promptlab.ingest.formats import recognise
     ],
 )
 def test_the_kind_comes_from_the_content(content, kind):
-    assert recognise(content.encode()) == kind
+    assert recognise(without_comments(content.encode())) == kind

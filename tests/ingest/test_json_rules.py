@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from promptlab.ingest.load import read_files
@@ -106,6 +108,43 @@ def test_an_error_has_the_same_words_in_every_input(tmp_path, kind, code, words)
     [problem] = rejects(tmp_path, kind, VALUES[code])
     assert words in problem.message
     assert problem.line == 1
+
+
+LAYOUTS = {
+    "comment": lambda text: f"// a comment\n{text}",
+    "comment after a byte order mark": lambda text: f"\ufeff  // a comment\n{text}",
+    "comment inside": lambda text: text.replace("{", "{\n  // {why}\n", 1),
+    "comment at the end": lambda text: f"{text.rstrip()}\n//",
+    "CRLF": lambda text: text.rstrip("\n") + "\r\n",
+    "blank lines": lambda text: f"\n \n{text}\n\n",
+    "in many lines": lambda text: json.dumps(json.loads(text), indent=1),
+}
+IN_MANY_LINES = {"comment inside", "in many lines"}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("kind", INPUTS)
+def test_the_layout_of_a_text_does_not_matter(tmp_path, kind, layout):
+    if kind == "tool" and layout in IN_MANY_LINES:
+        pytest.skip("the tool writes a record in a line")
+    name, text = INPUTS[kind]
+
+    def reading(data):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data.encode())
+        return [
+            (one.records_loaded, [p.code for p in one.problems])
+            for _, one in read_files(plan([path]))
+        ]
+
+    assert reading(LAYOUTS[layout](text % "{}")) == reading(text % "{}")
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 2**64, 10**30])
+@pytest.mark.parametrize("kind", INPUTS)
+def test_a_number_of_more_than_64_bits_is_read(tmp_path, kind, number):
+    assert rejects(tmp_path, kind, b'{"a":%d}' % number) == []
 
 
 @pytest.mark.parametrize("kind", INPUTS)

@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptlab.ingest.reading.jsonl import Record, Rejected, read_records
+from promptlab.encoding import without_comments
+from promptlab.ingest.reading import jsonl
+from promptlab.ingest.reading.jsonl import Record, Rejected
 from promptlab.json_text.reading import JsonReader
+
+
+def read_records(data: bytes, **options):
+    return jsonl.read_records(without_comments(data), **options)
 
 
 def outcome(data: bytes | str) -> list[tuple]:

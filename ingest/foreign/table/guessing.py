@@ -338,7 +338,7 @@ def _beside(path: Path) -> Iterator[list[Row]]:
     alike = (each for each in others if each.suffix == path.suffix and each.is_file())
     for each in islice(alike, _MOST_SIBLINGS):
         with suppress(InputError):
-            yield _first_rows(each)
+            yield _first_rows(each)[0]
 
 
 def _guess_time(
