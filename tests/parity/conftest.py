@@ -122,7 +122,9 @@ class Engines:
             for node in plan.load().nodes:
                 if node.kind != "test":
                     con.execute(f'create schema if not exists "{node.schema}"')
-                    con.execute(f"create table {node.relation} as {node.query}")
+                    con.execute(
+                        f"create or replace table {node.relation} as {node.query}"
+                    )
         compiled = self.dbt("spark", "compile", "--select", *QUICK)
         assert compiled.success, compiled.exception
         from pyspark.sql import SparkSession
