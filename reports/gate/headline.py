@@ -248,13 +248,18 @@ class _Words:
         told = [
             self._rule(rule)
             for rule in self.result.rules
-            if rule.verdict == verdict and rule.rule not in _BY_OTHER_WORDS
+            if rule.verdict == verdict
+            and (rule.rule not in _BY_OTHER_WORDS or self._is_nothing_compared(rule))
         ]
         reasons = list(dict.fromkeys(told))
         for text in reasons[:_MOST_REASONS]:
             yield [Piece(text)]
         if len(reasons) > _MOST_REASONS:
             yield [Piece(self.text("count.more", n=len(reasons) - _MOST_REASONS))]
+
+    def _is_nothing_compared(self, rule: GateRule) -> bool:
+        """Return true if the last run judged no case: no gap says so."""
+        return rule.rule == "min_compared" and not self.result.n_cases_before
 
     def _rule(self, rule: GateRule) -> str:
         if rule.value is None or rule.limit is None or rule.verdict == "inconclusive":

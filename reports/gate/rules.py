@@ -165,11 +165,14 @@ class Gate:
     def _compared(self) -> GateRule:
         task, limit = self.facts.task, self.policy.min_compared
         n, total = task["n_cases_compared"], task["n_cases_before"]
-        if not total:
-            note = self._note("first_run" if task["is_first_run"] else "no_history")
+        if not total and task["is_first_run"]:
+            note = self._note("first_run")
             return _rule("min_compared", None, limit, "skipped", note)
+        if not total:  # no case of the last run has a score: none is compared
+            verdict: RuleVerdict = "skipped" if self.is_accepted else "inconclusive"
+            return _rule("min_compared", 0.0, limit, verdict, self._note("no_history"))
         enough = n / total >= limit or self.is_accepted
-        verdict: RuleVerdict = "pass" if enough else "inconclusive"
+        verdict = "pass" if enough else "inconclusive"
         said = self._note("not_compared", n=total - n, total=total)
         return _rule(
             "min_compared", n / total, limit, verdict, said if n < total else None

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from promptlab.ingest.foreign.table.guessing import NoGuess, guess
+from promptlab.ingest.foreign.table.guessing import NoGuess, guess, no_mapping
 from promptlab.ingest.raw.rows import Reading
 from tests.foreign.reading_of import reading_of, table
 
@@ -263,3 +263,16 @@ def test_an_id_that_is_new_in_each_run_of_the_same_questions_is_none(
     found = guess(tmp_path / "run_a.csv")
     assert found.mapping.case is None
     assert any(each.startswith("id: is new") for each in found.notes)
+
+
+def test_a_table_that_no_mapping_fits_is_named_in_one_short_line(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "a_folder_of_results_with_a_long_name" / "of_a_run"
+    folder.mkdir(parents=True)
+    columns = ",".join(f"a_column_with_a_long_name_{n}" for n in range(40))
+    row = ",".join("x" for _ in range(40))
+    said = no_mapping(_csv(folder / "table.csv", columns, row), "csv")
+    assert "init --table" in said
+    assert "\n" not in said
+    assert len(said) <= 200
