@@ -28,6 +28,7 @@ from promptlab.contracts.analysis_result import (
     ResultTask,
     ScorerUsed,
 )
+from promptlab.contracts.gate import GateResult
 from promptlab.errors import NothingToDo
 from promptlab.json_text.places import pointer
 from promptlab.reports import sentences
@@ -142,6 +143,7 @@ with listed as (
             and changes.baseline_task_id = $baseline
     where results.task_id = $task_id
     order by
+        list_position(cast($named as varchar[]), results.case_id) nulls last,
         changes.status_change is not distinct from 'newly_failing' desc,
         case results.status
             when 'fail' then 0 when 'error' then 1 when 'unevaluated' then 2 else 3
@@ -462,6 +464,7 @@ def analysis_result(
     dimension_rows = reader.all(DIMENSIONS)
     histograms = reader.histograms([row["dimension_id"] for row in dimension_rows])
     evidence = [_evidence(row, speech) for row in reader.all(EVIDENCE)]
+    gate = edition.gates_of(con, [task_id])[task_id] if baseline is None else None
     return AnalysisResult(
         task=of_contract(
             ResultTask, task, title=task["given_title"], env=from_json(task["env"])
@@ -476,14 +479,14 @@ def analysis_result(
             _dimension(row, alerts, evidence, histograms, speech)
             for row in dimension_rows
         ],
-        case_results=_cases(reader, evidence, speech),
+        case_results=_cases(reader, gate, evidence, speech),
         generated_at=edition.generated_at,
         version=FORMAT_VERSION,
         extras=_extras(task, dimension_rows, edition),
         comparison=None
         if before is None
         else comparison(con, before, task_id, lang=edition.lang, cases=limits.changes),
-        gate=edition.gates_of(con, [task_id])[task_id] if baseline is None else None,
+        gate=gate,
         judges=[
             of_contract(JudgeResult, row, text=sentences.judge(speech, row))
             for row in reader.all(JUDGES, tasks=[task_id])
@@ -575,9 +578,13 @@ def _dimension(
 
 
 def _cases(
-    reader: _Reader, evidence: Iterable[EvidenceLink], speech: Speech
+    reader: _Reader,
+    gate: GateResult | None,
+    evidence: Iterable[EvidenceLink],
+    speech: Speech,
 ) -> list[CaseResult]:
-    cases = reader.all(CASES)
+    named = [case.case_id for case in gate.cases] if gate else []
+    cases = reader.all(CASES, named=named)
     by_case = partial(reader.by_case, case_ids=[case["case_id"] for case in cases])
     rounds = by_case(ROUNDS)
     scopes = by_case(SCOPES)

@@ -670,18 +670,20 @@ def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
 
 
 def worst_first(result: AnalysisResult) -> list[CaseResult]:
-    """Sort cases for reading: those of the gate, then by status and lowest score.
+    """Sort cases for reading: those of the gate in its order, then the newly failing
+    ones, then by status and lowest score.
 
     Cases without a score come before those with one.
     """
     compared = result.comparison.cases if result.comparison else []
     failing = {c.case_id for c in compared if c.status_change == "newly_failing"}
-    named = {c.case_id for c in result.gate.cases} if result.gate else set()
+    named = [case.case_id for case in result.gate.cases] if result.gate else []
+    places = {case_id: place for place, case_id in enumerate(named)}
 
-    def rank(case: CaseResult) -> tuple[bool, bool, int, float]:
+    def rank(case: CaseResult) -> tuple[int, bool, int, float]:
         score = -1 if case.aggregated_score is None else case.aggregated_score
         place, case_id = STATUS_ORDER.index(case.status), case.case_id
-        return case_id not in named, case_id not in failing, place, score
+        return places.get(case_id, len(named)), case_id not in failing, place, score
 
     return sorted(result.case_results, key=rank)
 

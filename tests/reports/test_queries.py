@@ -158,6 +158,17 @@ def test_a_cut_result_holds_the_worst_cases_in_the_input_s_order(result_of, n):
     ]
 
 
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_cut_result_holds_what_the_decision_names_first(result_of, marts, n):
+    # broken for some runs: not among the newly failing of the comparison
+    marts.execute("update marts.fct_case_odds set case_id = 'faq-001' where odds > 1")
+    marts.execute("update marts.fct_case_odds set case_id = 'faq-002' where odds = 0.3")
+    named = ["faq-001", "faq-002"]
+    assert [c.case_id for c in worst_first(result_of())[:2]] == named
+    cut = result_of(limits=ListLimits(cases=n)).case_results
+    assert [c.case_id for c in cut] == named[:n]
+
+
 def test_a_cut_case_counts_what_it_leaves_out(result_of):
     cut = result_of(limits=ListLimits(cases=12, rounds=1, checks=1)).case_results
     case = next(c for c in cut if c.case_id == "faq-004")
