@@ -670,10 +670,10 @@ def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
 
 
 def worst_first(result: AnalysisResult) -> list[CaseResult]:
-    """Sort cases for reading: those of the gate in its order, then the newly failing
-    ones, then by status and lowest score.
+    """Sort cases for reading: those of the gate in its order, then the failing ones.
 
-    Cases without a score come before those with one.
+    Newly failing cases come before others, then status and the lowest score decide;
+    cases without a score come before those with one.
     """
     compared = result.comparison.cases if result.comparison else []
     failing = {c.case_id for c in compared if c.status_change == "newly_failing"}
