@@ -293,7 +293,7 @@ def level_text(level: Row, filters: Filters) -> str:
         factor=filters.number(level["factor"], 1),
         day=filters.day(level["since_at"]),
         before=shown(level["value_before"]),
-        now=shown(level["value_now"]),
+        after=shown(level["value_now"]),
     )
 
 

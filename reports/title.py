@@ -193,19 +193,19 @@ def read_title(
     )
     drawn = known[:MOST_VARIANTS]
     charts = _charts({name: by_variant[name] for name in drawn}, hrefs, edition)
-    now = [
+    current = [
         run | {"gate": gates[run["task_id"]], "href": hrefs[run["task_id"]]}
         for run in current
     ]
-    now.sort(key=lambda run: badness(run["gate"]))
-    least = _LEAST_OPEN if len(now) == 1 else 0
+    current.sort(key=lambda run: badness(run["gate"]))
+    least = _LEAST_OPEN if len(current) == 1 else 0
     heat_maps = [
         _heat_map(con, title, by_variant[run["variant"]], least)
-        for run in now[:MOST_VARIANTS]
+        for run in current[:MOST_VARIANTS]
     ]
     return {
         "title": title,
-        "current": now,
+        "current": current,
         "charts": charts,
         "has_intervals": len(drawn) <= MOST_WITH_INTERVALS,
         "names": drawn,

@@ -391,7 +391,7 @@ def test_show_takes_a_unique_prefix_and_any_form(run, example_db, form):
 @pytest.mark.parametrize(
     ("file", "place", "reason"),
     [
-        ("promptfoo/rivers.json", "sea", "Expected output to contain"),
+        ("promptfoo/rivers.json", "sea", 'Expected output to contain "North"'),
         ("promptfoo/rivers.json", "–", "Error: no such river"),
         ("promptfoo/rivers.json", "tone", "the judge is out of order"),
         ("inspect_ai/early.eval", "grade", "Scored 0.0%: by table"),

@@ -127,4 +127,4 @@ def test_the_index_marks_it(tmp_path: Path) -> None:
     n_samples = len(LOG["samples"])
     assert page.count("partial:") == 1
     assert f"partial: 1 of {n_samples} rows" in page
-    assert page.count("totals only") == 1
+    assert page.count("the file contains totals and no rows") == 1

@@ -74,8 +74,9 @@ AGAIN: dict[str, Callable[[Any], None]] = {
 SAID = (
     "select list(reported_status order by task_id, round_id) from live.rounds",
     "select list(value order by task_id, round_id, dimension_id)"
-    " from raw.reported_scores",
-    "select list(passed order by task_id, round_id, position) from raw.reported_checks",
+    " from raw.reported_scores where load_id in (select load_id from live.objects)",
+    "select list(passed order by task_id, round_id, position) from raw.reported_checks"
+    " where load_id in (select load_id from live.objects)",
     "select list(task_id order by task_id) from live.tasks",
 )
 

@@ -122,7 +122,7 @@ def test_markdown_lists_as_many_cases_as_asked_for_and_counts_the_rest(cli):
 
 
 def test_sentences_are_english_unless_chinese_is_asked_for(cli):
-    assert "总分变差" in cli("compare", "regressed-2", "--lang", "zh")[1]
+    assert "总分退化" in cli("compare", "regressed-2", "--lang", "zh")[1]
     assert "总分" not in cli("compare", "regressed-2")[1]
 
 
@@ -134,10 +134,11 @@ def test_a_clear_difference_that_is_no_change_says_why(cli):
     assert "-26.7 to -2.1" in row
     assert row.endswith("? inconclusive: adjusted p 0.148")
     assert out.count("among 6 comparisons some look clear by chance") == 1
-    assert "校正后的 p 0.148" in cli(*args, "--lang", "zh")[1]
+    assert "校正后 p 值 0.148" in cli(*args, "--lang", "zh")[1]
     markdown = cli(*args, "--format", "md")[1]
     assert (
-        "| −14.4 | −26.7 … −2.1 | adjusted p = 0.148 | 15 | may be chance |" in markdown
+        "| −14.4 | −26.7 to −2.1 | adjusted p = 0.148 | 15 | may be chance |"
+        in markdown
     )
     found = Comparison.model_validate_json(cli(*args, "--format", "json")[1])
     [tag] = [tag for tag in found.tags if tag.subject == "z"]

@@ -231,7 +231,7 @@ def test_another_mode_is_another_version_of_the_file(tmp_path):
         settings = Settings(redact=mode)
         warehouse = Warehouse(tmp_path / "w.duckdb", settings=settings)
         loaded = warehouse.ingest(file).n_loaded
-        (row,) = query(warehouse, "select raw_output from raw.rounds")
+        (row,) = query(warehouse, "select raw_output from live.rounds")
         answers.append((loaded, *row))
     assert answers == [
         (1, "mail a@b.cn"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from promptlab.contracts.analysis_input import ScoreRecord
+from promptlab.encoding import without_comments
 from promptlab.ingest import raw
 from promptlab.ingest.raw.rows import Reading
 from promptlab.warehouse import Warehouse
@@ -44,7 +45,7 @@ def lines(*records: Any) -> bytes:
 
 
 def read(*records: Any) -> Reading:
-    return read_scores(lines(*records), "scores/judge")
+    return read_scores(without_comments(lines(*records)), "scores/judge")
 
 
 def found(reading: Reading) -> list[tuple[int | None, str | None, str]]:
@@ -195,7 +196,7 @@ def test_unknown_keys_are_named_once_with_the_nearest_known_one():
 
 
 def test_a_file_without_a_score_has_none():
-    reading = read_scores(b"// nothing yet\n", "x")
+    reading = read_scores(without_comments(b"// nothing yet\n"), "x")
     assert (reading.records_loaded, reading.problems) == (0, [])
     assert len(reading.rows["scores"]["score"]) == 0
 

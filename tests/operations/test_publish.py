@@ -22,7 +22,7 @@ def test_a_copy_holds_everything_and_is_read_only(warehouse, tmp_path):
     assert contents(copy) == contents(warehouse.settings.db)
     assert stat.S_IMODE(copy.stat().st_mode) == 0o444
     assert Warehouse(copy).result("after").task.task_id == "after"
-    assert Warehouse(copy).sql("select * from raw.tasks").height == 5
+    assert Warehouse(copy).sql("select * from live.tasks").height == 5
 
 
 def test_into_a_folder_it_has_the_name_of_the_warehouse(run, warehouse, tmp_path):

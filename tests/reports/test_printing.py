@@ -182,7 +182,7 @@ def test_an_expected_value_is_shown_without_json_quotes(value, beside, text):
 
 
 def test_a_list_is_read_out_and_anything_else_is_a_value():
-    assert ZH.listed(["final", "步骤"]) == "final，步骤"
+    assert ZH.listed(["final", "步骤"]) == "final、步骤"
     assert EN.listed(["a", 1]) == "a, 1"
     assert EN.listed(3) == "3"
 

@@ -131,7 +131,7 @@ def test_the_first_screen_has_the_verdict(result_of):
     verdict = " ".join(words.split())
     for part in (
         "Do not ship : 1 case broke;",
-        "broke faq-004: 0 of 2 now, 6 of 6 before",
+        "broke faq-004 : 0 of 2 now, 6 of 6 before",
         "54.5% Pass rate: 6 of 11 passed",
     ):
         assert part in verdict

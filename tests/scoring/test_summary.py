@@ -249,7 +249,7 @@ def test_a_diagnosis_says_what_is_wrong_where_and_how_sure(scored):
     mart = "fct_dimension_scores"
     found = scored.sentence(mart, scored.dimension("evident", "accuracy"), "zh")
     assert found.startswith(
-        "得分 85.7%（95% 区间 60.1%–96.0%；14 个用例中 14 个有分数）。"
+        "得分 85.7%（95% 区间 60.1% 至 96.0%；14 个用例中 14 个有分数）。"
     )
     assert "2 个用例不是满分，最低的是 c1（0.0%）、c2（0.0%）。" in found
     silent = scored.sentence(mart, scored.dimension("evident", "latency"), "zh")
