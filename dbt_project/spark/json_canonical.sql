@@ -78,3 +78,7 @@
         else {{ value }}
     end
 {%- endmacro %}
+
+{% macro spark__without_blanks(document) -%}
+    {{ spark__canonical_json(document) }}
+{%- endmacro %}

@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
 import polars  # noqa: F401  # pytester takes out of sys.modules what a test imports
 import pytest
 
+from promptlab.build import plan
 from promptlab.warehouse import Warehouse
 
 pytest_plugins = ("pytester",)
+
+CACHE = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    """The plan, so that no test imports dbt: pytester takes it out again."""
+    plan.load()
+
+
+@pytest.fixture(autouse=True)
+def cached(monkeypatch: pytest.MonkeyPatch):
+    """Pytester gives each test another home."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(CACHE))
+
 
 TESTS = """
     import pytest

@@ -61,6 +61,7 @@ SCALARS: list[tuple[str, str, str | None]] = [
     ("bags share", "multiset_overlap(json_text_elements('texts'), json_text_elements('texts'))", "3"),
     ("one text for one object", "canonical_json(\"'{\\\"b\\\": 1.0, \\\"a\\\": [2]}'\")", '{"a":[2],"b":1}'),
     ("one text for one number", "canonical_json(\"'[1e2, 100.0, 100000000000000000000, 1e20, 1e21, 0.5]'\")", "[100,100,100000000000000000000,100000000000000000000,1e21,0.5]"),
+    ("no blanks", "without_blanks(\"'{ \\\"a\\\": [1, 2] }'\")", '{"a":[1,2]}'),
     ("an object of members", "json_object_of({'n': '1', 't': 'mixed'})", '{"n":1,"t":"Straße ΣΑΣ"}'),
     ("a text as JSON", "json_of_text('mixed')", '"Straße ΣΑΣ"'),
     ("a JSON string as text", "json_string(\"'\\\"x\\\"'\")", "x"),

@@ -20,18 +20,3 @@
         coalesce({{ without_blanks(rounds ~ '.step_outputs') }}, '-')
     ))
 {%- endmacro %}
-
-
-{#- The text of a document without the blanks outside its strings. -#}
-{% macro without_blanks(document) -%}
-    {{ return(adapter.dispatch('without_blanks')(document)) }}
-{%- endmacro %}
-
-{#- A view of it can be read by older clients of DuckDB, which know no variant. -#}
-{% macro default__without_blanks(document) -%}
-    cast(json({{ document }}) as string)
-{%- endmacro %}
-
-{% macro spark__without_blanks(document) -%}
-    cast({{ canonical_json(document) }} as string)
-{%- endmacro %}

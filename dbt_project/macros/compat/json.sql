@@ -118,6 +118,16 @@
     json_keys({{ document }})
 {%- endmacro %}
 
+{#- The text of a document without the blanks outside its strings. -#}
+{% macro without_blanks(document) -%}
+    {{ return(adapter.dispatch('without_blanks')(document)) }}
+{%- endmacro %}
+
+{#- A view of it can be read by older clients of DuckDB, which know no variant. -#}
+{% macro default__without_blanks(document) -%}
+    cast(json({{ document }}) as string)
+{%- endmacro %}
+
 {#- One and the same text for objects that differ only in the order of their keys, and
     for 1, 1.0 and 1e0. -#}
 {% macro canonical_json(document) -%}
