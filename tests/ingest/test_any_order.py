@@ -146,7 +146,7 @@ def _expected(folder: Path) -> dict[str, Any]:
     seed=st.integers(0, 1 << 16),
     builds=st.sets(st.integers(0, 6), max_size=2),
 )
-@settings(max_examples=5, deadline=None, phases=(Phase.generate,))
+@settings(max_examples=3, deadline=None, phases=(Phase.generate,))
 def test_any_partition_and_order_of_files_and_their_versions_gives_the_same(
     data: st.DataObject, seed: int, builds: set[int]
 ) -> None:
