@@ -39,8 +39,8 @@ def warn_of_unknown_names(con: duckdb.DuckDBPyConnection, settings: Settings) ->
         known = [row[0] for row in con.execute(query, [plain_name(title)]).fetchall()]
         if known and plain_name(wanted) not in known:
             warn(
-                f"`{setting}` of the title {title!r} names {wanted!r}, which none of its"
-                f" runs has{nearest(wanted, known)}",
+                f"`{setting}` of the title {title!r} names {wanted!r}, which none of"
+                f" its runs has{nearest(wanted, known)}",
                 "unknown_setting",
             )
 
