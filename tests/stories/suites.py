@@ -21,6 +21,8 @@ class Night:
     prompt: str = "Be brief: {{q}}"
     asserted: Mapping[str, str] = field(default_factory=dict)
     """Case → the text that its answer has to contain; ``x`` where none is given."""
+    questions: Mapping[str, str] = field(default_factory=dict)
+    """Case → what it asks; its id where nothing is given."""
     given: Mapping[str, Any] = field(default_factory=dict)
     """What `ingest` is told about it."""
 
@@ -59,7 +61,8 @@ class Night:
         place, case_id = case
         passed = outcome in "+c"
         asserted = {"type": "contains", "value": self.asserted.get(case_id, "x")}
-        variables = {"id": case_id, "q": case_id}
+        question = self.questions.get(case_id, case_id)
+        variables = {"id": case_id, "q": question}
         row: dict[str, Any] = {
             "promptIdx": index, "testIdx": place,
             "id": f"{run_id}-{index}-{case_id}-{n}",

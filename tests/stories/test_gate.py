@@ -51,6 +51,23 @@ SUITES: dict[str, list[Night]] = {
         Night({"small": suite()}),
     ],
     "unjudged": nights(*STEADY, suite(rounds="eee")),
+    "error-twice": nights(*SINGLE, *[suite(30, "+", c4="e")] * 2),
+    "broke-and-left": nights(
+        *SINGLE, suite(rounds="+", c3="-"), suite(rounds="+", c3="e"), suite(rounds="+", c3="")
+    ),
+    "left-long-ago": nights(*SINGLE, *[suite(rounds="+", c3="")] * 2),
+    "asks-another": [
+        *nights(*STEADY), Night({"small": suite()}, questions={"c5": "an easier one"}),
+    ],
+    # a second model joins in runs of its own, and never has the break of the first
+    "side-by-side": [
+        Night({variant: suite(c3=c3)})
+        for variant, c3 in (
+            ("small", "+++"), ("small", "+++"), ("small", "+++"), ("large", "+++"),
+            ("small", "+++"), ("large", "+++"), ("small", "---"), ("large", "+++"),
+        )
+    ],
+    "fewer-and-broke": nights(*STEADY, suite(c4="--")),
 }  # fmt: skip
 
 SAID = {
@@ -91,6 +108,25 @@ SAID = {
     "first": (
         "first_run",
         "First run: nothing to compare with; 10 of 12 cases passed.",
+    ),
+    "error-twice": (
+        "cannot_tell",
+        "Cannot tell: 1 of 30 cases is not compared: 1 with errors only (c4).",
+    ),
+    "broke-and-left": (
+        "cannot_tell",
+        "Cannot tell: 1 of 12 cases is not compared: 1 gone (c3).",
+    ),
+    "left-long-ago": ("ship", "Ship: nothing broke."),
+    "asks-another": (
+        "cannot_tell",
+        "Cannot tell: 1 of 12 cases is not compared: 1 with another question (c5).",
+    ),
+    "side-by-side": ("ship", "Ship: nothing broke."),
+    "fewer-and-broke": (
+        "do_not_ship",
+        "Do not ship: 1 case broke (c4: 0 of 2 now, 15 of 15 before);"
+        " 1 of 12 cases is not compared: 1 with fewer rounds (c4).",
     ),
     "variant-gone": (
         "cannot_tell",

@@ -102,6 +102,13 @@ def tell(rng: random.Random) -> Told:
     nights("outages", ["small", "large"])
     nights("branches", ["small"])
     nights("new name", ["small"])
+    files.extend(
+        # a second model joins in runs of its own
+        File(
+            "side by side", number, night(["large" if number in (4, 6, 7) else "small"])
+        )
+        for number in range(1, 9)
+    )
     nights("shared a", ["small"])
     nights("shared b", ["small", "large"])
     told = []
