@@ -1,6 +1,7 @@
 """``promptlab dbt``: any command of dbt on the bundled project.
 
-All tests use one path of a warehouse, so that dbt reads the project once.
+All tests use one path of a warehouse and the same limits, which are in dbt's profile:
+so dbt parses the project once, which takes ten seconds.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from promptlab.build import call_dbt
@@ -23,28 +23,37 @@ from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES
 from tests.warehouse.test_incremental import RUN, differences
 
+THREADS = 3
+
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("dbt") / "w.duckdb"
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    folder = tmp_path_factory.mktemp("dbt")
+    return Settings(
+        db=folder / "w.duckdb",
+        memory_limit="1GiB",
+        threads=THREADS,
+        temp_directory=folder / "spill",
+    )
 
 
 @pytest.fixture
-def example(place: Path, example_db: Path) -> Warehouse:
+def example(settings: Settings, example_db: Path) -> Warehouse:
     """A copy of the examples for one test."""
-    return Warehouse(shutil.copy(example_db, place))
+    return Warehouse(shutil.copy(example_db, settings.db), settings=settings)
 
 
 @pytest.fixture
 def call(
-    place: Path,
+    settings: Settings,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> Callable[..., tuple[int, list[str], str]]:
     """Run a command in an empty folder: ``call("ls", …) -> code, lines, err``."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PROMPTLAB_DB", str(place))
+    for name in ("db", "memory_limit", "threads", "temp_directory"):
+        monkeypatch.setenv(f"PROMPTLAB_{name.upper()}", str(getattr(settings, name)))
 
     def run(*args: str) -> tuple[int, list[str], str]:
         code = run_cli(["dbt", *args])
@@ -106,32 +115,16 @@ def test_what_an_unfinished_build_left_is_not_taken_for_built(example, tmp_path)
     assert differences(example.settings.db, again.settings.db) == {}
 
 
-@pytest.mark.slow
-def test_connections_of_dbt_have_the_limits_and_do_without_them(
-    example, tmp_path, capfd
-):
+def test_connections_of_dbt_have_the_limits(example, settings, capfd):
     """Threads of dbt come from the profile, those of DuckDB are set at each build."""
-    db = example.settings.db
-    with duckdb.connect() as con:
-        [(all_threads,)] = con.execute("select current_setting('threads')").fetchall()
-    log = dbt_target(db) / "dbt.log"
-    build = ["--select", "promptlab_grades", "--log-level-file", "debug"]
-    log.unlink(missing_ok=True)
-    run_dbt(Settings(db=db), build)
-    assert "set threads" not in log.read_text("utf-8")
-    limited = Settings(
-        db=db,
-        memory_limit="512MiB",
-        threads=all_threads + 1,
-        temp_directory=tmp_path / "spill",
-    )
-    run_dbt(limited, build)
-    assert f"set threads = {all_threads + 1}" in log.read_text("utf-8")
+    run_dbt(settings, ["--select", "promptlab_grades", "--log-level-file", "debug"])
+    log = dbt_target(settings.db) / "dbt.log"
+    assert f"set threads = {THREADS}" in log.read_text("utf-8")
     capfd.readouterr()
     names = ("memory_limit", "temp_directory")
     seen = ", ".join(f"current_setting('{name}')" for name in names)
     show = ["--inline", f"select {seen}", "--output", "json"]
-    run_dbt(limited, show, command="show", verbose=True)
+    run_dbt(settings, show, command="show", verbose=True)
     told = capfd.readouterr().err
-    assert "512.0 MiB" in told
-    assert str(tmp_path / "spill") in told
+    assert "1.0 GiB" in told
+    assert str(settings.temp_directory) in told

@@ -118,9 +118,7 @@ def slow_round(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("line", "rule"),
     [
-        ("check (latency_ms < 1000)", "`latency_ms < 1000`"),
         ("constraint rounds_are_quick check (latency_ms < 1000)", "rounds_are_quick"),
-        ("latency_ms double check (latency_ms < 1000)", "`latency_ms < 1000`"),
         ("error_code varchar not null", "`error_code is not null`"),
     ],
 )
@@ -137,6 +135,21 @@ def test_a_broken_contract_says_model_rule_and_rows_and_changes_nothing(
     assert f"{rule} of fct_rounds fails for " in said
     assert re.search(r"row\(s\)\n\{'task_id': '", said), said
     assert state(db) == before
+
+
+@pytest.mark.parametrize(
+    ("line", "rules"),
+    [
+        ("check (a < 1)", {"`a < 1`": "a < 1"}),
+        ("constraint small check (a < 1)", {"small": "a < 1"}),
+        ("a double check (a < 1)", {"`a < 1`": "a < 1"}),
+        ("a double not null check (a < 1)",
+         {"`a is not null`": "a is not null", "`a < 1`": "a < 1"}),
+        ("a double", {}),
+    ],
+)  # fmt: skip
+def test_a_rule_of_a_contract_is_read(line, rules):
+    assert dict(execution._rules([line])) == rules
 
 
 def stricter(line: str) -> plan.Plan:
