@@ -32,7 +32,7 @@ from promptlab.reports.pages import (
     environment,
     to_html,
 )
-from promptlab.reports.queries import Row, rows, title_history
+from promptlab.reports.queries import Row, rows
 from promptlab.reports.result import analysis_result
 from promptlab.reports.run import (
     run_html,
@@ -155,8 +155,6 @@ def write_task(
     limits = WHOLE if any(fmt.lists_all for fmt in chosen) else SHOWN
     result = analysis_result(con, task_id, edition, limits=limits)
     before = result.comparison and result.comparison.baseline.task_id
-    with_history = any(fmt.with_history for fmt in chosen)
-    history = title_history(con, task_id) if with_history else ()
     folder = folder_name(task_id)
     links = Links(
         index=f"../{INDEX}" if index else None,
@@ -165,7 +163,7 @@ def write_task(
         memory=_link(out, f"{MEMORY}/{folder}", from_page="../"),
     )
     return [
-        write_file(out, folder, f.file_name, f.render(result, edition, links, history))
+        write_file(out, folder, f.file_name, f.render(result, edition, links))
         for f in chosen
     ]
 

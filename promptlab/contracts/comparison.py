@@ -167,7 +167,7 @@ class CaseChange(Contract):
     must_have_lost: bool
     must_have_gained: bool
     dimensions: list[ScoreChange]
-    """Dimensions that both sides scored, in the candidate's order."""
+    """Dimensions whose score changed, the largest change first."""
 
 
 class ChangeCounts(Contract):
@@ -212,7 +212,8 @@ class Comparison(Contract):
     conclusion: str
     """The overall verdict in one sentence."""
     notes: list[str]
-    """Differences that limit the comparison, and other notes; without full stops."""
+    """Differences that limit the comparison, and other notes that no conclusion says;
+    without full stops."""
     counts: CaseCounts
     overall: ScoreComparison
     differences: list[int] = Field(default_factory=list)
@@ -223,7 +224,7 @@ class Comparison(Contract):
     measures: list[MeasureComparison] = Field(default_factory=list)
     """Numbers of other tools that are not on a scale from 0 to 1."""
     cases: list[CaseChange]
-    """The worst first, the unchanged last; possibly fewer than in ``counts``."""
+    """The worst first, the unchanged last; in a result only those that changed."""
     lang: str
     version: str
     """Version of this format; ``COMPARISON_FORMAT_VERSION`` documents its history."""
