@@ -262,7 +262,7 @@ where
     and changes.candidate_task_id = $task_id
     and rounds.case_id in (select unnest($cases))
     and (
-        changes.change <> 'same'
+        changes.severity is not null
         or changes.baseline_status <> changes.candidate_status
         or changes.must_have_lost
         or changes.must_have_gained
@@ -350,6 +350,8 @@ def add_contents(cases: list[Row], by_case: ByCase) -> None:
 
 def round_row(row: Row) -> Row:
     """Convert a row of ``fct_rounds`` to the fields of ``RoundOutcome``."""
+    if row["answer_chars"] == len(row["answer"] or ""):
+        row["answer_chars"] = None
     steps = from_json(row["failed_steps"])
     # the list of steps in a file may be any JSON
     row["failed_steps"] = [str(s) for s in steps] if isinstance(steps, list) else []

@@ -248,7 +248,7 @@ class RoundOutcome(Contract):
     answer: str | None = None
     """The answer as text, cut at 2,000 characters."""
     answer_chars: int | None = None
-    """Length of the whole answer in characters."""
+    """Length of the whole answer in characters, if it was cut."""
     latency_ms: float | None = None
     """Milliseconds."""
     input_tokens: int | None = None
@@ -353,7 +353,8 @@ class CaseResult(Contract):
     golden_answers: list[str] = Field(default_factory=list)
     """Ours: the golden answers as texts."""
     baseline_rounds: list[RoundOutcome] = Field(default_factory=list)
-    """Ours: the rounds of the case in the baseline, if they differ."""
+    """Ours: the rounds of the case in the baseline, if its status changed or its score
+    dropped clearly."""
     history: list[CaseRun] = Field(default_factory=list)
     """Ours: the last runs of the case up to this one, oldest first; empty if its status
     was the same in all of them."""

@@ -152,21 +152,21 @@ class CaseChange(Contract):
 
     case_id: str
     change: Change
-    severity: Severity | None
+    severity: Severity | None = None
     """Severity of a lost must-have or a drop in score."""
-    reason: str | None
+    reason: str | None = None
     """Reason code if it is not comparable."""
-    reason_text: str | None
+    reason_text: str | None = None
     """The reason as a sentence."""
-    status_change: StatusChange | None
-    baseline_status: Status | None
-    candidate_status: Status | None
-    baseline_score: Share | None
-    candidate_score: Share | None
-    delta: float | None
-    must_have_lost: bool
-    must_have_gained: bool
-    dimensions: list[ScoreChange]
+    status_change: StatusChange | None = None
+    baseline_status: Status | None = None
+    candidate_status: Status | None = None
+    baseline_score: Share | None = None
+    candidate_score: Share | None = None
+    delta: float | None = None
+    must_have_lost: bool = False
+    must_have_gained: bool = False
+    dimensions: list[ScoreChange] = Field(default_factory=list)
     """Dimensions whose score changed, the largest change first."""
 
 
