@@ -38,7 +38,7 @@ from promptlab.reports.run import (
     run_html,
     titles_with_variants,
 )
-from promptlab.reports.title import read_title, to_title_html
+from promptlab.reports.title import keep_histories, read_title, to_title_html
 
 if TYPE_CHECKING:
     import duckdb
@@ -231,7 +231,9 @@ def _other_pages(
     for title in titles_with_variants(con):
         of_run = partial(run_html, con, title, edition, href=href, index=index)
         yield title, f"{RUNS}/{folder_name(title)}", partial(of_run, judge=judge_page)
-    for title in titles_of(con, task_ids):
+    titles = titles_of(con, task_ids)
+    keep_histories(con, titles)
+    for title in titles:
         yield title, f"{TITLES}/{folder_name(title)}", partial(title_page, title)
 
 
