@@ -247,9 +247,9 @@ class Settings(BaseModel):
     """Prices of models by name, ``*`` for any letters, in a config file
     (``docs/runs.md``)."""
 
-    memory: MemorySettings = MemorySettings()
-    """Metric, threshold and phrases of memory benchmarks, ``[memory]``, in a config file
-    (``docs/numbers.md``)."""
+    memory: MemorySettings = Field(default_factory=MemorySettings)
+    """Metric, threshold and phrases of memory benchmarks, ``[memory]``, in a config
+    file (``docs/numbers.md``)."""
 
     prompt_vars: tuple[str, ...] = ()
     """Variables of promptfoo tests that are a part of the prompt, such as a system

@@ -1,8 +1,9 @@
 """Compare Chinese answers with references: CMRC 2018's F1, and what is surely equal.
 
-Published F1 scores of Chinese call "南京" half right for "北京", so only the plain cases
-are decided here: the same text after Unicode's NFKC, without punctuation, in one form of
-numbers and dates; other numbers in the same text; or not one character in common.
+Published F1 scores of Chinese call "南京" half right for "北京", so only the plain
+cases are decided here: the same text after Unicode's NFKC, without punctuation, in one
+form of numbers and dates; other numbers in the same text; or words without one
+character in common.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ _SEPARATOR = re.compile(r"[、;]|(?<!\d),|,(?!\d{3}(?!\d))")
 """Between parts of an answer; no comma of 1,000."""
 _PIECE = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
 _PUNCTUATION = re.compile(r"[\s,.:;!?、。…'\"“”‘’「」《》()~]")
-_DATE = re.compile(r"(\d{4})\s*[-/.年]\s*(\d{1,2})\s*[-/.月]\s*(\d{1,2})(?!\d)\s*[日号號]?")
+_DATE = re.compile(
+    r"(\d{4})\s*[-/.年]\s*(\d{1,2})\s*[-/.月]\s*(\d{1,2})(?!\d)\s*[日号號]?"
+)
 _DAY = re.compile(r"(\d{1,2})\s*月\s*(\d{1,2})\s*[日号號]")
 _NUMBER = re.compile(r"(?:(?<![\w.])-)?\d+(?:\.\d+)?")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
-_DIGITS = {
-    **{name: value for value, name in enumerate("零一二三四五六七八九")},
-    **{"〇": 0, "两": 2, "兩": 2},
-}
+_DIGITS = {name: value for value, name in enumerate("零一二三四五六七八九")}
+_DIGITS |= {"〇": 0, "两": 2, "兩": 2}
 _TENS = {"十": 10, "百": 100, "千": 1000}
 _UNITS = _TENS | {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8}
 _ALL = "".join(_DIGITS) + "".join(_UNITS)
@@ -46,12 +47,15 @@ def is_chinese(text: str) -> bool:
     return bool(_HAN.search(text)) and not _KANA.search(text)
 
 
-def cmrc_f1(answer: str, references: Sequence[str], category: str | None) -> float | None:
-    """Return the F1 of CMRC 2018's evaluation (`cmrc2018_evaluate.py`), the best of all.
+def cmrc_f1(
+    answer: str, references: Sequence[str], category: str | None
+) -> float | None:
+    """Return the F1 of CMRC 2018's evaluation (`cmrc2018_evaluate.py`), 0 to 1.
 
-    The longest common run of tokens counts as shared; a Chinese character is a token, and
-    so is a word or number of others. In LoCoMo's category 1 it is the mean over the parts
-    of the reference of the best part of the answer, as in LoCoMo's own F1.
+    The longest common run of tokens counts as shared; a Chinese character is a token,
+    and so is a word or number of others. In LoCoMo's category 1 it is the mean over the
+    parts of the reference of the best part of the answer, as in LoCoMo's own F1. Of
+    several references the best one counts; a text of megabytes has no score.
     """
     if max(map(len, (answer, *references))) > _LONGEST:
         return None
@@ -66,8 +70,10 @@ def cmrc_f1(answer: str, references: Sequence[str], category: str | None) -> flo
     return round(max(found), 6)
 
 
-def is_same(answer: str, references: Sequence[str], category: str | None) -> bool | None:
-    """Return whether an answer says what a reference says; ``None`` if it is not plain."""
+def is_same(
+    answer: str, references: Sequence[str], category: str | None
+) -> bool | None:
+    """Return whether an answer says what a reference says; ``None``: not plain."""
     if max(map(len, (answer, *references))) > _LONGEST:
         return None
     each = [_compared(answer, reference, category) for reference in references]
@@ -81,20 +87,24 @@ def _compared(answer: str, reference: str, category: str | None) -> bool | None:
     meant = sorted(map(_form, _parts(reference, category)))
     if said == meant:
         return True
-    if len(said) != 1 or len(meant) != 1:
-        return None if set("".join(said)) & set("".join(meant)) else _is_other(said, meant)
-    [one], [other] = said, meant
-    skeletons = _NUMBER.sub("#", one), _NUMBER.sub("#", other)
-    if skeletons[0] == skeletons[1]:
+    if len(said) == len(meant) == 1 and _skeleton(said[0]) == _skeleton(meant[0]):
         return False
-    return None if set(one) & set(other) else _is_other(said, meant)
+    return _shares_nothing("".join(said), "".join(meant))
 
 
-def _is_other(said: Sequence[str], meant: Sequence[str]) -> bool | None:
-    """Return false for words; a number or a single letter may be said otherwise."""
-    texts = "".join(said), "".join(meant)
-    plain = all(len(_HAN.findall(t)) > 1 and not re.search(r"\d", t) for t in texts)
-    return False if plain else None
+def _skeleton(text: str) -> str:
+    return _NUMBER.sub("#", text)
+
+
+def _shares_nothing(said: str, meant: str) -> bool | None:
+    """Return false for other words; a number or single letter may be said otherwise."""
+    if set(said) & set(meant):
+        return None
+    are_words = all(
+        len(_HAN.findall(text)) > 1 and not re.search(r"\d", text)
+        for text in (said, meant)
+    )
+    return False if are_words else None
 
 
 def _parts(text: str, category: str | None) -> list[str]:

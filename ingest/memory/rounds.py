@@ -180,10 +180,9 @@ class Rounds:
         if self._compare_chinese():
             self.findings.warn(
                 "chinese_references",
-                "most references are Chinese, for which LoCoMo's F1 and token F1 are not"
-                " meant: cmrc_f1 is the score, and answers are undecided where equal"
-                " meaning is not plain. Add a judge's verdicts, or set right_metric in"
-                " [memory] of promptlab.toml.",
+                "most references are Chinese, so locomo_f1 and token_f1 do not decide:"
+                " cmrc_f1 is the score, and only plain answers are right or wrong. Set"
+                " right_metric in [memory] of promptlab.toml to decide all.",
                 ("test_results",),
             )
         if not rounds:
@@ -195,7 +194,7 @@ class Rounds:
 
     def _compare_chinese(self) -> bool:
         """Add both columns of Chinese answers, null unless most of the file are."""
-        n_chinese = sum(row[_IS_CHINESE] for row in self.answers)
+        n_chinese: int = sum(row[_IS_CHINESE] for row in self.answers)
         is_mostly = 2 * n_chinese > len(self.answers)
         self.answers = [
             (*row, *(_chinese_scores(*row) if is_mostly else (None, None)))

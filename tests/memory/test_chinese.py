@@ -84,7 +84,9 @@ def chinese_file(answers: list[tuple[str | None, Any, int, str, str]], dataset: 
 
 
 def built(folder: Path, config: str = "", answers=ANSWERS, dataset="locomo") -> Path:
-    write(folder / dataset / "250101_0900" / "对话.json", chinese_file(answers, dataset))
+    write(
+        folder / dataset / "250101_0900" / "对话.json", chinese_file(answers, dataset)
+    )
     (folder / "promptlab.toml").write_text(config, "utf-8")
     options = ["--db", str(folder / "w.duckdb")]
     config_of = ["--config", str(folder / "promptlab.toml")]
@@ -160,7 +162,9 @@ def test_a_run_with_few_chinese_references_is_judged_as_published(tmp_path, caps
     assert "Chinese" not in capsys.readouterr().err
     metric = Warehouse(db).sql("select right_metric from marts.dim_memory_runs")
     assert metric.item() == "locomo_f1"
-    dimensions = Warehouse(db).sql("select dimension_id from marts.fct_dimension_scores")
+    dimensions = Warehouse(db).sql(
+        "select dimension_id from marts.fct_dimension_scores"
+    )
     assert not {"cmrc_f1", "chinese_match"} & set(dimensions["dimension_id"])
 
 
@@ -172,11 +176,15 @@ def test_a_team_names_its_metric_its_threshold_and_its_abstentions(tmp_path):
         tmp_path,
         '[memory]\nright_metric = "cmrc_f1"\nright_threshold = 0.55',
     )
-    found = dict(zip([row[:2] for row in map(str_row, ANSWERS)], statuses(db), strict=True))
+    found = dict(
+        zip([row[:2] for row in map(str_row, ANSWERS)], statuses(db), strict=True)
+    )
     assert found["他住在北京", "北京"] == RIGHT
     assert found["南京", "北京"] == WRONG
     assert OPEN not in found.values()
-    metric = "select right_metric, right_threshold, score_metric from marts.dim_memory_runs"
+    metric = (
+        "select right_metric, right_threshold, score_metric from marts.dim_memory_runs"
+    )
     assert Warehouse(db).sql(metric).rows() == [("cmrc_f1", 0.55, "cmrc_f1")]
 
 
