@@ -34,8 +34,8 @@ scored as (
             case when {{ fromjson(memory_metrics())[metric] }} then token_scores.{{ metric }} end
                 as {{ metric }},
         {% endfor %}
-        chinese_scores.cmrc_f1,
-        chinese_scores.chinese_match,
+        case when right_metrics.is_chinese then chinese_scores.cmrc_f1 end as cmrc_f1,
+        case when right_metrics.is_chinese then chinese_scores.chinese_match end as chinese_match,
         case
             when answers.is_failed then null
             -- the two phrases that LoCoMo's published score looks for

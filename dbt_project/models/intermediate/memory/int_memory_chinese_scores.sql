@@ -2,11 +2,10 @@ with
 
 answers as (
     select * from {{ ref('promptlab', 'stg_memory__answers') }}
-    where {{ in_this_build('memory_runs') }} and not is_failed
-),
-right_metrics as (
-    select * from {{ ref('promptlab', 'int_memory_right_metrics') }}
-    where {{ in_this_build('memory_runs') }} and is_chinese
+    where
+        {{ in_this_build('memory_runs') }}
+        and not is_failed
+        and (is_chinese or reference_f1 is not null)
 ),
 abstentions as (select * from {{ ref('promptlab', 'promptlab_memory_abstentions') }}),
 settings as (
@@ -39,7 +38,6 @@ abstaining as (
         ) as wants_abstention
 
     from answers
-    inner join right_metrics using (run_id)
     cross join phrases
     group by answers.run_id, answers.task_id, answers.test_index, answers.question_index
 
