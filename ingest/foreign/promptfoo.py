@@ -90,7 +90,7 @@ class Prompt(Struct):
     config: Any = None
 
 
-class Tokens(Struct):
+class Tokens(Struct, gc=False):
     """The tokens of an answer."""
 
     prompt: Any = None
@@ -98,7 +98,7 @@ class Tokens(Struct):
     total: Any = None
 
 
-class Response(Struct):
+class Response(Struct, gc=False):
     """The output of the provider."""
 
     output: Any = None
@@ -121,7 +121,7 @@ class Assertion(Struct):
     contextTransform: Raw = ABSENT
 
 
-class AboutComponent(Struct):
+class AboutComponent(Struct, gc=False):
     """What the tool says of a verdict."""
 
     graderError: Any = None
@@ -129,18 +129,18 @@ class AboutComponent(Struct):
     renderedAssertionValue: Raw = ABSENT
 
 
-class Component(Struct):
+class Component(Struct, gc=False):
     """The verdict of an assertion, or of a set of assertions."""
 
     passed: bool | None = msgspec.field(name="pass", default=None)
     score: float | None = None
     reason: Any = None
     assertion: Raw = ABSENT
-    componentResults: list[Any] | None = None
+    componentResults: list[Raw] | None = None
     metadata: AboutComponent | None = None
 
 
-class Grading(Struct):
+class Grading(Struct, gc=False):
     """The result of all assertions of a row."""
 
     reason: Any = None
@@ -148,7 +148,7 @@ class Grading(Struct):
     componentResults: list[Component | None] | None = None
 
 
-class Row(Struct):
+class Row(Struct, gc=False):
     """One call of one prompt of one provider on one test."""
 
     promptIdx: int | None = None
@@ -172,7 +172,7 @@ class Row(Struct):
     description: str | None = None
 
 
-class TestCase(Struct):
+class TestCase(Struct, gc=False):
     """The content that identifies a test; its position does not."""
 
     id: Any = None
@@ -395,7 +395,7 @@ def _tokens(row: Row) -> tuple[int | None, int | None, int | None]:
     return given, made, total or (total if is_cached else None)
 
 
-class AboutRound(Struct, omit_defaults=True):
+class AboutRound(Struct, omit_defaults=True, gc=False):
     """What else is known of a round."""
 
     row_id: str | None
@@ -584,7 +584,7 @@ class Columns:
         """Task → what was asked by tests that say nothing of themselves."""
         self._prompt_vars: dict[str, set[str]] = {}
         """Variable of the prompt → its texts."""
-        self._used = _Used(" ".join(map(_slots, self._heads)))
+        self._templates = " ".join(map(_slots, self._heads))
 
     def _read_head(self, export: Export) -> None:
         results, about, config = export.results, export.metadata, export.config
@@ -661,11 +661,8 @@ class Columns:
         # JSONL does not number repeats: rows are identified by their ids
         output = row.response.output if row.response else None
         said = [(each.name, each.passed, each.score, each.reason) for each in checks]
-        self._same_run.add_written(
-            canonical(
-                (row.id or text(row), status, row.score, output, row.namedScores, said)
-            )
-        )
+        told = (row.id or text(row), status, row.score, output, row.namedScores, said)
+        self._same_run.add_written(canonical(told))
         return records
 
     def closing(self) -> Iterator[Record | Problem]:
@@ -807,11 +804,8 @@ class Columns:
                 value = given[name]
                 value = value if isinstance(value, str) else text(value)
                 self._prompt_vars.setdefault(name, set()).add(value)
-        asked = {
-            key: value
-            for key, value in given.items()
-            if key != "_conversation" and key not in told.prompt_vars
-        }
+        not_asked = {"_conversation", *told.prompt_vars}
+        asked = {key: given[key] for key in given if key not in not_asked}
         parts = (test.asserts, test.options, test.provider, test.threshold)
         key = tuple(map(bytes, parts))
         judging = self._judgings.get(key)
@@ -819,8 +813,8 @@ class Columns:
             judging = self._judgings[key] = _Judging.of(test)
         metadata = members(test.metadata)
         own_id = _own_id(test.id, metadata.get("id"), asked.get("id"))
-        expected = self._used.only_in_assertions(asked, judging.written, own_id)
-        asked = {key: value for key, value in asked.items() if key not in expected}
+        expected = self._expected(asked, judging, own_id)
+        asked = {key: asked[key] for key in asked if key not in expected}
         described = test.description or row.description
         content_of = [asked, described]
         conversation = metadata.get("conversationId")
@@ -849,19 +843,21 @@ class Columns:
         }
         said = [canonical({key: each}) for key, each in deciding.items() if each]
         asserted = b"[%b]" % b",".join([*judging.canonical, canonical(expected), *said])
+        expectation_hash = None
+        if judging.written:
+            expectation_hash = hashlib.blake2b(asserted, digest_size=16).hexdigest()
         tags = metadata.get("tags", test.tags)
         repeat = options.get("repeat")
         return _Test(
             name=name,
             content=content,
+            key=(name, content, expectation_hash or ""),
             judging=judging,
             repeat=repeat if isinstance(repeat, int) and repeat > 0 else None,
             is_bare=not given and name == content and len(context) == 1,
             context=text(context),
             note=text({"variables": expected}) if expected else None,
-            expectation_hash=hashlib.blake2b(asserted, digest_size=16).hexdigest()
-            if judging.written
-            else None,
+            expectation_hash=expectation_hash,
             labels=labels(
                 [tag for tag in tags if isinstance(tag, str)]
                 if isinstance(tags, list)
@@ -870,6 +866,31 @@ class Columns:
                 told.tag_keys,
             ),
         )
+
+    def _expected(
+        self, asked: Mapping[str, Any], judging: _Judging, own_id: str | None
+    ) -> dict[str, Any]:
+        """Return the variables that are for assertions: no prompt of the run uses them.
+
+        A variable that no assertion uses either may be for the provider, and
+        distinguish tests. It is an expectation if the test has an id, or if its name
+        says so: it stays one if the last assertion that used it is removed.
+
+        Return nothing if this would leave no input, or if the prompts are unknown.
+        """
+        found = {}
+        for key in asked if self._templates else ():
+            place = judging.uses.get(key)
+            if place is None:
+                word = re.compile(rf"\b{re.escape(key)}\b")
+                place = "asked"
+                if key != "id" and not word.search(self._templates):
+                    is_named = _EXPECTATION.search(key) or word.search(judging.written)
+                    place = "expected" if is_named else "unused"
+                judging.uses[key] = place
+            if place == "expected" or (own_id and place == "unused"):
+                found[key] = asked[key]
+        return found if found and asked.keys() - found.keys() - {"id"} else {}
 
     def _filled(self, template: Any) -> Any:
         """Return a prompt with the variables that are part of it.
@@ -935,6 +956,8 @@ class _Judging(Struct):
     options: dict[str, Any]
     settings: str | None
     """Its options that are neither its judge's nor its assertions', as JSON."""
+    uses: dict[str, str] = {}
+    """Variable of a test → whether it is ``asked``, ``expected`` or ``unused``."""
 
     @classmethod
     def of(cls, test: TestCase) -> _Judging:
@@ -974,11 +997,8 @@ class _Test(Struct, eq=False):
     expectation_hash: str | None
     labels: tuple[str, str]
     """Its tags and its metadata, as a case has them."""
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """What equal tests have in common."""
-        return self.name, self.content, self.expectation_hash or ""
+    key: tuple[str, str, str]
+    """What equal tests have in common."""
 
     def records(self, task_id: str, case_id: str, place: int) -> Iterator[Record]:
         """Yield the case, and what it expects."""
@@ -1002,14 +1022,12 @@ def _contents_of_files(
 
     A script may return something else in every run.
     """
-    found = {
-        name: content_id(filled[name])
-        for name, value in asked.items()
-        if isinstance(value, str)
-        and value.startswith("file://")
-        and not _SCRIPT.search(value)
-        and filled.get(name) not in (None, value)
-    }
+    found = {}
+    for name, value in asked.items():
+        if not isinstance(value, str) or not value.startswith("file://"):
+            continue
+        if not _SCRIPT.search(value) and filled.get(name) not in (None, value):
+            found[name] = content_id(filled[name])
     return found or None
 
 
@@ -1154,50 +1172,6 @@ _EXPECTATION = re.compile(
 """Usual names of variables with what is expected."""
 
 
-class _Used:
-    """Knows which variables the prompts of a run use.
-
-    Args:
-        templates: The prompts; empty if they are unknown.
-    """
-
-    def __init__(self, templates: str) -> None:
-        self._templates = templates
-        self._in_prompts: dict[str, bool] = {}
-
-    def only_in_assertions(
-        self, asked: Mapping[str, Any], asserted: str, own_id: str | None
-    ) -> dict[str, Any]:
-        """Return the variables that are for assertions: no prompt of the run uses them.
-
-        A variable that no assertion uses either may be for the provider, and
-        distinguish tests. It is an expectation if the test has an id, or if its name
-        says so: it stays one if the last assertion that used it is removed.
-
-        Return nothing if this would leave no input, or if the prompts are unknown.
-        """
-        found = {
-            key: value
-            for key, value in asked.items()
-            if key != "id"
-            and not self._is_in_prompts(key)
-            and (own_id or _word(key).search(asserted) or _EXPECTATION.search(key))
-        }
-        return found if asked.keys() - found.keys() - {"id"} else {}
-
-    def _is_in_prompts(self, key: str) -> bool:
-        found = self._in_prompts.get(key)
-        if found is None:
-            found = not self._templates or bool(_word(key).search(self._templates))
-            self._in_prompts[key] = found
-        return found
-
-
-@lru_cache(1000)
-def _word(key: str) -> re.Pattern[str]:
-    return re.compile(rf"\b{re.escape(key)}\b")
-
-
 def _in_order_of_names(value: Any) -> Any:
     """Return a value with the members of objects in the order of their names."""
     if isinstance(value, list):
@@ -1257,8 +1231,10 @@ def _provider(provider: str | Provider | None) -> str:
 
 def _own_id(*candidates: Any) -> str | None:
     """Return the first id that an author gave to a test."""
-    said = (plain_name(str(each)) for each in candidates if isinstance(each, str | int))
-    return next((short_name(each, 120) for each in said if each), None)
+    for each in candidates:
+        if isinstance(each, (str, int)) and (name := plain_name(str(each))):
+            return short_name(name, 120)
+    return None
 
 
 def _version(prompt: Prompt, label: str | None) -> str:
@@ -1303,6 +1279,7 @@ def _name(prompt: Prompt) -> str | None:
 
 
 FORMS = ("json", "jsonl", "other")
+HASHES_ANSWERS = True
 
 _FILES = ToolFiles("promptfoo", "0.120.8, 0.121.20 and 0.123.1")
 
