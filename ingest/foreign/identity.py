@@ -232,7 +232,7 @@ def replaced_problems(uri: str, replaced: Mapping[str, str]) -> list[Problem]:
 
 def is_given(own_id: str | None) -> TypeGuard[str]:
     """Return true for an id; OpenTelemetry's id of nothing is 16 zeros or more."""
-    return bool(own_id) and (len(own_id) < 16 or own_id.strip("0-") != "")
+    return bool(own_id and (len(own_id) < 16 or own_id.strip("0-")))
 
 
 class OwnIds:

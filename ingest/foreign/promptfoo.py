@@ -340,7 +340,7 @@ def status_of(row: Row, checks: Sequence[Check], asserted: Sequence[str]) -> Sta
     if row.success is None:
         return "unevaluated"
     grading = row.gradingResult
-    if not checks:
+    if grading is None or not checks:
         said = row.error or (grading and grading.reason)
         if not row.success:
             broke = any(_is_breakage(said, kind) for kind in asserted)
@@ -558,7 +558,7 @@ class Columns:
 
     def __init__(self, source: Source, export: Export | None = None) -> None:
         self._source = source
-        self._is_lines = export is None
+        self.are_lines = export is None
         self._run_id = export.evalId if export else None
         self._repeat = _repeat(export) if export else None
         self._heads: list[Prompt] = []
@@ -603,36 +603,49 @@ class Columns:
             self._settings = _settings(config.providers)
             self._scoring = _scoring(config)
 
-    def expect(self, rows: Iterable[Row]) -> None:
+    def expect(self, rows: Iterable[Row | Exception]) -> list[_Test | None]:
         """Name the run and the cases of the rows that are coming.
 
         A JSONL file names no run, and has its rows as they end, which is another order
         in every run.
+
+        Returns:
+            The test of each row, or ``None`` if it cannot be read.
         """
+        tests: list[_Test | None] = []
         places: dict[_Test, int] = {}
         first: tuple[int, int, str] | None = None
         for row in rows:
+            tests.append(None)
+            if isinstance(row, Exception):
+                continue
             place = row.testIdx or 0
-            if self._is_lines and row.id:
+            if self.are_lines and row.id:
                 named = place, row.promptIdx or 0, row.id
                 first = min(first or named, named)
             try:
-                test = self._test(row)
+                tests[-1] = test = self._test(row)
             except UNREADABLE:  # `add` reports it
                 continue
-            places[test] = min(places.get(test, place), place)
+            if place < places.setdefault(test, place):
+                places[test] = place
         if first is not None:
             self._run_id = f"promptfoo-{first[-1]}"
         for test in sorted(places, key=places.__getitem__):
             self._case_id(test, 1)
+        return tests
 
-    def add(self, row: Row) -> list[Record | Problem]:
-        """Return the records of one row; no records for a repeated row."""
+    def add(self, row: Row, test: _Test | None) -> list[Record | Problem]:
+        """Return the records of one row; no records for a repeated row.
+
+        Raises:
+            msgspec.DecodeError: Its test cannot be read, or it is of no column.
+        """
         if self._ids.again(row.id, row.promptIdx, row.testIdx):
             return []
         if self._run_id is None:  # nor do files before 2024
             self._run_id = f"promptfoo-{row.id or content_id(text(row))}"
-        task, test = self._column(row).task, self._test(row)
+        task, test = self._column(row).task, test or self._test(row)
         if test.is_bare and is_there(row.prompt):
             raw = decode(row.prompt, Prompt).raw
             asked = row.testIdx if raw == _LEFT_OUT else raw
@@ -655,9 +668,10 @@ class Columns:
         records.append(round_of(row, place, n, status))
         records += checks
         if status != "error":
-            for score in _scores(row, place, checks, status):
+            scores = _scores(row, place, checks, status)
+            for score in scores:
                 task.dimensions.see(score.dimension_id, score.value)
-                records.append(score)
+            records += scores
         # JSONL does not number repeats: rows are identified by their ids
         output = row.response.output if row.response else None
         said = [(each.name, each.passed, each.score, each.reason) for each in checks]
@@ -699,7 +713,7 @@ class Columns:
             # the row's score is computed from the named ones: only it counts
             best: dict[str, Direction] = dict.fromkeys(task.dimensions, "higher_better")
             task.grade(directions=best, weights={ROW_SCORE: 1.0})
-            if not self._is_lines:
+            if not self.are_lines:
                 _claim(column)
             yield from task.written()
         yield from self._ids.problems()
@@ -743,7 +757,7 @@ class Columns:
             return column
         heads = self._heads
         prompt = decode(row.prompt, Prompt) if is_there(row.prompt) else Prompt()
-        if key is None and self._is_lines:
+        if key is None and self.are_lines:
             raise msgspec.ValidationError(
                 "Expected `int`, got `null` - at `$.promptIdx`"
             )
@@ -827,9 +841,7 @@ class Columns:
         files = _contents_of_files(asked, filled)
         context = {"description": described, "vars": asked, "files": files}
         context = {key: each for key, each in context.items() if each is not None}
-        function = None
-        if is_there(test.assertScoringFunction):
-            function = decode(test.assertScoringFunction, Any)
+        function = _decoded(test.assertScoringFunction)
         if self._scoring and not function:
             in_config = self._scoring.get(_told_in_config(test.description, given))
             function = in_config or self._scoring.get("")
@@ -914,7 +926,7 @@ def _told_by(head: Prompt) -> tuple[str, str]:
 
 def _scores(
     row: Row, place: Place, checks: Sequence[Check], status: Status
-) -> Iterator[Score]:
+) -> list[Score]:
     task_id, case_id, round_id = place
     # what was not judged has 1, what a broken judge should have judged 0: kept as
     # the tool's value, and no score
@@ -924,23 +936,27 @@ def _scores(
     if status == "unevaluated":
         unscored.add(ROW_SCORE)
     grading = row.gradingResult
-    weightless = _weightless(bytes(grading.namedScoreWeights)) if grading else ()
-    for name, value in {**(row.namedScores or {}), ROW_SCORE: row.score}.items():
-        is_scored = name not in unscored and name not in weightless
-        yield Score(
+    weightless = frozenset[str]()
+    if grading is not None and is_there(grading.namedScoreWeights):
+        weightless = _weightless(bytes(grading.namedScoreWeights))
+    named = {**row.namedScores, ROW_SCORE: row.score} if row.namedScores else None
+    return [
+        Score(
             task_id=task_id,
             case_id=case_id,
             round_id=round_id,
             dimension_id=name,
             value=None if name in weightless else value,
-            score=on_scale(value) if is_scored else None,
+            score=None if name in unscored or name in weightless else on_scale(value),
         )
+        for name, value in (named or {ROW_SCORE: row.score}).items()
+    ]
 
 
 @lru_cache(1000)
 def _weightless(weights: bytes) -> frozenset[str]:
     """Return the metrics of weight 0: a mean by weight, whatever the assertions say."""
-    given = members(decode(weights, Any)) if weights else {}
+    given = members(decode(weights, Any))
     return frozenset(name for name, weight in given.items() if weight == 0)
 
 
@@ -961,23 +977,22 @@ class _Judging(Struct):
 
     @classmethod
     def of(cls, test: TestCase) -> _Judging:
-        given = (test.asserts, test.options, test.provider, test.threshold)
-        asserts, options, provider, threshold = (
-            decode(each, Any) if is_there(each) else None for each in given
-        )
-        asserts, options = (
-            (asserts if isinstance(asserts, list) else []),
-            members(options),
-        )
-        beside = yardstick({**options, "test provider": provider}, *_NO_SETTINGS)
+        asserts, options = _decoded(test.asserts), members(_decoded(test.options))
+        asserts = asserts if isinstance(asserts, list) else []
+        provider = {"test provider": _decoded(test.provider)}
+        beside = yardstick({**options, **provider}, *_NO_SETTINGS)
         return cls(
             written=text(asserts) if asserts else "",
-            canonical=[canonical(asserts), canonical(threshold)],
+            canonical=[canonical(asserts), canonical(_decoded(test.threshold))],
             types=list(_types(asserts)),
             judges=list(_judges(asserts, options)),
             options=options,
             settings=text(dict(sorted(beside.items()))) if beside else None,
         )
+
+
+def _decoded(raw: Raw) -> Any:
+    return decode(raw, Any) if is_there(raw) else None
 
 
 class _Test(Struct, eq=False):
@@ -1048,7 +1063,7 @@ def _scoring(config: Config) -> dict[str, Any]:
     written = (config.defaultTest, config.tests)
     if not any(b'"assertScoringFunction"' in bytes(each) for each in written):
         return {}
-    said, tests = (decode(each, Any) if is_there(each) else None for each in written)
+    said, tests = map(_decoded, written)
     default = members(said)
     found = {"": default.get("assertScoringFunction")}
     for test in map(members, tests if isinstance(tests, list) else ()):
@@ -1310,16 +1325,13 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         yield from _read(Columns(source), partial(_lines, source))
     else:
         export = _FILES.document(source, Export)
-        rows = [
-            (f"/results/results/{place}", raw, _row(raw))
-            for place, raw in enumerate(export.results.results)
-        ]
+        rows = [(n, raw, _row(raw)) for n, raw in enumerate(export.results.results)]
         rows.sort(key=lambda each: getattr(each[-1], "testIdx", None) or 0)
         yield from _read(Columns(source, export), lambda: rows)
 
 
-_Written = tuple[int | str, bytes | Raw, Row | Exception]
-"""Line or JSON Pointer of a row, the row as it is written, and decoded."""
+_Written = tuple[int, bytes | Raw, Row | Exception]
+"""Line of a row, or its place in the list, the row as it is written, and decoded."""
 
 
 def _lines(source: Source) -> Iterator[_Written]:
@@ -1337,15 +1349,19 @@ def _row(written: bytes | Raw) -> Row | Exception:
 def _read(
     columns: Columns, rows: Callable[[], Iterable[_Written]]
 ) -> Iterator[Record | Problem]:
-    columns.expect(row for _, _, row in rows() if isinstance(row, Row))
-    for place, written, row in rows():
+    tests = columns.expect(row for _, _, row in rows())
+    for (place, written, row), test in zip(rows(), tests, strict=True):
         try:
             if isinstance(row, Exception):
                 raise row
-            yield from columns.add(row)
+            yield from columns.add(row, test)
         except UNREADABLE as error:
-            name = "line" if isinstance(place, int) else "pointer"
-            yield _FILES.problem(error, raw=bytes(written), **{name: place})
+            yield _FILES.problem(
+                error,
+                line=place if columns.are_lines else None,
+                pointer=None if columns.are_lines else f"/results/results/{place}",
+                raw=bytes(written),
+            )
     yield from columns.closing()
 
 

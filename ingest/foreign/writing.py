@@ -272,11 +272,9 @@ class Dimensions:
         kinds = self._kinds.get(name)
         if kinds is None:
             kinds = self._kinds[name] = set()
-        if value in (0, 1):
-            kinds.add("binary")
-        elif value is not None:
-            kinds.add("share" if 0 < value < 1 else "other")
         if value is not None:
+            is_share = 0 <= value <= 1
+            kinds.add("binary" if value in (0, 1) else "share" if is_share else "other")
             self._n_values[name] += 1
         if place is not None:
             self._n_places[name] += 1
