@@ -173,18 +173,17 @@ def without_comments(data: bytes) -> bytes:
     """
     first = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
     pieces, done = [], 0
-    found = _SLASHES.search(data)
-    while found is not None:
+    for found in _SLASHES.finditer(data):
         start = begins = found.start()
+        if start < done:
+            continue
         while begins and data[begins - 1] in b" \t":
             begins -= 1
-        next_from = start + 2
         if begins in (0, first) or data[begins - 1] == _LINE_FEED:
+            pieces.append(data[done:start])
             end = data.find(b"\n", start)
-            next_from = len(data) if end < 0 else end
-            pieces += [data[done:start], b" " * (next_from - start)]
-            done = next_from
-        found = _SLASHES.search(data, next_from)
+            done = len(data) if end < 0 else end
+            pieces.append(b" " * (done - start))
     return b"".join([*pieces, data[done:]]) if pieces else data
 
 

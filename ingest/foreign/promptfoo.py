@@ -16,6 +16,7 @@ once.
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -575,7 +576,9 @@ class Columns:
         self._of_name: dict[str, set[str]] = {}
         """Name → contents of the tests that have it."""
         self._seen = Occurrences()
-        self._case_ids: dict[tuple[str, str, str, int], str] = {}
+        self._counts: dict[tuple[str, _Key], int] = {}
+        """Task and key of a test → its rows so far."""
+        self._case_ids: dict[tuple[_Key, int], str] = {}
         """Key of a test, and which of its equals it is → its case."""
         self._ids = OwnIds("id")
         self._same_run = SameRun("promptfoo")
@@ -650,28 +653,26 @@ class Columns:
             raw = decode(row.prompt, Prompt).raw
             asked = row.testIdx if raw == _LEFT_OUT else raw
             self._bare.setdefault(task.task_id, set()).add(hash(text(asked)))
-        count = self._seen.next(task.task_id, *test.key)
-        repeat = test.repeat or self._repeat
-        case_id = self._case_id(
-            test, 1 if repeat is None else (count - 1) // repeat + 1
-        )
+        counted = (task.task_id, test.key)
+        count = self._counts.get(counted, 0)
+        repeat = test.repeat or self._repeat or math.inf
+        case_id = self._case_id(test, 1 if count < repeat else 1 + int(count // repeat))
         n = task.n_rounds.get(case_id, 0) + 1
         place = (task.task_id, case_id, f"{case_id}-{n}")
-        records: list[Record | Problem] = []
+        checks = checks_of(row, place)
+        status = status_of(row, checks, test.judging.types)
+        records: list[Record | Problem] = [round_of(row, place, n, status), *checks]
         if n == 1:
             records += test.records(task.task_id, case_id, len(task.n_rounds))
         task.n_rounds[case_id] = n
-        checks = checks_of(row, place)
-        status = status_of(row, checks, test.judging.types)
-        if row.success is None and status != "error":
-            self._unjudged.append(case_id)
-        records.append(round_of(row, place, n, status))
-        records += checks
+        self._counts[counted] = count + 1
         if status != "error":
             scores = _scores(row, place, checks, status)
             for score in scores:
                 task.dimensions.see(score.dimension_id, score.value)
             records += scores
+            if row.success is None:
+                self._unjudged.append(case_id)
         # JSONL does not number repeats: rows are identified by their ids
         output = row.response.output if row.response else None
         said = [(each.name, each.passed, each.score, each.reason) for each in checks]
@@ -788,7 +789,7 @@ class Columns:
 
     def _case_id(self, test: _Test, occurrence: int) -> str:
         """Return the case of a test, of which several may assert different things."""
-        key = (*test.key, occurrence)
+        key = (test.key, occurrence)
         case_id = self._case_ids.get(key)
         if case_id is None:
             name = test.name
@@ -995,6 +996,10 @@ def _decoded(raw: Raw) -> Any:
     return decode(raw, Any) if is_there(raw) else None
 
 
+_Key = tuple[str, str, str]
+"""Name, content and hash of the expectations, which equal tests have in common."""
+
+
 class _Test(Struct, eq=False):
     """One test, common to all columns."""
 
@@ -1012,8 +1017,7 @@ class _Test(Struct, eq=False):
     expectation_hash: str | None
     labels: tuple[str, str]
     """Its tags and its metadata, as a case has them."""
-    key: tuple[str, str, str]
-    """What equal tests have in common."""
+    key: _Key
 
     def records(self, task_id: str, case_id: str, place: int) -> Iterator[Record]:
         """Yield the case, and what it expects."""
