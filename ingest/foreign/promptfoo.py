@@ -713,7 +713,9 @@ class Columns:
                 task.judged_by(*judged)
             # the row's score is computed from the named ones: only it counts
             best: dict[str, Direction] = dict.fromkeys(task.dimensions, "higher_better")
-            task.grade(directions=best, weights={ROW_SCORE: 1.0})
+            # a metric of weight 0 never has a value, so it has no score to miss
+            graded = list(filter(task.dimensions.has_numbers, task.dimensions.graded()))
+            task.grade(graded, best, {ROW_SCORE: 1.0})
             if not self.are_lines:
                 _claim(column)
             yield from task.written()
