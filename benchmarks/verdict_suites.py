@@ -19,8 +19,10 @@ import numpy.typing as npt
 from promptlab.build import plan
 
 MODELS = (
-    "int_known_outages", "int_run_histories", "int_rechecks", "int_last_runs",
-    "int_task_baselines", "int_missing_variants", "int_case_comparability",
+    "int_known_outages", "int_title_runs", "int_replaced_variants",
+    "int_counted_variants", "int_run_histories", "int_task_histories", "int_rechecks",
+    "int_last_runs", "int_task_baselines", "int_missing_variants",
+    "int_accepted_cases", "int_case_comparability",
     "int_changes", "int_odds_series", "int_odds_tasks", "int_odds_counts",
     "int_odds_cells", "int_score_cells", "int_odds_windows", "int_odds_effects",
     "int_odds_priors", "int_odds_evidence", "int_odds_cases", "int_run_odds",
@@ -41,16 +43,18 @@ create schema staging; create schema intermediate; create schema marts;
 create schema policy;
 create table intermediate.int_task_variants (
     task_id varchar, run_id varchar, prompt_hash varchar, recheck_of varchar,
-    title varchar, variant varchar, lineage varchar, provider varchar,
-    prompt_name varchar, branch varchar, run_number bigint, is_base_branch boolean, created_at timestamptz
+    title varchar, variant varchar, provider varchar, prompt_name varchar,
+    branch varchar, run_number bigint, is_base_branch boolean, is_given boolean,
+    created_at timestamptz
 );
+create table intermediate.int_titles (task_id varchar, title varchar);
 create table intermediate.int_case_rounds (
     task_id varchar, case_id varchar, n_run bigint, n_rounds bigint, n_passed bigint,
     n_copies bigint, n_cached bigint, n_errors bigint, n_unjudged bigint
 );
 create table intermediate.int_case_yardsticks (
-    task_id varchar, case_id varchar, assertions_hash varchar, judge_hash varchar,
-    yardstick varchar
+    task_id varchar, case_id varchar, question_hash varchar, assertions_hash varchar,
+    judge_hash varchar, yardstick varchar
 );
 create table intermediate.int_scored_rounds (
     task_id varchar, case_id varchar, round_id varchar, dimensions_hash varchar,
@@ -62,7 +66,7 @@ create table staging.stg_tasks__cases (
     task_id varchar, case_id varchar, cluster_id varchar
 );
 create table staging.stg_tasks__tasks (
-    task_id varchar, load_id bigint, model varchar
+    task_id varchar, run_id varchar, load_id bigint, model varchar
 );
 create table staging.stg_loads__rejects (
     load_id bigint, record_id varchar, severity varchar
@@ -216,6 +220,7 @@ select
     suite, run, variant, suffix, case_no, 'c' || case_no as case_id,
     x, n, case when not isnan(score) then score end as score
 from rounds;
+delete from intermediate.int_titles;
 delete from intermediate.int_task_variants;
 delete from intermediate.int_case_rounds;
 delete from intermediate.int_scored_rounds;
@@ -238,12 +243,12 @@ select distinct
     end,
     's' || suite,
     'v' || variant,
-    'v' || variant,
     'm' || variant,
     null,
     case when number = 0 then 'main' else 'branch ' || number end,
     run + 1,
     number = 0,
+    true,
     timestamptz '2026-01-01 00:00:00+00' + run * interval 1 day
 from counts
 inner join pushes using (suite, run);
@@ -255,7 +260,7 @@ from counts;
 insert into intermediate.int_scored_rounds
 select task_id, case_id, case_id, 'd', 1, score from counts where score is not null;
 insert into intermediate.int_case_yardsticks
-select task_id, case_id, 'a' || number, 'j', 'y' || number
+select task_id, case_id, 'q', 'a' || number, 'j', 'y' || number
 from counts
 inner join measures using (suite, case_no, run);
 insert into staging.stg_tasks__cases
@@ -263,7 +268,9 @@ select task_id, case_id, 'g' || cluster_id
 from counts
 inner join groups using (case_no);
 insert into staging.stg_tasks__tasks
-select task_id, 1, 'm' from intermediate.int_task_variants;
+select task_id, run_id, 1, 'm' from intermediate.int_task_variants;
+insert into intermediate.int_titles
+select task_id, title from intermediate.int_task_variants;
 """
 
 

@@ -53,6 +53,7 @@ def build(
         plan_that_names_rows,
         tune,
     )
+    from promptlab.build.unknown_settings import warn_of_unknown_names
     from promptlab.ingest import raw
     from promptlab.ingest.raw.requests import keep_settings
 
@@ -71,6 +72,7 @@ def build(
                 if request is not None:
                     request(con)
                 execute(con, plan, full_refresh=full_refresh, on_node=on_node)
+                warn_of_unknown_names(con, settings)
             except BaseException:
                 con.rollback()
                 raise

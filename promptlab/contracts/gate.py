@@ -204,6 +204,7 @@ class NotCompared(Contract):
     why: Literal[
         "gone",
         "unjudged",
+        "question",
         "assertions",
         "judge",
         "fewer_rounds",
@@ -228,6 +229,7 @@ class Change(Contract):
         "model",
         "settings",
         "variant",
+        "questions",
         "assertions",
         "judge",
         "cases_added",

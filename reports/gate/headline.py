@@ -34,7 +34,12 @@ _BY_OTHER_WORDS = frozenset(
     {"refuse_odds", "whole_rate", "min_compared", "newly_failing"}
 )
 """Rules that have their own clause."""
-_TOLD_AS = {"cases_removed": "gone", "assertions": "assertions", "judge": "judge"}
+_TOLD_AS = {
+    "cases_removed": "gone",
+    "questions": "question",
+    "assertions": "assertions",
+    "judge": "judge",
+}
 """Change → the reason under which its cases are listed as not compared."""
 _SHARES = frozenset(
     {"min_pass_rate", "min_coverage", "max_error_share", "must_pass_tags"}

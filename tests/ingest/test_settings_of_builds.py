@@ -156,6 +156,22 @@ def test_flaky_cases_and_outages_are_kept_with_their_last_day(projects):
     ]
 
 
+def test_a_case_or_run_that_no_run_of_the_title_has_is_named(projects, caplog):
+    a, _ = projects
+    a.configure(
+        '[titles."T"]\nknown_outage = ["r2"]\n'
+        'known_flaky = [{case = "c11", until = 2026-12-31}]\n'
+        '[titles."not loaded yet"]\nknown_outage = ["r2"]'
+    )
+    a.warehouse.build()
+    said = [x.message for x in caplog.records if x.levelname == "WARNING"]
+    assert said == [
+        "`known_flaky` of the title 'T' names 'c11', which none of its runs has;"
+        ' did you mean "c1"?',
+        "`known_outage` of the title 'T' names 'r2', which none of its runs has",
+    ]
+
+
 def test_settings_of_a_program_are_kept_too(projects):
     a, _ = projects
     settings = Settings(db=a.db, titles={"T": TitleSettings(primary="accuracy")})

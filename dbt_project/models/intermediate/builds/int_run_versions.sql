@@ -4,6 +4,7 @@ versions as (select * from {{ ref('promptlab', 'int_task_versions') }}),
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }}),
 histories as (select * from {{ ref('promptlab', 'int_run_histories') }}),
 rechecks as (select * from {{ ref('promptlab', 'int_rechecks') }}),
+counted_variants as (select * from {{ ref('promptlab', 'int_counted_variants') }}),
 last_runs as (select * from {{ ref('promptlab', 'int_last_runs') }}),
 baselines as (select * from {{ ref('promptlab', 'int_task_baselines') }}),
 accepts as (select * from {{ ref('promptlab', 'stg_tasks__accepts') }}),
@@ -19,7 +20,6 @@ members as (
             ' ',
             versions.fingerprint,
             variants.variant,
-            variants.lineage,
             cast(accepts.accepted_at as string),
             case when outages.task_id is not null then 'outage' end,
             case when baselines.last_task_id is null then 'first' end
@@ -91,6 +91,18 @@ read_runs as (
     from histories
     inner join runs
         on histories.title = runs.title and histories.counted_run_id = runs.run_id
+
+    union all
+
+    select
+        title,
+        run_id,
+        concat_ws(
+            ' ', 'counted', variant, counted_variant, cast(until_run_number as string)
+        ) as part
+
+    from counted_variants
+    where variant <> counted_variant
 
     union all
 

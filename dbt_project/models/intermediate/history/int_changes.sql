@@ -67,6 +67,7 @@ judged as (
     select
         yardsticks.task_id,
         yardsticks.case_id,
+        yardsticks.question_hash,
         yardsticks.assertions_hash,
         yardsticks.judge_hash
 
@@ -80,6 +81,7 @@ now as (
     select
         pairs.task_id,
         judged.case_id,
+        judged.question_hash,
         judged.assertions_hash,
         judged.judge_hash
 
@@ -93,6 +95,7 @@ before as (
     select
         pairs.task_id,
         judged.case_id,
+        judged.question_hash,
         judged.assertions_hash,
         judged.judge_hash
 
@@ -125,6 +128,7 @@ cases as (
         case
             when asked.was_asked = 0 then 'cases_added'
             when asked.is_asked_now = 0 then 'cases_removed'
+            when now.question_hash <> before.question_hash then 'questions'
             when now.assertions_hash <> before.assertions_hash then 'assertions'
             when now.judge_hash <> before.judge_hash then 'judge'
         end as what

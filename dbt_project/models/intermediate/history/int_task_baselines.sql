@@ -3,85 +3,51 @@
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
-histories as (select * from {{ ref('promptlab', 'int_run_histories') }} where place > 0),
+runs as (select * from {{ ref('promptlab', 'int_title_runs') }}),
+histories as (select * from {{ ref('promptlab', 'int_task_histories') }} where place > 0),
 accepts as (select * from {{ ref('promptlab', 'stg_tasks__accepts') }}),
 outages as (select * from {{ ref('promptlab', 'int_known_outages') }}),
-
-earlier_variants as (
-
-    select variants.*
-
-    from variants
-    left join outages using (task_id)
-    where outages.task_id is null
-
-),
 
 of_variants as (
 
     select
-        variants.task_id,
-        earlier.task_id as last_task_id,
-        earlier.run_id as last_run_id,
-        row_number() over (
-            partition by variants.task_id
-            order by histories.history, histories.place
-        ) as choice
+        task_id,
+        counted_task_id as last_task_id,
+        counted_run_id as last_run_id,
+        row_number() over (partition by task_id order by history, place) as choice
 
-    from variants
-    inner join histories using (title, run_id)
-    inner join earlier_variants as earlier
-        on
-            histories.title = earlier.title
-            and histories.counted_run_id = earlier.run_id
-            and variants.lineage = earlier.lineage
+    from histories
 
 ),
 
-runs as (
+alone as (
 
     select
-        title,
-        run_id,
-        run_number,
-        count(*) as n_variants,
-        count(earlier_variants.task_id) as n_earlier_variants,
-        min(earlier_variants.task_id) as earlier_task_id,
-        coalesce(bool_and(earlier_variants.is_base_branch), false) as is_history
+        variants.title,
+        variants.run_id,
+        min(variants.task_id) as task_id
 
     from variants
-    left join earlier_variants using (task_id, title, run_id, run_number)
-    group by title, run_id, run_number
-
-),
-
-numbered as (
-
-    select
-        *,
-        max(case when is_history then run_number end) over (
-            partition by title
-            order by run_number rows between unbounded preceding and 1 preceding
-        ) as previous_run_number
-
-    from runs
+    left join outages using (task_id)
+    where outages.task_id is null
+    group by variants.title, variants.run_id
+    having count(*) = 1
 
 ),
 
 preceded as (
 
     select
-        numbered.*,
-        case
-            when numbered.n_variants = 1 and earlier.n_earlier_variants = 1
-                then earlier.earlier_task_id
-        end as previous_task_id
+        runs.title,
+        runs.run_id,
+        alone.task_id as previous_task_id
 
-    from numbered
-    left join runs as earlier
+    from runs
+    left join alone
         on
-            numbered.title = earlier.title
-            and numbered.previous_run_number = earlier.run_number
+            runs.title = alone.title
+            and runs.previous_run_id = alone.run_id
+            and runs.n_variants = 1
 
 ),
 

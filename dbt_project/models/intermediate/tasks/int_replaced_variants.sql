@@ -2,46 +2,19 @@
 
 with
 
-full_variants as (
-    select * from {{ ref('promptlab', 'int_variant_names') }} where recheck_of is null
-),
-
-runs as (
-
-    select
-        title,
-        run_id,
-        run_number,
-        bool_and(is_base_branch) as is_base_run
-
-    from full_variants
-    group by title, run_id, run_number
-
-),
-
-preceded as (
-
-    select
-        *,
-        max(case when is_base_run then run_number end) over (
-            partition by title
-            order by run_number rows between unbounded preceding and 1 preceding
-        ) as last_run_number
-
-    from runs
-
-),
+variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
+runs as (select * from {{ ref('promptlab', 'int_title_runs') }}),
 
 of_base_runs as (
 
     select
-        full_variants.*,
+        variants.*,
         row_number() over (
-            partition by full_variants.title, full_variants.variant
-            order by full_variants.run_number
+            partition by variants.title, variants.variant
+            order by variants.run_number
         ) as times_run
 
-    from full_variants
+    from variants
     inner join runs using (title, run_id)
     where runs.is_base_run
 
@@ -51,42 +24,42 @@ of_base_runs as (
 new_variants as (
 
     select
-        preceded.title,
-        preceded.run_id,
-        preceded.run_number,
-        preceded.is_base_run,
-        full_variants.variant,
+        runs.title,
+        runs.run_id,
+        runs.run_number,
+        runs.is_base_run,
+        variants.variant,
         row_number() over (
-            partition by preceded.title, preceded.run_id
-            order by full_variants.prompt_name nulls last, full_variants.variant
+            partition by runs.title, runs.run_id
+            order by variants.prompt_name nulls last, variants.variant
         ) as place,
-        count(*) over (partition by preceded.title, preceded.run_id) as n_variants
+        count(*) over (partition by runs.title, runs.run_id) as n_new
 
-    from preceded
-    inner join full_variants using (title, run_id)
+    from runs
+    inner join variants using (title, run_id)
     left join of_base_runs as known
         on
-            preceded.title = known.title
-            and full_variants.variant = known.variant
+            runs.title = known.title
+            and variants.variant = known.variant
             and known.times_run = 1
-            and preceded.run_number > known.run_number
-    where known.task_id is null and not full_variants.is_given
+            and runs.run_number > known.run_number
+    where known.task_id is null and not variants.is_given
 
 ),
 
 shared as (
 
     select distinct
-        preceded.title,
-        preceded.run_id
+        runs.title,
+        runs.run_id
 
-    from preceded
-    inner join full_variants using (title, run_id)
+    from runs
+    inner join variants using (title, run_id)
     inner join of_base_runs as earlier
         on
-            preceded.title = earlier.title
-            and preceded.last_run_number = earlier.run_number
-            and full_variants.variant = earlier.variant
+            runs.title = earlier.title
+            and runs.previous_run_id = earlier.run_id
+            and variants.variant = earlier.variant
 
 ),
 
@@ -94,24 +67,24 @@ shared as (
 missing_variants as (
 
     select
-        preceded.title,
-        preceded.run_id,
+        runs.title,
+        runs.run_id,
         earlier.variant,
         row_number() over (
-            partition by preceded.title, preceded.run_id
+            partition by runs.title, runs.run_id
             order by earlier.prompt_name nulls last, earlier.variant
         ) as place,
-        count(*) over (partition by preceded.title, preceded.run_id) as n_variants
+        count(*) over (partition by runs.title, runs.run_id) as n_new
 
-    from preceded
+    from runs
     inner join of_base_runs as earlier
-        on preceded.title = earlier.title and preceded.last_run_number = earlier.run_number
-    left join full_variants as kept
+        on runs.title = earlier.title and runs.previous_run_id = earlier.run_id
+    left join variants as kept
         on
-            preceded.title = kept.title
-            and preceded.run_id = kept.run_id
+            runs.title = kept.title
+            and runs.run_id = kept.run_id
             and earlier.variant = kept.variant
-    left join shared on preceded.title = shared.title and preceded.run_id = shared.run_id
+    left join shared on runs.title = shared.title and runs.run_id = shared.run_id
     where
         kept.task_id is null
         and not earlier.is_given
@@ -120,7 +93,7 @@ missing_variants as (
 ),
 
 -- as many new ones as are missing, one for each: the model has changed, or a name
-replacements as (
+replaced as (
 
     select
         new_variants.title,
@@ -131,8 +104,36 @@ replacements as (
         missing_variants.variant as replaced_variant
 
     from new_variants
-    inner join missing_variants using (title, run_id, place, n_variants)
+    inner join missing_variants using (title, run_id, place, n_new)
+
+),
+
+-- a variant that runs again was not replaced from then on
+final as (
+
+    select
+        replaced.title,
+        replaced.run_id,
+        replaced.variant,
+        replaced.replaced_variant,
+        replaced.is_base_run,
+        replaced.run_number,
+        min(again.run_number) as again_run_number
+
+    from replaced
+    left join of_base_runs as again
+        on
+            replaced.title = again.title
+            and replaced.replaced_variant = again.variant
+            and replaced.run_number < again.run_number
+    group by
+        replaced.title,
+        replaced.run_id,
+        replaced.variant,
+        replaced.replaced_variant,
+        replaced.is_base_run,
+        replaced.run_number
 
 )
 
-select * from replacements
+select * from final

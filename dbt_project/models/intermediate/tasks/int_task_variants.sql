@@ -1,135 +1,248 @@
 {{ config(materialized='table', unique_key='task_id') }}
 
+{%- set of_text -%}
+    partition by title, known_name, prompt_hash, copy_number
+    order by shares_run_id, recheck_of is not null, run_number, place
+{%- endset %}
+
 with
 
-variants as (select * from {{ ref('promptlab', 'int_variant_names') }}),
-replacements as (select * from {{ ref('promptlab', 'int_replaced_variants') }}),
+tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
+titles as (select * from {{ ref('promptlab', 'int_titles') }}),
+prompts as (select * from {{ ref('promptlab', 'int_task_prompts') }}),
+renames as (select * from {{ ref('promptlab', 'stg_builds__settings') }} where setting = 'variant'),
 
--- each hop goes twice as far back, so that a title may change its model 64 times
-hop_0 as (
-
-    select
-        title,
-        variant,
-        run_number,
-        replaced_variant as lineage
-
-    from replacements
-    where is_base_run
-
-),
-{% for hop in range(6) %}
-
-    hop_{{ hop + 1 }} as (
-
-        select
-            hop_{{ hop }}.title,
-            hop_{{ hop }}.variant,
-            hop_{{ hop }}.run_number,
-            coalesce(before.lineage, hop_{{ hop }}.lineage) as lineage
-
-        from hop_{{ hop }}
-        left join hop_{{ hop }} as before
-            on hop_{{ hop }}.title = before.title and hop_{{ hop }}.lineage = before.variant
-
-    ),
-{% endfor %}
-
-continued as (
+described as (
 
     select
-        variants.*,
+        tasks.task_id,
+        titles.title,
+        tasks.variant as given_variant,
+        tasks.provider,
+        tasks.prompt_name,
+        tasks.prompt_position,
+        coalesce(tasks.run_id, tasks.task_id) as run_id,
+        coalesce(prompts.prompt_hash, md5(tasks.prompt_version)) as prompt_hash,
         coalesce(
-            of_replaced.lineage, replacements.replaced_variant, of_variant.lineage, variants.variant
-        ) as root
+            tasks.branch is null
+            or tasks.branch = tasks.base_branch
+            or (tasks.base_branch is null and tasks.branch in ('main', 'master')),
+            false
+        ) as is_base_branch,
+        tasks.recheck_of,
+        tasks.branch,
+        tasks.load_id,
+        tasks.created_at
 
-    from variants
-    left join replacements
-        on
-            variants.title = replacements.title
-            and variants.run_id = replacements.run_id
-            and variants.variant = replacements.variant
-            and variants.recheck_of is null
-    left join hop_6 as of_replaced
-        on
-            replacements.title = of_replaced.title
-            and replacements.replaced_variant = of_replaced.variant
-    left join hop_6 as of_variant
-        on
-            variants.title = of_variant.title
-            and variants.variant = of_variant.variant
-            and variants.run_number >= of_variant.run_number
+    from tasks
+    inner join titles using (task_id)
+    left join prompts using (task_id)
 
 ),
 
-together as (
+dated as (
 
     select
-        title,
-        run_id,
-        root,
-        run_number,
-        bool_and(is_base_branch) as is_base_run
+        *,
+        min(created_at) over (partition by title, run_id) as run_created_at,
+        min(load_id) over (partition by title, run_id) as run_load_id
 
-    from continued
-    where recheck_of is null
-    group by title, run_id, root, run_number
-    having count(*) > 1
+    from described
 
 ),
 
-parted as (
+-- a re-check is not a run of the history: it is numbered apart
+ordered as (
 
     select
-        title,
-        root,
-        min(case when is_base_run then run_number end) as run_number
+        *,
+        cast(dense_rank() over (
+            partition by title, recheck_of is null
+            order by
+                run_created_at nulls last,
+                -- only runs without a time are in the order in which they were loaded
+                case when run_created_at is null then run_load_id end,
+                run_id
+        ) as bigint) as run_number
 
-    from together
-    group by title, root
+    from dated
 
 ),
 
--- from the run on that has both they are two variants
-final as (
+-- where the text of an unlabelled prompt was first seen
+placed as (
+
+    select
+        *,
+        first_value(prompt_position) over (
+            partition by title, provider, prompt_hash, prompt_name is null
+            order by recheck_of is not null, run_number, prompt_position, task_id
+        ) as first_position,
+        min(case when recheck_of is null then run_number end) over (
+            partition by title, provider, prompt_hash, prompt_name is null
+        ) as first_run_number
+
+    from ordered
+
+),
+
+named as (
+
+    select
+        *,
+        coalesce(
+            given_variant,
+            concat_ws(
+                ' × ',
+                provider,
+                coalesce(
+                    prompt_name,
+                    'prompt ' || cast(first_position + 1 as string)
+                )
+            )
+        ) as plain_name
+
+    from placed
+
+),
+
+renamed as (
+
+    select
+        named.*,
+        coalesce(renames.setting_value, named.plain_name) as known_name
+
+    from named
+    left join renames on named.plain_name = renames.setting_name
+
+),
+
+-- a later one is of another run with the same id
+numbered as (
+
+    select
+        *,
+        row_number() over (
+            partition by title, run_id, known_name
+            order by first_run_number nulls last, prompt_position nulls last, task_id
+        ) as occurrence,
+        row_number() over (
+            partition by title, run_id, known_name
+            order by
+                case when prompt_name is not null then prompt_position end nulls last,
+                first_run_number nulls last,
+                prompt_position nulls last,
+                task_id
+        ) as place,
+        row_number() over (
+            partition by title, run_id, known_name, prompt_hash
+            order by prompt_position nulls last, task_id
+        ) as copy_number,
+        coalesce(created_at > min(created_at) over of_name, false) as shares_run_id
+
+    from renamed
+    window of_name as (partition by title, run_id, known_name)
+
+),
+
+-- several prompts of one name in a run: a text keeps the place that it had when it was first
+-- seen, wherever it stands now, and an edited one has the place of the text before it
+slotted as (
+
+    select
+        *,
+        case
+            when shares_run_id or given_variant is not null then occurrence
+            else first_value(place) over ({{ of_text }})
+        end as slot
+
+    from numbered
+
+),
+
+-- a text that was added at the place of one that is still there is another prompt, for good
+in_run as (
+
+    select
+        *,
+        row_number() over (
+            partition by title, run_id, known_name, slot
+            order by first_run_number nulls last, place
+        ) as run_twin
+
+    from slotted
+
+),
+
+twinned as (
+
+    select
+        *,
+        case
+            when shares_run_id or given_variant is not null then 1
+            else first_value(run_twin) over ({{ of_text }})
+        end as twin
+
+    from in_run
+
+),
+
+-- of a text and an earlier version of it in one run, the earlier keeps the name
+suffixed as (
+
+    select
+        *,
+        row_number() over (
+            partition by title, run_id, known_name, slot, twin
+            order by first_run_number nulls last, place
+        ) as version_number
+
+    from twinned
+
+),
+
+variants as (
 
     select
 
         ---------- ids
-        continued.task_id,
-        continued.run_id,
-        continued.prompt_hash,
-        continued.recheck_of,
+        task_id,
+        run_id,
+        prompt_hash,
+        recheck_of,
 
         ---------- strings
-        continued.title,
-        continued.variant,
+        title,
         case
-            when together.run_id is not null or continued.run_number >= parted.run_number
-                then continued.variant
-            else continued.root
-        end as lineage,
-        continued.provider,
-        continued.prompt_name,
-        continued.branch,
+            when slot = 1 and twin = 1 and version_number = 1 then known_name
+            else
+                known_name || ' (' || cast(slot as string)
+                || case
+                    when twin > 1 or version_number > 1 then '.' || cast(twin as string)
+                    else ''
+                end
+                || case
+                    when version_number > 1 then '.' || cast(version_number as string)
+                    else ''
+                end
+                || ')'
+        end as variant,
+        provider,
+        prompt_name,
+        branch,
 
         ---------- numerics
-        continued.run_number,
+        run_number,
 
         ---------- booleans
-        continued.is_base_branch,
+        is_base_branch,
+        given_variant is not null as is_given,
 
         ---------- timestamps
-        continued.created_at
+        created_at
 
-    from continued
-    left join together
-        on
-            continued.title = together.title
-            and continued.run_id = together.run_id
-            and continued.root = together.root
-    left join parted on continued.title = parted.title and continued.root = parted.root
+    from suffixed
 
 )
 
-select * from final
+select * from variants

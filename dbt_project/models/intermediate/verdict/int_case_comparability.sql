@@ -6,29 +6,21 @@ variants as (
     select * from {{ ref('promptlab', 'int_task_variants') }}
     where recheck_of is null and {{ in_this_build('comparisons', 'task_id') }}
 ),
-baselines as (
-    select * from {{ ref('promptlab', 'int_task_baselines') }}
+histories as (
+    select * from {{ ref('promptlab', 'int_task_histories') }}
     where {{ in_this_build('comparisons', 'task_id') }}
 ),
+accepted as (select * from {{ ref('promptlab', 'int_accepted_cases') }}),
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
 rejects as (select * from {{ ref('promptlab', 'stg_loads__rejects') }} where severity = 'reject'),
 
 read_tasks as (
 
-    select task_id
-    from variants
-
-    union
-
-    select last_task_id as task_id
-    from baselines
+    select distinct counted_task_id as task_id
+    from histories
 
 ),
 
-cases as (
-    select * from {{ ref('promptlab', 'stg_tasks__cases') }}
-    where task_id in (select read_tasks.task_id from read_tasks)
-),
 case_rounds as (
     select * from {{ ref('promptlab', 'int_case_rounds') }}
     where task_id in (select read_tasks.task_id from read_tasks)
@@ -58,8 +50,11 @@ scored as (
 counted as (
 
     select
-        cases.task_id,
-        cases.case_id,
+        yardsticks.task_id,
+        yardsticks.case_id,
+        yardsticks.question_hash,
+        yardsticks.assertions_hash,
+        yardsticks.judge_hash,
         coalesce(case_rounds.n_run, 0) as n_run,
         coalesce(case_rounds.n_rounds, 0) as n_rounds,
         coalesce(case_rounds.n_passed, 0) as n_passed,
@@ -70,14 +65,11 @@ counted as (
                 then scored.n_scored + coalesce(case_rounds.n_errors, 0)
             else coalesce(case_rounds.n_run - case_rounds.n_unjudged, 0)
         end as n_judged,
-        coalesce(case_rounds.n_rounds, 0) > 0 or coalesce(scored.n_scored, 0) > 0 as has_verdict,
-        yardsticks.assertions_hash,
-        yardsticks.judge_hash
+        coalesce(case_rounds.n_rounds, 0) > 0 or coalesce(scored.n_scored, 0) > 0 as has_verdict
 
-    from cases
+    from yardsticks
     left join case_rounds using (task_id, case_id)
     left join scored using (task_id, case_id)
-    left join yardsticks using (task_id, case_id)
 
 ),
 
@@ -90,15 +82,92 @@ now as (
 
 ),
 
-before as (
+earlier as (
 
     select
-        variants.task_id as asking_task_id,
+        histories.task_id as asking_task_id,
+        histories.history,
+        histories.place,
+        histories.place = min(histories.place) over (
+            partition by histories.task_id, histories.history
+        ) as is_last_run,
+        max(case when histories.history = 'base' then 1 else 0 end) over (
+            partition by histories.task_id
+        ) = 1 as has_base_runs,
+        histories.counted_task_id
+
+    from histories
+    where histories.place > 0
+
+),
+
+-- of pushes only what a person accepted, where the base branch has runs
+remembered as (
+
+    select
+        earlier.asking_task_id,
+        earlier.history,
+        earlier.place,
+        earlier.is_last_run,
         counted.*
 
-    from variants
-    inner join baselines using (task_id)
-    inner join counted on baselines.last_task_id = counted.task_id
+    from earlier
+    inner join counted on earlier.counted_task_id = counted.task_id
+    left join accepted
+        on
+            earlier.asking_task_id = accepted.task_id
+            and earlier.history = accepted.history
+            and counted.case_id = accepted.case_id
+    where
+        earlier.place <= coalesce(accepted.first_place, earlier.place)
+        and (
+            earlier.history = 'base'
+            or not earlier.has_base_runs
+            or accepted.first_place is not null
+        )
+
+),
+
+known as (
+
+    select
+        asking_task_id,
+        case_id,
+        bool_or(is_last_run) as is_of_last_run,
+        max(n_passed) > 0 as has_passed
+
+    from remembered
+    group by asking_task_id, case_id
+
+),
+
+last_judged as (
+
+    select
+        *,
+        row_number() over (
+            partition by asking_task_id, case_id
+            order by history, place
+        ) as choice
+
+    from remembered
+    where has_verdict
+
+),
+
+-- a case that the last run does not have left with it, unless it failed when it was last judged
+before as (
+
+    select last_judged.*
+
+    from last_judged
+    inner join known using (asking_task_id, case_id)
+    where
+        last_judged.choice = 1
+        and (
+            known.is_of_last_run
+            or (known.has_passed and last_judged.n_passed < last_judged.n_rounds)
+        )
 
 ),
 
@@ -119,7 +188,7 @@ joined as (
     select
         coalesce(now.task_id, before.asking_task_id) as task_id,
         coalesce(now.case_id, before.case_id) as case_id,
-        coalesce(before.has_verdict, false) as was_judged,
+        before.case_id is not null as was_judged,
         coalesce(now.has_verdict, false) as has_verdict,
         now.n_rounds,
         now.n_passed,
@@ -132,7 +201,8 @@ joined as (
             when not now.has_verdict and now.n_cached > 0 then 'cached'
             when not now.has_verdict and now.n_errors > 0 and now.n_errors = now.n_run then 'errors'
             when not now.has_verdict then 'unjudged'
-            when before.has_verdict is not true then null
+            when before.case_id is null then null
+            when now.question_hash <> before.question_hash then 'question'
             when now.assertions_hash <> before.assertions_hash then 'assertions'
             when now.judge_hash <> before.judge_hash then 'judge'
             when now.n_run < before.n_run then 'fewer_rounds'
@@ -144,8 +214,6 @@ joined as (
         on now.task_id = before.asking_task_id and now.case_id = before.case_id
     left join rejected
         on before.asking_task_id = rejected.task_id and before.case_id = rejected.case_id
-    -- a case that the last run did not judge either is nothing that is missing
-    where now.case_id is not null or before.has_verdict
 
 ),
 

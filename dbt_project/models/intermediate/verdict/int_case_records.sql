@@ -7,6 +7,7 @@ run_odds as (select * from {{ ref('promptlab', 'int_run_odds') }}),
 cases as (select * from {{ ref('promptlab', 'int_odds_cases') }}),
 cells as (select * from {{ ref('promptlab', 'int_odds_cells') }}),
 histories as (select * from {{ ref('promptlab', 'int_run_histories') }}),
+task_histories as (select * from {{ ref('promptlab', 'int_task_histories') }}),
 rechecks as (select * from {{ ref('promptlab', 'int_rechecks') }}),
 case_rounds as (
     select * from {{ ref('promptlab', 'int_case_rounds') }}
@@ -65,18 +66,18 @@ began as (
         earlier.created_at as since_at
 
     from chosen
-    inner join variants using (task_id)
     inner join histories
         on
             chosen.title = histories.title
             and chosen.run_id = histories.run_id
             and chosen.history = histories.history
             and chosen.n_broken_runs = histories.place + 1
-    left join variants as earlier
+    left join task_histories
         on
-            chosen.title = earlier.title
-            and histories.counted_run_id = earlier.run_id
-            and variants.lineage = earlier.lineage
+            chosen.task_id = task_histories.task_id
+            and histories.history = task_histories.history
+            and histories.place = task_histories.place
+    left join variants as earlier on task_histories.counted_task_id = earlier.task_id
 
 ),
 

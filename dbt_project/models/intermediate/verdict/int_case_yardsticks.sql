@@ -156,7 +156,8 @@ yardsticks as (
             coalesce(dimensions_joined.parts, '-')
         )) as assertions_hash,
         coalesce(judges_joined.judge_hash, '-') as judge_hash,
-        md5(concat_ws(' ', assertions_hash, judge_hash)) as yardstick
+        contents.inputs_hash as question_hash,
+        md5(concat_ws(' ', question_hash, assertions_hash, judge_hash)) as yardstick
 
     from contents
     left join dimensions_joined using (task_id, case_id)

@@ -2,18 +2,20 @@
 
 with
 
-variants as (select * from {{ ref('promptlab', 'int_task_variants') }}),
+tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
+titles as (select * from {{ ref('promptlab', 'int_titles') }}),
 settings as (select * from {{ ref('promptlab', 'stg_builds__settings') }} where setting = 'known_outage'),
 
 outages as (
 
-    select distinct variants.task_id
+    select distinct titles.task_id
 
-    from variants
+    from titles
+    inner join tasks using (task_id)
     inner join settings
         on
-            variants.title = settings.setting_name
-            and settings.setting_value in (variants.run_id, variants.task_id)
+            titles.title = settings.setting_name
+            and settings.setting_value in (tasks.run_id, tasks.task_id)
 
 )
 

@@ -3,6 +3,7 @@
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
+counted_variants as (select * from {{ ref('promptlab', 'int_counted_variants') }}),
 last_runs as (select * from {{ ref('promptlab', 'int_last_runs') }}),
 baselines as (select * from {{ ref('promptlab', 'int_task_baselines') }}),
 outages as (select * from {{ ref('promptlab', 'int_known_outages') }}),
@@ -41,13 +42,13 @@ missing as (
     inner join earlier_variants as earlier
         on last_runs.title = earlier.title and last_runs.last_run_id = earlier.run_id
     inner join baselines on earlier.task_id = baselines.task_id
-    left join variants as kept
+    left join counted_variants as kept
         on
             last_runs.title = kept.title
             and last_runs.run_id = kept.run_id
-            and earlier.lineage = kept.lineage
+            and earlier.variant = kept.counted_variant
     where
-        kept.task_id is null
+        kept.variant is null
         -- a variant that ran once may be one of several that run side by side, each in a run by itself
         and (last_runs.has_shared_variant or baselines.last_task_id is not null)
 

@@ -2,6 +2,7 @@
 
 with
 
+series as (select * from {{ ref('promptlab', 'int_odds_series') }}),
 tasks as (select * from {{ ref('promptlab', 'int_odds_tasks') }}),
 case_rounds as (
     select * from {{ ref('promptlab', 'int_case_rounds') }}
@@ -11,7 +12,7 @@ yardsticks as (
     select * from {{ ref('promptlab', 'int_case_yardsticks') }}
     where task_id in (select tasks.task_id from tasks)
 ),
-accepts as (select * from {{ ref('promptlab', 'stg_tasks__accepts') }}),
+accepted as (select * from {{ ref('promptlab', 'int_accepted_cases') }}),
 
 counted as (
 
@@ -34,30 +35,6 @@ counted as (
 
 ),
 
--- a person accepted these cases as they were in a run: their history starts there
-accepted_cases as (
-
-    select
-        task_id,
-        {{ unnested(json_text_elements('cases')) }} as case_id
-
-    from accepts
-
-),
-
-starts as (
-
-    select
-        tasks.series_id,
-        accepted_cases.case_id,
-        min(tasks.place) as first_place
-
-    from tasks
-    inner join accepted_cases using (task_id)
-    group by tasks.series_id, accepted_cases.case_id
-
-),
-
 counts as (
 
     select
@@ -68,10 +45,15 @@ counts as (
         cast(sum(counted.n_rounds) as double) as n
 
     from counted
-    left join starts using (series_id, case_id)
+    inner join series using (series_id)
+    left join accepted
+        on
+            series.task_id = accepted.task_id
+            and series.history = accepted.history
+            and counted.case_id = accepted.case_id
     where
         counted.yardstick = counted.own_yardstick
-        and counted.place <= coalesce(starts.first_place, counted.place)
+        and counted.place <= coalesce(accepted.first_place, counted.place)
     group by counted.series_id, counted.case_id, counted.place
 
 )

@@ -34,7 +34,6 @@ of_variants as (
     select
         runs.*,
         variants.task_id,
-        variants.lineage,
         count(*) over (partition by runs.title, runs.run_id, runs.history) as n_variants
 
     from runs
@@ -50,7 +49,6 @@ together as (
         history,
         n_earlier,
         cast(null as string) as task_id,
-        cast(null as string) as lineage,
         n_variants
 
     from of_variants
@@ -66,7 +64,6 @@ stacked as (
         history,
         n_earlier,
         task_id,
-        lineage,
         n_variants
 
     from of_variants
@@ -88,7 +85,6 @@ numbered as (
 
         ---------- strings
         title,
-        lineage,
         history,
 
         ---------- numerics

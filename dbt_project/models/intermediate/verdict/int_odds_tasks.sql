@@ -3,9 +3,7 @@
 with
 
 series as (select * from {{ ref('promptlab', 'int_odds_series') }}),
-histories as (select * from {{ ref('promptlab', 'int_run_histories') }}),
-variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
-outages as (select * from {{ ref('promptlab', 'int_known_outages') }}),
+histories as (select * from {{ ref('promptlab', 'int_task_histories') }}),
 rechecks as (select * from {{ ref('promptlab', 'int_rechecks') }}),
 
 counted_tasks as (
@@ -13,17 +11,10 @@ counted_tasks as (
     select
         series.series_id,
         histories.place,
-        variants.task_id
+        histories.counted_task_id as task_id
 
     from series
-    inner join histories using (title, run_id, history)
-    inner join variants
-        on
-            histories.title = variants.title
-            and histories.counted_run_id = variants.run_id
-            and series.lineage = variants.lineage
-    left join outages on variants.task_id = outages.task_id
-    where histories.place = 0 or outages.task_id is null
+    inner join histories using (task_id, history)
 
 ),
 

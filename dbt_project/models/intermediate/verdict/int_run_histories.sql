@@ -4,6 +4,7 @@ with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
 outages as (select * from {{ ref('promptlab', 'int_known_outages') }}),
+counted_variants as (select * from {{ ref('promptlab', 'int_counted_variants') }}),
 policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
 
 members as (
@@ -11,7 +12,7 @@ members as (
     select
         variants.title,
         variants.run_id,
-        variants.lineage,
+        variants.variant,
         variants.branch,
         variants.run_number,
         variants.is_base_branch,
@@ -22,7 +23,7 @@ members as (
     group by
         variants.title,
         variants.run_id,
-        variants.lineage,
+        variants.variant,
         variants.branch,
         variants.run_number,
         variants.is_base_branch
@@ -40,11 +41,12 @@ pairs as (
         earlier.is_base_branch
 
     from members
+    inner join counted_variants using (title, run_id, variant)
     inner join members as earlier
         on
             members.title = earlier.title
-            and members.lineage = earlier.lineage
-            and members.run_number > earlier.run_number
+            and counted_variants.counted_variant = earlier.variant
+            and counted_variants.until_run_number > earlier.run_number
             and (
                 earlier.is_base_branch
                 or (not members.is_base_branch and members.branch = earlier.branch)

@@ -1,5 +1,6 @@
 with
 
+series as (select * from {{ ref('promptlab', 'int_odds_series') }}),
 tasks as (select * from {{ ref('promptlab', 'int_odds_tasks') }} where not is_recheck),
 scored_rounds as (
     select * from {{ ref('promptlab', 'int_scored_rounds') }}
@@ -9,7 +10,7 @@ yardsticks as (
     select * from {{ ref('promptlab', 'int_case_yardsticks') }}
     where task_id in (select tasks.task_id from tasks)
 ),
-accepts as (select * from {{ ref('promptlab', 'stg_tasks__accepts') }}),
+accepted as (select * from {{ ref('promptlab', 'int_accepted_cases') }}),
 
 means as (
 
@@ -56,29 +57,6 @@ counted as (
 
 ),
 
-accepted_cases as (
-
-    select
-        task_id,
-        {{ unnested(json_text_elements('cases')) }} as case_id
-
-    from accepts
-
-),
-
-starts as (
-
-    select
-        counted.series_id,
-        counted.case_id,
-        min(counted.place) as first_place
-
-    from counted
-    inner join accepted_cases using (task_id, case_id)
-    group by counted.series_id, counted.case_id
-
-),
-
 cells as (
 
     select
@@ -92,10 +70,15 @@ cells as (
         counted.score
 
     from counted
-    left join starts using (series_id, case_id)
+    inner join series using (series_id)
+    left join accepted
+        on
+            series.task_id = accepted.task_id
+            and series.history = accepted.history
+            and counted.case_id = accepted.case_id
     where
         counted.yardstick = counted.own_yardstick
-        and counted.place <= coalesce(starts.first_place, counted.place)
+        and counted.place <= coalesce(accepted.first_place, counted.place)
 
 )
 

@@ -38,8 +38,7 @@ described as (
         run_odds.odds as odds_of_run,
         -- fails more than before, and its rounds fit a break better
         coalesce(
-            not comparability.is_gap
-            and records.n_passed_now < records.n_rounds_now
+            records.n_passed_now < records.n_rounds_now
             and records.n_passed_now * records.n_rounds_before
             < records.n_passed_before * records.n_rounds_now
             and greatest(records.log_evidence, records.log_evidence_together) > 0,
@@ -71,7 +70,6 @@ final as (
 
         ---------- strings
         case
-            when is_gap or n_rounds_now = 0 then 'not_compared'
             when
                 is_newly_failing
                 and odds >= 1
@@ -79,6 +77,7 @@ final as (
                 and not is_known_flaky
                 then 'broken'
             when is_newly_failing then 'watched'
+            when is_gap or n_rounds_now = 0 then 'not_compared'
             when n_passed_now < n_rounds_now then 'failing'
             else 'passing'
         end as state,

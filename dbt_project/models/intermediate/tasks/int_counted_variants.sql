@@ -1,0 +1,144 @@
+{{ config(materialized='table') }}
+
+with
+
+variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
+replaced as (select * from {{ ref('promptlab', 'int_replaced_variants') }}),
+
+-- each hop goes twice as far back, so that a title may change its model 64 times
+hop_0 as (
+
+    select
+        title,
+        variant,
+        run_number,
+        again_run_number,
+        replaced_variant as counted_variant,
+        run_number as until_run_number
+
+    from replaced
+    where is_base_run
+
+),
+{% for hop in range(6) %}
+
+    hop_{{ hop + 1 }} as (
+
+        select * from hop_{{ hop }}
+
+        union
+
+        select
+            later.title,
+            later.variant,
+            later.run_number,
+            later.again_run_number,
+            earlier.counted_variant,
+            earlier.until_run_number
+
+        from hop_{{ hop }} as later
+        inner join hop_{{ hop }} as earlier
+            on
+                later.title = earlier.title
+                and later.counted_variant = earlier.variant
+                and later.until_run_number > earlier.run_number
+                and later.until_run_number
+                < coalesce(earlier.again_run_number, later.until_run_number + 1)
+
+    ),
+{% endfor %}
+
+of_variants as (
+
+    select
+        variants.title,
+        variants.run_id,
+        variants.variant,
+        hop_6.counted_variant,
+        hop_6.until_run_number
+
+    from variants
+    inner join hop_6
+        on
+            variants.title = hop_6.title
+            and variants.variant = hop_6.variant
+            and variants.run_number >= hop_6.run_number
+            and variants.run_number < coalesce(hop_6.again_run_number, variants.run_number + 1)
+
+),
+
+-- what a push has instead of a variant of the base branch
+of_pushes as (
+
+    select
+        replaced.title,
+        replaced.run_id,
+        replaced.variant,
+        replaced.replaced_variant,
+        replaced.run_number as until_run_number
+
+    from replaced
+    where not replaced.is_base_run
+
+),
+
+of_replaced as (
+
+    select
+        of_pushes.title,
+        of_pushes.run_id,
+        of_pushes.variant,
+        hop_6.counted_variant,
+        hop_6.until_run_number
+
+    from of_pushes
+    inner join hop_6
+        on
+            of_pushes.title = hop_6.title
+            and of_pushes.replaced_variant = hop_6.variant
+            and of_pushes.until_run_number >= hop_6.run_number
+            and of_pushes.until_run_number
+            < coalesce(hop_6.again_run_number, of_pushes.until_run_number + 1)
+
+),
+
+counted as (
+
+    select * from of_variants
+
+    union all
+
+    select * from of_pushes
+
+    union all
+
+    select * from of_replaced
+
+),
+
+-- of two variants in one run none has the runs of the other
+final as (
+
+    select
+        title,
+        run_id,
+        variant,
+        variant as counted_variant,
+        run_number as until_run_number
+
+    from variants
+
+    union all
+
+    select counted.*
+    from counted
+    left join variants as together
+        on
+            counted.title = together.title
+            and counted.run_id = together.run_id
+            and counted.counted_variant = together.variant
+    where together.task_id is null
+
+)
+
+select * from final

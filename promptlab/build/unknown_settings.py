@@ -1,0 +1,53 @@
+"""Warnings of settings that name a case or run that the warehouse does not have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from promptlab.contracts.base import plain_name
+from promptlab.errors import nearest
+from promptlab.messages import warn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import duckdb
+
+    from promptlab.settings import Settings
+
+_CASES = """
+    select distinct cases.case_id
+    from marts.fct_case_results as cases
+    inner join marts.dim_tasks as tasks using (task_id)
+    where tasks.title = $1
+    order by all
+"""
+_RUNS = """
+    select unnest([run_id, task_id]) as name
+    from marts.dim_tasks
+    where title = $1
+    order by all
+"""
+
+
+def warn_of_unknown_names(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+    """Warn of cases and runs that the config names and no loaded run has.
+
+    A title without any run is not loaded yet: nothing is said of it.
+    """
+    for title, setting, wanted, query in _named(settings):
+        known = [row[0] for row in con.execute(query, [plain_name(title)]).fetchall()]
+        if known and plain_name(wanted) not in known:
+            warn(
+                f"`{setting}` of the title {title!r} names {wanted!r}, which none of"
+                f" its runs has{nearest(wanted, known)}",
+                "unknown_setting",
+            )
+
+
+def _named(settings: Settings) -> Iterator[tuple[str, str, str, str]]:
+    for title, about in settings.titles.items():
+        for flaky in about.known_flaky:
+            yield title, "known_flaky", flaky.case, _CASES
+        for run in about.known_outage:
+            yield title, "known_outage", run, _RUNS
