@@ -1221,6 +1221,8 @@ def _settings(providers: Raw) -> dict[str, list[dict[str, Any]]]:
             rest = {
                 key: value for key, value in about.items() if key not in _OF_PROVIDER
             }
+            if name != about.get("id"):  # the model behind a label
+                rest["provider"] = about.get("id")
             settings = yardstick({**rest, **members(about.get("config"))})
             found.setdefault(name, []).append(settings)
     return found
