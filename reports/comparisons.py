@@ -234,7 +234,8 @@ def comparison(
         con, [(candidate, baseline)], speech={candidate: speech}
     )[candidate]
     listed = every(_CASES)
-    said = {score.conclusion.rstrip(".。") for score in dimensions}
+    # a report has the conclusions of its dimensions, a terminal has only the notes
+    told = {score.conclusion.rstrip(".。") for score in dimensions if only_changed}
     values["cases"] = [row["case_id"] for row in listed]
     return Comparison(
         baseline=ComparedTask(**tasks[baseline]),
@@ -249,7 +250,7 @@ def comparison(
             if (
                 note := sentences.note(speech, row | {"facts": from_json(row["facts"])})
             )
-            not in said
+            not in told
         ],
         counts=CaseCounts(
             **{name: pair[f"n_{name}"] for name in CaseCounts.model_fields}

@@ -399,7 +399,7 @@ def test_show_says_why_a_case_of_another_tool_did_not_pass(run):
         ("2vUcZiqyebhnRNKod4rNi2",
          ["grade", "Scored 0.0%: by table"],
          ["–", "RuntimeError('no such river')"]),
-        ("rivers-early", ["Exact Match", "The actual and expected outputs"]),
+        ("rivers-early", ["Exact Match", "The actual and expected outputs are"]),
     ):  # fmt: skip
         _, out, _ = run("show", task_id)
         lines = [re.split(r"  +", line.rstrip())[-2:] for line in out.splitlines()]

@@ -30,9 +30,9 @@ scored as (
 
     select
         answers.*,
-        {% for metric in ['token_f1', 'exact_match', 'contains_reference', 'mem0_f1'] %}
-            case when {{ fromjson(memory_metrics())[metric] }} then token_scores.{{ metric }} end
-                as {{ metric }},
+        {% for metric, counts in fromjson(memory_metrics()).items()
+            if metric not in ('locomo_f1', 'cmrc_f1', 'chinese_match') %}
+            case when {{ counts }} then token_scores.{{ metric }} end as {{ metric }},
         {% endfor %}
         case when right_metrics.is_chinese then chinese_scores.cmrc_f1 end as cmrc_f1,
         case when right_metrics.is_chinese then chinese_scores.chinese_match end as chinese_match,
