@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests import forked
 from tests.docs.markdown import Block
 
 _MARK = "\x1e"
@@ -91,9 +92,9 @@ def run(blocks: Sequence[Block], folder: Path) -> dict[Block, list[Command]]:
 
 def _environment(folder: Path) -> dict[str, str]:
     own = {k: v for k, v in os.environ.items() if not k.startswith("PROMPTLAB_")}
-    programs = str(Path(sys.executable).parent)
+    programs = [str(forked.folder()), str(Path(sys.executable).parent)]
     return own | {
-        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "PATH": os.pathsep.join([*programs, os.environ["PATH"]]),
         "LC_ALL": "C.UTF-8",
         "NO_COLOR": "1",
     }
