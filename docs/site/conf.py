@@ -39,7 +39,6 @@ NAV: dict[str, list[str]] = {
     "Development": ["CONTRIBUTING", "docs/decisions/README", "CHANGELOG"],
     "中文": [
         "中文说明 <README.zh>",
-        "docs/zh/tutorial",
         "docs/zh/formats",
         "docs/zh/tools/table",
         "docs/zh/verdict",

@@ -23,7 +23,6 @@ from tests.conftest import ROOT
 from tests.docs import console, markdown
 
 TUTORIAL = "docs/tutorial.md"
-TUTORIALS = (TUTORIAL, "docs/zh/tutorial.md")
 PAGES = {str(path.relative_to(ROOT)): path for path in markdown.pages(ROOT)}
 
 RUN_HERE = {"console", "python", "sql", "json", "jsonl", "yaml"}
@@ -61,15 +60,14 @@ def test_every_snippet_runs_or_says_why_not(path):
     assert not left, [f"{path}:{b.line}: {b.language}" for b in left]
 
 
-@pytest.mark.parametrize("path", with_blocks("console", but=TUTORIALS))
+@pytest.mark.parametrize("path", with_blocks("console", but=[TUTORIAL]))
 def test_console_blocks_print_what_the_page_shows(path, page, example_folder):
     check_console(path, page, example_folder)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", TUTORIALS)
-def test_the_tutorial_runs_from_the_first_command_to_the_last(path, page, tmp_path):
-    check_console(path, page, tmp_path)
+def test_the_tutorial_runs_from_the_first_command_to_the_last(page, tmp_path):
+    check_console(TUTORIAL, page, tmp_path)
 
 
 def check_console(path: str, page: Callable[[str, str], None], folder: Path) -> None:
@@ -92,7 +90,7 @@ def check_console(path: str, page: Callable[[str, str], None], folder: Path) -> 
 
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # of pandas, inside duckdb
-@pytest.mark.parametrize("path", with_blocks("python", but=[*TUTORIALS, SCORERS]))
+@pytest.mark.parametrize("path", with_blocks("python", but=[TUTORIAL, SCORERS]))
 def test_python_blocks_print_what_the_page_shows(
     path, page, page_db, example_folder, monkeypatch
 ):
@@ -132,7 +130,7 @@ def test_sql_blocks_run(path, page_db):
     "block",
     [
         pytest.param(block, id=f"{path}:{block.line}")
-        for path in with_blocks("json", "jsonl", "yaml", but=[*TUTORIALS, SCORERS])
+        for path in with_blocks("json", "jsonl", "yaml", but=[TUTORIAL, SCORERS])
         for block in to_run(path, "json", "jsonl", "yaml")
     ],
 )
@@ -170,12 +168,9 @@ def test_a_command_that_is_not_run_exists_with_its_options(where, line):
     command.make_context(name, args)
 
 
-@pytest.mark.parametrize(
-    ("readme", "tutorial"), zip(["README.md", "README.zh.md"], TUTORIALS, strict=True)
-)
-def test_the_readme_shows_the_first_run_as_the_tutorial_does(readme, tutorial):
-    shown = markdown.blocks(read(readme), "text")[0].text
-    assert shown in read(tutorial)
+def test_the_readme_shows_the_first_run_as_the_tutorial_does():
+    shown = markdown.blocks(read("README.md"), "text")[0].text
+    assert shown in read(TUTORIAL)
 
 
 @pytest.mark.parametrize("page", ["README.md", "README.zh.md"])
