@@ -474,7 +474,6 @@ class _Attempt:
             limits=self._reader.limits,
             redact=self._redactor.redact,
             mend=self._redactor.mend,
-            redact_parts=self._redactor.of_parts,
         )
 
 

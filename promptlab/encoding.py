@@ -133,7 +133,7 @@ def halves(data: bytes, *, escaped: bool = True) -> Iterator[tuple[int, int]]:
     if b"\xed" in data:
         for found in _HALF_IN_BYTES.finditer(data):
             yield found.span()
-    if not escaped or not (b"\\ud" in data or b"\\uD" in data):
+    if not escaped:
         return
     for found in _ESCAPED.finditer(data):
         start, end = found.span()
@@ -162,8 +162,8 @@ def without_halves(data: bytes, *, escaped: bool = True) -> tuple[bytes, int]:
     return bytes(written), len(found)
 
 
-_FIRST_LINE = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*(//[^\n]*)")
-_COMMENT = re.compile(rb"\n[ \t]*//[^\n]*")
+_SLASHES = re.compile(rb"//")
+_LINE_FEED = 0x0A
 
 
 def without_comments(data: bytes) -> bytes:
@@ -171,13 +171,20 @@ def without_comments(data: bytes) -> bytes:
 
     A line never begins inside a text of JSON, so nothing else is lost; all places stay.
     """
-    if b"//" not in data:
-        return data
-    first = _FIRST_LINE.match(data)
-    if first is not None:
-        start, end = first.span(1)
-        data = data[:start] + b" " * (end - start) + data[end:]
-    return _COMMENT.sub(lambda found: b"\n" + b" " * (len(found[0]) - 1), data)
+    first = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
+    pieces, done = [], 0
+    for found in _SLASHES.finditer(data):
+        start = begins = found.start()
+        if start < done:
+            continue
+        while begins and data[begins - 1] in b" \t":
+            begins -= 1
+        if begins in (0, first) or data[begins - 1] == _LINE_FEED:
+            pieces.append(data[done:start])
+            end = data.find(b"\n", start)
+            done = len(data) if end < 0 else end
+            pieces.append(b" " * (done - start))
+    return b"".join([*pieces, data[done:]]) if pieces else data
 
 
 def mended(data: bytes) -> tuple[bytes, int]:

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -28,7 +28,9 @@ from promptlab.errors import SettingsError, did_you_mean
 from promptlab.paths import languages
 
 ENV_PREFIX = "PROMPTLAB_"
-ONLY_IN_FILES = frozenset({"tables", "sources", "titles", "variants", "prices"})
+ONLY_IN_FILES = frozenset(
+    {"tables", "sources", "titles", "variants", "prices", "memory"}
+)
 """Settings that environment variables cannot set."""
 
 
@@ -109,6 +111,32 @@ class Price(BaseModel):
 
     output: float = Field(ge=0)
     """Price of a million output tokens."""
+
+
+class MemorySettings(BaseModel):
+    """How answers of memory benchmarks are judged: ``[memory]``."""
+
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+
+    right_metric: (
+        Literal[
+            "locomo_f1",
+            "token_f1",
+            "exact_match",
+            "contains_reference",
+            "mem0_f1",
+            "cmrc_f1",
+            "chinese_match",
+        ]
+        | None
+    ) = None
+    """Metric that says whether an answer is right; the last two in Chinese runs."""
+
+    right_threshold: float | None = Field(default=None, ge=0, le=1)
+    """Score from which it is right; 0.5 when not given."""
+
+    abstentions: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    """More phrases by which Chinese answers say that something was not mentioned."""
 
 
 class Settings(BaseModel):
@@ -219,6 +247,10 @@ class Settings(BaseModel):
     """Prices of models by name, ``*`` for any letters, in a config file
     (``docs/runs.md``)."""
 
+    memory: MemorySettings = Field(default_factory=MemorySettings)
+    """Metric, threshold and phrases of memory benchmarks, ``[memory]``, in a config
+    file (``docs/numbers.md``)."""
+
     prompt_vars: tuple[str, ...] = ()
     """Variables of promptfoo tests that are a part of the prompt, such as a system
     prompt."""
@@ -295,6 +327,7 @@ _BELOW: dict[str, type[BaseModel]] = {
     "titles": TitleSettings,
     "known_flaky": KnownFlaky,
     "prices": Price,
+    "memory": MemorySettings,
 }
 """Settings that are tables → the keys of each."""
 

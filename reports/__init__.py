@@ -4,15 +4,16 @@ Each module imports only those above it::
 
     texts       all texts, one file per language
     printing    formatting of values and untrusted texts
+    diff        two texts side by side
     sentences   codes and facts, written as sentences
-    queries     rows of the marts, the earlier runs of a title
+    queries     rows of the marts
     comparisons the numbers of two tasks, side by side
     charts      the geometry of charts, which templates draw
     gate        a policy's rules applied to a task's numbers: the decision
     edition     time, language and policy of reports, limits of lists
     result      marts and gate to AnalysisResult
-    views       view models of pages
-    pages       templates, rendered with a view
+    cases       what pages say of one case: question, rounds that agree, evidence
+    pages       templates, rendered with one object such as the result
     mail        the mail of a task
     formats     the files of a task, by the name of their format
     memory      the figures of a memory run

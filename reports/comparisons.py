@@ -128,7 +128,15 @@ select
     candidate_status, baseline_score, candidate_score, delta, must_have_lost,
     must_have_gained
 from marts.fct_case_changes
-where baseline_task_id = $baseline and candidate_task_id = $candidate
+where
+    baseline_task_id = $baseline and candidate_task_id = $candidate
+    and (
+        not $only_changed
+        or change <> 'same'
+        or must_have_lost
+        or must_have_gained
+        or status_change in ('newly_failing', 'newly_fixed')
+    )
 order by
     must_have_lost desc,
     case change
@@ -169,7 +177,9 @@ where
     changes.baseline_task_id = $baseline
     and changes.candidate_task_id = $candidate
     and changes.case_id in (select unnest($cases))
-order by dimensions.dimension_position, changes.dimension_id
+    and changes.delta <> 0
+order by
+    abs(changes.delta) desc, dimensions.dimension_position, changes.dimension_id
 """
 
 _BASELINE = """
@@ -186,6 +196,7 @@ def comparison(
     *,
     lang: str,
     cases: int | None = None,
+    only_changed: bool = False,
 ) -> Comparison:
     """Return the comparison of *candidate* with *baseline*.
 
@@ -200,6 +211,7 @@ def comparison(
         "baseline": baseline,
         "candidate": candidate,
         "most": EVERYTHING if cases is None else cases,
+        "only_changed": only_changed,
     }
 
     def every(sql: str) -> list[Row]:
@@ -222,6 +234,8 @@ def comparison(
         con, [(candidate, baseline)], speech={candidate: speech}
     )[candidate]
     listed = every(_CASES)
+    # a report has the conclusions of its dimensions, a terminal has only the notes
+    told = {score.conclusion.rstrip(".。") for score in dimensions if only_changed}
     values["cases"] = [row["case_id"] for row in listed]
     return Comparison(
         baseline=ComparedTask(**tasks[baseline]),
@@ -231,8 +245,12 @@ def comparison(
         verdict=overall.verdict,
         conclusion=overall.conclusion,
         notes=[
-            sentences.note(speech, row | {"facts": from_json(row["facts"])})
+            note
             for row in every(_NOTES)
+            if (
+                note := sentences.note(speech, row | {"facts": from_json(row["facts"])})
+            )
+            not in told
         ],
         counts=CaseCounts(
             **{name: pair[f"n_{name}"] for name in CaseCounts.model_fields}

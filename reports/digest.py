@@ -14,7 +14,7 @@ from promptlab.errors import UsageError
 from promptlab.reports.files import folder_name
 from promptlab.reports.gate.headline import brief
 from promptlab.reports.index import Course, read_index
-from promptlab.reports.mail import Envelope, finish, new_message
+from promptlab.reports.mail import Envelope, finish, inlined, new_message
 from promptlab.reports.pages import PAGE, environment, render
 from promptlab.reports.printing import Filters, clip, visible
 from promptlab.reports.queries import Row, rows
@@ -174,7 +174,7 @@ def read_digest(
 
 def digest_html(digest: Digest, edition: Edition) -> str:
     """Return the digest as a page that mail programs show, too."""
-    return _rendered("digest.html.j2", digest, edition)
+    return inlined(_rendered("digest.html.j2", digest, edition))
 
 
 def digest_text(digest: Digest, edition: Edition) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,31 +20,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ListLimits:
-    """The maximum length of each list; ``None`` lists all.
-
-    Cases are the worst ones, in the order of ``views.worst_first``.
-    """
+    """The maximum length of each list that is read; ``None`` lists all."""
 
     cases: int | None = None
+    """The worst cases."""
     rounds: int | None = None
     """Rounds per case, those that did not pass first."""
     checks: int | None = None
     """Scopes, and differences, per case; other assertions per round."""
-    changes: int | None = None
-    """Cases of the comparison with the baseline: the worst first, the same last."""
-    fields: int = 30
-    """Fields per case: of inputs, expectations and notes, and steps of a round."""
-    is_short: bool = False
-    """True if less of each case is listed because its texts are very long."""
-
-    def shortened(self) -> ListLimits:
-        """Return limits for a page on which otherwise only a few cases would fit."""
-        return replace(self, rounds=1, checks=4, fields=4, is_short=True)
+    changes: int = 1_000
+    """Changed cases of the comparison with the baseline; `compare` lists all."""
 
 
-WHOLE = ListLimits(changes=1_000)
-"""Limits of a file for programs: everything, but only the worst changes, since
-`compare` lists all of them and a case with all its scores is long."""
+WHOLE = ListLimits()
+"""Limits of a file for programs: everything."""
 SHOWN = ListLimits(cases=200, rounds=5, checks=20, changes=50)
 """Limits of a page for people."""
 

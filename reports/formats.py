@@ -12,7 +12,8 @@ from typing import Any
 from promptlab.contracts.analysis_result import AnalysisResult, CaseResult
 from promptlab.contracts.comparison import Comparison
 from promptlab.contracts.gate import GateResult
-from promptlab.reports.edition import SHOWN, Edition, ListLimits
+from promptlab.reports.cases import first_broken, first_error, question
+from promptlab.reports.edition import Edition
 from promptlab.reports.gate.headline import next_step, next_step_as_code
 from promptlab.reports.mail import Envelope, to_message
 from promptlab.reports.pages import (
@@ -23,9 +24,7 @@ from promptlab.reports.pages import (
     to_html,
 )
 from promptlab.reports.printing import Filters, clip, for_spreadsheet, visible
-from promptlab.reports.queries import PastRun
 from promptlab.reports.texts import catalogue
-from promptlab.reports.views import arrange, first_broken, first_error, question
 
 
 def to_json(result: AnalysisResult) -> str:
@@ -42,10 +41,8 @@ def to_markdown(
 ) -> str:
     """Return a summary of *result* as Markdown, with untrusted texts escaped."""
     env = environment(lang or language_of(result), templates)
-    for cases in _CASES_OF_TASK:
-        limits = ListLimits(cases=cases, rounds=SHOWN.rounds, checks=SHOWN.checks)
-        view = arrange(result, limits)
-        page = render(env, "report.md.j2", result=result, view=view)
+    for n_cases in _CASES_OF_TASK:
+        page = render(env, "report.md.j2", result=result, n_cases=n_cases)
         if len(page.encode()) <= MOST_BYTES:
             break
     return page
@@ -133,7 +130,7 @@ def _row(case: CaseResult, dimensions: list[str]) -> list[Any]:
         case.n_differences,
         _first_reason(case),
         " ".join(case.tags),
-        question(case.context) or question(case.inputs),
+        question(case),
     ]
 
 
@@ -234,21 +231,14 @@ class Format:
 
     file_name: str
     """File name in the task's folder: ``result.json``."""
-    render: Callable[[AnalysisResult, Edition, Links, Sequence[PastRun]], bytes]
-    """Takes the result, the edition, the links of the page, and the runs of the title
-    up to this task, oldest first."""
+    render: Callable[[AnalysisResult, Edition, Links], bytes]
     lists_all: bool = False
     """If true, it lists the whole task, for programs; pages for people do not."""
-    with_history: bool = False
-    """If true, it shows the history of the title."""
 
 
-def _eml(
-    result: AnalysisResult, edition: Edition, _links: Links, history: Sequence[PastRun]
-) -> bytes:
+def _eml(result: AnalysisResult, edition: Edition, _links: Links) -> bytes:
     return to_message(
         result,
-        history=history,
         lang=edition.lang,
         templates=edition.templates,
         envelope=Envelope(report_url=edition.report_url),
@@ -261,11 +251,11 @@ FORMATS: dict[str, Format] = {
     ),
     "html": Format(
         "report.html",
-        lambda result, edition, links, _: to_html(
+        lambda result, edition, links: to_html(
             result, lang=edition.lang, templates=edition.templates, links=links
         ).encode(),
     ),
-    "email": Format("report.eml", _eml, with_history=True),
+    "email": Format("report.eml", _eml),
     "md": Format(
         "report.md",
         lambda result, edition, *_: to_markdown(

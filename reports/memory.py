@@ -42,7 +42,7 @@ _RUN = """
 select
     run_id, dataset, run_timestamp, memory_system,
     epoch_us(started_at) as started_at,
-    previous_run_id, right_metric, right_threshold, n_tasks, n_rounds,
+    previous_run_id, right_metric, score_metric, right_threshold, n_tasks, n_rounds,
     total_sessions, total_dialogs, n_questions, n_valid, n_invalid, n_asked,
     n_never_asked, n_answers, n_failed
 from marts.dim_memory_runs
@@ -239,7 +239,7 @@ class MemoryView:
 
 def arrange_memory(result: MemoryResult) -> MemoryView:
     """Return the view of *result*."""
-    own = result.run.right_metric
+    own = result.run.score_metric
     headline = {(s.category, s.metric): s for s in result.scores if s.is_headline}
     scored = {s.metric: None for s in headline.values() if s.score is not None}
     metrics = sorted(scored, key=lambda metric: metric != own)

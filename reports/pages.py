@@ -1,8 +1,8 @@
 """Templates: the Jinja environment, the links of a page, and the page of one task.
 
-A template may use ``result`` (the AnalysisResult), ``view`` (what the page lists of
-it, see ``views.arrange``), ``t(key, …)`` for a text of the catalogue, ``lang``,
-and the filters of ``printing``. All output is escaped, and hidden characters are named,
+A template takes one object, such as ``result`` (the AnalysisResult, which is what
+``result.json`` has), ``t(key, …)`` for a text of the catalogue, ``lang``, and the
+filters of ``printing``. All output is escaped, and hidden characters are named,
 without exception.
 """
 
@@ -11,10 +11,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import shutil
-import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -35,8 +34,21 @@ from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.contracts.gate import GateRule
 from promptlab.errors import RenderError, SettingsError
 from promptlab.paths import cache, languages
-from promptlab.reports.charts import on_track
-from promptlab.reports.edition import SHOWN
+from promptlab.reports.cases import (
+    Room,
+    alike,
+    case_anchor,
+    change_state,
+    common_tags,
+    compared,
+    evidence,
+    expectations,
+    is_share,
+    question,
+    versions,
+)
+from promptlab.reports.charts import forest, histogram, on_track
+from promptlab.reports.diff import word_diff
 from promptlab.reports.gate.headline import (
     headline,
     headline_parts,
@@ -46,7 +58,6 @@ from promptlab.reports.gate.headline import (
 from promptlab.reports.printing import Filters, visible
 from promptlab.reports.sentences import Speech, baseline_reason
 from promptlab.reports.texts import catalogue
-from promptlab.reports.views import arrange, bar, case_anchor, fewer_cases
 
 # ---------- links to the files next to a page
 
@@ -125,10 +136,8 @@ COMPARISON_SECTIONS = ("summary", "changes", "prompt", "cases", "method")
 
 _BUILT_IN = Path(__file__).parent / "templates"
 
-MOST_BYTES = 590_000
-"""Pages list fewer cases until they fit."""
-
-_CASE = '<details class="case"'  # start of a case in the built-in template
+MOST_BYTES = 430_000
+"""The room for the cases of a page; all of it is below 600 kB."""
 
 
 @lru_cache(maxsize=8)
@@ -172,8 +181,19 @@ def environment(
         t=texts.text,
         interval=filters.interval,
         anchor=case_anchor,
-        bar=bar,
         on_track=on_track,
+        forest=forest,
+        histogram=histogram,
+        diff=word_diff,
+        is_share=is_share,
+        question=question,
+        expectations=expectations,
+        versions=versions,
+        alike=alike,
+        evidence=evidence,
+        compared=compared,
+        change_state=change_state,
+        common_tags=common_tags,
         headline_of=headline,
         headline_parts=headline_parts,
         rule_name=partial(rule_name, speech=speech),
@@ -200,28 +220,8 @@ def render(env: Environment, name: str, **values: Any) -> str:
         SettingsError: a template of the user is invalid; names its file and line.
         RenderError: a built-in template failed; names its file and line.
     """
-    return "".join(_pieces(env, name, values))
-
-
-def render_up_to(env: Environment, name: str, most: int, **values: Any) -> str:
-    """Render the template *name*, and stop as soon as it exceeds *most* bytes."""
-    pieces, size = [], 0
-    for piece in _pieces(env, name, values):
-        pieces.append(piece)
-        size += len(piece.encode())
-        if size > most:
-            break
-    return "".join(pieces)
-
-
-def _shown(value: Any) -> Any:
-    """Name the hidden characters of every text that a template prints."""
-    return visible(value) if type(value) is str else value
-
-
-def _pieces(env: Environment, name: str, values: dict[str, Any]) -> Iterator[str]:
     try:
-        yield from env.get_template(name).generate(**values)
+        return env.get_template(name).render(**values)
     except TemplateSyntaxError as error:
         place = f"{error.filename or error.name}:{error.lineno}"
         raise SettingsError(f"{place}: {error.message}") from error
@@ -232,6 +232,11 @@ def _pieces(env: Environment, name: str, values: dict[str, Any]) -> Iterator[str
         if isinstance(error, TemplateNotFound) or (frame and not is_built_in):
             raise SettingsError(f"{where}: {error}") from error
         raise RenderError(f"{where}: {type(error).__name__}: {error}") from error
+
+
+def _shown(value: Any) -> Any:
+    """Name the hidden characters of every text that a template prints."""
+    return visible(value) if type(value) is str else value
 
 
 def _frame(error: BaseException) -> traceback.FrameSummary | None:
@@ -264,22 +269,17 @@ def to_html(
         template: Name of the template.
     """
     env = environment(lang or language_of(result), templates)
-    script = script_hash(env) if with_script else None
-    values: dict[str, Any] = {
-        "result": result,
-        "script": script,
-        "links": links,
-        "drawn": {},
-    }
-    limits = SHOWN
-    while True:
-        values["view"] = arrange(result, limits)
-        is_least = limits.cases == 1 and limits.is_short
-        most = sys.maxsize if is_least else MOST_BYTES
-        page = render_up_to(env, template, most, sections=sections, **values)
-        if len(page.encode()) <= most:
-            return page
-        limits = fewer_cases(limits, result, fitted=page.count(_CASE))
+    compared_cases = result.comparison.cases if result.comparison else []
+    return render(
+        env,
+        template,
+        result=result,
+        sections=sections,
+        links=links,
+        script=script_hash(env) if with_script else None,
+        changes={change.case_id: change for change in compared_cases},
+        room=Room(MOST_BYTES),
+    )
 
 
 def script_hash(env: Environment, name: str = "report.js") -> str:

@@ -20,7 +20,11 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from promptlab.contracts.analysis_result import AssertionOutcome, CheckDifference
+from promptlab.contracts.analysis_result import (
+    AssertionOutcome,
+    CaseResult,
+    CheckDifference,
+)
 from promptlab.contracts.comparison import ScoreComparison
 from promptlab.reports.texts import Catalogue
 from promptlab.rounding import of_100, rounded
@@ -411,6 +415,21 @@ class Filters:
             "assertion.sentence", name=assertion.name, reason=assertion.reason
         )
 
+    def why(self, case: CaseResult) -> str | None:
+        """Return the first reason why a case did not pass, on one line."""
+        error = next((r for r in case.rounds if r.status == "error"), None)
+        broken = next((a for a in case.assertions if a.status == "fail"), None)
+        if error is not None:
+            code = self.label(self.value(error.error_code), "error_code")
+            return self.catalogue.text("case.error", code=clip(code, 80))
+        if case.differences:
+            reason = self.label(case.differences[0].reason, "reason")
+            place = clip(self.place(case.differences[0]), 80)
+            return self.catalogue.text("case.difference", reason=reason, pointer=place)
+        if broken is not None:
+            return self.asserted(broken)
+        return case.evidences[0].summary if case.evidences else None
+
     def bound(self, assertion: AssertionOutcome) -> str:
         """Return the limit of an assertion: ``at most 5,000``, ``at least 0.8``."""
         key = "at_most" if is_upper_limit(assertion) else "at_least"
@@ -445,7 +464,7 @@ class Filters:
     def as_mapping(self) -> dict[str, Callable[..., Any]]:
         """Return the filters by their names in templates: methods and functions."""
         own = [name for name in vars(Filters) if not name.startswith("_")]
-        functions = (bare, clip, iso, json_text, parts, plain, visible)
+        functions = (bare, clip, items_by, iso, json_text, parts, plain, visible)
         methods = {name: getattr(self, name) for name in own if name != "as_mapping"}
         return methods | {each.__name__: each for each in functions}
 
@@ -471,6 +490,11 @@ def is_upper_limit(assertion: AssertionOutcome) -> bool:
     if assertion.status == "pass":
         return score < threshold
     return assertion.status == "fail" and score > threshold
+
+
+def items_by(items: Iterable[Any], attribute: str) -> dict[Any, Any]:
+    """Return *items* by an attribute that is unique among them."""
+    return {getattr(item, attribute): item for item in items}
 
 
 def iso(time: datetime) -> str:

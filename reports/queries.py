@@ -1,4 +1,4 @@
-"""Read rows of the marts, and the earlier runs of a title."""
+"""Read rows of the marts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -131,54 +130,3 @@ def target_status(
     if score is None or codes & _UNKNOWN:
         return "unknown"
     return "met"
-
-
-# ---------- the earlier runs of a title
-
-
-MOST_RUNS = 30
-
-_RUNS = f"""
-select
-    tasks.task_id, tasks.prompt_version, tasks.model,
-    epoch_us(tasks.created_at) as created_at,
-    summaries.grade, summaries.overall_score, summaries.ci_low, summaries.ci_high,
-    summaries.pass_rate, summaries.n_cases,
-    row_number() over (order by tasks.run_number, tasks.task_id) as number
-from marts.dim_tasks as tasks
-inner join marts.fct_task_summaries as summaries
-    on tasks.task_id = summaries.task_id
-inner join marts.dim_tasks as this_task
-    on
-        tasks.title = this_task.title
-        and tasks.variant = this_task.variant
-        and (tasks.run_number, tasks.task_id)
-        <= (this_task.run_number, this_task.task_id)
-where this_task.task_id = $task_id and tasks.role = 'full'
-order by tasks.run_number desc, tasks.task_id desc
-limit {MOST_RUNS}
-"""
-
-
-@dataclass(frozen=True)
-class PastRun:
-    """One task of a title, in one line; scores and shares 0–1."""
-
-    task_id: str
-    prompt_version: str
-    model: str
-    created_at: datetime
-    grade: str
-    overall_score: float | None
-    ci_low: float | None
-    ci_high: float | None
-    pass_rate: float | None
-    n_cases: int
-    number: int
-    """Number of the run in its title, from 1 for the oldest."""
-
-
-def title_history(con: duckdb.DuckDBPyConnection, task_id: str) -> list[PastRun]:
-    """Return the last runs of a task's title up to it, oldest first."""
-    found = rows(con, _RUNS, {"task_id": task_id})
-    return [PastRun(**row) for row in reversed(found)]

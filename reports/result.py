@@ -22,6 +22,7 @@ from promptlab.contracts.analysis_result import (
     DimensionResult,
     EvidenceLink,
     JudgeResult,
+    PastRun,
     Prompt,
     Provenance,
     ResultSummary,
@@ -122,43 +123,33 @@ where task_id = $task_id
 order by dimension_id, evidence_rank, case_id, round_id
 """
 
-# The worst cases, by the order of views.worst_first; they come back in the
-# order of the input.
+# The worst first: those of the gate in its order, then the newly failing ones; cases
+# without a score come before those with one.
 CASES = """
-with listed as (
-
-    select
-        results.*,
-        cases.case_position,
-        cases.in_testset,
-        cases.tags,
-        cases.context
-    from marts.fct_case_results as results
-    inner join marts.dim_cases as cases
-        on results.task_id = cases.task_id and results.case_id = cases.case_id
-    left join marts.fct_case_changes as changes
-        on
-            results.task_id = changes.candidate_task_id
-            and results.case_id = changes.case_id
-            and changes.baseline_task_id = $baseline
-    where results.task_id = $task_id
-    order by
-        list_position(cast($named as varchar[]), results.case_id) nulls last,
-        changes.status_change is not distinct from 'newly_failing' desc,
-        case results.status
-            when 'fail' then 0 when 'error' then 1 when 'unevaluated' then 2 else 3
-        end,
-        coalesce(results.aggregated_score, -1),
-        cases.case_position
-    limit {cases}
-
-)
-
 select
-    case_id, status, must_have_pass, reported_must_have_pass, aggregated_score,
-    dimension_scores, notes, n_rounds, n_rounds_passed, in_testset, tags, context
-from listed
-order by case_position, case_id
+    results.case_id, results.status, results.must_have_pass,
+    results.reported_must_have_pass, results.aggregated_score,
+    results.dimension_scores, results.notes, results.n_rounds,
+    results.n_rounds_passed, cases.in_testset, cases.tags, cases.context
+from marts.fct_case_results as results
+inner join marts.dim_cases as cases
+    on results.task_id = cases.task_id and results.case_id = cases.case_id
+left join marts.fct_case_changes as changes
+    on
+        results.task_id = changes.candidate_task_id
+        and results.case_id = changes.case_id
+        and changes.baseline_task_id = $baseline
+where results.task_id = $task_id
+order by
+    list_position(cast($named as varchar[]), results.case_id) nulls last,
+    changes.status_change is not distinct from 'newly_failing' desc,
+    case results.status
+        when 'fail' then 0 when 'error' then 1 when 'unevaluated' then 2 else 3
+    end,
+    coalesce(results.aggregated_score, -1),
+    cases.case_position,
+    results.case_id
+limit {cases}
 """
 
 # Columns of fct_rounds, as RoundOutcome has them.
@@ -271,7 +262,7 @@ where
     and changes.candidate_task_id = $task_id
     and rounds.case_id in (select unnest($cases))
     and (
-        changes.change <> 'same'
+        changes.severity is not null
         or changes.baseline_status <> changes.candidate_status
         or changes.must_have_lost
         or changes.must_have_gained
@@ -282,22 +273,36 @@ qualify row_number() over (
 order by rounds.case_id, rounds.run_index, rounds.round_id
 """
 
+# Without the view fct_case_history, whose plan takes 30 ms for each report.
 _HISTORY = f"""
-select
-    history.case_id, history.task_id, history.prompt_version, history.status,
-    history.score, epoch_us(history.created_at) as created_at
-from marts.fct_case_history as history
-inner join marts.dim_tasks as tasks
-    on
-        history.title = tasks.title
-        and history.variant = tasks.variant
-        and (history.created_at, history.task_id) <= (tasks.created_at, tasks.task_id)
-where tasks.task_id = $task_id and history.case_id in (select unnest($cases))
-qualify row_number() over (
-    partition by history.case_id
-    order by history.created_at desc, history.task_id desc
-) <= {_MOST_HISTORY}
-order by history.case_id, history.created_at, history.task_id
+with last_runs as (
+
+    select
+        results.case_id, tasks.task_id, tasks.prompt_version, results.status,
+        results.aggregated_score as score, tasks.run_number
+    from marts.dim_tasks as this_task
+    inner join marts.dim_tasks as tasks
+        on
+            this_task.title = tasks.title
+            and this_task.variant = tasks.variant
+            and (tasks.run_number, tasks.task_id)
+            <= (this_task.run_number, this_task.task_id)
+    inner join marts.fct_case_results as results on tasks.task_id = results.task_id
+    where
+        this_task.task_id = $task_id
+        and tasks.recheck_of is null
+        and results.case_id in (select unnest($cases))
+    qualify row_number() over (
+        partition by results.case_id
+        order by tasks.run_number desc, tasks.task_id desc
+    ) <= {_MOST_HISTORY}
+
+)
+
+select case_id, task_id, prompt_version, status, score
+from last_runs
+qualify count(distinct status) over (partition by case_id) > 1
+order by case_id, run_number, task_id
 """
 
 PROMPT = """
@@ -305,6 +310,27 @@ select
     (select prompt from marts.dim_task_prompts where task_id = $task_id) as text,
     (select prompt from marts.dim_task_prompts where task_id = $baseline)
         as baseline_text
+"""
+
+MOST_RUNS = 30
+
+RUNS = f"""
+select
+    tasks.task_id, tasks.prompt_version, epoch_us(tasks.created_at) as created_at,
+    summaries.overall_score, summaries.ci_low, summaries.ci_high,
+    row_number() over (order by tasks.run_number, tasks.task_id) as number
+from marts.dim_tasks as tasks
+inner join marts.fct_task_summaries as summaries
+    on tasks.task_id = summaries.task_id
+inner join marts.dim_tasks as this_task
+    on
+        tasks.title = this_task.title
+        and tasks.variant = this_task.variant
+        and (tasks.run_number, tasks.task_id)
+        <= (this_task.run_number, this_task.task_id)
+where this_task.task_id = $task_id and tasks.role = 'full'
+order by tasks.run_number desc, tasks.task_id desc
+limit {MOST_RUNS}
 """
 
 ByCase = Callable[[str], dict[str, list[Row]]]
@@ -329,6 +355,8 @@ def add_contents(cases: list[Row], by_case: ByCase) -> None:
 
 def round_row(row: Row) -> Row:
     """Convert a row of ``fct_rounds`` to the fields of ``RoundOutcome``."""
+    if row["answer_chars"] == len(row["answer"] or ""):
+        row["answer_chars"] = None
     steps = from_json(row["failed_steps"])
     # the list of steps in a file may be any JSON
     row["failed_steps"] = [str(s) for s in steps] if isinstance(steps, list) else []
@@ -485,13 +513,21 @@ def analysis_result(
         extras=_extras(task, dimension_rows, edition),
         comparison=None
         if before is None
-        else comparison(con, before, task_id, lang=edition.lang, cases=limits.changes),
+        else comparison(
+            con,
+            before,
+            task_id,
+            lang=edition.lang,
+            cases=limits.changes,
+            only_changed=True,
+        ),
         gate=gate,
         judges=[
             of_contract(JudgeResult, row, text=sentences.judge(speech, row))
             for row in reader.all(JUDGES, tasks=[task_id])
         ],
         prompt=prompt_of(reader.all(PROMPT)),
+        runs=[PastRun(**row) for row in reversed(reader.all(RUNS))],
     )
 
 
@@ -552,7 +588,8 @@ def _evidence(row: Row, speech: Speech) -> EvidenceLink:
     row |= {"payload": payload, "facts": from_json(row["facts"])}
     summary = sentences.evidence(speech, row)
     payload["actual"] = sentences.measured(speech, row) or payload["actual"]
-    return of_contract(EvidenceLink, row, summary=summary)
+    known = {name: value for name, value in payload.items() if value not in (None, [])}
+    return of_contract(EvidenceLink, row, summary=summary, payload=known)
 
 
 def _dimension(
@@ -603,7 +640,11 @@ def _cases(
                 for dimension_id, score in from_json(case["dimension_scores"]).items()
                 if score is not None
             },
-            notes=from_json(case["notes"]) or {},
+            notes={
+                name: value
+                for name, value in (from_json(case["notes"]) or {}).items()
+                if value not in (None, [], {})
+            },
             tags=from_json(case["tags"]) or [],
             context=from_json(case["context"]) or {},
             evidences=evidence_of.get(case_id, []),

@@ -32,13 +32,13 @@ from promptlab.reports.pages import (
     environment,
     to_html,
 )
-from promptlab.reports.queries import Row, rows, title_history
+from promptlab.reports.queries import Row, rows
 from promptlab.reports.result import analysis_result
 from promptlab.reports.run import (
     run_html,
     titles_with_variants,
 )
-from promptlab.reports.title import read_title, to_title_html
+from promptlab.reports.title import keep_histories, read_title, to_title_html
 
 if TYPE_CHECKING:
     import duckdb
@@ -155,8 +155,6 @@ def write_task(
     limits = WHOLE if any(fmt.lists_all for fmt in chosen) else SHOWN
     result = analysis_result(con, task_id, edition, limits=limits)
     before = result.comparison and result.comparison.baseline.task_id
-    with_history = any(fmt.with_history for fmt in chosen)
-    history = title_history(con, task_id) if with_history else ()
     folder = folder_name(task_id)
     links = Links(
         index=f"../{INDEX}" if index else None,
@@ -165,7 +163,7 @@ def write_task(
         memory=_link(out, f"{MEMORY}/{folder}", from_page="../"),
     )
     return [
-        write_file(out, folder, f.file_name, f.render(result, edition, links, history))
+        write_file(out, folder, f.file_name, f.render(result, edition, links))
         for f in chosen
     ]
 
@@ -233,7 +231,9 @@ def _other_pages(
     for title in titles_with_variants(con):
         of_run = partial(run_html, con, title, edition, href=href, index=index)
         yield title, f"{RUNS}/{folder_name(title)}", partial(of_run, judge=judge_page)
-    for title in titles_of(con, task_ids):
+    titles = titles_of(con, task_ids)
+    keep_histories(con, titles)
+    for title in titles:
         yield title, f"{TITLES}/{folder_name(title)}", partial(title_page, title)
 
 

@@ -14,6 +14,8 @@ defines:
     `Refused` if the file cannot be read at all.
 ``gather(files)`` (only if a run is several files)
     Group files by run: the leading file and its companions (`registry`).
+``HASHES_ANSWERS`` (only if all its tasks have a ``run_hash`` of their own)
+    The answers are hashed already, and need no hash of their rows.
 
 A translation is pure: it computes no score, judges no answer and writes nothing. Values
 of the tool are kept unchanged; SQL computes the numbers. Everything downstream

@@ -26,7 +26,7 @@ from promptlab.ingest.foreign.documents import (
     on_scale,
     text,
 )
-from promptlab.ingest.foreign.identity import SameRun, content_id
+from promptlab.ingest.foreign.identity import SameRun, case_name
 from promptlab.ingest.foreign.names import is_best_unclear, plain_name
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.writing import (
@@ -190,7 +190,7 @@ class _RunOfRows:
         case_id = inputs.get("id")
         if case_id is None:
             asked = query if query is not None else _asked(inputs) or inputs
-            case_id = content_id(asked, query if isinstance(query, str) else None)
+            case_id = case_name(asked, query if isinstance(query, str) else None)
         case = self.task.case(
             self.task.distinct(str(case_id)),
             {"query": query, **_asked(inputs)},

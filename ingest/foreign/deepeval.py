@@ -38,6 +38,7 @@ from promptlab.ingest.foreign.documents import (
 from promptlab.ingest.foreign.identity import (
     Occurrences,
     SameRun,
+    case_name,
     content_id,
     copy_problem,
 )
@@ -494,7 +495,7 @@ def _case_id(case: TestCase) -> str:
     if isinstance(own, str | int) and str(own).strip():
         return str(own)
     asked = case.asked
-    return content_id(asked, asked[0] if isinstance(asked[0], str) else case.scenario)
+    return case_name(asked, asked[0] if isinstance(asked[0], str) else case.scenario)
 
 
 def _case(case: TestCase, task: TaskWriter, known: dict[str, str]) -> CaseWriter:

@@ -38,6 +38,8 @@ _NOT_JSON = re.compile(rb"NaN|-?Infinity")
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 ABSENT = msgspec.Raw(b"")
 """The value of a missing member."""
+LONGEST_LINE = 200
+"""Characters of what is said of a file that was not read."""
 _NOTHING = frozenset({"", "nan", "null", "none", "n/a", "na", "#n/a", "<na>"})
 
 
@@ -300,7 +302,7 @@ class ToolFiles:
 
     Args:
         tool: Its name, for people.
-        versions: Versions that the reader was tested with.
+        versions: Versions that the reader was tested with, for people.
     """
 
     tool: str
@@ -376,20 +378,24 @@ class ToolFiles:
             raw: The text of the record, which is stored.
             document: The text of a whole file, which is not stored.
         """
-        why, column = str(error), None
+        why, column, fix = (
+            str(error),
+            None,
+            f". The reader knows {self.versions}: write it again",
+        )
         written = document if raw is None else raw
         is_syntax = not isinstance(error, msgspec.ValidationError)
         found = errors_of(decode_text(written), allow=_ALLOWED) if is_syntax else []
         if written and found:
-            why, column = found[0].message, found[0].column
+            why, column, fix = found[0].message, found[0].column, ""
             line = (line or 1) + (found[0].line or 1) - 1
         elif isinstance(error, RecursionError):
             why = "it is nested too deeply to be read"
+        said = f"looks like {self.tool}'s, but: "
+        why = first_line(why.rstrip("."), LONGEST_LINE - len(said) - len(fix)) or ""
         return Problem(
             "unexpected_shape",
-            f"looks like {self.tool}'s, but: {why.rstrip('.')}. The reader was tried on"
-            f" {self.versions}; write the file again with one of these, or tell us of"
-            " the new shape",
+            f"{said}{why}{fix}",
             line=line,
             column=column,
             pointer=pointer,
@@ -425,11 +431,11 @@ class ToolFiles:
                     raise
                 table = _table_of(data[:cut])
             except pl.exceptions.PolarsError:
-                why = str(error).splitlines()[0]
+                why = first_line(str(error), LONGEST_LINE // 2)
                 raise refused(
                     "unexpected_shape",
-                    f"looks like {self.tool}'s CSV, but: {why}. The reader was tried"
-                    f" on {self.versions}; write the file again, or as JSON lines",
+                    f"looks like {self.tool}'s CSV, but: {why}. The reader knows"
+                    f" {self.versions}: write it again, or as JSON lines",
                 ) from None
         for place, row in enumerate(table.iter_rows(named=True), start=1):
             cells = list(row.values())

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import msgspec
 
@@ -22,6 +22,8 @@ _NOT_WORDS = re.compile(r"[\W_]+")
 _SLUG = 32
 _HASH = 12
 _LONGEST_NAME = 60
+_ROLES = ("user", "system", "assistant", "developer")
+"""Roles of the messages of a chat, which nobody wrote."""
 _CUT_NAME = 40
 
 
@@ -58,9 +60,12 @@ def case_name(content: Any, said: str | None = None) -> str:
 
 def _leaves(content: Any) -> Iterator[str]:
     """Yield the texts and numbers in a JSON value."""
-    if isinstance(content, dict | list | tuple):
-        of = content.values() if isinstance(content, dict) else content
-        for each in of:
+    if isinstance(content, dict):
+        for key, each in content.items():
+            if key != "role" or each not in _ROLES:
+                yield from _leaves(each)
+    elif isinstance(content, list | tuple):
+        for each in content:
             yield from _leaves(each)
     elif isinstance(content, str):
         yield content
@@ -208,7 +213,7 @@ def copy_problem(uri: str, other: str) -> Problem:
 
 
 def older_problem(uri: str, other: str) -> Problem:
-    """Return a warning: another file of the call has a newer version of the run."""
+    """Return a warning: another file has a newer version of the run."""
     return warning(
         "older_version",
         f"{uri} holds an older version of the run that {other} holds, by the time that"
@@ -230,9 +235,9 @@ def replaced_problems(uri: str, replaced: Mapping[str, str]) -> list[Problem]:
     ]
 
 
-def is_given(own_id: str | None) -> bool:
+def is_given(own_id: str | None) -> TypeGuard[str]:
     """Return true for an id; OpenTelemetry's id of nothing is 16 zeros or more."""
-    return bool(own_id) and not re.fullmatch(r"[0-]{16,}", own_id or "")
+    return bool(own_id and (len(own_id) < 16 or own_id.strip("0-")))
 
 
 class OwnIds:

@@ -25,7 +25,13 @@ from promptlab.ingest.foreign.documents import (
     text,
     time,
 )
-from promptlab.ingest.foreign.identity import OwnIds, SameRun, content_id, first_text
+from promptlab.ingest.foreign.identity import (
+    OwnIds,
+    SameRun,
+    case_name,
+    content_id,
+    first_text,
+)
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.writing import Record, TaskWriter
 from promptlab.ingest.reading.problems import Problem
@@ -102,7 +108,7 @@ def _write(row: Row, task: TaskWriter) -> None:
     inputs, reference = _below(row, "inputs"), _below(row, "reference")
     example, run, error = (row.get(key) for key in ("example_id", "id", "error"))
     case = task.case(
-        str(example) if example else content_id(inputs, first_text(inputs.values())),
+        str(example) if example else case_name(inputs, first_text(inputs.values())),
         {"inputs": inputs},
         golden=_one_of(reference),
         golden_id="reference",

@@ -40,6 +40,7 @@ from promptlab.ingest.foreign.documents import (
 from promptlab.ingest.foreign.identity import (
     OwnIds,
     SameRun,
+    case_name,
     content_id,
     first_text,
     joined_texts,
@@ -192,7 +193,7 @@ class HarnessTask:
         case_id = self._cases.get(document) if is_known else None
         if case_id is None:
             texts = row.doc.values() if isinstance(row.doc, dict) else [str(row.doc)]
-            content = content_id(row.doc_hash or row.doc, first_text(texts))
+            content = case_name(row.doc_hash or row.doc, first_text(texts))
             case_id = self._cases[document] = task.distinct(content)
             golden = None if row.target == "" else row.target
             case = task.case(

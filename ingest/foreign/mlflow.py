@@ -40,6 +40,7 @@ from promptlab.ingest.foreign.documents import (
 from promptlab.ingest.foreign.identity import (
     OwnIds,
     SameRun,
+    case_name,
     content_id,
     first_text,
     joined_texts,
@@ -282,7 +283,7 @@ def run_records(
         if isinstance(asked, dict):
             asked = {name: each for name, each in asked.items() if name not in settings}
         case = task.case(
-            task.distinct(content_id(asked, _words(asked))),
+            task.distinct(case_name(asked, _words(asked))),
             {"request": asked},
             golden=expected[_ANSWER] if [*expected] == [_ANSWER] else expected or None,
             golden_id="expectations",
@@ -546,7 +547,7 @@ def _write(row: dict[str, Any], task: TaskWriter) -> None:
     if len(expected) == 1:
         (golden,) = expected.values()
     case = task.case(
-        task.distinct(content_id(row, first_text(row.values()))),
+        task.distinct(case_name(row, first_text(row.values()))),
         row,
         golden=golden,
         golden_id="target",

@@ -30,7 +30,7 @@ from promptlab.ingest.foreign.documents import (
     text,
     time,
 )
-from promptlab.ingest.foreign.identity import OwnIds, content_id, unjudged_problems
+from promptlab.ingest.foreign.identity import OwnIds, case_name, unjudged_problems
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.writing import (
     Record,
@@ -220,7 +220,7 @@ def _write(sample: _Sample, task: TaskWriter) -> None:
     matched = [each["expected"] for each in sample.matches if "expected" in each]
     expected = [each for n, each in enumerate(matched) if each not in matched[:n]]
     case = task.case(
-        task.distinct(content_id(asked, _last_words(asked))),
+        task.distinct(case_name(asked, _last_words(asked))),
         {"input": sample.prompt},
         golden=expected if len(expected) > 1 else (expected or [None])[0],
     )

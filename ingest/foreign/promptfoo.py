@@ -16,10 +16,11 @@ once.
 from __future__ import annotations
 
 import hashlib
+import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
@@ -33,7 +34,6 @@ from promptlab.ingest.foreign.documents import (
     ToolFiles,
     answer,
     decode,
-    file_bytes,
     integer,
     is_there,
     lines,
@@ -56,6 +56,7 @@ from promptlab.ingest.foreign.identity import (
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.writing import (
     Baseline,
+    Case,
     Check,
     Direction,
     Record,
@@ -63,6 +64,7 @@ from promptlab.ingest.foreign.writing import (
     Score,
     Status,
     TaskWriter,
+    labels,
 )
 from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem, warning
@@ -89,15 +91,19 @@ class Prompt(Struct):
     config: Any = None
 
 
-class HeadPrompt(Prompt, omit_defaults=True):
-    """A prompt in the head of a file without complete counts."""
+class Tokens(Struct, gc=False):
+    """The tokens of an answer."""
+
+    prompt: Any = None
+    completion: Any = None
+    total: Any = None
 
 
-class Response(Struct):
+class Response(Struct, gc=False):
     """The output of the provider."""
 
     output: Any = None
-    tokenUsage: dict[str, Any] | None = None
+    tokenUsage: Tokens | None = None
     cached: bool | None = None
     cost: Any = None
     error: Any = None
@@ -115,42 +121,35 @@ class Assertion(Struct):
     transform: Raw = ABSENT
     contextTransform: Raw = ABSENT
 
-    def expected(self, rendered: Raw | None) -> str | None:
-        """Return the value, with what else tells it from others of its name."""
-        value = raw_text(self.value if rendered is None else rendered)
-        said = {
-            "value": value or "null",
-            "config": raw_text(self.config),
-            "transform": raw_text(self.transform),
-            "contextTransform": raw_text(self.contextTransform),
-        }
-        if len(said) - 1 == [*said.values()].count(None):
-            return value
-        listed = (f'"{name}":{each}' for name, each in said.items() if each is not None)
-        return f"{{{','.join(listed)}}}"
+
+class AboutComponent(Struct, gc=False):
+    """What the tool says of a verdict."""
+
+    graderError: Any = None
+    assertionSet: Raw = ABSENT
+    renderedAssertionValue: Raw = ABSENT
 
 
-class Component(Struct):
+class Component(Struct, gc=False):
     """The verdict of an assertion, or of a set of assertions."""
 
     passed: bool | None = msgspec.field(name="pass", default=None)
     score: float | None = None
     reason: Any = None
-    assertion: Assertion | None = None
-    componentResults: list[Component] | None = None
-    metadata: dict[str, Raw] | None = None
-    error: Any = None
+    assertion: Raw = ABSENT
+    componentResults: list[Raw] | None = None
+    metadata: AboutComponent | None = None
 
 
-class Grading(Struct):
+class Grading(Struct, gc=False):
     """The result of all assertions of a row."""
 
     reason: Any = None
-    namedScoreWeights: dict[str, Any] | None = None
+    namedScoreWeights: Raw = ABSENT
     componentResults: list[Component | None] | None = None
 
 
-class Row(Struct):
+class Row(Struct, gc=False):
     """One call of one prompt of one provider on one test."""
 
     promptIdx: int | None = None
@@ -158,7 +157,7 @@ class Row(Struct):
     id: str | None = None
     promptId: str | None = None
     provider: str | Provider | None = None
-    prompt: Prompt | None = None
+    prompt: Raw = ABSENT
     response: Response | None = None
     score: float | None = None
     success: bool | None = None
@@ -168,47 +167,31 @@ class Row(Struct):
     namedScores: dict[str, float | None] | None = None
     latencyMs: float | None = None
     cost: float | None = None
-    tokenUsage: dict[str, Any] | None = None
+    tokenUsage: Tokens | None = None
     testCase: Raw = ABSENT
     vars: Raw = ABSENT
     description: str | None = None
 
 
-class TestCase(Struct):
+class TestCase(Struct, gc=False):
     """The content that identifies a test; its position does not."""
 
     id: Any = None
     description: str | None = None
-    vars: dict[str, Any] | None = None
-    asserts: Any = msgspec.field(name="assert", default=None)
-    threshold: Any = None
+    vars: Raw = ABSENT
     metadata: Any = None
     tags: Any = None
-    options: Any = None
-    provider: Any = None
-    assertScoringFunction: Any = None
-
-
-class Order(Struct):
-    """The place of a row among the tests."""
-
-    testIdx: int | None = None
-    promptIdx: int | None = None
-    id: str | None = None
-
-
-class Asked(Order):
-    """What tells the test of a row from others."""
-
-    testCase: Raw = ABSENT
-    vars: Raw = ABSENT
-    description: Any = None
+    asserts: Raw = msgspec.field(name="assert", default=ABSENT)
+    threshold: Raw = ABSENT
+    options: Raw = ABSENT
+    provider: Raw = ABSENT
+    assertScoringFunction: Raw = ABSENT
 
 
 class TableHead(Struct):
     """The columns of a table."""
 
-    prompts: list[HeadPrompt] = []
+    prompts: list[Prompt] = []
 
 
 class Table(Struct):
@@ -222,7 +205,7 @@ class Results(Struct):
 
     version: int | None = None
     timestamp: str | None = None
-    prompts: list[HeadPrompt] | None = None
+    prompts: list[Prompt] | None = None
     results: list[Raw] = []
     table: Table | None = None
 
@@ -302,11 +285,10 @@ _PROGRAM_BROKE = re.compile(
 _PROGRAMS = re.compile(r"(not-)?(javascript|python|ruby|webhook)\b")
 
 
-def _broke(each: Component) -> bool:
+def _broke(each: Component, kind: str) -> bool:
     """Return true if what should have judged broke, and says nothing of the answer."""
-    if bytes((each.metadata or {}).get("graderError", ABSENT)) == b"true":
+    if each.metadata is not None and each.metadata.graderError is True:
         return True
-    kind = (each.assertion and each.assertion.type) or ""
     # `not-` makes a pass of a judge that broke
     if each.passed and not kind.startswith("not-"):
         return False
@@ -359,15 +341,19 @@ def status_of(row: Row, checks: Sequence[Check], asserted: Sequence[str]) -> Sta
     if row.success is None:
         return "unevaluated"
     grading = row.gradingResult
-    if grading is None or not grading.componentResults:
+    if grading is None or not checks:
         said = row.error or (grading and grading.reason)
         if not row.success:
             broke = any(_is_breakage(said, kind) for kind in asserted)
             return "unevaluated" if broke else "fail"
         return "pass" if asserted and grading is None else "unevaluated"
     if row.success:
-        passed = (each for each in grading.componentResults if each and each.passed)
-        return "unevaluated" if any(map(_broke, passed)) else "pass"
+        given = (each for each in grading.componentResults or () if each)
+        broke = any(
+            each.passed and check.passed is None
+            for each, check in zip(given, checks, strict=True)
+        )
+        return "unevaluated" if broke else "pass"
     failed = [each for each in checks if each.passed is not True]
     # a set that only fails by such members was not judged either
     members: dict[int | None, list[bool]] = {}
@@ -399,26 +385,33 @@ def _tokens(row: Row) -> tuple[int | None, int | None, int | None]:
     total is available.
     """
     response = row.response
-    usage = (response.tokenUsage if response else None) or row.tokenUsage or {}
-    given, made, total = map(integer, map(usage.get, ("prompt", "completion", "total")))
+    usage = (response.tokenUsage if response else None) or row.tokenUsage
+    if usage is None:
+        return None, None, None
+    given, made = integer(usage.prompt), integer(usage.completion)
+    total = integer(usage.total)
     is_cached = response is not None and bool(response.cached)
     if not given and not made and (total or not is_cached):
         given = made = None
     return given, made, total or (total if is_cached else None)
 
 
+class AboutRound(Struct, omit_defaults=True, gc=False):
+    """What else is known of a round."""
+
+    row_id: str | None
+    cost: float | None = None
+    cached: bool | None = None
+    total_tokens: int | None = None
+
+
 def round_of(row: Row, place: Place, n: int, status: Status) -> Round:
     """Return the row's answer."""
     task_id, case_id, round_id = place
     response = row.response
+    cached = response.cached if response else None
     output, parsed = answer(response.output if response else None)
     given, made, total = _tokens(row)
-    about = {
-        "row_id": row.id,
-        "cost": _cost(row),
-        "cached": response.cached if response else None,
-        "total_tokens": total,
-    }
     return Round(
         task_id=task_id,
         case_id=case_id,
@@ -430,57 +423,79 @@ def round_of(row: Row, place: Place, n: int, status: Status) -> Round:
         input_tokens=given,
         output_tokens=made,
         latency_ms=row.latencyMs,
-        metadata=text({key: each for key, each in about.items() if each is not None}),
+        metadata=text(AboutRound(row.id, _cost(row), cached, total)),
         error=error_of(row) if status == "error" else None,
         reported_status=status,
-        is_cached=response.cached if response else None,
+        is_cached=cached,
     )
 
 
-def checks_of(row: Row, place: Place) -> Iterator[Check]:
+def checks_of(row: Row, place: Place) -> list[Check]:
     """Return the row's assertions, sets before their members."""
+    task_id, case_id, round_id = place
     grading = row.gradingResult
-    position = 0
+    checks: list[Check] = []
     beside = 0  # members of a set that follow it again
     parent: int | None = None
-    for each in (grading.componentResults if grading else None) or []:
+    for each in (grading and grading.componentResults) or ():
         if each is None:
             continue
-        is_member = beside > 0
-        yield _check(each, place, position, parent if is_member else None)
-        beside -= is_member
-        if each.assertion is None and each.componentResults:
+        about, position = each.metadata, len(checks)
+        is_set = not is_there(each.assertion)
+        said = (about.assertionSet if about else ABSENT) if is_set else each.assertion
+        rendered = bytes(about.renderedAssertionValue) if about else b""
+        told = _asserted(bytes(said), rendered, is_set=is_set)
+        kind, name, weight, threshold, expected = told
+        broke = _broke(each, "" if is_set else kind)
+        reason = each.reason
+        if not isinstance(reason, str | None):
+            reason = text(reason)
+        checks.append(
+            Check(
+                task_id=task_id,
+                case_id=case_id,
+                round_id=round_id,
+                position=position,
+                name=name,
+                type=kind,
+                passed=None if broke else each.passed,
+                parent_position=parent if beside > 0 else None,
+                score=None if broke else each.score,
+                weight=weight,
+                threshold=threshold,
+                expected=expected,
+                reason=reason,
+                error=(reason or "the grader broke") if broke else None,
+            )
+        )
+        beside -= beside > 0
+        if is_set and each.componentResults:
             parent, beside = position, len(each.componentResults)
-        position += 1
+    return checks
 
 
-def _check(each: Component, place: Place, position: int, parent: int | None) -> Check:
-    task_id, case_id, round_id = place
-    about = each.metadata or {}
-    assertion = each.assertion
-    if assertion is None:
-        assertion = decode(about.get("assertionSet", Raw(b"{}")), Assertion)
-        assertion.type, assertion.value = "assert-set", ABSENT
-    kind, metric = assertion.type or "assertion", assertion.metric
-    broke = _broke(each)
-    rendered = about.get("renderedAssertionValue")
-    reason = each.reason if isinstance(each.reason, str | None) else text(each.reason)
-    return Check(
-        task_id=task_id,
-        case_id=case_id,
-        round_id=round_id,
-        position=position,
-        name=metric if isinstance(metric, str) and metric else kind,
-        type=kind,
-        passed=None if broke else each.passed,
-        parent_position=parent,
-        score=None if broke else each.score,
-        weight=assertion.weight,
-        threshold=assertion.threshold,
-        expected=assertion.expected(rendered),
-        reason=reason,
-        error=(reason or "the grader broke") if broke else None,
-    )
+Asserted = tuple[str, str, float | None, float | None, str | None]
+"""Type, name, weight and threshold of an assertion, and what it expects."""
+
+
+@lru_cache(4096)
+def _asserted(written: bytes, rendered: bytes, *, is_set: bool) -> Asserted:
+    """Read an assertion, or a set of them; most rows repeat those of others.
+
+    What it expects is its value, with what else tells it from others of its name.
+    """
+    given = decode(written or b"{}", Assertion)
+    kind = "assert-set" if is_set else given.type or "assertion"
+    value = None if is_set else raw_text(Raw(rendered) if rendered else given.value)
+    beside = {
+        "config": raw_text(given.config),
+        "transform": raw_text(given.transform),
+        "contextTransform": raw_text(given.contextTransform),
+    }
+    listed = [f'"{name}":{each}' for name, each in beside.items() if each is not None]
+    expected = f'{{"value":{value or "null"},{",".join(listed)}}}' if listed else value
+    name = given.metric if isinstance(given.metric, str) and given.metric else kind
+    return kind, name, given.weight, given.threshold, expected
 
 
 def _claim(column: PromptOnProvider) -> None:
@@ -540,44 +555,36 @@ class Columns:
     Args:
         source: The file.
         export: The file without its rows; a JSONL file has nothing else.
-        first_id: Id of the row that names the run, in a file without its own id.
     """
 
-    def __init__(
-        self,
-        source: Source,
-        export: Export | None = None,
-        first_id: str | None = None,
-    ) -> None:
+    def __init__(self, source: Source, export: Export | None = None) -> None:
         self._source = source
-        self._is_lines = export is None
+        self.are_lines = export is None
         self._run_id = export.evalId if export else None
-        if first_id is not None:
-            self._run_id = f"promptfoo-{first_id}"
         self._repeat = _repeat(export) if export else None
-        self._heads: list[HeadPrompt] = []
+        self._heads: list[Prompt] = []
         self._settings: dict[str, list[dict[str, Any]]] = {}
         """Settings of each provider, by its label or id, which several may have."""
-        self._of_tests: dict[str, None] = {}
-        """Settings of tests."""
         self._about: dict[str, Any] = {}
         """Fields of every task."""
         self._scoring: dict[str, Any] = {}
         if export is not None:
             self._read_head(export)
         self._columns: dict[Any, PromptOnProvider] = {}
-        self._tests: dict[bytes, _Test] = {}
+        self._judgings: dict[Any, _Judging] = {}
+        self._tests: dict[int, _Test] = {}
         self._of_name: dict[str, set[str]] = {}
         """Name → contents of the tests that have it."""
         self._seen = Occurrences()
-        self._case_ids: dict[tuple[str, str | None, int], str] = {}
-        """Id of a test, what it asserts, and which of its equals it is → its case."""
+        self._counts: dict[tuple[str, _Key], int] = {}
+        """Task and key of a test → its rows so far."""
+        self._case_ids: dict[tuple[_Key, int], str] = {}
+        """Key of a test, and which of its equals it is → its case."""
         self._ids = OwnIds("id")
         self._same_run = SameRun("promptfoo")
         self._unjudged: list[str] = []
         self._bare: dict[str, set[int]] = {}
         """Task → what was asked by tests that say nothing of themselves."""
-        self._judges: dict[Judged, None] = {}
         self._prompt_vars: dict[str, set[str]] = {}
         """Variable of the prompt → its texts."""
         self._templates = " ".join(map(_slots, self._heads))
@@ -585,9 +592,7 @@ class Columns:
     def _read_head(self, export: Export) -> None:
         results, about, config = export.results, export.metadata, export.config
         head = results.table.head if results.table else None
-        found = results.prompts or (head.prompts if head else [])
-        redact = self._source.redact
-        self._heads = decode(redact(text(found).encode()), list[HeadPrompt])
+        self._heads = results.prompts or (head.prompts if head else [])
         begun = about.evaluationCreatedAt if about else None
         named = _TIME.search(export.evalId or "")
         self._about["created_at"] = (
@@ -597,79 +602,90 @@ class Columns:
             self._about["tool_version"] = about.promptfooVersion
             self._about["written_at"] = time(about.exportedAt)
         if config is not None:
-            described = redact((config.description or "").encode()).decode()
-            self._about["title"] = short_name(described, 120)
-            self._settings = _settings(config.providers, self._source)
+            self._about["title"] = short_name(config.description or "", 120)
+            self._settings = _settings(config.providers)
             self._scoring = _scoring(config)
 
-    def expect(self, rows: Iterable[Row]) -> None:
-        """Name the cases of the tests that are coming.
+    def expect(self, rows: Iterable[Row | Exception]) -> list[_Test | None]:
+        """Name the run and the cases of the rows that are coming.
 
-        Args:
-            rows: A row of each test, in the order of tests.
+        A JSONL file names no run, and has its rows as they end, which is another order
+        in every run.
+
+        Returns:
+            The test of each row, or ``None`` if it cannot be read.
         """
-        tests = []
+        tests: list[_Test | None] = []
+        places: dict[_Test, int] = {}
+        first: tuple[int, int, str] | None = None
         for row in rows:
+            tests.append(None)
+            if isinstance(row, Exception):
+                continue
+            place = row.testIdx or 0
+            if self.are_lines and row.id:
+                named = place, row.promptIdx or 0, row.id
+                first = min(first or named, named)
             try:
-                tests.append(self._test(row))
+                tests[-1] = test = self._test(row)
             except UNREADABLE:  # `add` reports it
                 continue
-        for test in tests:
+            if place < places.setdefault(test, place):
+                places[test] = place
+        if first is not None:
+            self._run_id = f"promptfoo-{first[-1]}"
+        for test in sorted(places, key=places.__getitem__):
             self._case_id(test, 1)
+        return tests
 
-    def add(self, row: Row) -> Iterator[Record | Problem]:
-        """Return the records of one row; no records for a repeated row."""
+    def add(self, row: Row, test: _Test | None) -> list[Record | Problem]:
+        """Return the records of one row; no records for a repeated row.
+
+        Raises:
+            msgspec.DecodeError: Its test cannot be read, or it is of no column.
+        """
         if self._ids.again(row.id, row.promptIdx, row.testIdx):
-            return
-        if self._run_id is None:  # JSONL names no run, nor do files before 2024
+            return []
+        if self._run_id is None:  # nor do files before 2024
             self._run_id = f"promptfoo-{row.id or content_id(text(row))}"
-        task, test = self._column(row).task, self._test(row)
-        if test.is_bare and row.prompt:
-            is_left_out = row.prompt.raw == _LEFT_OUT
-            asked = row.testIdx if is_left_out else row.prompt.raw
+        task, test = self._column(row).task, test or self._test(row)
+        if test.is_bare and is_there(row.prompt):
+            raw = decode(row.prompt, Prompt).raw
+            asked = row.testIdx if raw == _LEFT_OUT else raw
             self._bare.setdefault(task.task_id, set()).add(hash(text(asked)))
-        of_test = (test.name, test.content, test.expectation_hash or "")
-        count = self._seen.next(task.task_id, *of_test)
-        repeat = test.repeat or self._repeat
-        occurrence = 1 if repeat is None else (count - 1) // repeat + 1
-        case_id = self._case_id(test, occurrence)
-        if case_id not in task.n_rounds:
-            task.case(
-                case_id,
-                test.context,
-                tags=test.tags,
-                categories=test.metadata,
-                expectation_hash=test.expectation_hash,
-            )
-            if test.expected is not None:
-                note = text({"variables": test.expected})
-                task.write(
-                    Baseline(
-                        task.task_id, case_id, "expected", 0, note, type="manual_note"
-                    )
-                )
-            yield from task.written()
-        task.n_rounds[case_id] = n = task.n_rounds[case_id] + 1
+        counted = (task.task_id, test.key)
+        count = self._counts.get(counted, 0)
+        repeat = test.repeat or self._repeat or math.inf
+        case_id = self._case_id(test, 1 if count < repeat else 1 + int(count // repeat))
+        n = task.n_rounds.get(case_id, 0) + 1
         place = (task.task_id, case_id, f"{case_id}-{n}")
-        checks = list(checks_of(row, place))
-        status = status_of(row, checks, test.asserted)
-        if row.success is None and status != "error":
-            self._unjudged.append(case_id)
-        yield round_of(row, place, n, status)
-        yield from checks
+        checks = checks_of(row, place)
+        status = status_of(row, checks, test.judging.types)
+        records: list[Record | Problem] = [round_of(row, place, n, status), *checks]
+        if n == 1:
+            records += test.records(task.task_id, case_id, len(task.n_rounds))
+        task.n_rounds[case_id] = n
+        self._counts[counted] = count + 1
         if status != "error":
             scores = _scores(row, place, checks, status)
             for score in scores:
                 task.dimensions.see(score.dimension_id, score.value)
-            yield from scores
+            records += scores
+            if row.success is None:
+                self._unjudged.append(case_id)
         # JSONL does not number repeats: rows are identified by their ids
-        self._same_run.add(row.id or text(row), *_said(row, status, checks))
+        output = row.response.output if row.response else None
+        said = [(each.name, each.passed, each.score, each.reason) for each in checks]
+        told = (row.id or text(row), status, row.score, output, row.namedScores, said)
+        self._same_run.add_written(canonical(told))
+        return records
 
     def closing(self) -> Iterator[Record | Problem]:
         """Return tasks and dimensions, which are known when all rows are read."""
-        columns = self.in_order
+        columns = sorted(self._columns.values(), key=lambda each: each.index)
         in_order = list(dict.fromkeys(text(each.prompt.raw) for each in columns))
         alike = Occurrences()
+        judges = {each: None for of in self._judgings.values() for each in of.judges}
         for column in columns:
             prompt, task = column.prompt, column.task
             of_name = self._settings.get(column.provider, [])
@@ -693,11 +709,15 @@ class Columns:
                 ),
                 **self._about,
             )
-            for judged in self._judges:
+            for judged in judges:
                 task.judged_by(*judged)
             # the row's score is computed from the named ones: only it counts
             best: dict[str, Direction] = dict.fromkeys(task.dimensions, "higher_better")
-            task.grade(directions=best, weights={ROW_SCORE: 1.0})
+            # a metric of weight 0 never has a value, so it has no score to miss
+            graded = list(filter(task.dimensions.has_numbers, task.dimensions.graded()))
+            task.grade(graded, best, {ROW_SCORE: 1.0})
+            if not self.are_lines:
+                _claim(column)
             yield from task.written()
         yield from self._ids.problems()
         yield from unjudged_problems("success", self._unjudged)
@@ -721,30 +741,30 @@ class Columns:
     def _settings_of(self, own: dict[str, Any], prompt: Prompt) -> dict[str, Any]:
         """Return the settings of a provider, of its prompt and of the tests."""
         said = {**own, **(members(yardstick(prompt.config)) if self._heads else {})}
-        if self._of_tests:
-            listed = list(self._of_tests)
-            # there may be many
+        listed = list(
+            dict.fromkeys(
+                each.settings for each in self._judgings.values() if each.settings
+            )
+        )
+        if listed:  # there may be many
             said["tests"] = (
                 listed[0] if len(listed) == 1 else content_id(sorted(listed))
             )
         return said
 
-    @property
-    def in_order(self) -> list[PromptOnProvider]:
-        """By their index."""
-        return sorted(self._columns.values(), key=lambda each: each.index)
-
     def _column(self, row: Row) -> PromptOnProvider:
-        provider = _provider(row.provider)
-        prompt = row.prompt or Prompt()
-        heads = self._heads
+        provider, prompt_id = _provider(row.provider), row.promptId
         key: Any = row.promptIdx
-        if key is None and self._is_lines:
+        column = self._columns.get(key)
+        if column is not None and prompt_id and column.has(provider, prompt_id):
+            return column
+        heads = self._heads
+        prompt = decode(row.prompt, Prompt) if is_there(row.prompt) else Prompt()
+        if key is None and self.are_lines:
             raise msgspec.ValidationError(
                 "Expected `int`, got `null` - at `$.promptIdx`"
             )
-        prompt_id = row.promptId or prompt.label
-        column = self._columns.get(key)
+        prompt_id = prompt_id or prompt.label
         # version 2 has no index, and joined files have one index for several columns
         if key is None or (column is not None and not column.has(provider, prompt_id)):
             told = (provider, prompt.label or prompt.display or text(prompt.raw))
@@ -771,29 +791,121 @@ class Columns:
 
     def _case_id(self, test: _Test, occurrence: int) -> str:
         """Return the case of a test, of which several may assert different things."""
-        name = test.name
-        if len(self._of_name[name]) > 1:
-            name = f"{name}-{test.content[:_SUFFIX]}"
-        key = (name, test.expectation_hash, occurrence)
-        if key not in self._case_ids:
-            number_of_name = self._seen.next(name)
-            self._case_ids[key] = self._seen.named(name, number_of_name)
-        return self._case_ids[key]
+        key = (test.key, occurrence)
+        case_id = self._case_ids.get(key)
+        if case_id is None:
+            name = test.name
+            if len(self._of_name[name]) > 1:
+                name = f"{name}-{test.content[:_SUFFIX]}"
+            case_id = self._seen.named(name, self._seen.next(name))
+            self._case_ids[key] = case_id
+        return case_id
 
     def _test(self, row: Row) -> _Test:
-        key = _key(row)
-        if key not in self._tests:
-            test = _Test.of(
-                row, self._templates, self._source.given.prompt_vars, self._scoring
-            )
-            self._judges |= dict.fromkeys(test.judges)
-            if test.settings:
-                self._of_tests[test.settings] = None
-            for variable, value in test.prompt_vars.items():
-                self._prompt_vars.setdefault(variable, set()).add(value)
+        key = hash((bytes(row.testCase), bytes(row.vars)))  # texts would take memory
+        test = self._tests.get(key)
+        if test is None:
+            test = self._tests[key] = self._read_test(row)
             self._of_name.setdefault(test.name, set()).add(test.content)
-            self._tests[key] = test
-        return self._tests[key]
+        return test
+
+    def _read_test(self, row: Row) -> _Test:
+        test = decode(row.testCase, TestCase) if is_there(row.testCase) else TestCase()
+        filled = decode(row.vars, dict[str, Any]) if is_there(row.vars) else {}
+        given = filled
+        if is_there(test.vars) and bytes(test.vars) != bytes(row.vars):
+            given = decode(test.vars, dict[str, Any])
+        told = self._source.given
+        for name in told.prompt_vars:
+            if name in given:
+                value = given[name]
+                value = value if isinstance(value, str) else text(value)
+                self._prompt_vars.setdefault(name, set()).add(value)
+        not_asked = {"_conversation", *told.prompt_vars}
+        asked = {key: given[key] for key in given if key not in not_asked}
+        parts = (test.asserts, test.options, test.provider, test.threshold)
+        key = tuple(map(bytes, parts))
+        judging = self._judgings.get(key)
+        if judging is None:
+            judging = self._judgings[key] = _Judging.of(test)
+        metadata = members(test.metadata)
+        own_id = _own_id(test.id, metadata.get("id"), asked.get("id"))
+        expected = self._expected(asked, judging, own_id)
+        asked = {key: asked[key] for key in asked if key not in expected}
+        described = test.description or row.description
+        content_of = [asked, described]
+        conversation = metadata.get("conversationId")
+        if isinstance(conversation, str | int):  # the same words in another context
+            content_of.append(str(conversation))
+        if judging.settings:  # a prefix or a provider of its own asks something else
+            content_of.append(judging.settings)
+        content = content_id(content_of)
+        name = plain_name(own_id or case_name(described or asked or content))
+        files = _contents_of_files(asked, filled)
+        context = {"description": described, "vars": asked, "files": files}
+        context = {key: each for key, each in context.items() if each is not None}
+        function = _decoded(test.assertScoringFunction)
+        if self._scoring and not function:
+            in_config = self._scoring.get(_told_in_config(test.description, given))
+            function = in_config or self._scoring.get("")
+        options = judging.options
+        deciding = {
+            "assertScoringFunction": function,
+            "transform": options.get("transform") or options.get("postprocess"),
+            # what graders of red teams judge by
+            "pluginConfig": metadata.get("pluginConfig"),
+            "purpose": metadata.get("purpose"),
+        }
+        said = [canonical({key: each}) for key, each in deciding.items() if each]
+        asserted = b"[%b]" % b",".join([*judging.canonical, canonical(expected), *said])
+        expectation_hash = None
+        if judging.written:
+            expectation_hash = hashlib.blake2b(asserted, digest_size=16).hexdigest()
+        tags = metadata.get("tags", test.tags)
+        repeat = options.get("repeat")
+        return _Test(
+            name=name,
+            content=content,
+            key=(name, content, expectation_hash or ""),
+            judging=judging,
+            repeat=repeat if isinstance(repeat, int) and repeat > 0 else None,
+            is_bare=not given and name == content and len(context) == 1,
+            context=text(context),
+            note=text({"variables": expected}) if expected else None,
+            expectation_hash=expectation_hash,
+            labels=labels(
+                [tag for tag in tags if isinstance(tag, str)]
+                if isinstance(tags, list)
+                else [],
+                {key: each for key, each in metadata.items() if key != "id"},
+                told.tag_keys,
+            ),
+        )
+
+    def _expected(
+        self, asked: Mapping[str, Any], judging: _Judging, own_id: str | None
+    ) -> dict[str, Any]:
+        """Return the variables that are for assertions: no prompt of the run uses them.
+
+        A variable that no assertion uses either may be for the provider, and
+        distinguish tests. It is an expectation if the test has an id, or if its name
+        says so: it stays one if the last assertion that used it is removed.
+
+        Return nothing if this would leave no input, or if the prompts are unknown.
+        """
+        found = {}
+        for key in asked if self._templates else ():
+            place = judging.uses.get(key)
+            if place is None:
+                word = re.compile(rf"\b{re.escape(key)}\b")
+                place = "asked"
+                if key != "id" and not word.search(self._templates):
+                    is_named = _EXPECTATION.search(key) or word.search(judging.written)
+                    place = "expected" if is_named else "unused"
+                judging.uses[key] = place
+            if place == "expected" or (own_id and place == "unused"):
+                found[key] = asked[key]
+        return found if found and asked.keys() - found.keys() - {"id"} else {}
 
     def _filled(self, template: Any) -> Any:
         """Return a prompt with the variables that are part of it.
@@ -815,16 +927,6 @@ def _told_by(head: Prompt) -> tuple[str, str]:
     return _provider(head.provider), head.label or head.display or text(head.raw)
 
 
-def _said(row: Row, status: Status, checks: Sequence[Check]) -> Iterator[Any]:
-    """Yield the answer and its judgements, which tell two versions of a run apart."""
-    yield status
-    yield row.score
-    yield text(row.response.output if row.response else None)
-    yield text(row.namedScores or {})
-    for each in checks:
-        yield from (each.name, each.passed, each.score, each.reason)
-
-
 def _scores(
     row: Row, place: Place, checks: Sequence[Check], status: Status
 ) -> list[Score]:
@@ -832,12 +934,15 @@ def _scores(
     # what was not judged has 1, what a broken judge should have judged 0: kept as
     # the tool's value, and no score
     unscored = {each.name for each in checks if each.passed is None}
-    unscored -= {each.name for each in checks if each.passed is not None}
+    if unscored:
+        unscored -= {each.name for each in checks if each.passed is not None}
     if status == "unevaluated":
         unscored.add(ROW_SCORE)
-    # a metric is a mean by weight: of weight 0 it is 0, whatever its assertions say
-    weights = (row.gradingResult and row.gradingResult.namedScoreWeights) or {}
-    weightless = {name for name, weight in weights.items() if weight == 0}
+    grading = row.gradingResult
+    weightless = frozenset[str]()
+    if grading is not None and is_there(grading.namedScoreWeights):
+        weightless = _weightless(bytes(grading.namedScoreWeights))
+    named = {**row.namedScores, ROW_SCORE: row.score} if row.namedScores else None
     return [
         Score(
             task_id=task_id,
@@ -845,125 +950,85 @@ def _scores(
             round_id=round_id,
             dimension_id=name,
             value=None if name in weightless else value,
-            score=None if name in unscored | weightless else on_scale(value),
+            score=None if name in unscored or name in weightless else on_scale(value),
         )
-        for name, value in {**(row.namedScores or {}), ROW_SCORE: row.score}.items()
+        for name, value in (named or {ROW_SCORE: row.score}).items()
     ]
 
 
-@dataclass(frozen=True)
-class _Test:
+@lru_cache(1000)
+def _weightless(weights: bytes) -> frozenset[str]:
+    """Return the metrics of weight 0: a mean by weight, whatever the assertions say."""
+    given = members(decode(weights, Any))
+    return frozenset(name for name, weight in given.items() if weight == 0)
+
+
+class _Judging(Struct):
+    """What a test asserts and with which options, as many tests of a run do."""
+
+    written: str
+    """Its assertions as JSON; empty without any."""
+    canonical: list[bytes]
+    """Its assertions and their threshold, for a hash."""
+    types: list[str]
+    judges: list[Judged]
+    options: dict[str, Any]
+    settings: str | None
+    """Its options that are neither its judge's nor its assertions', as JSON."""
+    uses: dict[str, str] = {}
+    """Variable of a test → whether it is ``asked``, ``expected`` or ``unused``."""
+
+    @classmethod
+    def of(cls, test: TestCase) -> _Judging:
+        asserts, options = _decoded(test.asserts), members(_decoded(test.options))
+        asserts = asserts if isinstance(asserts, list) else []
+        provider = {"test provider": _decoded(test.provider)}
+        beside = yardstick({**options, **provider}, *_NO_SETTINGS)
+        return cls(
+            written=text(asserts) if asserts else "",
+            canonical=[canonical(asserts), canonical(_decoded(test.threshold))],
+            types=list(_types(asserts)),
+            judges=list(_judges(asserts, options)),
+            options=options,
+            settings=text(dict(sorted(beside.items()))) if beside else None,
+        )
+
+
+def _decoded(raw: Raw) -> Any:
+    return decode(raw, Any) if is_there(raw) else None
+
+
+_Key = tuple[str, str, str]
+"""Name, content and hash of the expectations, which equal tests have in common."""
+
+
+class _Test(Struct, eq=False):
     """One test, common to all columns."""
 
     name: str
     """Its id or description by the author, else what it asks."""
     content: str
     """A hash of what it asks and of its options, without the assertions."""
-    context: msgspec.Raw
-    expected: Mapping[str, Any] | None
-    """Variables that only assertions use, or ``None``."""
-    expectation_hash: str | None
-    tags: Sequence[str]
-    metadata: Mapping[str, Any]
+    judging: _Judging
     repeat: int | None
-    asserted: Sequence[str]
-    """Types of its assertions."""
-    judges: Sequence[Judged]
-    prompt_vars: Mapping[str, str]
-    settings: str | None
-    """Its options that are neither its judge's nor its assertions', as JSON."""
+    is_bare: bool
+    """True if nothing but its place tells it from others."""
+    context: str
+    note: str | None
+    """Variables that only assertions use, as JSON."""
+    expectation_hash: str | None
+    labels: tuple[str, str]
+    """Its tags and its metadata, as a case has them."""
+    key: _Key
 
-    @property
-    def is_bare(self) -> bool:
-        """Return true if nothing but its place tells it from others."""
-        says_nothing = bytes(self.context) == b'{"vars":{}}' and not self.prompt_vars
-        return says_nothing and self.name == self.content
-
-    @classmethod
-    def of(
-        cls,
-        row: Row,
-        templates: str,
-        prompt_vars: Sequence[str],
-        scoring: Mapping[str, Any],
-    ) -> _Test:
-        """Read the test of a row.
-
-        Args:
-            row: Any row of the test.
-            templates: The prompts of the run, with their variables.
-            prompt_vars: Variables that are part of the prompt.
-            scoring: Scoring functions of the config, by `_told_in_config`.
-        """
-        test = decode(row.testCase, TestCase) if is_there(row.testCase) else TestCase()
-        given = test.vars
-        filled = decode(row.vars, dict[str, Any]) if is_there(row.vars) else {}
-        if given is None:
-            given = filled
-        asserts = test.asserts if isinstance(test.asserts, list) else []
-        asked = {
-            key: value
-            for key, value in (given or {}).items()
-            if key != "_conversation" and key not in prompt_vars
-        }
-        metadata = test.metadata if isinstance(test.metadata, dict) else {}
-        own_id = _own_id(test.id, metadata.get("id"), asked.get("id"))
-        expected = _expected(asked, text(asserts), templates, has_id=own_id is not None)
-        asked = {key: value for key, value in asked.items() if key not in expected}
-        described = test.description or row.description
-        conversation = metadata.get("conversationId")
-        told = [asked, described]
-        if isinstance(conversation, str | int):  # the same words in another context
-            told.append(str(conversation))
-        context: dict[str, Any] = {
-            "description": described,
-            "vars": asked,
-            "files": _contents_of_files(asked, filled),
-        }
-        tags = metadata.get("tags", test.tags)
-        options = test.options if isinstance(test.options, dict) else {}
-        repeat = options.get("repeat")
-        function = (
-            test.assertScoringFunction
-            or scoring.get(_told_in_config(test.description, given))
-            or scoring.get("")
-        )
-        transform = options.get("transform") or options.get("postprocess")
-        deciding = {
-            "assertScoringFunction": function,
-            "transform": transform,
-            # what graders of red teams judge by
-            "pluginConfig": metadata.get("pluginConfig"),
-            "purpose": metadata.get("purpose"),
-        }
-        beside = yardstick({**options, "test provider": test.provider}, *_NO_SETTINGS)
-        settings = text(dict(sorted(beside.items()))) if beside else None
-        # a prefix or suffix of its own, or a provider, makes another question
-        content = content_id([*told, settings] if settings else told)
-        said = [{key: each} for key, each in deciding.items() if each]
-        asserted = canonical([asserts, test.threshold, expected, *said])
-        return cls(
-            name=plain_name(own_id or case_name(described or asked or content)),
-            content=content,
-            context=Raw(text({k: v for k, v in context.items() if v is not None})),
-            expected=expected or None,
-            expectation_hash=hashlib.blake2b(asserted, digest_size=16).hexdigest()
-            if asserts
-            else None,
-            tags=[tag for tag in tags if isinstance(tag, str)]
-            if isinstance(tags, list)
-            else [],
-            metadata={key: each for key, each in metadata.items() if key != "id"},
-            repeat=repeat if isinstance(repeat, int) and repeat > 0 else None,
-            asserted=list(_types(asserts)),
-            judges=list(_judges(asserts, options)),
-            prompt_vars={
-                key: value if isinstance(value, str) else text(value)
-                for key, value in (given or {}).items()
-                if key in prompt_vars
-            },
-            settings=settings,
-        )
+    def records(self, task_id: str, case_id: str, place: int) -> Iterator[Record]:
+        """Yield the case, and what it expects."""
+        tags, categories = self.labels
+        about = (None, categories, self.expectation_hash)
+        yield Case(task_id, case_id, place, self.context, tags, *about)
+        if self.note is not None:
+            note = ("expected", 0, self.note, "manual_note")
+            yield Baseline(task_id, case_id, *note)
 
 
 _SUFFIX = 6
@@ -978,14 +1043,12 @@ def _contents_of_files(
 
     A script may return something else in every run.
     """
-    found = {
-        name: content_id(filled[name])
-        for name, value in asked.items()
-        if isinstance(value, str)
-        and value.startswith("file://")
-        and not _SCRIPT.search(value)
-        and filled.get(name) not in (None, value)
-    }
+    found = {}
+    for name, value in asked.items():
+        if not isinstance(value, str) or not value.startswith("file://"):
+            continue
+        if not _SCRIPT.search(value) and filled.get(name) not in (None, value):
+            found[name] = content_id(filled[name])
     return found or None
 
 
@@ -1006,7 +1069,7 @@ def _scoring(config: Config) -> dict[str, Any]:
     written = (config.defaultTest, config.tests)
     if not any(b'"assertScoringFunction"' in bytes(each) for each in written):
         return {}
-    said, tests = (decode(each, Any) if is_there(each) else None for each in written)
+    said, tests = map(_decoded, written)
     default = members(said)
     found = {"": default.get("assertScoringFunction")}
     for test in map(members, tests if isinstance(tests, list) else ()):
@@ -1130,33 +1193,6 @@ _EXPECTATION = re.compile(
 """Usual names of variables with what is expected."""
 
 
-def _expected(
-    asked: Mapping[str, Any], asserted: str, templates: str, *, has_id: bool
-) -> dict[str, Any]:
-    """Return the variables that are for assertions: no prompt of the run uses them.
-
-    A variable that no assertion uses either may be for the provider, and distinguish
-    tests. It is an expectation if the test has an id, or if its name says so: it stays
-    one if the last assertion that used it is removed.
-
-    Return nothing if this would leave no input, or if the prompts are unknown.
-    """
-    found = {
-        key: value
-        for key, value in asked.items()
-        if key != "id"
-        and templates
-        and not _word(key).search(templates)
-        and (has_id or _word(key).search(asserted) or _EXPECTATION.search(key))
-    }
-    return found if asked.keys() - found.keys() - {"id"} else {}
-
-
-@lru_cache(1000)
-def _word(key: str) -> re.Pattern[str]:
-    return re.compile(rf"\b{re.escape(key)}\b")
-
-
 def _in_order_of_names(value: Any) -> Any:
     """Return a value with the members of objects in the order of their names."""
     if isinstance(value, list):
@@ -1169,11 +1205,11 @@ def _in_order_of_names(value: Any) -> Any:
 _OF_PROVIDER = ("id", "label", "prompts", "delay", "config")
 
 
-def _settings(providers: Raw, source: Source) -> dict[str, list[dict[str, Any]]]:
+def _settings(providers: Raw) -> dict[str, list[dict[str, Any]]]:
     """Return the settings of the providers of each name, without possible secrets."""
     if not is_there(providers):
         return {}
-    listed = decode(source.redact(bytes(providers)), Any)
+    listed = decode(providers, Any)
     found: dict[str, list[dict[str, Any]]] = {}
     for each in listed if isinstance(listed, list) else [listed]:
         about = {"id": each} if isinstance(each, str) else members(each)
@@ -1185,6 +1221,8 @@ def _settings(providers: Raw, source: Source) -> dict[str, list[dict[str, Any]]]
             rest = {
                 key: value for key, value in about.items() if key not in _OF_PROVIDER
             }
+            if name != about.get("id"):  # the model behind a label
+                rest["provider"] = about.get("id")
             settings = yardstick({**rest, **members(about.get("config"))})
             found.setdefault(name, []).append(settings)
     return found
@@ -1216,8 +1254,10 @@ def _provider(provider: str | Provider | None) -> str:
 
 def _own_id(*candidates: Any) -> str | None:
     """Return the first id that an author gave to a test."""
-    said = (plain_name(str(each)) for each in candidates if isinstance(each, str | int))
-    return next((short_name(each, 120) for each in said if each), None)
+    for each in candidates:
+        if isinstance(each, (str, int)) and (name := plain_name(str(each))):
+            return short_name(name, 120)
+    return None
 
 
 def _version(prompt: Prompt, label: str | None) -> str:
@@ -1262,6 +1302,7 @@ def _name(prompt: Prompt) -> str | None:
 
 
 FORMS = ("json", "jsonl", "other")
+HASHES_ANSWERS = True
 
 _FILES = ToolFiles("promptfoo", "0.120.8, 0.121.20 and 0.123.1")
 
@@ -1289,14 +1330,47 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             severity="warning",
         )
     elif source.form == "jsonl":
-        first_id, tests = _in_order(source)
-        columns = Columns(source, first_id=first_id)
-        columns.expect(tests)
-        for number, line in lines(source):
-            yield from _row(columns, line, line=number)
-        yield from columns.closing()
+        yield from _read(Columns(source), partial(_lines, source))
     else:
-        yield from _document(source)
+        export = _FILES.document(source, Export)
+        rows = [(n, raw, _row(raw)) for n, raw in enumerate(export.results.results)]
+        rows.sort(key=lambda each: getattr(each[-1], "testIdx", None) or 0)
+        yield from _read(Columns(source, export), lambda: rows)
+
+
+_Written = tuple[int, bytes | Raw, Row | Exception]
+"""Line of a row, or its place in the list, the row as it is written, and decoded."""
+
+
+def _lines(source: Source) -> Iterator[_Written]:
+    for line, written in lines(source):
+        yield line, written, _row(written)
+
+
+def _row(written: bytes | Raw) -> Row | Exception:
+    try:
+        return decode(written, Row)
+    except UNREADABLE as error:
+        return error
+
+
+def _read(
+    columns: Columns, rows: Callable[[], Iterable[_Written]]
+) -> Iterator[Record | Problem]:
+    tests = columns.expect(row for _, _, row in rows())
+    for (place, written, row), test in zip(rows(), tests, strict=True):
+        try:
+            if isinstance(row, Exception):
+                raise row
+            yield from columns.add(row, test)
+        except UNREADABLE as error:
+            yield _FILES.problem(
+                error,
+                line=place if columns.are_lines else None,
+                pointer=None if columns.are_lines else f"/results/results/{place}",
+                raw=bytes(written),
+            )
+    yield from columns.closing()
 
 
 def _is_other(head: Head) -> bool:
@@ -1311,98 +1385,9 @@ def _is_other(head: Head) -> bool:
     )
 
 
-def _document(source: Source) -> Iterator[Record | Problem]:
-    # Only the slices of the rows are kept; they are decoded one by one.
-    data = source.mend(file_bytes(source))
-    redact = source.redact_parts(data)
-    export = _FILES.decoded(data, Export)
-    del data
-    results = export.results
-    columns = Columns(source, export)
-    asked = [_asked(raw) for raw in results.results]
-    columns.expect(_tests_of(asked, source))
-    for place in sorted(range(len(asked)), key=lambda each: asked[each].testIdx or 0):
-        raw, pointer = results.results[place], f"/results/results/{place}"
-        yield from _row(columns, redact(bytes(raw)), pointer=pointer)
-    yield from columns.closing()
-    in_order = columns.in_order
-    for column in in_order:
-        _claim(column)
-        yield from column.task.written()
-
-
 def _repeat(export: Export) -> int | None:
     """Return how often each test was repeated; before 0.121 it may be missing."""
     if export.runtimeOptions is not None:
         return export.runtimeOptions.repeat or 1
     options = export.config.evaluateOptions if export.config else None
     return options.repeat if options else None
-
-
-def _row(
-    columns: Columns,
-    written: bytes,
-    *,
-    line: int | None = None,
-    pointer: str | None = None,
-) -> Iterator[Record | Problem]:
-    try:
-        row = decode(written, Row)
-        yield from columns.add(row)
-    except UNREADABLE as error:
-        yield _FILES.problem(error, line=line, pointer=pointer, raw=written)
-
-
-def _asked(raw: Raw) -> Asked:
-    try:
-        return decode(raw, Asked)
-    except UNREADABLE:
-        return Asked()  # `_row` reports the error
-
-
-def _tests_of(asked: Iterable[Asked], source: Source | None = None) -> list[Row]:
-    """Return a row of each test, in the order of tests."""
-    tests: dict[bytes, tuple[int, Row]] = {}
-    for row in asked:
-        place, key = row.testIdx or 0, _key(row)
-        if key in tests:
-            earliest, test = tests[key]
-            tests[key] = min(earliest, place), test
-            continue
-        described = row.description if isinstance(row.description, str) else None
-        # copies: a slice would keep the whole line
-        said, given = bytes(row.testCase), bytes(row.vars)
-        if source is not None:
-            said, given = (each and source.redact(each) for each in (said, given))
-            described = described and decode(
-                source.redact(text(described).encode()), str
-            )
-        test = Row(testCase=Raw(said), vars=Raw(given), description=described)
-        tests[key] = place, test
-    return [row for _, row in sorted(tests.values(), key=lambda each: each[0])]
-
-
-def _in_order(source: Source) -> tuple[str | None, list[Row]]:
-    """Return the id of the first row, and a row of each test, in the order of tests.
-
-    A JSONL file has its rows as they end, which is another order in every run.
-    """
-    first: tuple[int, int, str] | None = None
-
-    def asked() -> Iterator[Asked]:
-        nonlocal first
-        for _, line in lines(source):
-            row = _asked(Raw(line))
-            if row.id:
-                named = row.testIdx or 0, row.promptIdx or 0, row.id
-                first = min(first or named, named)
-            yield row
-
-    tests = _tests_of(asked())
-    return first and first[-1], tests
-
-
-def _key(row: Row | Asked) -> bytes:
-    """Return a hash of the test of a row."""
-    written = b"\n".join((bytes(row.testCase), bytes(row.vars)))
-    return hashlib.blake2b(written, digest_size=16).digest()

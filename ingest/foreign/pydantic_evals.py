@@ -31,7 +31,13 @@ from promptlab.ingest.foreign.documents import (
     on_scale,
     text,
 )
-from promptlab.ingest.foreign.identity import OwnIds, SameRun, content_id, is_given
+from promptlab.ingest.foreign.identity import (
+    OwnIds,
+    SameRun,
+    case_name,
+    content_id,
+    is_given,
+)
 from promptlab.ingest.foreign.prompts import env_of, model_settings, setting
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.writing import Record, RoundWriter, Status, TaskWriter
@@ -293,7 +299,7 @@ def _case_id(row: Row, repeat: re.Match[str] | None) -> str:
     if name.strip() and not _NUMBERED.fullmatch(name):
         return name
     words = row.inputs if isinstance(row.inputs, str) else None
-    return content_id([row.inputs, row.expected_output], words)
+    return case_name([row.inputs, row.expected_output], words)
 
 
 def _write_checks(row: Row, answer: RoundWriter) -> None:

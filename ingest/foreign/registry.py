@@ -30,6 +30,7 @@ class Head:
 
     def __init__(self, data: bytes) -> None:
         self.data = data.removeprefix(BOM)
+        self._below: dict[str, frozenset[str]] = {}
 
     @property
     def is_zip(self) -> bool:
@@ -75,10 +76,11 @@ class Head:
         """Return the keys of the object under *key* of the first object."""
         if key is None:
             return frozenset(self._first_object)
-        value = self._first_object.get(key, b"")
-        if _OPENS_AN_OBJECT.match(value) is None:
-            return frozenset()
-        return frozenset(_members(value))
+        if key not in self._below:
+            value = self._first_object.get(key, b"")
+            is_object = _OPENS_AN_OBJECT.match(value) is not None
+            self._below[key] = frozenset(_members(value) if is_object else ())
+        return self._below[key]
 
     def has(self, *marks: bytes) -> bool:
         """Return true if the head contains all of these byte strings."""

@@ -272,11 +272,9 @@ class Dimensions:
         kinds = self._kinds.get(name)
         if kinds is None:
             kinds = self._kinds[name] = set()
-        if value in (0, 1):
-            kinds.add("binary")
-        elif value is not None:
-            kinds.add("share" if 0 < value < 1 else "other")
         if value is not None:
+            is_share = 0 <= value <= 1
+            kinds.add("binary" if value in (0, 1) else "share" if is_share else "other")
             self._n_values[name] += 1
         if place is not None:
             self._n_places[name] += 1
@@ -412,20 +410,17 @@ class TaskWriter:
         if case_id not in self.n_rounds:
             place = len(self.n_rounds) if place is None else place
             self.n_rounds[case_id] = 0
-            texts = _categories(categories)
-            if self._source.given.tag_keys is not None:
-                named = {k: texts[k] for k in self._source.given.tag_keys if k in texts}
-                tags = list(dict.fromkeys([*tags, *map(category_tag, named.items())]))
-                texts = {}
+            tag_keys = self._source.given.tag_keys
+            tags_said, texts_said = labels(tags, categories, tag_keys)
             self.write(
                 Case(
                     self.task_id,
                     case_id,
                     place,
                     text(context),
-                    text(tags) if tags else "[]",
+                    tags_said,
                     cluster,
-                    text(texts) if texts else "{}",
+                    texts_said,
                     expectation_hash,
                 )
             )
@@ -617,15 +612,29 @@ def category_tag(category: tuple[str, object]) -> str:
     return f"{category[0]}:{category[1]}"
 
 
-def _categories(metadata: Any) -> dict[str, str]:
-    """Return the short texts of metadata by key."""
-    if not isinstance(metadata, dict):
-        return {}
-    return {
+def labels(
+    tags: Sequence[str], metadata: Any, tag_keys: Sequence[str] | None
+) -> tuple[Json, Json]:
+    """Return the tags of a case, and the short texts of its metadata by key.
+
+    Args:
+        tags: Its own tags.
+        metadata: Its metadata; anything but an object has no texts.
+        tag_keys: Keys of metadata whose texts are tags, if the call says so.
+    """
+    if not tags and not metadata:
+        return "[]", "{}"
+    given = metadata if isinstance(metadata, dict) else {}
+    texts = {
         str(key): value
-        for key, value in metadata.items()
+        for key, value in given.items()
         if isinstance(value, str) and 0 < len(value.strip()) <= _LONGEST_CATEGORY
     }
+    if tag_keys is not None:
+        named = {key: texts[key] for key in tag_keys if key in texts}
+        tags = list(dict.fromkeys([*tags, *map(category_tag, named.items())]))
+        texts = {}
+    return text(tags) if tags else "[]", text(texts) if texts else "{}"
 
 
 class _OddScores(msgspec.Struct):

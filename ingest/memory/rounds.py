@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from promptlab.contracts.memory import Question, RoundHead
 from promptlab.errors import nearest
+from promptlab.ingest.memory.chinese_form import cmrc_f1, is_chinese, is_same
 from promptlab.ingest.memory.findings import Findings, json_bytes, json_text, tolerant
 from promptlab.ingest.memory.locomo_form import answer_parts, reference_parts
 from promptlab.ingest.reading.problems import faults
@@ -40,6 +41,8 @@ class _Asked(NamedTuple):
     category: str | None
     reference_texts: str | None
     reference_stems: str | None
+    is_chinese: bool
+    """Of its reference; of a question without one, its own text."""
 
 
 def answer_row(
@@ -123,6 +126,7 @@ def _asked(question: str, reference: Any, evidence: Any, category: Any) -> _Aske
         json_text([reference_parts(each, name) for each in compared])
         if compared
         else None,
+        is_chinese(" ".join(texts) or question),
     )
 
 
@@ -140,6 +144,8 @@ ANSWER_COLUMNS = (
     "answer_stems",
     "extras",
     *_Asked._fields,
+    "cmrc_f1",
+    "is_same",
 )
 
 
@@ -171,12 +177,30 @@ class Rounds:
             before = len(self.answers)
             self._read_answers(head.test_index, one["questions"], keys)
             self.heads.append((head, len(self.answers) - before, rest))
+        if self._compare_chinese():
+            self.findings.warn(
+                "chinese_references",
+                "most references are Chinese, so locomo_f1 and token_f1 do not decide:"
+                " cmrc_f1 is the score, and only plain answers are right or wrong. Set"
+                " right_metric in [memory] of promptlab.toml to decide all.",
+                ("test_results",),
+            )
         if not rounds:
             self.findings.warn(
                 "no_rounds",
                 "the run has no rounds: nothing to score.",
                 ("test_results",),
             )
+
+    def _compare_chinese(self) -> bool:
+        """Add both columns of Chinese answers, null unless most of the file are."""
+        n_chinese: int = sum(row[_IS_CHINESE] for row in self.answers)
+        is_mostly = 2 * n_chinese > len(self.answers)
+        self.answers = [
+            (*row, *(_chinese_scores(*row) if is_mostly else (None, None)))
+            for row in self.answers
+        ]
+        return is_mostly
 
     def _read_answers(
         self, test_index: int, questions: Sequence[Any], keys: Keys
@@ -259,6 +283,20 @@ class Rounds:
     def _record_id(self, test_index: int, question_index: Any) -> str:
         number = "?" if question_index is None else shown(question_index)
         return f"{self.task_id}/{test_index}/{number}"
+
+
+_IS_CHINESE = ANSWER_COLUMNS.index("is_chinese")
+
+
+def _chinese_scores(*row: Any) -> tuple[float | None, bool | None]:
+    """Return ``cmrc_f1`` and ``is_same`` of an answer that has a reference."""
+    known = dict(zip(ANSWER_COLUMNS, row, strict=False))
+    answer, category = known["predicted_answer"], known["category"]
+    if answer is None or known["reference_texts"] is None or category == ADVERSARIAL:
+        return None, None
+    references = msgspec.json.decode(known["reference_texts"])
+    scored = answer, references, category
+    return cmrc_f1(*scored), is_same(*scored)
 
 
 def _fault_of_round(one: Any, seen: set[int]) -> tuple[str, str, Keys] | None:

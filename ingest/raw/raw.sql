@@ -60,6 +60,7 @@ create table if not exists raw.objects (
     kind varchar not null,              -- testset, pipeline, task, memory, scores, labels
     object_id varchar not null,         -- id of the testset, pipeline or task; memory: <run>|<conversation>; scores: the task; labels: the file
     run_hash varchar,                   -- files of other tools: equal for copies of one version of a run
+    written_at timestamptz,             -- files of other tools: when the tool wrote this version of the run, where the file says so
     content_hash varchar,               -- scores: hash of their rows; the same content in the next version of the file is no new one
     is_gone boolean not null            -- the file had it before under this id, and has it no more
 );
@@ -433,9 +434,9 @@ create table if not exists raw.accepts (
 -- that read it. Where two files set the same, the row that was set last counts.
 create table if not exists raw.settings (
     file varchar not null,              -- Config file, relative if it is below the folder of the warehouse; empty: set in Python
-    setting varchar not null,           -- title: another name of a title; variant: a renamed variant; primary; owner; price; known_flaky; known_outage
-    name varchar not null,              -- Old title, old variant, title, pattern of models (SQL `like`)
-    value varchar,                      -- New title, new variant, dimension, case, run or task; null for a price
+    setting varchar not null,           -- title: another name of a title; variant: a renamed variant; primary; owner; price; known_flaky; known_outage; memory; memory_abstention
+    name varchar not null,              -- Old title, old variant, title, pattern of models (SQL `like`), key of [memory], phrase
+    value varchar,                      -- New title, new variant, dimension, case, run or task, value of [memory]; null for a price
     input_price double,                 -- Price of a million input tokens
     output_price double,                -- Price of a million output tokens
     ends_on date,                       -- Last day (UTC) of the runs for which a case is known to be flaky
@@ -503,7 +504,10 @@ create table if not exists raw.memory_answers (
     reference_texts json,               -- the reference's alternatives as texts; SQL null = no reference
     answer_stems json,                  -- the answer's parts in LoCoMo's form: stems joined by blanks
     reference_stems json,               -- per alternative a list of parts in that form
-    extras json not null                -- what the data set says of the question beyond the format
+    extras json not null,               -- what the data set says of the question beyond the format
+    is_chinese boolean,                 -- Whether the reference (without one, the question) is Chinese
+    cmrc_f1 double,                     -- F1 of CMRC 2018; null unless most of the file is Chinese
+    is_same boolean                     -- Whether the answer says what the reference says; null where that is not plain
 );
 
 create table if not exists raw.memory_invalid_questions (

@@ -90,7 +90,7 @@ def undo_accept(con: duckdb.DuckDBPyConnection, tasks: Sequence[str]) -> None:
 
 
 def keep_settings(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
-    """Store the titles, variants and prices of the config file for builds.
+    """Store the titles, variants, prices and memory of the config file for builds.
 
     Only rows of this file are replaced: without one nothing changes, so that a command
     in another folder, or with the config of another project, changes nothing. A row
@@ -181,12 +181,14 @@ _WORDS = {
     "known_outage": "`known_outage` of the title {name!r}",
     "variant": "the new name of the variant {name!r}",
     "price": "the price of {name!r}",
+    "memory": "`{name}` of [memory]",
+    "memory_abstention": "the abstention {name!r}",
 }
 
 
 def _rows_of(settings: Settings) -> set[SettingRow] | None:
     """Return the rows of a config file; ``None`` if there is none."""
-    given = {"titles", "variants", "prices"} & settings.model_fields_set
+    given = {"titles", "variants", "prices", "memory"} & settings.model_fields_set
     if settings.file is None and not given:
         return None
     none = (None, None, None)
@@ -211,6 +213,14 @@ def _rows_of(settings: Settings) -> set[SettingRow] | None:
     rows.update(
         ("price", _like(model), None, price.input, price.output, None)
         for model, price in settings.prices.items()
+    )
+    memory = settings.memory
+    for name in ("right_metric", "right_threshold"):
+        if (chosen := getattr(memory, name)) is not None:
+            rows.add(("memory", name, str(chosen), *none))
+    rows.update(
+        ("memory_abstention", phrase.lower(), None, *none)
+        for phrase in memory.abstentions
     )
     return rows
 

@@ -191,8 +191,6 @@ class Source(FoundFile):
     """Redacts a part of a file, for readers that open files themselves."""
     mend: Callable[[bytes], bytes] = bytes
     """Mends JSON that is decoded before it is redacted; `redact` does it too."""
-    redact_parts: Callable[[bytes], Callable[[bytes], bytes]] = lambda _data: bytes
-    """Returns what redacts the parts of a whole document, as they are written."""
     night: str = ""
     """The numbers in its name, and how often its path had this content before and then
     another: what distinguishes equal runs without ids."""

@@ -288,8 +288,6 @@ _MOST_CASES = 30
 
 
 def _print_task(result: AnalysisResult, *, wide: bool) -> None:
-    from promptlab.reports.views import worst_first
-
     task, summary = result.task, result.summary
     if result.gate is not None:
         print_headline(result.gate)
@@ -304,7 +302,7 @@ def _print_task(result: AnalysisResult, *, wide: bool) -> None:
         )
     click.echo()
     print_table(result.dimensions, _DIMENSIONS, wide=wide)
-    bad = [c for c in worst_first(result) if c.status != "pass"]
+    bad = [c for c in result.case_results if c.status != "pass"]
     shown = bad if wide else bad[:_MOST_CASES]
     if bad:
         click.echo()

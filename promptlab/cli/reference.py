@@ -45,6 +45,10 @@ lock_timeout = 60.0         # seconds to wait for a warehouse that is in use
 # memory_limit = "4GB"      # DuckDB's; by default most of the machine's
 # templates = "templates"   # templates that replace built-in ones of the same name
 # policy = "ci/gate.toml"   # rules of the gate, for `gate` and every report
+#
+# [memory]                  # of memory benchmarks
+# right_metric = "cmrc_f1"  # metric that says whether an answer is right
+# right_threshold = 0.8     # score from which it is
 """
 
 

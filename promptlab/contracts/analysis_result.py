@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from promptlab.contracts.base import Contract, JsonObject, Share, html_table
 from promptlab.contracts.base import Severity as Severity
 from promptlab.contracts.base import Status as Status
+from promptlab.contracts.base import compact_json as _compact
 from promptlab.contracts.comparison import Comparison
 from promptlab.contracts.gate import GateResult
 
@@ -47,8 +48,9 @@ class EvidenceLink(Contract):
     summary: str
     """One line for people, in the report's language."""
     payload: JsonObject
-    """``snippet``, ``expected``, ``actual``, ``reason``, ``pointer`` and, where known,
-    ``offsets``: pairs of character positions in the snippet."""
+    """Those that are known of ``snippet``, ``expected``, ``actual``, ``reason``,
+    ``pointer``, ``metric``, ``score`` and ``offsets``: pairs of character positions in
+    the snippet."""
 
 
 class AlertItem(Contract):
@@ -91,6 +93,21 @@ class ResultSummary(Contract):
     conclusion: str
     """Ours: one sentence, in the report's language."""
 
+    @property
+    def n_judged(self) -> int:
+        """Number of cases in ``pass_rate``."""
+        return self.n_pass + self.n_fail + self.n_error
+
+    @property
+    def by_status(self) -> dict[Status, int]:
+        """Number of cases of each status, the best first."""
+        return {
+            "pass": self.n_pass,
+            "fail": self.n_fail,
+            "error": self.n_error,
+            "unevaluated": self.n_unevaluated,
+        }
+
 
 class DimensionResult(Contract):
     """One dimension (contract section 4.3)."""
@@ -128,6 +145,14 @@ class DimensionResult(Contract):
     0.9–1; a score on a border belongs to the upper tenth, 1 to the last. Empty
     without scores."""
 
+    @property
+    def least(self) -> float | None:
+        """The target score, 0–1, if there is one."""
+        least = self.target.get("min_score")
+        if isinstance(least, bool) or not isinstance(least, int | float):
+            return None
+        return float(least) if 0 <= least <= 1 else None
+
 
 class StepOutcome(Contract):
     """Ours: one step of a pipeline in a round."""
@@ -137,10 +162,10 @@ class StepOutcome(Contract):
     output: str
     """A text unchanged, other values as JSON; cut at 2,000 characters."""
     output_chars: int
-    latency_ms: float | None
+    latency_ms: float | None = None
     """Milliseconds; this and the tokens are from ``metadata.steps``."""
-    input_tokens: int | None
-    output_tokens: int | None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
 
 
 class CaseRun(Contract):
@@ -149,8 +174,20 @@ class CaseRun(Contract):
     task_id: str
     prompt_version: str
     status: Status
-    score: Share | None
-    created_at: datetime | None
+    score: Share | None = None
+
+
+class PastRun(Contract):
+    """Ours: one run of the title and variant."""
+
+    task_id: str
+    prompt_version: str
+    created_at: datetime
+    overall_score: Share | None = None
+    ci_low: Share | None = None
+    ci_high: Share | None = None
+    number: int
+    """Number of the run in its title, from 1 for the oldest."""
 
 
 class JudgeResult(Contract):
@@ -205,18 +242,18 @@ class RoundOutcome(Contract):
     round_id: str
     run_index: int
     status: Status
-    must_have_pass: bool | None
-    error_code: str | None
-    failed_steps: list[str]
-    answer: str | None
+    must_have_pass: bool | None = None
+    error_code: str | None = None
+    failed_steps: list[str] = Field(default_factory=list)
+    answer: str | None = None
     """The answer as text, cut at 2,000 characters."""
-    answer_chars: int | None
-    """Length of the whole answer in characters."""
-    latency_ms: float | None
+    answer_chars: int | None = None
+    """Length of the whole answer in characters, if it was cut."""
+    latency_ms: float | None = None
     """Milliseconds."""
-    input_tokens: int | None
-    output_tokens: int | None
-    executed_at: datetime | None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    executed_at: datetime | None = None
     feedback: str | None = None
     """The judge's comment."""
     steps: list[StepOutcome] = Field(default_factory=list)
@@ -227,12 +264,12 @@ class ScopeOutcome(Contract):
 
     round_id: str
     scope: str
-    step_id: str | None
+    step_id: str | None = None
     status: Status
     checks_total: int
     checks_failed: int
     checks_unevaluated: int
-    actual_source: str | None
+    actual_source: str | None = None
     """Source of the compared output; ``None`` without an output."""
     details: str
     """One sentence, in the report's language."""
@@ -243,17 +280,17 @@ class CheckDifference(Contract):
 
     round_id: str
     scope: str
-    step_id: str | None
-    field: str | None
+    step_id: str | None = None
+    field: str | None = None
     """Final scope: the key of ``expected_outputs``."""
     pointer: str
     """JSON Pointer from the output of the scope or field; empty: all of it."""
     matcher: str
     status: Status
     reason: str
-    expected: str | None
+    expected: str | None = None
     """JSON text, cut at 500 characters."""
-    actual: str | None
+    actual: str | None = None
     """JSON text, cut at 500 characters; ``None`` when there was no value."""
 
 
@@ -267,16 +304,16 @@ class AssertionOutcome(Contract):
     """Name in the tool; for a testset scope, step, field and place."""
     type: str
     status: Status
-    is_member: bool
+    is_member: bool = False
     """True if it belongs to the set of assertions before it."""
-    score: float | None
+    score: float | None = None
     """Weight in the tool."""
-    weight: float | None
-    threshold: float | None
+    weight: float | None = None
+    threshold: float | None = None
     """Minimum score to pass."""
-    expected: str | None
+    expected: str | None = None
     """JSON text, cut at 500 characters."""
-    reason: str | None
+    reason: str | None = None
     """The judge's reason for the verdict, cut at 500 characters."""
 
 
@@ -291,22 +328,22 @@ class CaseResult(Contract):
     evidences: list[EvidenceLink]
     notes: JsonObject
     status: Status
-    must_have_pass: bool | None
+    must_have_pass: bool | None = None
     """Ours: true if no must-have failed; ``None`` when nothing was evaluated."""
-    reported_must_have_pass: bool | None
+    reported_must_have_pass: bool | None = None
     """Ours: the status in the input."""
-    in_testset: bool | None
+    in_testset: bool | None = None
     """Ours: true if the testset contains the case; ``None`` without a testset."""
-    tags: list[str]
-    context: JsonObject
+    tags: list[str] = Field(default_factory=list)
+    context: JsonObject = Field(default_factory=dict)
     n_rounds: int
     """Ours: number of rounds; ``rounds`` may list fewer in a shortened report."""
     n_rounds_passed: int
-    rounds: list[RoundOutcome]
-    scopes: list[ScopeOutcome]
-    n_differences: int
+    rounds: list[RoundOutcome] = Field(default_factory=list)
+    scopes: list[ScopeOutcome] = Field(default_factory=list)
+    n_differences: int = 0
     """Ours: number of failed checks; ``differences`` may list fewer."""
-    differences: list[CheckDifference]
+    differences: list[CheckDifference] = Field(default_factory=list)
     assertions: list[AssertionOutcome] = Field(default_factory=list)
     """Ours: all other assertions; those of other tools with any result."""
     inputs: JsonObject = Field(default_factory=dict)
@@ -316,9 +353,11 @@ class CaseResult(Contract):
     golden_answers: list[str] = Field(default_factory=list)
     """Ours: the golden answers as texts."""
     baseline_rounds: list[RoundOutcome] = Field(default_factory=list)
-    """Ours: the rounds of the case in the baseline, if they differ."""
+    """Ours: the rounds of the case in the baseline, if its status changed or its score
+    dropped clearly."""
     history: list[CaseRun] = Field(default_factory=list)
-    """Ours: the last runs of the case up to this one, oldest first."""
+    """Ours: the last runs of the case up to this one, oldest first; empty if its status
+    was the same in all of them."""
 
 
 class ScorerUsed(Contract):
@@ -369,6 +408,8 @@ class AnalysisResult(Contract):
     summary: ResultSummary
     dimensions: list[DimensionResult]
     case_results: list[CaseResult]
+    """The worst first: those that the decision names, then newly failing ones, then by
+    status and score."""
     generated_at: datetime
     version: str
     """Version of this format; ``FORMAT_VERSION`` documents its history."""
@@ -383,6 +424,39 @@ class AnalysisResult(Contract):
     """Ours: the judges of the task that have labels of people."""
     prompt: Prompt | None = None
     """Ours: the prompt, if the task's file or its pipeline contains it."""
+    runs: list[PastRun] = Field(default_factory=list)
+    """Ours: the last 30 runs of the title and variant up to this one, oldest first."""
+
+    def as_json(self) -> str:
+        """Return JSON with an entry of a list on each line, such as a case.
+
+        Of an entry, our own fields are left out where there is nothing in them.
+        """
+        lines = []
+        for name, value in self:
+            is_list = isinstance(value, list) and value
+            shown = ",\n".join(map(_compact, value)) if is_list else _compact(value)
+            lines.append(f'"{name}": ' + (f"[\n{shown}\n]" if is_list else shown))
+        return "{\n" + ",\n".join(lines) + "\n}"
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The names of the dimensions by their ids."""
+        return {each.dimension_id: each.name for each in self.dimensions}
+
+    @property
+    def provenance(self) -> Provenance | None:
+        """The sources of the numbers; a result of others may have none."""
+        try:
+            return Provenance.model_validate(self.extras.get("promptlab"))
+        except ValidationError:
+            return None
+
+    @property
+    def is_graded(self) -> bool:
+        """True if a grade is shown: an analysis file asks for it."""
+        own = self.provenance
+        return own is None or own.source_kind == "analysis"
 
     @property
     def title(self) -> str:

@@ -162,6 +162,17 @@ def html_table(
     )
 
 
+def compact_json(value: Any) -> str:
+    """Return JSON on one line, without fields of contracts that have their defaults."""
+    try:
+        if isinstance(value, Contract):
+            return value.model_dump_json(exclude_defaults=True)
+        plain = to_jsonable_python(value)
+    except ValueError:  # nested deeper than pydantic's limit of about 250 levels
+        plain = value
+    return json.dumps(plain, default=_plain, ensure_ascii=False, separators=(",", ":"))
+
+
 def _plain(value: object) -> object:
     return dict(value) if isinstance(value, Contract) else to_jsonable_python(value)
 

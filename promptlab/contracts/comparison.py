@@ -152,22 +152,22 @@ class CaseChange(Contract):
 
     case_id: str
     change: Change
-    severity: Severity | None
+    severity: Severity | None = None
     """Severity of a lost must-have or a drop in score."""
-    reason: str | None
+    reason: str | None = None
     """Reason code if it is not comparable."""
-    reason_text: str | None
+    reason_text: str | None = None
     """The reason as a sentence."""
-    status_change: StatusChange | None
-    baseline_status: Status | None
-    candidate_status: Status | None
-    baseline_score: Share | None
-    candidate_score: Share | None
-    delta: float | None
-    must_have_lost: bool
-    must_have_gained: bool
-    dimensions: list[ScoreChange]
-    """Dimensions that both sides scored, in the candidate's order."""
+    status_change: StatusChange | None = None
+    baseline_status: Status | None = None
+    candidate_status: Status | None = None
+    baseline_score: Share | None = None
+    candidate_score: Share | None = None
+    delta: float | None = None
+    must_have_lost: bool = False
+    must_have_gained: bool = False
+    dimensions: list[ScoreChange] = Field(default_factory=list)
+    """Dimensions whose score changed, the largest change first."""
 
 
 class ChangeCounts(Contract):
@@ -212,7 +212,8 @@ class Comparison(Contract):
     conclusion: str
     """The overall verdict in one sentence."""
     notes: list[str]
-    """Differences that limit the comparison, and other notes; without full stops."""
+    """Differences that limit the comparison, and other notes that no conclusion says;
+    without full stops."""
     counts: CaseCounts
     overall: ScoreComparison
     differences: list[int] = Field(default_factory=list)
@@ -223,7 +224,7 @@ class Comparison(Contract):
     measures: list[MeasureComparison] = Field(default_factory=list)
     """Numbers of other tools that are not on a scale from 0 to 1."""
     cases: list[CaseChange]
-    """The worst first, the unchanged last; possibly fewer than in ``counts``."""
+    """The worst first, the unchanged last; in a result only those that changed."""
     lang: str
     version: str
     """Version of this format; ``COMPARISON_FORMAT_VERSION`` documents its history."""

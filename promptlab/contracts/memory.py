@@ -210,6 +210,9 @@ class MemoryRun(Contract):
     """The previous run of the same data set and memory system."""
     right_metric: str | None
     """The metric that decides whether an answer is right."""
+    score_metric: str | None
+    """The metric that is the score of the run: ``cmrc_f1`` where ``chinese_match``
+    decides, since that leaves answers undecided; else ``right_metric``."""
     right_threshold: Share | None
     """Minimum value of ``right_metric`` of a right answer."""
     n_tasks: int

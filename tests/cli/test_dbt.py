@@ -1,35 +1,130 @@
-"""``promptlab dbt``: any command of dbt on the bundled project."""
+"""``promptlab dbt``: any command of dbt on the bundled project.
+
+All tests use one path of a warehouse and the same limits, which are in dbt's profile:
+so dbt parses the project once, which takes ten seconds.
+"""
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from promptlab.build import call_dbt
+from promptlab.build.dbt import run_dbt
 from promptlab.cli import run_cli
+from promptlab.errors import BuildError
+from promptlab.paths import dbt_target
+from promptlab.settings import Settings
+from promptlab.warehouse import Warehouse
+from tests.conftest import EXAMPLES
+from tests.warehouse.test_incremental import RUN, differences
+
+THREADS = 3
 
 
-def test_path_prints_the_folder_of_the_project(capsys):
-    assert run_cli(["dbt", "path"]) == 0
-    assert (Path(capsys.readouterr().out.strip()) / "dbt_project.yml").is_file()
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    folder = tmp_path_factory.mktemp("dbt")
+    return Settings(
+        db=folder / "w.duckdb",
+        memory_limit="1GiB",
+        threads=THREADS,
+        temp_directory=folder / "spill",
+    )
+
+
+@pytest.fixture
+def example(settings: Settings, example_db: Path) -> Warehouse:
+    """A copy of the examples for one test."""
+    return Warehouse(shutil.copy(example_db, settings.db), settings=settings)
+
+
+@pytest.fixture
+def call(
+    settings: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> Callable[..., tuple[int, list[str], str]]:
+    """Run a command in an empty folder: ``call("ls", …) -> code, lines, err``."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("db", "memory_limit", "threads", "temp_directory"):
+        monkeypatch.setenv(f"PROMPTLAB_{name.upper()}", str(getattr(settings, name)))
+
+    def run(*args: str) -> tuple[int, list[str], str]:
+        code = run_cli(["dbt", *args])
+        captured = capfd.readouterr()
+        return code, captured.out.splitlines(), captured.err
+
+    return run
+
+
+def test_path_prints_the_folder_of_the_project(call):
+    code, [folder], _ = call("path")
+    assert code == 0
+    assert (Path(folder) / "dbt_project.yml").is_file()
 
 
 @pytest.mark.slow
-def test_dbt_gets_the_project_the_profile_and_the_warehouse(
-    example_db, tmp_path, monkeypatch, capfd
-):
-    monkeypatch.chdir(tmp_path)
-    db = shutil.copy(example_db, tmp_path / "w.duckdb")
-    monkeypatch.setenv("PROMPTLAB_DB", str(db))
-    assert run_cli(["dbt", "-q", "ls", "--select", "fct_leaderboard", "--resource-type", "model"]) == 0  # fmt: skip
-    listed = capfd.readouterr().out.splitlines()
-    assert listed == ["promptlab.marts.history.fct_leaderboard"]
-    assert run_cli(["dbt", "build", "--select", "fct_leaderboard"]) == 0
-    assert "Completed successfully" in capfd.readouterr().out
-    assert run_cli(["dbt", "docs", "generate"]) == 0
-    assert capfd.readouterr().out.splitlines()[-1] == "out/dbt.html"
-    page = (tmp_path / "out" / "dbt.html").read_text("utf-8")
-    assert "fct_leaderboard" in page
-    assert run_cli(["dbt", "nonsense"]) == 2
-    assert "nonsense" in capfd.readouterr().err
+def test_dbt_gets_the_project_the_profile_and_the_warehouse(example, call, tmp_path):
+    """The tests of models that were not selected do not run."""
+    select = ("--select", "fct_leaderboard")
+    assert call("-q", "ls", *select, "--resource-type", "model") == (
+        0, ["promptlab.marts.history.fct_leaderboard"], ""
+    )  # fmt: skip
+    code, lines, _ = call("docs", "generate", *select)
+    assert (code, lines[-1]) == (0, "out/dbt.html")
+    assert "fct_leaderboard" in (tmp_path / "out/dbt.html").read_text("utf-8")
+    code, _, err = call("nonsense")
+    assert code == 2
+    assert "nonsense" in err
+    example.settings.db.unlink()
+    example.ingest(EXAMPLES / "sentiment_pipeline")
+    code, lines, _ = call("build", "--select", "+fct_check_results")
+    assert code == 0
+    assert "Completed successfully" in "\n".join(lines)
+    with example.reading() as con:
+        built = con.execute("select count(*) > 0 from marts.fct_check_results")
+        assert built.fetchall() == [(True,)]
+
+
+def test_a_full_refresh_is_of_everything(example):
+    arguments = ["--select", "fct_rounds", "--full-refresh"]
+    with pytest.raises(BuildError, match="of everything"):
+        run_dbt(example.settings, arguments)
+
+
+@pytest.mark.slow
+def test_what_an_unfinished_build_left_is_not_taken_for_built(example, tmp_path):
+    """A task changes, the build stops after the check, a comparison is requested."""
+    run = json.loads(RUN.read_text("utf-8"))
+    for case in run["cases"]:
+        for a_round in case["rounds"]:
+            a_round["raw_output"] = "nonsense"
+    (tmp_path / "worse.json").write_text(json.dumps(run), "utf-8")
+    example.ingest(tmp_path / "worse.json")
+    call_dbt(example, ["build", "--select", "+int_tasks_to_build"])
+    example.compare("review-sentiment-baseline", "cs-regression-v3.1")
+    example.build()
+    again = Warehouse(shutil.copy(example.settings.db, tmp_path / "again.duckdb"))
+    again.build(full_refresh=True)
+    assert differences(example.settings.db, again.settings.db) == {}
+
+
+def test_connections_of_dbt_have_the_limits(example, settings, capfd):
+    """Threads of dbt come from the profile, those of DuckDB are set at each build."""
+    run_dbt(settings, ["--select", "promptlab_grades", "--log-level-file", "debug"])
+    log = dbt_target(settings.db) / "dbt.log"
+    assert f"set threads = {THREADS}" in log.read_text("utf-8")
+    capfd.readouterr()
+    names = ("memory_limit", "temp_directory")
+    seen = ", ".join(f"current_setting('{name}')" for name in names)
+    show = ["--inline", f"select {seen}", "--output", "json"]
+    run_dbt(settings, show, command="show", verbose=True)
+    told = capfd.readouterr().err
+    assert "1.0 GiB" in told
+    assert str(settings.temp_directory) in told

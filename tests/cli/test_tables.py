@@ -388,7 +388,7 @@ def test_show_lists_the_worst_cases_first_and_counts_the_rest(
     case = result.case_results[0].model_copy(update={"status": "fail"})
     cases = [
         case.model_copy(update={"case_id": f"c{n}", "aggregated_score": 1 - n / 100})
-        for n in range(40)
+        for n in reversed(range(40))
     ]
     many = result.model_copy(update={"case_results": cases})
     _print_task(many, wide=False)

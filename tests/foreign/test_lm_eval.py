@@ -32,7 +32,7 @@ def test_results_lead_their_samples(late: Reading) -> None:
 
 def test_equal_documents_are_two_cases_and_pair_between_runs(late: Reading) -> None:
     ids = table(late, "cases")["case_id"].to_list()
-    nile = [each for each in ids if each.startswith("nile")]
+    nile = [each for each in ids if each.startswith("Nile")]
     assert len(ids) == 4
     assert nile == [nile[0], f"{nile[0]}~2"]
     early = reading_of(DATA / "lm_eval" / "early")
@@ -89,7 +89,7 @@ def test_results_without_samples_are_one_task_without_rows(tmp_path: Path) -> No
 
 
 def test_what_was_answered_is_the_raw_response(late: Reading) -> None:
-    rounds = table(late, "rounds").filter(pl.col("case_id").str.starts_with("rhine"))
+    rounds = table(late, "rounds").filter(pl.col("case_id").str.starts_with("Rhine"))
     assert rounds["raw_output"].to_list() == ['["the North Sea","the North Sea"]']
 
 

@@ -391,3 +391,24 @@ def test_a_match_of_openai_evals_without_correct_is_not_evaluated(
     (message,) = _told(reading)
     assert message.startswith("1 row has no `correct`")
     assert not _told(before)
+
+
+BROKEN = {
+    "promptfoo": b'{"evalId":"x","results":{"version":3,"prompts":7,"results":[]}}',
+    "inspect_ai": b'{"eval":{"task":"x","model":1},"samples":[]}',
+    "a cut export": b'{"evalId":"x","results":{"version":3,\n"results":[{"promptIdx":0',
+    "a long text": b'{"evalId":"x","results":{"version":3,"results":[]},"evalId":%s}'
+    % (b"[" * 900 + b"]" * 900),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_file_that_cannot_be_read_is_named_in_one_short_line(
+    tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / "run.json"
+    file.write_bytes(BROKEN[name])
+    (problem,) = reading_of(file).problems
+    assert problem.message.startswith("looks like ")
+    assert len(problem.message) <= 200
+    assert "\n" not in problem.message

@@ -863,6 +863,17 @@ def test_nested_settings_of_a_provider_are_settings(
     assert '"k"' not in str(settings(one))
 
 
+def test_the_model_behind_a_label_is_a_setting(tmp_path: Path) -> None:
+    def settings(model: str) -> list[str]:
+        def change(export: dict[str, Any]) -> None:
+            label = export["results"]["prompts"][0]["provider"]
+            export["config"]["providers"] = [{"id": model, "label": label}]
+
+        return table(_with(tmp_path, change), "tasks")["settings"].to_list()
+
+    assert settings("acme:large") != settings("acme:small")
+
+
 def test_two_providers_of_one_name_are_two_variants(tmp_path: Path) -> None:
     def change(export: dict[str, Any]) -> None:
         head, rows = export["results"]["prompts"][0], export["results"]["results"]

@@ -93,6 +93,18 @@ def test_a_metric_of_weight_0_has_no_value(tmp_path: Path) -> None:
     assert values["tone"] == 0
 
 
+def test_a_metric_of_weight_0_is_not_missed_as_a_score(tmp_path: Path) -> None:
+    grading = {"namedScoreWeights": {"hits": 0, "tone": 1}}
+    named = {"hits": 0, "tone": 0}
+    rows = [
+        _row(0, "Nile", "contains", "no", grading=grading, namedScores=named),
+        _row(1, "Rhine", "llm-rubric", "No output", namedScores={"judged": 0}),
+    ]
+    dimensions = table(_promptfoo(tmp_path, rows), "dimension_configs")
+    graded = dict(dimensions.select("dimension_id", "is_graded").rows())
+    assert graded == {"hits": False, "tone": True, "judged": True, "score": True}
+
+
 def test_tests_that_differ_in_options_are_cases_in_any_order(tmp_path: Path) -> None:
     suffixes = ("in one word", "in a poem", "in French")
     rows = [

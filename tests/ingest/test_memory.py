@@ -560,7 +560,7 @@ def folder(tmp_path_factory):
         ("250101_0900/a-list", "skipped", 0, []),
         ("250101_0900/empty", "loaded", 0, ["no_rounds"]),
         ("250101_0900/twins", "loaded", 2, ["duplicate_answer", "duplicate_round"]),
-        ("250101_0900/chinese", "loaded", 1, []),
+        ("250101_0900/chinese", "loaded", 1, ["chinese_references"]),
         ("250101_0900/good", "loaded", 1, []),
         ("in/locomo/250102_0900/good", "loaded", 1, []),
         ("older/locomo/250102_0900/good", "loaded", 2, ["id_in_two_files"]),

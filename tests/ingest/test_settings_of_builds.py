@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -32,11 +33,9 @@ owner = "team B"
 class Project:
     """A folder with a config, and a warehouse that it shares with others."""
 
-    def __init__(self, folder: Path, config: str) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.db = folder.parent / "shared.duckdb"
-        folder.mkdir()
-        self.configure(config)
 
     def configure(self, config: str) -> None:
         (self.folder / "promptlab.toml").write_text(config, "utf-8")
@@ -54,8 +53,8 @@ class Project:
 
 
 @pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a warehouse of two titles."""
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two projects on one warehouse of three titles, each built once."""
     folder = tmp_path_factory.mktemp("projects")
     warehouse = Warehouse(folder / "shared.duckdb")
     for title in ("Told", "T", "U"):
@@ -66,19 +65,19 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 answer["output_tokens"] = 1000
         (folder / f"{title}.json").write_text(json.dumps(found), "utf-8")
     warehouse.ingest(folder)
-    warehouse.build()
+    for name, config in (("a", A), ("b", B)):
+        project = Project(folder / name)
+        project.folder.mkdir()
+        project.configure(config)
+        project.warehouse.build()
     return folder
 
 
 @pytest.fixture
-def projects(loaded: Path, tmp_path: Path) -> tuple[Project, Project]:
-    """Two projects on one warehouse, each built once."""
-    db = (loaded / "shared.duckdb").read_bytes()
-    (tmp_path / "shared.duckdb").write_bytes(db)
-    both = Project(tmp_path / "a", A), Project(tmp_path / "b", B)
-    for project in both:
-        project.warehouse.build()
-    return both
+def projects(built: Path, tmp_path: Path) -> tuple[Project, Project]:
+    """A copy of them for one test."""
+    folder = shutil.copytree(built, tmp_path / "projects")
+    return Project(folder / "a"), Project(folder / "b")
 
 
 OF_A = {("title", "Told", "T"), ("owner", "T", "team A"), ("price", "m1", None)}

@@ -100,14 +100,20 @@ def scores(task_id: str = "run-1") -> list[dict[str, Any]]:
     ]
 
 
-def judged(folder: Path) -> Warehouse:
-    """Return a warehouse with the run, built."""
+def loaded(folder: Path) -> Warehouse:
+    """Return a warehouse with the run, not built."""
     (folder / "in").mkdir()
     (folder / "in/run.json").write_text(json.dumps(task()), "utf-8")
     lines = "\n".join(map(json.dumps, scores()))
     (folder / "in/scores.jsonl").write_text(lines, "utf-8")
     warehouse = Warehouse(folder / "w.duckdb")
     warehouse.ingest(folder / "in")
+    return warehouse
+
+
+def judged(folder: Path) -> Warehouse:
+    """Return a warehouse with the run, built."""
+    warehouse = loaded(folder)
     warehouse.build()
     return warehouse
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import integrate, stats
 
 from promptlab import power
-from tests.judges.suite import PEOPLE, answers, formats, judged
+from tests.judges.suite import PEOPLE, answers, formats, loaded
 from tests.judges.test_labels import load, rows
 
 Z = stats.norm.ppf(0.975)
@@ -19,7 +19,7 @@ Z = stats.norm.ppf(0.975)
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory):
     folder = tmp_path_factory.mktemp("agreement")
-    warehouse = judged(folder)
+    warehouse = loaded(folder)
     load(warehouse, folder / "labels.csv", formats()["long.csv"])
     warehouse.build()
     return warehouse
@@ -211,7 +211,7 @@ def test_the_interval_of_weighted_labels_covers_where_the_plain_variance_does_no
 
 def test_labels_drawn_by_verdict_are_weighted(tmp_path):
     """Half and half by the judge's verdict: the plain rates of the sheet are wrong."""
-    warehouse = judged(tmp_path)
+    warehouse = loaded(tmp_path)
     drawn = random.Random(4)
     chosen = []
     for verdict in (True, False):
@@ -265,7 +265,7 @@ def of_draws(
 
 def test_labels_of_several_draws_count_as_so_many_of_one_weight(tmp_path):
     """Sheets of several runs have several weights; a slice has what is in it."""
-    warehouse = judged(tmp_path)
+    warehouse = loaded(tmp_path)
     draw = random.Random(8)
     labels = [
         (each, draw.choice((1.0, 3.0) if each["judge"] else (1.0, 1.5)))

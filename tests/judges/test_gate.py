@@ -16,7 +16,7 @@ from promptlab.reports.edition import Edition
 from promptlab.reports.gate.policy import load_policy
 from promptlab.reports.judge import judge_html, judges
 from promptlab.warehouse import Warehouse
-from tests.judges.suite import formats, judged, scores, task
+from tests.judges.suite import formats, loaded, scores, task
 from tests.judges.test_agreement import agreement
 from tests.judges.test_labels import load
 
@@ -24,7 +24,7 @@ from tests.judges.test_labels import load
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory):
     folder = tmp_path_factory.mktemp("gate")
-    warehouse = judged(folder)
+    warehouse = loaded(folder)
     load(warehouse, folder / "labels.csv", formats()["long.csv"])
     # two variants that are loaded together: the title gets a page of its run
     again = folder / "again"
@@ -40,10 +40,10 @@ def warehouse(tmp_path_factory):
     return warehouse
 
 
-def decide(warehouse, tmp_path, min_tnr: float, lang: str = "en"):
+def decide(warehouse, tmp_path, min_tnr: float, lang: str = "en", run: str = "run-1"):
     file = tmp_path / "gate.toml"
     file.write_text(f"version = 1\nmin_tnr = {min_tnr}\n", "utf-8")
-    (result,) = judge(warehouse, "run-1", load_policy(file), lang=lang)
+    (result,) = judge(warehouse, run, load_policy(file), lang=lang)
     return exit_code([result], allow_inconclusive=False), result.headline
 
 
@@ -62,68 +62,65 @@ def test_a_judge_is_held_to_the_lower_end_of_its_interval(warehouse, tmp_path, c
     assert code == 0
 
 
-@pytest.mark.parametrize(
-    ("n_labels", "said"),
-    [(0, "no judge of the run has labels"), (40, "too few labels to trust the judge")],
-)
-def test_a_judge_without_enough_labels_is_not_trusted(tmp_path, n_labels, said):
-    warehouse = judged(tmp_path)
-    if n_labels:
-        lines = formats()["long.jsonl"].splitlines()[:n_labels]
-        load(warehouse, tmp_path / "labels.jsonl", "\n".join(lines))
-        warehouse.build()
-    code, out = decide(warehouse, tmp_path, 0.01)
-    assert code == 4
-    assert said in out
+LABELS = [json.loads(line) for line in formats()["long.jsonl"].splitlines()]
+[QUALITY] = task()["dimensions"]
+TONE = QUALITY | {"dimension_id": "tone", "name": "Tone"}
+BOTH = [
+    each | {"dimension_id": name} for each in scores() for name in ("quality", "tone")
+]
+IN_PLACE = {each["case_id"] for each in scores()[::4]}
+"""Cases that a cheap judge scored in place of the labelled one."""
+ONLY_ONE = "the judge of 1 dimension has no labels of people"
+
+UNTRUSTED: dict[str, tuple[list, list, list, str]] = {
+    "no-labels": ([QUALITY], scores(), [], "no judge of the run has labels"),
+    "few-labels": ([QUALITY], scores(), LABELS[:40], "too few labels to trust the judge"),
+    "other-dimension": (
+        [QUALITY | {"weight": 0.5}, TONE | {"weight": 0.5}],
+        BOTH, LABELS, f"{ONLY_ONE}: Tone",
+    ),
+    "other-dimension-with-a-threshold": (
+        [QUALITY | {"weight": 0.5}, TONE | {"weight": 0, "parameters": {"pass_score": 0.5}}],
+        BOTH, LABELS, f"{ONLY_ONE}: Tone",
+    ),
+    "other-judge": (
+        [QUALITY],
+        [each | ({"scorer": "cheap"} if each["case_id"] in IN_PLACE else {}) for each in scores()],
+        [each for each in LABELS if each["case_id"] not in IN_PLACE],
+        ONLY_ONE,
+    ),
+}  # fmt: skip
+"""Run → its dimensions, scores and labels, and what the gate says of its judges."""
 
 
-@pytest.mark.parametrize(
-    "decides", [{"weight": 0.5}, {"weight": 0, "parameters": {"pass_score": 0.5}}]
-)
-def test_a_second_judge_without_labels_is_not_trusted(tmp_path, decides):
-    document, graded = task(), scores()
-    [quality] = document["dimensions"]
-    document["dimensions"] = [
-        quality | {"weight": 0.5},
-        quality | {"dimension_id": "tone", "name": "Tone"} | decides,
-    ]
-    graded += [each | {"dimension_id": "tone"} for each in graded]
-    files = tmp_path / "in"
-    files.mkdir()
-    (files / "run.json").write_text(json.dumps(document), "utf-8")
-    (files / "scores.jsonl").write_text("\n".join(map(json.dumps, graded)), "utf-8")
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(files)
-    load(warehouse, tmp_path / "labels.csv", formats()["long.csv"])
+@pytest.fixture(scope="module")
+def untrusted(tmp_path_factory):
+    """All of these runs, each with judges of its own."""
+    folder = tmp_path_factory.mktemp("untrusted")
+    labels = []
+    for name, (dimensions, graded, labelled, _) in UNTRUSTED.items():
+        run = task(name) | {"dimensions": dimensions}
+        run["task"]["title"] = name
+        (folder / f"{name}.json").write_text(json.dumps(run), "utf-8")
+        lines = [
+            each | {"task_id": name, "scorer": f"{each['scorer']} of {name}"}
+            for each in graded
+        ]
+        text = "\n".join(map(json.dumps, lines))
+        (folder / f"{name}.scores.jsonl").write_text(text, "utf-8")
+        labels += [each | {"task_id": name} for each in labelled]
+    warehouse = Warehouse(folder / "w.duckdb")
+    warehouse.ingest(folder)
+    load(warehouse, folder / "labels.jsonl", "\n".join(map(json.dumps, labels)))
     warehouse.build()
-    code, out = decide(warehouse, tmp_path, 0.01)
-    assert code == 4
-    assert "the judge of 1 dimension has no labels of people: Tone" in out
+    return warehouse
 
 
-def test_a_second_judge_of_one_dimension_without_labels_is_not_trusted(tmp_path):
-    """A cheap judge stands in for the labelled one in most cases."""
-    files = tmp_path / "in"
-    files.mkdir()
-    (files / "run.json").write_text(json.dumps(task()), "utf-8")
-    stood_in = {each["case_id"] for each in scores()[::4]}
-    graded = [
-        each | ({"scorer": "stand-in"} if each["case_id"] in stood_in else {})
-        for each in scores()
-    ]
-    (files / "scores.jsonl").write_text("\n".join(map(json.dumps, graded)), "utf-8")
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(files)
-    lines = [
-        line
-        for line in formats()["long.jsonl"].splitlines()
-        if json.loads(line)["case_id"] not in stood_in
-    ]
-    load(warehouse, tmp_path / "labels.jsonl", "\n".join(lines))
-    warehouse.build()
-    code, out = decide(warehouse, tmp_path, 0.01)
+@pytest.mark.parametrize("name", UNTRUSTED)
+def test_a_judge_without_enough_labels_is_not_trusted(untrusted, tmp_path, name):
+    code, out = decide(untrusted, tmp_path, 0.01, run=name)
     assert code == 4
-    assert "the judge of 1 dimension has no labels of people" in out
+    assert UNTRUSTED[name][-1] in out
 
 
 def test_reports_show_the_pass_rate_raw_and_corrected(warehouse, tmp_path):

@@ -54,12 +54,6 @@ def night(
     return file
 
 
-def ingest(warehouse: Warehouse, *files: Path) -> None:
-    for file in files:
-        warehouse.ingest(file)
-    warehouse.build()
-
-
 def label(warehouse: Warehouse, file: Path, dimension: str, truth: list[bool]) -> None:
     """Label all answers of the newest run."""
     out = io.StringIO(newline="")
@@ -67,14 +61,13 @@ def label(warehouse: Warehouse, file: Path, dimension: str, truth: list[bool]) -
     table.writerow(["task_id", "case_id", "round_id", "labeler", "label", "dimension"])
     for task_id, case_id, round_id in rows(
         warehouse,
-        "select task_id, case_id, round_id from marts.fct_rounds"
-        " where task_id = (select max_by(task_id, load_id) from raw.tasks)",
+        "select task_id, case_id, round_id from live.rounds"
+        " where task_id = (select max_by(task_id, load_id) from live.tasks)",
     ):
         good = truth[int(case_id.removeprefix("case"))]
         word = "pass" if good else "fail"
         table.writerow([task_id, case_id, round_id, "ann", word, dimension])
     load(warehouse, file, out.getvalue())
-    warehouse.build()
 
 
 def judges_of(warehouse: Warehouse, dimension: str) -> list[str]:
@@ -109,10 +102,12 @@ def test_the_labels_of_one_model_say_nothing_about_another(
     truth = [place % 3 != 0 for place in range(60)]
     old = [[metric(CORRECT, float(good), "gpt-4o")] for good in truth]
     new = [[metric(CORRECT, 1.0, "gpt-5-mini")] for _ in truth]
-    ingest(warehouse, night(tmp_path, 1, *old))
+    warehouse.ingest(night(tmp_path, 1, *old))
     label(warehouse, tmp_path / "labels.csv", CORRECT, truth)
+    warehouse.build()
     assert decide(warehouse, tmp_path)[0] == 0
-    ingest(warehouse, night(tmp_path, 2, *new))
+    warehouse.ingest(night(tmp_path, 2, *new))
+    warehouse.build()
     assert judges_of(warehouse, CORRECT) == ["gpt-4o", "gpt-5-mini"]
     assert judges_of(warehouse, "verdict") == ["gpt-4o", "gpt-5-mini"]
     policy = tmp_path / "policy.toml"
@@ -130,8 +125,9 @@ def test_the_labels_of_one_metric_say_nothing_about_the_judge_of_another(
         [metric(CORRECT, 1.0, "gpt-5-mini"), metric(POLITE, float(good), "gpt-4o")]
         for good in truth
     ]
-    ingest(warehouse, night(tmp_path, 1, *answers))
+    warehouse.ingest(night(tmp_path, 1, *answers))
     label(warehouse, tmp_path / "labels.csv", POLITE, truth)
+    warehouse.build()
     code, out = decide(warehouse, tmp_path)
     assert code == 4
     assert CORRECT in out
@@ -143,8 +139,7 @@ def test_other_criteria_or_a_second_model_are_another_judge(
     def asked(criteria: str) -> dict[str, str]:
         return {"verboseLogs": f"Criteria:\n{criteria} \n \nEvaluation Steps:\n[]"}
 
-    ingest(
-        warehouse,
+    for file in (
         night(tmp_path, 1, [metric(CORRECT, 1.0, "gpt-4o", **asked("Is it so?"))]),
         night(tmp_path, 2, [metric(CORRECT, 1.0, "gpt-4o", **asked("Is it so?"))]),
         night(tmp_path, 3, [metric(CORRECT, 1.0, "gpt-4o", **asked("Is it nice?"))]),
@@ -154,11 +149,27 @@ def test_other_criteria_or_a_second_model_are_another_judge(
             [metric(CORRECT, 1.0, "gpt-4o")],
             [metric(CORRECT, 0.0, "gpt-5-mini")],
         ),
-    )
-    first, again, other, several = judges_of(warehouse, CORRECT)
+        night(
+            tmp_path,
+            5,
+            [metric(CORRECT, 0.0, "gpt-4o", error="no connection")],
+            [metric(CORRECT, 1.0, "gpt-4o")],
+        ),
+    ):
+        warehouse.ingest(file)
+    warehouse.build()
+    first, again, other, several, broken = judges_of(warehouse, CORRECT)
     assert first == again != other
     assert first.startswith("gpt-4o ")
     assert several == "gpt-4o, gpt-5-mini"
+    assert broken == "gpt-4o"
+    # a metric that broke has no verdict
+    assert rows(
+        warehouse,
+        "select case_id, verdict from marts.fct_judge_verdicts"
+        f" where dimension_id = '{CORRECT}'"
+        " and task_id = (select max_by(task_id, load_id) from live.tasks) order by 1",
+    ) == [("case0", None), ("case1", "pass")]
 
 
 def test_a_metric_with_a_threshold_passes_and_fails_there(
@@ -169,26 +180,13 @@ def test_a_metric_with_a_threshold_passes_and_fails_there(
         (1.0 if place % 3 == 0 else 0.9) if good else (0.0 if place < 20 else 0.8)
         for place, good in enumerate(truth)
     ]
-    ingest(
-        warehouse,
-        night(tmp_path, 1, *([metric(CORRECT, each, "gpt-4o")] for each in scored)),
+    warehouse.ingest(
+        night(tmp_path, 1, *([metric(CORRECT, each, "gpt-4o")] for each in scored))
     )
     label(warehouse, tmp_path / "labels.csv", CORRECT, truth)
+    warehouse.build()
     assert rows(
         warehouse,
         "select n_judged, n_unjudged, round(tnr, 4), tpr from marts.fct_judge_agreement"
         " where slice_kind = 'all'",
     ) == [(120, 0, 0.3333, 1.0)]
-
-
-def test_a_metric_that_broke_has_no_verdict(
-    warehouse: Warehouse, tmp_path: Path
-) -> None:
-    broken = metric(CORRECT, 0.0, "gpt-4o", error="no connection")
-    good = [metric(CORRECT, 1.0, "gpt-4o")]
-    ingest(warehouse, night(tmp_path, 1, [broken], good))
-    assert rows(
-        warehouse,
-        "select case_id, verdict from marts.fct_judge_verdicts"
-        f" where dimension_id = '{CORRECT}' order by case_id",
-    ) == [("case0", None), ("case1", "pass")]

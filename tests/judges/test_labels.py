@@ -190,44 +190,6 @@ def test_numbers_beyond_one_are_grades_and_not_verdicts(tmp_path):
     ]
 
 
-def test_a_label_of_an_output_is_of_every_round_that_says_it(warehouse, tmp_path):
-    load(
-        warehouse,
-        tmp_path / "a.csv",
-        'case_id,output,labeler,label\nc0,"answer 0 ",ann,fail\nc0,nowhere,ann,pass\n',
-        dimension="quality",
-    )
-    warehouse.build()
-    found = rows(warehouse, "select round_id, label, matched_by from marts.fct_labels")
-    assert found == [("c0-1", "fail", "output")]
-
-
-def test_even_labels_are_disputed_and_left_out(warehouse, tmp_path):
-    load(
-        warehouse,
-        tmp_path / "a.csv",
-        "round_id,labeler,label\nc0-1,ann,pass\nc0-1,bob,fail\nc1-1,ann,pass\n",
-        dimension="quality",
-    )
-    warehouse.build()
-    assert rows(
-        warehouse,
-        "select n_rounds, n_judged, n_disputed from marts.fct_judge_agreement"
-        " where slice_kind = 'all'",
-    ) == [(2, 1, 1)]
-
-
-def test_the_newest_label_of_a_person_counts(warehouse, tmp_path):
-    load(
-        warehouse,
-        tmp_path / "a.csv",
-        "round_id,labeler,label,labeled_at\n"
-        "c0-1,ann,pass,2026-01-03T00:00:00Z\nc0-1,ann,fail,2026-01-02T00:00:00Z\n",
-    )
-    warehouse.build()
-    assert rows(warehouse, "select label from marts.fct_labels") == [("pass",)]
-
-
 @pytest.mark.parametrize("column", ["split", "draw"])
 def test_rows_of_the_judges_prompt_and_of_disagreements_are_in_no_rate(
     warehouse, tmp_path, column

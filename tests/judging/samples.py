@@ -116,10 +116,12 @@ def rules(draw: st.DrawFn, whole: list[Any], parts: Parts) -> dict[str, Any]:
     if near and kind in ("equals", "allowed_values") and draw(st.booleans()):
         found = draw(st.sampled_from(near))
         value = found if kind == "equals" else [*value, found]
-    if near and kind in ("contains_any", "starts_with") and draw(st.booleans()):
+    words = ("contains_any", "starts_with", "ends_with")
+    if near and kind in words and draw(st.booleans()):
         found = draw(st.sampled_from(near))
         text = found if isinstance(found, str) else compact_as_duckdb(found)
-        value = [draw(NEEDLES), text[:2] or "a"]
+        part = text[-2:] if kind == "ends_with" else text[:2]
+        value = [draw(NEEDLES), part or "a"]
     keys = [key for each in near if isinstance(each, dict) for key in each if key]
     if keys and kind == "required_keys" and draw(st.booleans()):
         value = [draw(st.sampled_from(keys))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from pathlib import Path
@@ -17,6 +17,7 @@ from promptlab.contracts.analysis_result import (
     CaseResult,
     CheckDifference,
     DimensionResult,
+    PastRun,
     ResultSummary,
     ResultTask,
 )
@@ -29,7 +30,6 @@ from promptlab.contracts.comparison import (
 )
 from promptlab.contracts.gate import CaseList, GateResult
 from promptlab.reports import mail
-from promptlab.reports.queries import PastRun
 
 CHECKER = Path(__file__).parents[3] / "shared" / "tools" / "email_html_check.py"
 AT = datetime(2024, 10, 24, 13, 0, tzinfo=UTC)
@@ -214,19 +214,15 @@ def runs(n: int = 8, last: str = "run-1") -> list[PastRun]:
         PastRun(
             task_id=f"old-{at}",
             prompt_version=f"v1.{at}",
-            model="example/model",
             created_at=AT - timedelta(days=n - at),
-            grade="C",
             overall_score=0.7 + 0.01 * (at * 7 % 11),
             ci_low=0.65,
             ci_high=0.85,
-            pass_rate=0.5,
-            n_cases=3,
             number=at + 1,
         )
         for at in range(n)
     ]
-    return [*past[:-1], replace(past[-1], task_id=last)]
+    return [*past[:-1], past[-1].model_copy(update={"task_id": last})]
 
 
 def change(number: int, **changed: Any) -> CaseChange:
@@ -313,10 +309,15 @@ def comparison(
 
 
 def to_message(
-    made: AnalysisResult, *, comparison: Comparison | None = None, **options: Any
+    made: AnalysisResult,
+    *,
+    comparison: Comparison | None = None,
+    history: Sequence[PastRun] = (),
+    **options: Any,
 ) -> EmailMessage:
-    """The mail of a result, compared with its baseline."""
-    compared = made.model_copy(update={"comparison": comparison})
+    """The mail of a result, compared with its baseline, after earlier runs."""
+    more = {"comparison": comparison, "runs": list(history)}
+    compared = made.model_copy(update=more)
     return mail.to_message(compared, **options)
 
 

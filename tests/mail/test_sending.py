@@ -14,9 +14,9 @@ import pytest
 
 from promptlab.errors import SettingsError
 from promptlab.operations.mailing import MailError, Server, send
-from promptlab.reports.mail import Envelope, to_message
+from promptlab.reports.mail import Envelope
 from tests.mail import servers
-from tests.mail.made import result, runs
+from tests.mail.made import result, runs, to_message
 
 pytest.importorskip("aiosmtpd", reason="the mail server of these tests is aiosmtpd")
 if shutil.which("openssl") is None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from promptlab.build.dbt import run_dbt
 from promptlab.errors import SettingsError
 from promptlab.paths import TARGETS_KEPT, dbt_project, dbt_target, tidy_targets
 from promptlab.settings import Settings, load_settings
@@ -63,30 +62,6 @@ def test_sizes_are_written_as_duckdb_takes_them(tmp_path, value):
     settings = Settings(db=tmp_path / "w.duckdb", memory_limit=value)
     with Warehouse(settings.db, settings=settings).writable() as con:
         assert con.execute("select 1").fetchall() == [(1,)]
-
-
-@pytest.mark.slow
-def test_dbts_connections_have_them_and_do_without_them(
-    settings, tmp_path, monkeypatch, capfd
-):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    with Warehouse(settings.db).writable():
-        pass
-    show = ["--inline", SEEN, "--output", "json"]
-    run_dbt(settings, show, command="show", verbose=True)
-    told = capfd.readouterr().err
-    assert "512.0 MiB" in told
-    assert str(tmp_path / "spill") in told
-    # dbt's own threads come from the profile, DuckDB's are set as a build begins
-    log = dbt_target(settings.db) / "dbt.log"
-    run_dbt(settings, ["--select", "promptlab_grades", "--log-level-file", "debug"])
-    assert "set threads = 3" in log.read_text("utf-8")
-    log.unlink()
-    run_dbt(
-        Settings(db=settings.db),
-        ["--select", "promptlab_grades", "--log-level-file", "debug"],
-    )
-    assert "set threads" not in log.read_text("utf-8")
 
 
 def test_the_profile_works_without_any_of_them():

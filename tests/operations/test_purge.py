@@ -18,7 +18,6 @@ import pytest
 from promptlab import database
 from promptlab.contracts.sources import TableMapping
 from promptlab.errors import NothingToDo, WarehouseError
-from promptlab.ingest.raw.requests import accept
 from promptlab.operations.purge import find, of_models, purge
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
@@ -110,32 +109,6 @@ def test_a_purge_keeps_every_row_of_the_others(warehouse):
                 assert after[table] == kept, table
         assert len(rows) - len(after[table]) == found.rows.get(table, 0), table
     assert {row[1] for row in after["raw.tasks"]} == {"first", "after", "other"}
-
-
-def test_the_next_build_gives_what_there_would_be_without_the_task(
-    warehouse, files, tmp_path
-):
-    purge(warehouse, tasks=[DOOMED, LONE, DOOMED_RUN])
-    warehouse.ingest(files)
-    warehouse.build()
-    never = Warehouse(tmp_path / "never.duckdb")
-    kept = [p for p in files.rglob("*") if p.is_file() and CANARY not in str(p)]
-    never.ingest(*kept)
-    with never.writable() as con:  # the file of scores of both is one of these
-        con.execute("delete from raw.scores where task_id = $1", [DOOMED])
-        accept(con, {"after": ["c1"]}, "as it should be")
-    never.build()
-    purged, other = (
-        contents(w.settings.db, "marts", "intermediate") for w in (warehouse, never)
-    )
-    load_ids = {"marts.dim_tasks", "marts.dim_memory_tasks"}
-    for table in purged:
-        if table == "marts.fct_verdicts":  # when it was accepted
-            purged[table] = [row[:-2] for row in purged[table]]
-            other[table] = [row[:-2] for row in other[table]]
-        if table.startswith("marts.") and table not in load_ids:
-            assert purged[table] == other[table], table
-    assert rows_with(warehouse.settings.db, CANARY) == []
 
 
 def test_files_of_purged_tasks_stay_out_until_they_are_asked_for(run, warehouse, files):
@@ -448,7 +421,7 @@ def test_the_marts_are_those_of_a_warehouse_that_never_saw_them(several, tmp_pat
     assert [name for name in purged if purged[name] != other[name]] == []
 
 
-@pytest.mark.parametrize("task", ALL_TASKS)
+@pytest.mark.parametrize("task", ["x1", "x1'0", "x%", "x_0", "x", "任务"])
 def test_only_rows_of_the_named_task_and_of_those_compared_with_it_go(
     several, marts_before, task
 ):

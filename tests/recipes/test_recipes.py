@@ -325,6 +325,33 @@ def add_a_memory_metric(checkout: Checkout) -> None:
         recipe.edit(file, ("\nmem0_f1 = ", f'\nsame_length = "{words}"\nmem0_f1 = '))
 
 
+def add_a_number(checkout: Checkout) -> None:
+    """The rounds without a score: six files, and no code of reports."""
+    recipe, marts = (
+        checkout.recipe("a number on a page"),
+        "dbt_project/models/marts/scoring",
+    )
+    recipe.edit(
+        f"{marts}/fct_task_summaries.sql",
+        ("        n_scored_rounds,\n\n", "        n_scored_rounds,\n        n_rounds - n_scored_rounds as n_unscored_rounds,\n\n"),
+    )  # fmt: skip
+    recipe.edit(
+        f"{marts}/_scoring__marts.yml",
+        ("      - {name: is_capped,", "      - {name: n_unscored_rounds, data_type: bigint, description: Other rounds.}\n      - {name: is_capped,"),
+    )  # fmt: skip
+    recipe.edit(
+        "promptlab/contracts/analysis_result.py",
+        ("    n_scored_rounds: int\n", "    n_unscored_rounds: int\n    n_scored_rounds: int\n"),
+    )  # fmt: skip
+    recipe.edit(
+        "reports/templates/sections/summary.html.j2",
+        ("</section>", '<p>{{ t("summary.unscored", n=s.n_unscored_rounds) }}</p>\n</section>'),
+    )  # fmt: skip
+    for lang, words in (("en", "Rounds without a score: {n}"), ("zh", "无分数：{n}")):
+        file = f"reports/texts/{lang}.toml"
+        recipe.edit(file, ("\n[summary]\n", f'\n[summary]\nunscored = "{words}"\n'))
+
+
 FOLLOWED = (
     add_a_scorer,
     add_an_alert,
@@ -333,6 +360,7 @@ FOLLOWED = (
     add_an_input_format,
     add_a_tool,
     add_a_memory_metric,
+    add_a_number,
 )
 
 
@@ -394,6 +422,16 @@ def test_a_matcher_judges_alike_in_sql_and_python(checkout: Checkout) -> None:
         "    print(judge(wanted, 'Rivers run.').status)"
     )
     assert checkout.evaluate(program).split() == ["pass", "fail"]
+
+
+@pytest.mark.slow
+def test_a_number_goes_from_the_mart_to_the_page_and_the_json(
+    checkout: Checkout,
+) -> None:
+    page = (checkout.root / "out" / "t" / "report.html").read_text("utf-8")
+    assert "Rounds without a score: 0" in page
+    found = json.loads((checkout.root / "out" / "t" / "result.json").read_text("utf-8"))
+    assert found["summary"]["n_unscored_rounds"] == 0
 
 
 @pytest.mark.slow

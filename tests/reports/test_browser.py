@@ -15,7 +15,7 @@ from promptlab.reports import to_html, to_memory_html
 from promptlab.reports.edition import Edition
 from promptlab.reports.index import read_index, to_index_html
 from promptlab.reports.mail import task_message
-from promptlab.reports.title import read_title, to_title_html
+from promptlab.reports.title import keep_histories, read_title, to_title_html
 from promptlab.reports.write import write_all
 from tests.reports.test_index import page as index_page
 from tests.reports.test_report_html import poisoned
@@ -263,6 +263,7 @@ def test_the_index_is_searched_and_filtered(six_titles_db, tmp_path):
 def test_the_page_of_a_title_fits_every_window(six_titles_db, tmp_path, title):
     edition = Edition(datetime(2026, 11, 20, tzinfo=UTC), "en")
     with connect(six_titles_db, read_only=True) as con:
+        keep_histories(con, [title])
         view = read_title(con, title, lambda task: f"{task}/report.html", edition)
     (tmp_path / "page.html").write_text(
         to_title_html(view, edition, index="index.html"), "utf-8"

@@ -11,7 +11,7 @@ import html5lib
 import pytest
 
 from promptlab.database import connect
-from promptlab.reports import to_html
+from promptlab.reports import Edition, analysis_result, to_html
 from promptlab.reports.charts import (
     HISTOGRAM_HEIGHT,
     HISTOGRAM_WIDTH,
@@ -23,8 +23,7 @@ from promptlab.reports.charts import (
     pareto,
 )
 from promptlab.reports.comparisons import comparison
-from promptlab.reports.views import arrange_changes
-from tests.reports.conftest import TASK_ID
+from tests.reports.conftest import GENERATED_AT, TASK_ID
 
 # ---------- the histogram of case scores: counted in SQL, drawn as columns
 
@@ -124,11 +123,14 @@ def test_the_differences_of_a_comparison_are_counted_in_steps_around_zero(
 def test_many_differences_are_drawn_and_few_are_not(six_titles_db):
     with connect(six_titles_db, read_only=True) as con:
         many = comparison(con, "account-support-3", "account-support-4", lang="en")
+        result = analysis_result(con, "account-support-4", Edition(GENERATED_AT, "en"))
     few = many.model_copy(
         update={"overall": many.overall.model_copy(update={"n_pairs": 19})}
     )
-    arranged = [arrange_changes(each, most=10, names={}) for each in (many, few)]
-    assert [each.spread is not None for each in arranged] == [True, False]
+    pages = [
+        to_html(result.model_copy(update={"comparison": each})) for each in (many, few)
+    ]
+    assert ['class="spread"' in page for page in pages] == [True, False]
 
 
 # ---------- line charts: scales, intervals, marks

@@ -144,7 +144,8 @@ def test_a_run_without_figures_has_a_page(memory_of, marts):
     marts.execute("delete from marts.dim_memory_categories")
     marts.execute(
         "update marts.dim_memory_runs set n_questions = null, n_never_asked = null,"
-        " started_at = null, right_metric = null, right_threshold = null"
+        " started_at = null, right_metric = null, score_metric = null,"
+        " right_threshold = null"
     )
     text = words(to_memory_html(memory_of("en")))
     assert "not scored" in text

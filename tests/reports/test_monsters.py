@@ -131,7 +131,6 @@ def test_every_form_holds_a_case_as_deep_as_is_read(result_of, name):
         result.model_copy(update={"case_results": cases}),
         Edition(result.generated_at),
         NOWHERE,
-        (),
     )
     if name == "json":
         assert json.loads(written)["case_results"][0]["inputs"] == deep

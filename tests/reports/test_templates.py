@@ -55,7 +55,7 @@ def test_every_section_has_its_template_and_title():
 def test_a_template_of_the_same_name_replaces_ours(result_of, tmp_path):
     (tmp_path / "sections").mkdir()
     (tmp_path / "sections" / "alerts.html.j2").write_text(
-        "<section id='alerts'>{{ view.n_judged }} <b>{{ result.task.title }}</b>",
+        "<section id='alerts'>{{ result.summary.n_judged }} <b>{{ result.task.title }}</b>",
         "utf-8",
     )
     page = to_html(result_of(), templates=tmp_path)

@@ -13,7 +13,7 @@ from promptlab.database import connect
 from promptlab.reports.edition import Edition
 from promptlab.reports.gate.verdict import worst
 from promptlab.reports.index import read_index, to_index_html
-from promptlab.reports.title import read_title, to_title_html
+from promptlab.reports.title import keep_histories, read_title, to_title_html
 from tests.reports.conftest import GENERATED_AT
 
 EDITION = Edition(GENERATED_AT)
@@ -29,6 +29,7 @@ def six(six_titles_db):
 def title_of(six):
     def read(title, lang="en", href=lambda task_id: f"../../{task_id}/report.html"):
         edition = Edition(GENERATED_AT, lang)
+        keep_histories(six, [title])
         return read_title(six, title, href, edition), edition
 
     return read
@@ -136,6 +137,7 @@ def test_the_newest_version_is_marked_within_the_chart_and_without_markdown(
             " select max_by(task_id, created_at) from marts.dim_tasks where title = ?)",
             [title],
         )
+        keep_histories(con, [title])
         view = read_title(con, title, lambda _: None, edition)
     html = to_title_html(view, edition, index=None)
     assert re.search(r'<text class="mark-label end" x="[^>]*>v_5\*</text>', html)
@@ -217,6 +219,7 @@ def test_hostile_names_are_shown_as_text(marts):
         "update marts.dim_tasks set title = ?, prompt_version = ?", [title] * 2
     )
     edition = Edition(GENERATED_AT, "en")
+    keep_histories(marts, [title])
     view = read_title(marts, title, lambda _: None, edition)
     html = to_title_html(view, edition, index=None)
     assert "<script" not in html

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -113,3 +113,68 @@ def write_all(suites: Mapping[str, Sequence[Night]], folder: Path) -> None:
     for title, runs in suites.items():
         for number, night in enumerate(runs, 1):
             night.write(folder, title, number)
+
+
+PROVIDERS = ("acme:large", "acme:small", "own")
+"""`own` is a file that gives itself another id."""
+TESTS = [f"case {n} (x)" for n in range(1, 7)]
+
+
+def of_all_variants(
+    title: str,
+    run_id: str,
+    day: int,
+    prompts: Mapping[str, str],
+    providers: Sequence[str],
+    tests: Sequence[str],
+    repeat: int,
+    passes: Callable[[str, str, str], bool],
+) -> dict[str, Any]:
+    """Return the file of promptfoo: all tests of all prompts of all providers."""
+    columns = [(f, text, p) for p in providers for f, text in prompts.items()]
+    rows = [
+        (index, file, text, provider, test, n)
+        for index, (file, text, provider) in enumerate(columns)
+        for test in tests
+        for n in range(repeat)
+    ]
+    return {
+        "evalId": run_id,
+        "config": {
+            "description": title,
+            "providers": ["acme:large", "acme:small", "file://own.js"],
+        },
+        "results": {
+            "version": 3,
+            "timestamp": f"2026-03-{day:02}T01:00:00.000Z",
+            "prompts": [
+                {"raw": text, "label": f"{file}: {text}", "provider": provider}
+                for file, text, provider in columns
+            ],
+            "results": [
+                {
+                    "promptIdx": index, "testIdx": tests.index(test),
+                    "id": f"{run_id}-{index}-{test}-{n}",
+                    "provider": {"id": provider},
+                    "prompt": {"raw": text, "label": f"{file}: {text}"},
+                    "response": {"output": f"x {run_id} {n}"},
+                    "success": passes(text, provider, test),
+                    "score": float(passes(text, provider, test)),
+                    "failureReason": 0, "namedScores": {},
+                    "gradingResult": {
+                        "pass": passes(text, provider, test), "score": 1, "reason": "",
+                        "componentResults": [
+                            {"pass": passes(text, provider, test), "score": 1,
+                             "reason": "", "assertion": {"type": "contains", "value": "x"}}
+                        ],
+                    },
+                    "vars": {"q": test},
+                    "testCase": {
+                        "description": test, "vars": {"q": test},
+                        "assert": [{"type": "contains", "value": "x"}],
+                    },
+                }
+                for index, file, text, provider, test, n in rows
+            ],
+        },
+    }  # fmt: skip

@@ -150,12 +150,13 @@ def test_undo_gives_the_decisions_before(story, copy, cli):
 
 
 def test_accepting_again_keeps_what_was_accepted_first(copy):
-    accepting.accept(copy, "gone-6", "still")
+    with pytest.raises(NothingToDo, match="there is nothing to accept"):
+        accepting.accept(copy, "gone-6", "still")
     with copy.built() as con:
         [row] = con.execute(
             "select reason, cases from raw.accepts where task_id = 'gone-6/0'"
         ).fetchall()
-    assert (row[0], json.loads(row[1])) == ("still", ["c1", "c2"])
+    assert (row[0], json.loads(row[1])) == (WHY, ["c1", "c2"])
 
 
 def test_what_was_accepted_is_listed_with_its_reason(cli):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,15 @@ from promptlab.history import judge
 from promptlab.recheck import recheck
 from promptlab.reports.gate.policy import built_in_policy
 from promptlab.warehouse import Warehouse
-from tests.stories.suites import Night, nights, suite, write_all
+from tests.stories.suites import (
+    PROVIDERS,
+    TESTS,
+    Night,
+    nights,
+    of_all_variants,
+    suite,
+    write_all,
+)
 
 SINGLE = suite(rounds="+")
 
@@ -85,14 +94,11 @@ def test_a_recheck_names_a_run_and_keeps_its_own_id(story, tmp_path):
 # ---------- the announced number of calls is the number that runs
 
 PROMPTS = {"prompts/short.txt": "Short: {{q}}", "prompts/steps.txt": "Steps: {{q}}"}
-PROVIDERS = ("acme:large", "acme:small", "own")
-"""`own` is a file that gives itself another id."""
-TESTS = [f"case {n} (x)" for n in range(1, 7)]
 
 PROMPTFOO = r"""
 import json, os, re, sys
 sys.path.insert(0, os.environ["ROOT"])
-from tests.stories.test_recheck import PROVIDERS, TESTS, document
+from tests.stories.suites import PROVIDERS, TESTS, of_all_variants
 
 args = sys.argv[3:]
 found = {a.split("=")[0]: a.partition("=")[2] for a in args if a.startswith("--filter")}
@@ -114,63 +120,13 @@ if "--filter-failing" in found:
 repeat = int(args[args.index("--repeat") + 1])
 out = args[args.index("-o") + 1]
 name = os.path.basename(out).removesuffix(".json")
-rows = document(f"again-{name}", 20, prompts, providers, tests, repeat,
+title = json.load(open("title.json"))
+rows = of_all_variants(title, f"again-{name}", 20, prompts, providers, tests, repeat,
                 lambda prompt, provider, test: "broke" not in prompt)
 json.dump(rows, open(out, "w"))
 open("calls", "a").write(f"{len(rows['results']['results'])}\n")
 sys.exit(100)
 """
-
-
-def document(run_id, day, prompts, providers, tests, repeat, passes) -> dict:
-    """The file of promptfoo: all tests of all prompts of all providers."""
-    columns = [(f, text, p) for p in providers for f, text in prompts.items()]
-    rows = [
-        (index, file, text, provider, test, n)
-        for index, (file, text, provider) in enumerate(columns)
-        for test in tests
-        for n in range(repeat)
-    ]
-    return {
-        "evalId": run_id,
-        "config": {
-            "description": "support",
-            "providers": ["acme:large", "acme:small", "file://own.js"],
-        },
-        "results": {
-            "version": 3,
-            "timestamp": f"2026-03-{day:02}T01:00:00.000Z",
-            "prompts": [
-                {"raw": text, "label": f"{file}: {text}", "provider": provider}
-                for file, text, provider in columns
-            ],
-            "results": [
-                {
-                    "promptIdx": index, "testIdx": tests.index(test),
-                    "id": f"{run_id}-{index}-{test}-{n}",
-                    "provider": {"id": provider},
-                    "prompt": {"raw": text, "label": f"{file}: {text}"},
-                    "response": {"output": f"x {run_id} {n}"},
-                    "success": passes(text, provider, test),
-                    "score": float(passes(text, provider, test)),
-                    "failureReason": 0, "namedScores": {},
-                    "gradingResult": {
-                        "pass": passes(text, provider, test), "score": 1, "reason": "",
-                        "componentResults": [
-                            {"pass": passes(text, provider, test), "score": 1,
-                             "reason": "", "assertion": {"type": "contains", "value": "x"}}
-                        ],
-                    },
-                    "vars": {"q": test},
-                    "testCase": {
-                        "description": test, "vars": {"q": test},
-                        "assert": [{"type": "contains", "value": "x"}],
-                    },
-                }
-                for index, file, text, provider, test, n in rows
-            ],
-        },
-    }  # fmt: skip
 
 
 FAILING: dict[str, tuple[set[tuple[str, str, int]], int]] = {
@@ -188,11 +144,33 @@ FAILING: dict[str, tuple[set[tuple[str, str, int]], int]] = {
 """Failing prompt, provider and test → and the calls of the new side."""
 
 
-@pytest.mark.parametrize("what", FAILING)
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse with a title for each of these: eight nights, the last one failed."""
+    folder = tmp_path_factory.mktemp("failed")
+    for title, (failing, _) in FAILING.items():
+
+        def passes(text: str, provider: str, test: str, failing=failing) -> bool:
+            key = (text.split(":")[0].lower(), provider, TESTS.index(test) + 1)
+            return key not in failing
+
+        for day in range(1, 9):
+            found = of_all_variants(
+                title, f"{title} {day}", day, PROMPTS, PROVIDERS, TESTS, 1,
+                passes if day == 8 else lambda *_: True,
+            )  # fmt: skip
+            (folder / f"{title} {day}.json").write_text(json.dumps(found), "utf-8")
+    warehouse = Warehouse(folder / "w.duckdb")
+    warehouse.ingest(folder)
+    warehouse.build()
+    return warehouse.settings.db
+
+
+@pytest.mark.parametrize("title", FAILING)
 def test_the_announced_number_of_calls_is_the_number_that_runs(
-    tmp_path, monkeypatch, capsys, what
+    failed, tmp_path, monkeypatch, capsys, title
 ):
-    failing, n_calls = FAILING[what]
+    failing, n_calls = FAILING[title]
     for name in ("GITHUB_ACTIONS", "GITLAB_CI"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
@@ -202,24 +180,11 @@ def test_the_announced_number_of_calls_is_the_number_that_runs(
     npx.chmod(0o755)
     (npx.parent / "promptlab").symlink_to(Path(sys.executable).with_name("promptlab"))
     (tmp_path / "prompts.json").write_text(json.dumps(PROMPTS), "utf-8")
-
-    def fails(text: str, provider: str, test: str) -> bool:
-        key = (text.split(":")[0].lower(), provider, TESTS.index(test) + 1)
-        return key in failing
-
-    warehouse = Warehouse("promptlab.duckdb")
-    for day in range(1, 9):
-        is_last = day == 8
-        found = document(
-            f"eval-{day}", day, PROMPTS, PROVIDERS, TESTS, 1,
-            lambda *of, last=is_last: not (last and fails(*of)),
-        )  # fmt: skip
-        Path(f"{day}.json").write_text(json.dumps(found), "utf-8")
-    warehouse.ingest(*[f"{day}.json" for day in range(1, 9)])
-    warehouse.build()
-    assert run_cli(["recheck", "eval-8"]) == 0
+    (tmp_path / "title.json").write_text(json.dumps(title), "utf-8")
+    warehouse = Warehouse(shutil.copy(failed, "promptlab.duckdb"))
+    assert run_cli(["recheck", f"{title} 8"]) == 0
     script = capsys.readouterr().out
-    assert f"# support: {len({n for *_, n in failing})} case" in script
+    assert f"# {title}: {len({n for *_, n in failing})} case" in script
     assert f", {n_calls} calls" in script
     assert "old side" not in script  # seven earlier rounds suffice
     own = {"PATH": f"{npx.parent}:{os.environ['PATH']}", "ROOT": str(_ROOT)}

@@ -9,10 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from promptlab.build import call_dbt
-from promptlab.build.dbt import run_dbt
 from promptlab.errors import BuildError
-from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES
 
@@ -183,25 +180,6 @@ def test_what_is_gone_leaves_no_row(changed):
     assert columns and left == []
 
 
-def test_what_an_unfinished_build_left_is_not_taken_for_built(
-    writable_example_db, tmp_path
-):
-    """A task changes, the build stops after the check, a comparison is requested."""
-    run = json.loads(RUN.read_text("utf-8"))
-    for case in run["cases"]:
-        for a_round in case["rounds"]:
-            a_round["raw_output"] = "nonsense"
-    (tmp_path / "worse.json").write_text(json.dumps(run), "utf-8")
-    warehouse = Warehouse(writable_example_db)
-    warehouse.ingest(tmp_path / "worse.json")
-    call_dbt(warehouse, ["build", "--select", "+int_tasks_to_build"])
-    warehouse.compare("review-sentiment-baseline", "cs-regression-v3.1")
-    warehouse.build()
-    again = Warehouse(shutil.copy(writable_example_db, tmp_path / "again.duckdb"))
-    again.build(full_refresh=True)
-    assert differences(writable_example_db, again.settings.db) == {}
-
-
 def test_what_was_built_but_not_remembered_is_built_again(
     example_db, writable_example_db
 ):
@@ -230,12 +208,6 @@ def test_a_table_that_was_dropped_is_noticed(writable_example_db):
         con.execute("drop table marts.fct_rounds")
     with pytest.raises(BuildError, match=r"are gone: fct_rounds\. .* --full-refresh"):
         Warehouse(writable_example_db).build()
-
-
-def test_a_full_refresh_is_of_everything(writable_example_db):
-    arguments = ["--select", "fct_rounds", "--full-refresh"]
-    with pytest.raises(BuildError, match="of everything"):
-        run_dbt(Settings(db=writable_example_db), arguments)
 
 
 def test_a_warehouse_is_built_until_something_comes(writable_example_db, tmp_path):

@@ -1,11 +1,8 @@
-{#- A hash of the logic: of every model, seed and macro of this project, and its settings.
+{#- A hash of the logic: of every model, seed and macro of this project.
     The same in a project that has this one as a package. The dialect of another engine is
     no part of it. -#}
 {% macro project_hash() %}
-    {%- set texts = [
-        var('memory_right_metric', 'auto') | string,
-        var('memory_right_threshold', 0.5) | string,
-    ] -%}
+    {%- set texts = [] -%}
     {%- for node in models_and_seeds() -%}
         {%- do texts.append(node.unique_id ~ ' ' ~ node.checksum.checksum) -%}
     {%- endfor -%}

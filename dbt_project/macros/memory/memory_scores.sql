@@ -7,8 +7,15 @@
     "token_f1": "has_reference",
     "exact_match": "has_reference",
     "contains_reference": "has_reference",
-    "mem0_f1": "has_reference and coalesce(category, '') <> '5'"
+    "mem0_f1": "has_reference and coalesce(category, '') <> '5'",
+    "cmrc_f1": "(has_reference or coalesce(category, '') = '5')",
+    "chinese_match": "(is_failed or chinese_match is not null)"
 }
+{%- endmacro %}
+
+{#- The metrics that only runs with Chinese references have. -#}
+{% macro chinese_metrics() -%}
+    ('cmrc_f1', 'chinese_match')
 {%- endmacro %}
 
 {#- A row per metric, as a relation of one column. -#}

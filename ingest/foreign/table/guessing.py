@@ -23,7 +23,7 @@ from promptlab.contracts.sources import TableMapping
 from promptlab.encoding import decoded
 from promptlab.errors import InputError
 from promptlab.ingest.files.dates import without_date
-from promptlab.ingest.foreign.documents import Refused, first_line
+from promptlab.ingest.foreign.documents import LONGEST_LINE, Refused, first_line
 from promptlab.ingest.foreign.names import LESS_IS_BETTER, plain_name
 from promptlab.ingest.foreign.table.cells import (
     are_times,
@@ -151,8 +151,6 @@ _STATES = frozenset(
 )
 """Words for the state of a request: that it worked does not make its answer right."""
 _MOST_SIBLINGS = 3
-_LONGEST_LINE = 200
-"""Characters of what is said of a file that was not read."""
 _VERSION = re.compile(r"([a-z]+[-_. ]?)?v\.?\d+([._-]\d+)*", re.IGNORECASE)
 
 
@@ -255,13 +253,13 @@ def no_mapping(path: Path, form: str) -> str:
     except NoGuess:
         fix = f"`promptlab init --table {name}` shows lines to start from"
     except InputError as error:
-        fix = first_line(str(error).removeprefix(f"{path}: "), _LONGEST_LINE) or ""
+        fix = first_line(str(error).removeprefix(f"{path}: "), LONGEST_LINE) or ""
     shown = ", ".join(columns_of(path, form) or [])
     said = f"looks like a table ({form}: ", "), and no mapping in the config fits it: "
-    room = _LONGEST_LINE - sum(map(len, (path.name, " ", *said, fix)))
+    room = LONGEST_LINE - sum(map(len, (path.name, " ", *said, fix)))
     if room < 1:  # the path is said before it
         fix = fix.replace(f" --table {name}`", " --table` with this path")
-        room = _LONGEST_LINE - sum(map(len, (path.name, " ", *said, fix)))
+        room = LONGEST_LINE - sum(map(len, (path.name, " ", *said, fix)))
     if len(shown) > max(room, 1):
         shown = f"{shown[: max(room - 1, 0)]}…"
     return f"{path.name} {said[0]}{shown}{said[1]}{fix}"

@@ -13,6 +13,7 @@ from promptlab.ingest.foreign.identity import (
     AskedOfIds,
     OwnIds,
     SameRun,
+    case_name,
     content_id,
     first_text,
 )
@@ -331,7 +332,7 @@ class Tasks:
             asked = tuple([text_alike(row.get(each)) or None for each in self._asking])
             return self._asked.named(own_id, asked, task.task_id) if own_id else None
         same_inputs = {k: text_alike(v) for k, v in inputs.items()}
-        case_id = content_id(same_inputs, first_text(inputs.values()))
+        case_id = case_name(same_inputs, first_text(inputs.values()))
         return case_id if self._mapping.round is not None else task.distinct(case_id)
 
     def _see_odd(

@@ -17,6 +17,17 @@ renames as (
 
 ),
 
+memory_settings as (
+
+    select
+        {{ joined(
+            "setting_name || ' ' || coalesce(setting_value, '')", "','", 'setting_name'
+        ) }} as settings
+    from {{ ref('promptlab', 'stg_builds__settings') }}
+    where setting in ('memory', 'memory_abstention')
+
+),
+
 loads_of_scores as (
 
     select
@@ -46,7 +57,8 @@ versions as (
             coalesce(titles.configured_primary, '-'),
             coalesce(cast(prices.input_price as string), '-'),
             coalesce(cast(prices.output_price as string), '-'),
-            renames.variants
+            renames.variants,
+            case when resolved.source_kind = 'memory' then memory_settings.settings end
         )) as fingerprint
 
     from tasks
@@ -57,6 +69,7 @@ versions as (
     left join loads_of_scores using (task_id)
     left join prices using (task_id)
     cross join renames
+    cross join memory_settings
 
 )
 

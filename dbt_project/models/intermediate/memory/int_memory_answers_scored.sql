@@ -8,6 +8,7 @@ answers as (
 ),
 token_scores as (select * from {{ ref('promptlab', 'int_memory_token_scores') }}),
 locomo_scores as (select * from {{ ref('promptlab', 'int_memory_locomo_scores') }}),
+chinese_scores as (select * from {{ ref('promptlab', 'int_memory_chinese_scores') }}),
 right_metrics as (
     select * from {{ ref('promptlab', 'int_memory_right_metrics') }}
     where {{ in_this_build('memory_runs') }}
@@ -29,9 +30,12 @@ scored as (
 
     select
         answers.*,
-        {% for metric, counts in fromjson(memory_metrics()).items() if metric != 'locomo_f1' %}
+        {% for metric, counts in fromjson(memory_metrics()).items()
+            if metric not in ('locomo_f1', 'cmrc_f1', 'chinese_match') %}
             case when {{ counts }} then token_scores.{{ metric }} end as {{ metric }},
         {% endfor %}
+        case when right_metrics.is_chinese then chinese_scores.cmrc_f1 end as cmrc_f1,
+        case when right_metrics.is_chinese then chinese_scores.chinese_match end as chinese_match,
         case
             when answers.is_failed then null
             -- the two phrases that LoCoMo's published score looks for
@@ -48,6 +52,7 @@ scored as (
         end as locomo_f1,
         right_metrics.right_metric,
         right_metrics.right_threshold,
+        right_metrics.is_chinese as is_chinese_run,
         answers.test_index = last_rounds.last_test_index as is_last_round
 
     from answers
@@ -55,6 +60,7 @@ scored as (
     inner join last_rounds using (run_id, task_id)
     left join token_scores using (run_id, task_id, test_index, question_index)
     left join locomo_scores using (run_id, task_id, test_index, question_index)
+    left join chinese_scores using (run_id, task_id, test_index, question_index)
 
 ),
 
@@ -103,6 +109,7 @@ final as (
         is_failed,
         has_reference,
         is_last_round,
+        is_chinese_run,
 
         ---------- json
         reference_answer,

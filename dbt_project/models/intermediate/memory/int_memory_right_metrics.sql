@@ -6,6 +6,48 @@ answers as (
     select * from {{ ref('promptlab', 'stg_memory__answers') }}
     where {{ in_this_build('memory_runs') }}
 ),
+settings as (select * from {{ ref('promptlab', 'stg_builds__settings') }} where setting = 'memory'),
+
+chosen as (
+
+    select
+        max(case when setting_name = 'right_metric' then setting_value end) as right_metric,
+        max(case when setting_name = 'right_threshold' then cast(setting_value as double) end)
+            as right_threshold
+
+    from settings
+
+),
+
+counted as (
+
+    select
+        run_id,
+        count(*) filter (where category in ('1', '2', '3', '4', '5')) > 0 as is_locomo,
+        2 * count(*) filter (where is_chinese) > count(*) as is_chinese
+
+    from answers
+    group by run_id
+
+),
+
+decided as (
+
+    select
+        counted.run_id,
+        counted.is_chinese,
+        coalesce(chosen.right_threshold, 0.5) as right_threshold,
+        case
+            when counted.is_chinese then coalesce(chosen.right_metric, 'chinese_match')
+            when chosen.right_metric not in {{ chinese_metrics() }} then chosen.right_metric
+            when counted.is_locomo then 'locomo_f1'
+            else 'token_f1'
+        end as right_metric
+
+    from counted
+    cross join chosen
+
+),
 
 final as (
 
@@ -15,19 +57,18 @@ final as (
         run_id,
 
         ---------- strings
-        case
-            when '{{ var("memory_right_metric", "auto") }}' <> 'auto'
-                then '{{ var("memory_right_metric", "auto") }}'
-            when count(*) filter (where category in ('1', '2', '3', '4', '5')) > 0
-                then 'locomo_f1'
-            else 'token_f1'
-        end as right_metric,
+        right_metric,
+        -- a mean over the decided answers alone would be no score of the run
+        case when right_metric = 'chinese_match' then 'cmrc_f1' else right_metric end
+            as score_metric,
 
         ---------- numerics
-        cast({{ var('memory_right_threshold', 0.5) }} as double) as right_threshold
+        cast(right_threshold as double) as right_threshold,
 
-    from answers
-    group by run_id
+        ---------- booleans
+        is_chinese
+
+    from decided
 
 )
 

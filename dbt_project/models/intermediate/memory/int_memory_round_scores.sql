@@ -65,10 +65,12 @@ counted as (
             {{ exact_sum(metric) }} as sum_{{ metric }},
         {% endfor %}
         is_last_round,
+        is_chinese_run,
         coalesce(category, '(none)') as category
 
     from answers
-    group by run_id, task_id, test_index, is_last_round, coalesce(category, '(none)')
+    group by
+        run_id, task_id, test_index, is_last_round, is_chinese_run, coalesce(category, '(none)')
 
 ),
 
@@ -87,6 +89,7 @@ measured as (
 
     from counted
     cross join {{ memory_metric_rows() }} as metrics
+    where counted.is_chinese_run or metrics.metric not in {{ chinese_metrics() }}
 
 ),
 

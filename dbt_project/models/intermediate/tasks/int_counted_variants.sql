@@ -5,7 +5,7 @@ with
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
 replaced as (select * from {{ ref('promptlab', 'int_replaced_variants') }}),
 
--- each hop goes twice as far back, so that a title may change its model 64 times
+-- each hop doubles the reach: six follow 64 replacements
 hop_0 as (
 
     select
@@ -74,7 +74,7 @@ of_pushes as (
         replaced.title,
         replaced.run_id,
         replaced.variant,
-        replaced.replaced_variant,
+        replaced.replaced_variant as counted_variant,
         replaced.run_number as until_run_number
 
     from replaced
@@ -95,7 +95,7 @@ of_replaced as (
     inner join hop_6
         on
             of_pushes.title = hop_6.title
-            and of_pushes.replaced_variant = hop_6.variant
+            and of_pushes.counted_variant = hop_6.variant
             and of_pushes.until_run_number >= hop_6.run_number
             and of_pushes.until_run_number
             < coalesce(hop_6.again_run_number, of_pushes.until_run_number + 1)
@@ -116,7 +116,7 @@ counted as (
 
 ),
 
--- of two variants in one run none has the runs of the other
+-- two variants that run together keep histories of their own
 final as (
 
     select
@@ -132,12 +132,12 @@ final as (
 
     select counted.*
     from counted
-    left join variants as together
+    left join variants as in_same_run
         on
-            counted.title = together.title
-            and counted.run_id = together.run_id
-            and counted.counted_variant = together.variant
-    where together.task_id is null
+            counted.title = in_same_run.title
+            and counted.run_id = in_same_run.run_id
+            and counted.counted_variant = in_same_run.variant
+    where in_same_run.task_id is null
 
 )
 

@@ -33,7 +33,7 @@ new_variants as (
             partition by runs.title, runs.run_id
             order by variants.prompt_name nulls last, variants.variant
         ) as place,
-        count(*) over (partition by runs.title, runs.run_id) as n_new
+        count(*) over (partition by runs.title, runs.run_id) as n_to_pair
 
     from runs
     inner join variants using (title, run_id)
@@ -74,7 +74,7 @@ missing_variants as (
             partition by runs.title, runs.run_id
             order by earlier.prompt_name nulls last, earlier.variant
         ) as place,
-        count(*) over (partition by runs.title, runs.run_id) as n_new
+        count(*) over (partition by runs.title, runs.run_id) as n_to_pair
 
     from runs
     inner join of_base_runs as earlier
@@ -104,7 +104,7 @@ replaced as (
         missing_variants.variant as replaced_variant
 
     from new_variants
-    inner join missing_variants using (title, run_id, place, n_new)
+    inner join missing_variants using (title, run_id, place, n_to_pair)
 
 ),
 

@@ -101,7 +101,8 @@ earlier as (
 
 ),
 
--- of pushes only what a person accepted, where the base branch has runs
+-- runs of the base branch count always; a push only where there are none, or where a person
+-- accepted the case in it. Place 0 is this run, 1 the one before
 remembered as (
 
     select
@@ -147,6 +148,7 @@ last_judged as (
         *,
         row_number() over (
             partition by asking_task_id, case_id
+            -- `base` before `branch`
             order by history, place
         ) as choice
 
@@ -155,7 +157,8 @@ last_judged as (
 
 ),
 
--- a case that the last run does not have left with it, unless it failed when it was last judged
+-- a case that the last run lacks was dropped there, unless it had passed and failed when it was
+-- last judged
 before as (
 
     select last_judged.*

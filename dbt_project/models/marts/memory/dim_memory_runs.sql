@@ -47,6 +47,7 @@ final as (
         summed.run_timestamp,
         summed.memory_system,
         right_metrics.right_metric,
+        right_metrics.score_metric,
 
         ---------- numerics
         right_metrics.right_threshold,

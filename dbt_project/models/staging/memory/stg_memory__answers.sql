@@ -26,6 +26,7 @@ renamed as (
         test_index,
         question_index,
         position as question_position,
+        cmrc_f1 as reference_f1,
 
         ---------- booleans
         -- "[ERROR]" in the answer's place is no answer, error message or not.
@@ -38,6 +39,8 @@ renamed as (
             false
         ) as is_failed,
         reference_texts is not null as has_reference,
+        is_chinese,
+        is_same,
 
         ---------- json
         reference_answer,

@@ -89,14 +89,14 @@ given as (
 
     union all
 
-    -- the metric that says what is right is the score, and its threshold the pass rule
+    -- a metric is the score; the threshold of the one that says what is right is the pass rule
     select
         tasks.task_id,
         metrics.metric as dimension_id,
         metrics.metric as name,
         'higher_better' as scoring_mode,
         cast(metrics.place as bigint) as dimension_position,
-        case when metrics.metric = right_metrics.right_metric then 1.0 else 0.0 end as weight,
+        case when metrics.metric = right_metrics.score_metric then 1.0 else 0.0 end as weight,
         true as is_default,
         {{ as_json("'{}'") }} as target,
         case
@@ -110,7 +110,9 @@ given as (
     from tasks
     inner join right_metrics on tasks.task_id = right_metrics.run_id
     cross join {{ memory_metric_rows() }} as metrics
-    where tasks.source_kind = 'memory'
+    where
+        tasks.source_kind = 'memory'
+        and (right_metrics.is_chinese or metrics.metric not in {{ chinese_metrics() }})
 
 ),
 

@@ -98,6 +98,7 @@ received as (
     from memory_answers
     inner join tasks on memory_answers.run_id = tasks.task_id
     cross join {{ memory_metric_rows() }} as metrics
+    where memory_answers.is_chinese_run or metrics.metric not in {{ chinese_metrics() }}
 
 )
 

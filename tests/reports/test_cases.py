@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from promptlab.contracts.analysis_result import AnalysisResult, Prompt, RoundOutcome
 from promptlab.contracts.comparison import Comparison
 from promptlab.reports import analysis_result, to_html, to_markdown
+from promptlab.reports.cases import alike, versions
 from promptlab.reports.charts import FOREST_WIDTH, Forest, forest
+from promptlab.reports.diff import MOST_CHARS, word_diff
 from promptlab.reports.edition import SHOWN, Edition
 from promptlab.reports.printing import Filters, TextPiece, marked_parts
 from promptlab.reports.result import prompt_of
 from promptlab.reports.texts import catalogue
-from promptlab.reports.views import MOST_CHARS, Page, prompt_view, word_diff
 
 # ---------- the task against its baseline, in the full report and the summary
 
@@ -215,8 +216,8 @@ def test_more_changed_cases_than_fit_are_folded_then_counted(compared):
 
 
 def test_a_case_that_lost_its_must_haves_at_the_same_score_is_listed(compared):
-    same = next(c for c in compared().comparison.cases if c.change == "same")
-    lost = same.model_copy(update={"must_have_lost": True})
+    same = compared().comparison.cases[0]
+    lost = same.model_copy(update={"change": "same", "must_have_lost": True})
     shown = section(to_html(compared(cases=[lost])))
     assert "same, must-have lost" in words(shown)
 
@@ -383,10 +384,9 @@ def test_the_history_of_a_case_ends_with_this_run(results):
 
 
 def folded(case, rounds):
-    case = case.model_copy(
+    return case.model_copy(
         update={"rounds": rounds, "n_rounds": len(rounds), "differences": []}
     )
-    return Page(SHOWN).case(case)
 
 
 def round_(number: int, answer: str | None, status: str = "pass") -> RoundOutcome:
@@ -408,8 +408,8 @@ def round_(number: int, answer: str | None, status: str = "pass") -> RoundOutcom
 
 def test_rounds_that_agree_are_one(results):
     case = case_of(results, "cs-regression-v3.1", "refund_over_seven_days")
-    view = folded(case, [round_(1, "a"), round_(2, "b"), round_(3, "a")])
-    assert [[r.run_index for r in group.rounds] for group in view.rounds] == [
+    case = folded(case, [round_(1, "a"), round_(2, "b"), round_(3, "a")])
+    assert [[r.run_index for r in group] for group in alike(case, most=5)] == [
         [1, 3],
         [2],
     ]
@@ -418,8 +418,8 @@ def test_rounds_that_agree_are_one(results):
 def test_both_versions_saying_the_same_is_said_once(results):
     case = case_of(results, "cs-regression-v3.1", "refund_over_seven_days")
     case = case.model_copy(update={"baseline_rounds": [round_(1, "a"), round_(2, "a")]})
-    [pair] = folded(case, [round_(1, "a")]).versions
-    assert pair.is_same
+    [(before, after)] = versions(folded(case, [round_(1, "a")]), most=3)
+    assert word_diff(before[0].answer, after[0].answer).is_same
 
 
 @pytest.mark.parametrize(
@@ -445,7 +445,6 @@ def test_prompts_stand_side_by_side_with_what_changed(results):
     assert "Answer in <del>ten</del> lines." in page
     assert "Answer in <ins>two</ins> lines." in page
     assert 'href="#prompt"' in page
-    assert prompt_view(None) is None
     untold = results["cs-regression-v3.2"].model_copy(update={"prompt": None})
     assert 'href="#prompt"' not in to_html(untold)
 
