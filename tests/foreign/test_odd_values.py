@@ -229,6 +229,7 @@ def test_any_value_in_a_member_of_an_archive_is_read_or_said_to_be_wrong(
     _write(written)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "number", ["-1", str(2**63 - 1), str(2**63), "1e308", "null", '"x"']
 )

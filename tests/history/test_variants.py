@@ -968,6 +968,7 @@ def configs(tmp_path_factory) -> Configs:
         return Configs(plain, with_config, told(), built("[titles]\n"), is_noticed)
 
 
+@pytest.mark.slow
 def test_a_renamed_title_keeps_its_history_by_an_alias(configs):
     assert configs.plain.baselines["eval-2/0"] is None
     assert configs.configured.baselines["eval-2/0"] == "eval-1/0"

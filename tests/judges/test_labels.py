@@ -77,6 +77,7 @@ AGREEMENT = """
 """
 
 
+@pytest.mark.slow
 @only_judges
 def test_the_same_labels_give_the_same_numbers_in_every_format(warehouse, tmp_path):
     read, found = {}, {}

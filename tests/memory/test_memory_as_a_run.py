@@ -347,6 +347,7 @@ def test_what_a_call_says_of_its_files_is_said_of_their_run(tmp_path):
     assert task.rows() == [("recall", "mem0", "faster", "abc", "n1", "2025-02-03")]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_purged_leaves_nothing_and_the_next_one_is_compared_anew(
     written, tmp_path
 ):

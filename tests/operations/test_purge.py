@@ -401,6 +401,7 @@ def marts_before(whole: Path) -> dict[str, list[tuple]]:
     return marts(Warehouse(whole))
 
 
+@pytest.mark.slow
 def test_the_marts_are_those_of_a_warehouse_that_never_saw_them(several, tmp_path):
     # what was accepted too; and a comparison is requested before a build
     tasks = ["x1", ACCEPTED, 'x"1', "x1'0", "x%", "任务"]

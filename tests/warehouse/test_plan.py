@@ -186,6 +186,7 @@ def test_steps_stay_in_memory_where_few_rounds_wait_and_marts_never_do(
     assert set(written) == {(True, not in_memory), (False, True)}
 
 
+@pytest.mark.slow
 def test_how_duckdb_is_set_for_a_small_warehouse_changes_no_number(
     example_db, writable_example_db, monkeypatch
 ):
