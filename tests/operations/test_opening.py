@@ -8,7 +8,6 @@ import re
 import socket
 import sqlite3
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -24,9 +23,11 @@ from promptlab.ingest import raw
 from promptlab.operations.purge import purge
 from promptlab.paths import dbt_project
 from promptlab.warehouse import Warehouse
+from tests import forked
 from tests.conftest import EXAMPLES
 from tests.faults.conftest import contents
 from tests.ingest.test_load import query, task, write
+from tests.marts import only
 
 # ---------- opening a warehouse: whatever the path leads to, nothing hangs, loads or splits
 
@@ -151,9 +152,8 @@ def test_an_input_that_is_a_pipe_is_refused_and_not_waited_for(command, tmp_path
         (tmp_path / name).parent.mkdir(exist_ok=True)
         os.mkfifo(tmp_path / name)
     done = subprocess.run(
-        [sys.executable, "-m", "promptlab", *command],
+        [forked.folder() / "promptlab", *command],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
@@ -164,6 +164,7 @@ def test_an_input_that_is_a_pipe_is_refused_and_not_waited_for(command, tmp_path
 
 
 @pytest.mark.parametrize("depth", [1, 3])
+@only("dim_tasks")
 def test_a_purge_through_a_link_changes_the_file_and_keeps_the_link(tmp_path, depth):
     real = tmp_path / "real" / "warehouse.duckdb"
     write(tmp_path / "in" / "a.json", task("t1", "SECRETANSWER"))
