@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from promptlab.warehouse import Warehouse
-from tests import six_titles
+from tests import marts, six_titles  # noqa: F401 - the plan is read once
 
 gc.set_threshold(50_000)  # as the program does: what dbt knows of a project is large
 os.environ["LC_ALL"] = "C.UTF-8"  # English, wherever the tests run

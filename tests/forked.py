@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import traceback
 from pathlib import Path
 
 SOCKET = "promptlab.socket"
@@ -88,6 +89,13 @@ def run(caller: socket.socket) -> None:
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
             os.close(stream)
+        # those of the server know whether its own could be sought; with two names each,
+        # as the command replaces one
+        sys.stdin = sys.__stdin__ = open(0, closefd=False)  # noqa: SIM115
+        sys.stdout = sys.__stdout__ = open(1, "w", closefd=False)  # noqa: SIM115
+        sys.stderr = sys.__stderr__ = open(  # noqa: SIM115
+            2, "w", 1, errors="backslashreplace", closefd=False
+        )
         os.chdir(place)
         os.environ.clear()
         os.environ.update(environment)
@@ -97,6 +105,9 @@ def run(caller: socket.socket) -> None:
         main()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 0
+    except BaseException:
+        traceback.print_exc()
+        raise
     finally:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):
