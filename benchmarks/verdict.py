@@ -183,7 +183,7 @@ def main(words: Sequence[str]) -> None:
     for odds in (5.0, 20.0):
         print(f"\nrefuse_odds = {odds:.0f}")  # noqa: T201
         for suites in rows[:3]:
-            cells = list(row(suites, count, odds))[:2]
+            first_cells = list(row(suites, count, odds))[:2]
             print(f"{_label(suites)}: {', '.join(cells)}", flush=True)  # noqa: T201
 
 
