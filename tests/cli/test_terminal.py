@@ -23,7 +23,6 @@ from promptlab.cli.streams import (
     in_one_line,
     is_read_by_a_runner,
 )
-from tests import forked
 from tests.ingest.test_load import task, write
 
 ROOT = Path(__file__).parents[2]
@@ -111,7 +110,7 @@ def hostile(tmp_path_factory):
 def run(folder: Path, *args: str, stdout=subprocess.PIPE, **environ: str):
     """Call promptlab as a runner does."""
     return subprocess.run(
-        [forked.folder() / "promptlab", *args],
+        [sys.executable, "-m", "promptlab", *args],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), **environ},
         stdout=stdout,
