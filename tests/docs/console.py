@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests import forked
 from tests.docs.markdown import Block
 
 _MARK = "\x1e"
@@ -92,9 +91,9 @@ def run(blocks: Sequence[Block], folder: Path) -> dict[Block, list[Command]]:
 
 def _environment(folder: Path) -> dict[str, str]:
     own = {k: v for k, v in os.environ.items() if not k.startswith("PROMPTLAB_")}
-    programs = [str(forked.folder()), str(Path(sys.executable).parent)]
+    programs = str(Path(sys.executable).parent)
     return own | {
-        "PATH": os.pathsep.join([*programs, os.environ["PATH"]]),
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "LC_ALL": "C.UTF-8",
         "NO_COLOR": "1",
     }

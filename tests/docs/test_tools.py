@@ -16,7 +16,6 @@ import yaml
 
 from promptlab.cli import cli, run_cli
 from promptlab.ingest.foreign.registry import TOOLS
-from tests import forked
 from tests.conftest import ROOT
 from tests.docs import markdown
 
@@ -46,9 +45,9 @@ def steps(tool: str) -> list[str]:
 
 
 def run(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
-    programs = [str(forked.folder()), str(Path(sys.executable).parent)]
+    programs = str(Path(sys.executable).parent)
     own = {
-        "PATH": os.pathsep.join([*programs, os.environ["PATH"]]),
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "PROMPTLAB_DB": "warehouse.duckdb",
         "GITHUB_STEP_SUMMARY": "summary.md",
         "GITHUB_OUTPUT": "outputs.txt",

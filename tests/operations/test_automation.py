@@ -16,7 +16,6 @@ import yaml
 
 from promptlab.cli import cli
 from promptlab.reports.gate.titles import can_repeat
-from tests import forked
 from tests.conftest import EXAMPLES, ROOT
 
 PAGE = ROOT / "docs" / "operations.md"
@@ -246,10 +245,7 @@ def perform(folder: Path, event: str, branch: str, **inputs: str) -> list[str]:
         "GITHUB_BASE_REF": "main" if of_pull_request else "",
         "GITHUB_REPOSITORY": "o/r", "PROMPTLAB_DB": ".promptlab/warehouse.duckdb",
         "PATH": os.pathsep.join(
-            [
-                *(str(folder.parent / "tools"), str(forked.folder())),
-                *(str(Path(sys.executable).parent), os.environ["PATH"]),
-            ]
+            [str(folder.parent / "tools"), str(Path(sys.executable).parent), os.environ["PATH"]]
         ),
     }  # fmt: skip
 
@@ -335,9 +331,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(folder: Path, *call: str) -> subprocess.CompletedProcess[str]:
-    programs = [str(forked.folder()), str(Path(sys.executable).parent)]
+    programs = str(Path(sys.executable).parent)
     own = {
-        "PATH": os.pathsep.join([*programs, os.environ["PATH"]]),
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "PROMPTLAB_DB": "warehouse.duckdb",
         "GITHUB_STEP_SUMMARY": "summary.md",
         "LC_ALL": "C.UTF-8",

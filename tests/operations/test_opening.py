@@ -8,6 +8,7 @@ import re
 import socket
 import sqlite3
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -23,7 +24,6 @@ from promptlab.ingest import raw
 from promptlab.operations.purge import purge
 from promptlab.paths import dbt_project
 from promptlab.warehouse import Warehouse
-from tests import forked
 from tests.conftest import EXAMPLES
 from tests.faults.conftest import contents
 from tests.ingest.test_load import query, task, write
@@ -152,8 +152,9 @@ def test_an_input_that_is_a_pipe_is_refused_and_not_waited_for(command, tmp_path
         (tmp_path / name).parent.mkdir(exist_ok=True)
         os.mkfifo(tmp_path / name)
     done = subprocess.run(
-        [forked.folder() / "promptlab", *command],
+        [sys.executable, "-m", "promptlab", *command],
         cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tests import forked
 from tests.conftest import EXAMPLES, ROOT
 
 AUTOMATION = ROOT / "docs" / "automation"
@@ -58,8 +57,7 @@ def module(monkeypatch: pytest.MonkeyPatch, name: str, **names: Any) -> None:
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "results").symlink_to(EXAMPLES / "sentiment_pipeline")
     monkeypatch.setenv("PROMPTLAB_HOME", str(tmp_path))
-    programs = [str(forked.folder()), str(Path(sys.executable).parent)]
-    monkeypatch.setenv("PATH", os.pathsep.join([*programs, os.environ["PATH"]]))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     return tmp_path
 
 
