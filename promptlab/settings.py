@@ -225,7 +225,8 @@ class Settings(BaseModel):
     """Address that mails come from."""
 
     report_url: str | None = Field(default=None, pattern=r"^https?://[^\s]+$")
-    """URL at which the reports of ``out`` are served; mails link there."""
+    """URL at which the reports of ``out`` are served; mails and messages link
+    there."""
 
     webhook_hosts: tuple[str, ...] = ()
     """Hosts that webhooks may lead to besides those of their services, in a config file

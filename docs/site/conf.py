@@ -31,10 +31,10 @@ NAV: dict[str, list[str]] = {
         "docs/power",
         "docs/scorers",
     ],
-    "Operation": ["docs/ci", "docs/operations", "docs/scale", "docs/dbt"],
+    "Operation": ["docs/ci", "docs/chat", "docs/operations", "docs/scale", "docs/dbt"],
     "Reference": ["docs/cookbook", "docs/cli", "docs/python", "docs/schemas"],
     "Development": ["CONTRIBUTING", "docs/decisions/README", "CHANGELOG"],
-    "中文": ["中文说明 <README.zh>", "docs/numbers.zh"],
+    "中文": ["中文说明 <README.zh>", "docs/numbers.zh", "docs/chat.zh"],
 }
 """Heading of the sidebar → its pages, in the order in which they are read."""
 
@@ -48,6 +48,7 @@ BELOW: dict[str, str] = {
 TRANSLATIONS = {
     "README": "README.zh",
     "docs/numbers": "docs/numbers.zh",
+    "docs/chat": "docs/chat.zh",
     "examples/README": "examples_zh/README",
 }
 """English page → its Chinese one. Other pages lead to the Chinese start page."""
