@@ -6,6 +6,7 @@ between them works here, on a code host and in an editor alike.
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -32,9 +33,20 @@ NAV: dict[str, list[str]] = {
         "docs/scorers",
     ],
     "Operation": ["docs/ci", "docs/chat", "docs/operations", "docs/scale", "docs/dbt"],
-    "Reference": ["docs/cookbook", "docs/cli", "docs/python", "docs/schemas"],
+    "Reference": [
+        "docs/cookbook",
+        "docs/cli",
+        "docs/python",
+        "docs/agents",
+        "docs/schemas",
+    ],
     "Development": ["CONTRIBUTING", "docs/decisions/README", "CHANGELOG"],
-    "中文": ["中文说明 <README.zh>", "docs/numbers.zh", "docs/chat.zh"],
+    "中文": [
+        "中文说明 <README.zh>",
+        "docs/numbers.zh",
+        "docs/chat.zh",
+        "docs/agents.zh",
+    ],
 }
 """Heading of the sidebar → its pages, in the order in which they are read."""
 
@@ -49,6 +61,7 @@ TRANSLATIONS = {
     "README": "README.zh",
     "docs/numbers": "docs/numbers.zh",
     "docs/chat": "docs/chat.zh",
+    "docs/agents": "docs/agents.zh",
     "examples/README": "examples_zh/README",
 }
 """English page → its Chinese one. Other pages lead to the Chinese start page."""
@@ -96,6 +109,7 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", _add_contents)
     app.connect("html-page-context", _set_language)
     app.connect("build-finished", _write_index)
+    app.connect("build-finished", _write_list_for_agents)
     app.connect("build-finished", _make_accessible)
 
 
@@ -165,3 +179,22 @@ def _write_index(app: Sphinx, error: Exception | None) -> None:
     """Folders open at index.html, on a server and from a disk."""
     if error is None:
         shutil.copyfile(app.outdir / f"{root_doc}.html", app.outdir / "index.html")
+
+
+def _write_list_for_agents(app: Sphinx, error: Exception | None) -> None:
+    """Write llms.txt: the pages, and what for, by docs/README."""
+    if error is not None:
+        return
+    table = (ROOT / "docs" / "README.md").read_text("utf-8")
+    lines = [
+        "# promptlab",
+        "",
+        "> The warehouse for prompt evaluation.",
+        "",
+        "## Pages",
+        "",
+    ]
+    for links, use in re.findall(r"^\| (\[.+?) \| (.+?) \|$", table, re.MULTILINE):
+        for name, page in re.findall(r"\[(.+?)\]\((.+?)\.md\)", links):
+            lines.append(f"- [{name}](docs/{page}.html): {use}")
+    (app.outdir / "llms.txt").write_text("\n".join(lines) + "\n", "utf-8")

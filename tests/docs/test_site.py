@@ -71,6 +71,20 @@ def test_every_page_of_the_documentation_is_there(site):
     assert not missing
 
 
+def test_the_list_for_agents_names_every_page_of_the_index(site):
+    text = (site / "llms.txt").read_text("utf-8")
+    links = re.findall(r"^- \[.+?\]\((.+?)\): .+$", text, re.MULTILINE)
+    assert "docs/agents.html" in links and "docs/tools/promptfoo.html" in links
+    assert not [link for link in links if not (site / link).is_file()]
+    written = {
+        f"docs/{page}"
+        for page in re.findall(
+            r"\]\((.+?)\.md\)", (ROOT / "docs/README.md").read_text("utf-8")
+        )
+    }
+    assert len(links) >= len(written) - 5
+
+
 def test_nothing_is_loaded_from_elsewhere(site):
     remote = re.compile(r"^(?:https?:)?//")
     assert not [

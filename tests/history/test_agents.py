@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -16,7 +17,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 
 from promptlab import agents
 from promptlab.agents import MOST_BYTES, NOTICE, Tools, server_of
-from promptlab.cli import run_cli
+from promptlab.cli import COMMANDS, run_cli
 from promptlab.warehouse import Warehouse
 from tests.six_titles import CASES, STORIES
 
@@ -338,6 +339,15 @@ def test_without_its_package_the_command_says_how_to_install_it(monkeypatch, cap
     assert run_cli(["mcp"]) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert line.endswith("pip install 'promptlab-warehouse[mcp]'")
+
+
+def test_the_skill_names_commands_and_tools_that_exist(capsys):
+    assert run_cli(["mcp", "--skill"]) == 0
+    skill = capsys.readouterr().out
+    assert re.match(r"---\nname: promptlab\ndescription: .+\n---\n", skill)
+    assert set(re.findall(r"`promptlab ([a-z]+)", skill)) <= {*COMMANDS}
+    rows = re.findall(r"^\| .+\? \| `(\w+)` \| `promptlab", skill, re.MULTILINE)
+    assert rows == ["runs", "verdict", "compare", "case"]
 
 
 def test_nothing_else_imports_the_package():
