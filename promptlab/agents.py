@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
@@ -69,8 +70,7 @@ class Tools:
         n = found[0]["n_lines"] if found else 0
         for row in found:
             del row["n_lines"]
-        more = {"runs": n - len(found)}
-        return ["dim_tasks", "fct_task_summaries"], {"runs": found, "more": more}
+        return _marts(_RUNS), {"runs": found, "more": {"runs": n - len(found)}}
 
     def verdict(self, run: str = "latest") -> Found:
         """Say if a run can ship, which cases broke and since when, and what changed.
@@ -92,8 +92,7 @@ class Tools:
             verdict["newly_passing"] = result.fixed.case_ids
             verdict["next_step"] = next_step(result)
             verdicts.append(verdict)
-        tables = ["fct_verdicts", "fct_case_odds", "fct_gate_facts"]
-        return tables, {"verdicts": verdicts}
+        return _OF_VERDICTS, {"verdicts": verdicts}
 
     def compare(self, run: str = "latest", baseline: str = "baseline") -> Found:
         """Compare a run with another, case by case: what got better or worse.
@@ -116,10 +115,12 @@ class Tools:
                     )
             found = [comparison(con, *p, lang=lang, cases=MOST_ROWS) for p in pairs]
         data = [each.model_dump(include=_OF_COMPARISON) for each in found]
+        n_more = 0
         for each, of in zip(data, found, strict=True):
             changed = [case for case in of.cases if case.change != "same"]
             each["cases"] = [case.model_dump(exclude_defaults=True) for case in changed]
-        return ["fct_task_comparisons", "fct_case_changes"], {"comparisons": data}
+            n_more += of.counts.changed - len(changed)
+        return _OF_COMPARISONS, {"comparisons": data, "more": {"cases": n_more}}
 
     def case(self, case_id: str, run: str = "latest") -> Found:
         """Show one case: its input, what was expected, the answers, why it failed.
@@ -136,14 +137,7 @@ class Tools:
                 of_case = {"case_id": case_id, "task_id": case["task_id"]}
                 for name, sql in _OF_A_CASE.items():
                     case[name] = dictionaries(con, sql, of_case)
-        tables = [
-            "fct_case_results",
-            "dim_case_contents",
-            "fct_case_odds",
-            "fct_rounds",
-        ]
-        tables += ["fct_check_results", "fct_assertions", "fct_case_history"]
-        return tables, {"cases": cases}
+        return _marts(_CASE, *_OF_A_CASE.values()), {"cases": cases}
 
     def query(self, sql: str, limit: int = 50) -> Found:
         """Run one read-only SQL statement of DuckDB: at most 200 rows, 30 seconds.
@@ -176,7 +170,7 @@ class Tools:
             finally:
                 watch.cancel()
         named = [dict(zip(columns, row, strict=True)) for row in rows]
-        return [], {"rows": named, "more": {"rows": total - len(rows)}}
+        return _marts(sql), {"rows": named, "more": {"rows": total - len(rows)}}
 
     def tables(self) -> str:
         """List the tables of the schema `marts`, with what a row is."""
@@ -192,6 +186,8 @@ class Tools:
         return "\n".join(f"{each['name']}: {each['comment'] or ''}" for each in found)
 
 
+_OF_VERDICTS = ["marts.fct_verdicts", "marts.fct_case_odds", "marts.fct_gate_facts"]
+_OF_COMPARISONS = ["marts.fct_task_comparisons", "marts.fct_case_changes"]
 _OF_VERDICT = {
     "task_id", "run_id", "title", "variant", "decision", "headline", "n_pass",
     "n_judged", "rate_now", "rate_before", "changes", "not_compared",
@@ -274,6 +270,11 @@ _COLUMNS = """
 """
 
 
+def _marts(*queries: str) -> list[str]:
+    """Return the marts that queries name, each once."""
+    return list(dict.fromkeys(re.findall(r"\bmarts\.\w+", " ".join(queries))))
+
+
 def _most(limit: int) -> int:
     return min(max(limit, 1), MOST_ROWS)
 
@@ -297,7 +298,7 @@ def as_text(tables: Sequence[str], data: Row) -> str:
     for longest in _LONGEST:
         answer = {
             "notice": NOTICE,
-            "tables": [f"marts.{name}" for name in tables],
+            "tables": list(tables),
             "data": _short(read, longest),
             "more": more,
         }

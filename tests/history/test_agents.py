@@ -165,6 +165,7 @@ def test_an_answer_names_its_marts(six, six_titles_db):
             for row in con.execute("show tables from marts").fetchall()
         }
     calls = [("runs", {}), VERDICT, ("compare", {"run": "Sales FAQ"}), CASE]
+    calls.append(("query", {"sql": COST}))
     for answer, _ in asked(six, *calls):
         assert answer["tables"]
         assert set(answer["tables"]) <= there
