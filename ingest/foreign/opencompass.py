@@ -1,0 +1,552 @@
+"""OpenCompass: the folder of a run, with LawBench's and AISBench's, its relatives.
+
+Tried on OpenCompass 0.5.4. Which model answered which data set, and when, stands in the
+path only: ``<time>/predictions/<model>/<data set>.json`` has the questions and answers,
+``results/<model>/<data set>.json`` what the evaluator said of them. Both make one task,
+and so do the parts ``_0``, ``_1`` of a data set that was split.
+
+A case is known by its place in the data set. Repeats are rounds: in predictions one
+replica follows the other, and in details each value is a list of them.
+
+Totals are in percent. A verdict is that of the details; where they have none, it is
+found from them if the tool's own accuracy is then the same. AISBench writes requests
+that failed into a file of their own: they are missing cases.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from os.path import commonprefix
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import Struct, ValidationError, convert, field
+
+from promptlab.ingest.files.finding import FoundFile
+from promptlab.ingest.foreign.documents import (
+    Refused,
+    ToolFiles,
+    file_bytes,
+    first_line,
+    members,
+    number,
+    on_scale,
+    text,
+    time,
+)
+from promptlab.ingest.foreign.identity import SameRun, joined_texts, some_of
+from promptlab.ingest.foreign.registry import Files, Head, Run
+from promptlab.ingest.foreign.writing import Record, TaskWriter
+from promptlab.ingest.reading.problems import Problem, warning
+from promptlab.ingest.reading.source import Source
+
+_NO_RUN = {
+    "failed": "has only requests that failed. Give the whole folder of the run",
+    "judge": "has the answers of a judge. Give the whole folder of the run",
+    "unfinished": "is what a run that stopped has so far. Finish it with `-r`, then"
+    " read its folder again",
+    "performance": "has times of requests, and no answers",
+    "summary": "has totals, and no cases. Give the whole folder of the run",
+}
+"""Form of a file that is no run by itself → what it is, and what to do."""
+FORMS = ("prediction", "row", "result", *_NO_RUN)
+
+_FILES = ToolFiles("OpenCompass", "0.5.4")
+
+
+class Row(Struct):
+    """A question as it was sent, and the answer."""
+
+    prediction: Any
+    origin_prompt: Any = None
+    """If labels were compared by perplexity, the prompt of the first one."""
+    gold: Any = None
+    """Left out by the tool where it is 0 or empty."""
+    refr: Any = None
+    """The same in LawBench."""
+    place: Any = field(default=None, name="id")
+    """AISBench's rows come in the order in which requests end."""
+    success: Any = None
+
+
+class Failed(Struct):
+    """A request of AISBench that failed."""
+
+    id: int
+    error_info: Any = None
+
+
+class Detail(Struct):
+    """What an evaluator said of an answer; each has names of its own."""
+
+    origin_prediction: Any = None
+    """The answer; if labels were compared, an object with their prompts."""
+    prompt: Any = None
+    pred: Any = None
+    parsed: Any = None
+    """What was graded."""
+    predictions: Any = None
+    refr: Any = None
+    references: Any = None
+    answer: Any = None
+    ref: Any = None
+    correct: Any = None
+    is_correct: Any = None
+    cascade_correct: Any = None
+    judgement: Any = field(default=None, name="origin_grade_response")
+    """What a judge wrote: A is correct, B is not."""
+    judged: Any = field(default=None, name="prediction")
+    """The same, in details that are the judge's answers as they are."""
+
+
+_VERDICTS = ("correct", "is_correct", "cascade_correct")
+
+Key = tuple[int, int]
+"""Case and replica."""
+
+
+class Place(NamedTuple):
+    """What a file is of, as its path says."""
+
+    run: Path
+    setting: str
+    """LawBench: ``zero_shot`` or ``one_shot``."""
+    model: str
+    name: str
+
+    @property
+    def result(self) -> Path:
+        """Return where its result would be."""
+        return self.run / "results" / self.setting / self.model / f"{self.name}.json"
+
+
+def recognise(head: Head) -> str | None:
+    """Recognise predictions, results and summaries by their keys."""
+    is_summary = any(names <= head.columns for names in _SUMMARIES)
+    if is_summary or head.data.startswith(b"| dataset | version | metric | mode |"):
+        return "summary"
+    keys = head.keys
+    if {"data_abbr", "id"} <= keys:
+        if "prediction" in keys:
+            return "row"
+        return "failed" if "error_info" in keys else "performance"
+    if {"idx", "origin_prompt", "prediction"} <= keys:
+        return "unfinished"
+    if "details" in keys:
+        is_by_place = "0" in head.keys_below("details") and head.has(b'"pred')
+        return "result" if is_by_place or head.has(b'"example_abbr"') else None
+    if keys and all(map(str.isdecimal, keys)):
+        first = head.keys_below(min(keys, key=lambda key: (len(key), key)))
+        return "prediction" if {"prediction", "origin_prompt"} <= first else None
+    return None
+
+
+def gather(files: Files) -> Iterator[Run]:
+    """Group the predictions of a data set with their result and other files."""
+    of_place: dict[Place, list[FoundFile]] = defaultdict(list)
+    summaries: dict[Path, list[FoundFile]] = defaultdict(list)
+    for file in files:
+        place, folder = _placed(file.path)
+        if file.form == "summary":
+            above = place.run
+            summaries[above.parent if above.name == "summary" else above].append(file)
+            continue
+        if file.path.name.startswith(_UNFINISHED):
+            file = replace(file, form="unfinished")
+        elif file.form == "prediction" and folder == "results":
+            file = replace(file, form="judge")
+        of_place[place].append(file)
+    known = set(of_place)
+    for place in known:
+        if (whole := _whole(place, known)) != place:
+            of_place[whole] += of_place.pop(place)
+    for place, listed in of_place.items():
+        listed.sort(key=lambda file: (FORMS.index(file.form or ""), _part(file.path)))
+        lead, *others = listed
+        if lead.form in ("prediction", "row"):
+            # a result that is totals alone is known by its place only
+            is_there = any(_placed(each.path)[1] == "results" for each in others)
+            if not is_there and place.result.is_file():
+                others.append(replace(lead, path=place.result))
+        if lead.form not in _NO_RUN:
+            others += summaries.get(place.run, ())
+        yield lead, others
+    runs = {place.run for place in of_place}
+    for run, alone in summaries.items():
+        if run not in runs:
+            yield alone[0], alone[1:]
+
+
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """Yield the task of a data set on a model."""
+    if source.form in _NO_RUN:
+        name = first_line(source.path.name, 80)
+        raise Refused(warning("no_run", f"{name} {_NO_RUN[source.form]}"))
+    run = _Run(source)
+    yield from run.problems
+    place = run.place
+    title = joined_texts([place.setting, place.name], "/")
+    of_run, created_at = place.run.name, None
+    same = SameRun("opencompass", of_run, place.model, title)
+    if named := _TIME.fullmatch(of_run):
+        created_at = time("{}-{}-{}T{}:{}:{}".format(*named.groups()))
+    else:  # a folder of the user's, which may hold another run tomorrow
+        same = SameRun("opencompass", place.model, title, source=source)
+        for key, (_, row) in run.rows.items():
+            same.add(*key, text(row))
+        for key, detail in run.details.items():
+            same.add(*key, text(detail))
+        of_run = same.hash_of_night()
+    task_id = f"opencompass-{of_run}/{place.model}/{title}"
+    task = TaskWriter("opencompass", task_id, source, same, is_share=_is_verdict)
+    run.write(task)
+    task.describe(
+        title,
+        model=place.model or None,
+        prompt_version=run.prompt_version,
+        created_at=created_at,
+        run_id=of_run if named else None,
+    )
+    yield from task.written()
+
+
+class _Run:
+    """The files of a data set on a model, read and joined."""
+
+    def __init__(self, source: Source) -> None:
+        self.problems: list[Problem] = []
+        self._rows: dict[int, tuple[Row, dict[str, Any]]] = {}
+        self._failed: dict[int, Any] = {}
+        self._names: list[str] = []
+        self._n, self._cases = 1, 0
+        paths: dict[str, list[Path]] = defaultdict(list)
+        for path in (source.path, *source.companions):
+            paths[_role(path, source)].append(path)
+        answers, results = sorted(paths["answers"], key=_part), paths["result"]
+        self.place = _placed((results or answers)[0])[0]
+        if not results and answers[1:]:
+            name = _PART.sub(r"\1", self.place.name)
+            self.place = self.place._replace(name=name)
+        # parts beside a whole file are older than it
+        for path in [p for p in answers if p.stem == self.place.name] or answers:
+            self._read_answers(source, path)
+        for path in paths["failed"]:
+            for failed in _FILES.lines(source, Failed, path):
+                if isinstance(failed, Problem):
+                    self.problems.append(failed)
+                elif failed.id not in self._rows:  # else it was sent again
+                    self._failed[failed.id] = failed.error_info
+        self.prompt_version = _version(source, paths["summary"], self.place.name)
+        self._result = _document(source, results[0]) if results else {}
+        self.details = self._joined(_by_place(self._result.get("details")))
+        self.rows = {self._key(at): row for at, row in self._rows.items()}
+
+    def _read_answers(self, source: Source, path: Path) -> None:
+        """Add the rows of a file: in a later part, too, the first one is at 0."""
+        base = max(self._rows, default=-1) + 1
+        if path.suffix == ".jsonl":
+            rows = ((None, row) for row in _FILES.lines(source, dict[str, Any], path))
+        else:
+            rows = _document(source, path).items()
+        for key, row in rows:
+            if isinstance(row, Problem):
+                self.problems.append(row)
+                continue
+            try:
+                read = convert(row, Row)
+                place = str(read.place) if key is None else key
+                if not place.isdecimal() or len(place) > _DIGITS:
+                    raise ValidationError("a row has no place in the data set")
+            except ValidationError as error:
+                problem = _FILES.problem(error, pointer=f"{path.name}/{key or ''}")
+                self.problems.append(replace(problem, raw_text=text(row)))
+                continue
+            if read.success is False:
+                self._failed[base + int(place)] = row.get("error_info")
+            else:
+                self._rows[base + int(place)] = read, row
+
+    def _joined(
+        self, entries: Mapping[int, dict[str, Any]]
+    ) -> dict[Key, dict[str, Any]]:
+        """Find the cases and the replicas, and return what was said of each."""
+        most = max((*self._rows, *self._failed, *entries), default=-1) + 1
+        if not any("example_abbr" in each for each in entries.values()):
+            runs = [int(found[1]) for found in map(_RUNS.search, self._result) if found]
+            n = runs[0] if runs else 1 if self._result else self._repeats()
+            self._n = n if n and most % n == 0 else 1
+            self._cases = most // self._n
+            return {self._key(at): each for at, each in entries.items()}
+        # a case each, and each value is a list of its replicas
+        names = [str(each.get("example_abbr")) for each in entries.values()]
+        if len(set(names)) == len(names):
+            self._names = [name.removeprefix(f"{self.place.name}_") for name in names]
+        self._cases = len(entries)
+        told = {}
+        for case, entry in entries.items():
+            lists = {k: v for k, v in entry.items() if isinstance(v, list)}
+            width = max(map(len, lists.values()), default=1)
+            self._n = max(self._n, width)
+            for n in range(width):
+                own = {k: v[n] for k, v in lists.items() if n < len(v)}
+                told[case, n] = {**entry, **dict.fromkeys(lists), **own}
+        return told
+
+    def _repeats(self) -> int:
+        """Return how often all questions come again in the same order."""
+        asked = [text([row.origin_prompt, row.gold]) for row, _ in self._rows.values()]
+        n, rest = divmod(len(asked), cases := len(set(asked)) or 1)
+        is_again = cases > 1 and not rest and asked == asked[:cases] * n
+        return n if is_again and [*self._rows] == [*range(len(asked))] else 1
+
+    def _key(self, place: int) -> Key:
+        """Return case and replica: in a list of all, replicas follow one another."""
+        return place % self._cases, place // self._cases
+
+    def write(self, task: TaskWriter) -> None:
+        """Write the cases in the order of the data set, and what is missing."""
+        said = {key: convert(each, Detail) for key, each in self.details.items()}
+        named = (k for k in self._result if _ACCURACY.fullmatch(k))
+        accuracy = number(self._result.get(next(named, "")))
+        verdicts = _verdicts(said, accuracy)
+        there = sorted(self.rows.keys() | said.keys())
+        n_unjudged = 0
+        for key in there:
+            row, written = self.rows.get(key, (Row(None), {}))
+            detail = said.get(key, Detail())
+            whole = detail.origin_prediction
+            labels = {
+                k.removeprefix(_LABEL): written[k] for k in written if _LABEL in k
+            }
+            case = task.case(
+                self._names[key[0]] if key[0] < len(self._names) else str(key[0]),
+                _question(
+                    _first(row.origin_prompt, detail.prompt), labels or members(whole)
+                ),
+                golden=_first(
+                    *(row.gold, row.refr, detail.refr, detail.references),
+                    *(detail.answer, detail.ref),
+                ),
+                golden_id="gold",
+            )
+            graded = _first(detail.parsed, detail.predictions, detail.pred)
+            output = graded if whole is None or isinstance(whole, dict) else whole
+            output = row.prediction if key in self.rows else output
+            values = verdicts.get(key, {}) | {
+                name: value
+                for name, value in self.details.get(key, {}).items()
+                if isinstance(value, int | float) and not _NO_SCORE.fullmatch(name)
+            }
+            n_unjudged += not values
+            answer = case.round(
+                output,
+                n=key[1] + 1,
+                metadata={"graded": graded} if graded not in (None, output) else None,
+                status=None if values else "unevaluated",
+            )
+            for name, given in values.items():
+                value = number(given)
+                payload = {"given": given} if value is None else None
+                why = detail.judgement if isinstance(detail.judgement, str) else None
+                answer.score(name, value, on_scale(value), summary=why, payload=payload)
+        main = next((name for each in verdicts.values() for name in each), "correct")
+        task.grade(order=[main])
+        # up to 1 it may be a share: other tools write this file too
+        is_percent = accuracy is not None and not 0 < accuracy <= 1
+        means = {main: accuracy / 100} if accuracy is not None and is_percent else {}
+        task.claim(means, self._n * self._cases)
+        self._warn(task, n_unjudged, is_judged=bool(verdicts), there=set(there))
+
+    def _warn(
+        self, task: TaskWriter, n_unjudged: int, *, is_judged: bool, there: set[Key]
+    ) -> None:
+        n_places = self._n * self._cases
+        if n := n_places - len(there):
+            missing = (at for at in range(n_places) if self._key(at) not in there)
+            names = some_of(str(at) for at in islice(missing, 10))
+            why = next(filter(None, self._failed.values()), None)
+            why = f" ({first_line(str(why))})" if why else ""
+            task.warn(
+                "rows_missing",
+                f"{'1 request has' if n == 1 else f'{n} requests have'} no answer, so"
+                f" these cases are missing: place {names}, from 0{why}. Finish the run"
+                " with `--reuse`, and read its folder again",
+            )
+        if n := n_unjudged:
+            why = "nobody evaluated them: no `results` are there"
+            if is_judged:
+                why = "the result says nothing of them, or its judge gave no grade"
+            elif self._result:
+                why = "the result has totals only. Evaluate with --dump-eval-details"
+            task.warn(
+                "verdict_missing",
+                f"{'1 answer has' if n == 1 else f'{n} answers have'} no verdict, which"
+                f" is neither a pass nor a fail: {why}",
+            )
+
+
+_DIGITS = 9
+"""Of the largest place."""
+_UNFINISHED, _FAILED, _PERFORMANCE = "tmp_", "_failed", "_details"
+_LABEL = "label: "
+_SUMMARIES = (
+    {"dataset", "version", "metric", "mode"},
+    {"task", "model_name", "score", "abstention_rate"},  # LawBench
+)
+_PART = re.compile(r"(.+)_(\d{1,9})", re.ASCII)
+_TIME = re.compile(r"(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)", re.ASCII)
+_RUNS = re.compile(r"\((\d{1,9}) runs average\)", re.ASCII)
+_ACCURACY = re.compile(r"(accuracy|exact_match)( \(\d+ runs average\))?", re.ASCII)
+_GRADE = re.compile("[AB]")
+_NO_SCORE = re.compile(
+    # G-Pass@k is of all replicas of a case
+    rf"m?G-Pass@.*|{'|'.join(Detail.__struct_encode_fields__)}|gold|i(d|dx|ndex)|type",
+)
+_ROLES = {"HUMAN": "user", "BOT": "assistant", "SYSTEM": "system"}
+
+
+def _placed(path: Path) -> tuple[Place, str]:
+    """Return what a file is of, and the folder that says what it has of it."""
+    path = path.absolute()
+    name = path.stem.removeprefix(_UNFINISHED)
+    if path.suffix == ".jsonl":
+        name = name.removesuffix(_FAILED).removesuffix(_PERFORMANCE)
+    for folder in path.parents[1:]:
+        *settings, model = path.parent.relative_to(folder).parts
+        if folder.name in ("predictions", "results"):
+            return Place(folder.parent, "/".join(settings), model, name), folder.name
+    return Place(path.parent, "", "", name), ""
+
+
+def _part(path: Path) -> int:
+    """Return the number of a part, which is no text: ``_10`` comes after ``_9``."""
+    found = _PART.fullmatch(path.stem)
+    return int(found[2]) if found else -1
+
+
+def _whole(place: Place, known: Collection[Place]) -> Place:
+    """Return the data set of a part; a name may also end in ``_0`` by itself."""
+    found = _PART.fullmatch(place.name)
+    if not found or place.result.is_file():
+        return place
+    whole = place._replace(name=found[1])
+    first, second = (place._replace(name=f"{found[1]}_{n}") for n in (0, 1))
+    is_split = whole.result.is_file() or whole in known
+    return whole if is_split or (first in known and second in known) else place
+
+
+def _role(path: Path, source: Source) -> str:
+    """Return what a file has of its run."""
+    if path == source.path:
+        return "result" if source.form == "result" else "answers"
+    if path.suffix == ".csv":
+        return "summary"
+    if path.suffix == ".md" or path.name.startswith(_UNFINISHED):
+        return "nothing"
+    if _placed(path)[1] == "results":
+        return "result"
+    if path.suffix == ".jsonl" and path.stem.endswith(_PERFORMANCE):
+        return "nothing"
+    return "failed" if path.stem.endswith(_FAILED) else "answers"
+
+
+def _document(source: Source, path: Path) -> dict[str, Any]:
+    """Decode a file, or say which one cannot be read."""
+    try:
+        return _FILES.document(source, dict[str, Any], path)
+    except Refused as refused:
+        raise Refused(replace(refused.problem, pointer=path.name)) from None
+
+
+def _version(source: Source, paths: Collection[Path], name: str) -> str | None:
+    """Return the hash of the prompt template, which only a summary says."""
+    for path in sorted(paths, reverse=True):  # the newest first
+        written = source.redact(file_bytes(source, path)).decode("utf-8", "replace")
+        for row in csv.DictReader(written.splitlines()):
+            # the tool writes no quotes, and a blank for a comma
+            if row.get("dataset") == name.replace(",", " "):
+                version = row.get("version")
+                return None if version in (None, "-") else first_line(version)
+    return None
+
+
+def _by_place(details: Any) -> dict[int, dict[str, Any]]:
+    """Return the objects of a list, or those with a place as the key."""
+    if isinstance(details, list):
+        return {at: members(each) for at, each in enumerate(details)}
+    return {
+        int(key): each
+        for key, each in members(details).items()
+        if key.isdecimal() and len(key) <= _DIGITS and isinstance(each, dict)
+    }
+
+
+def _verdicts(
+    said: Mapping[Key, Detail], accuracy: float | None
+) -> dict[Key, dict[str, Any]]:
+    """Return the verdict of each answer under its name.
+
+    A judge that wrote neither A nor B gave none; OpenCompass counts it as wrong.
+    """
+    told = {key: _told(detail) for key, detail in said.items()}
+    if any(told.values()):
+        return {key: each for key, each in told.items() if each}
+    for find in (_is_equal, _is_graded_a):
+        found = {key: find(detail) for key, detail in said.items()}
+        known = {key: {_VERDICTS[0]: v} for key, v in found.items() if v is not None}
+        share = 100 * sum(map(bool, found.values())) / (len(found) or 1)
+        # another metric, such as ROUGE, has another total
+        if known and accuracy is not None and abs(share - accuracy) < _EQUAL:
+            return known
+    return {}
+
+
+_EQUAL = 0.01
+
+
+def _told(detail: Detail) -> dict[str, Any]:
+    if detail.judgement is not None and _grade(detail.judgement) is None:
+        return {}
+    named = {name: getattr(detail, name) for name in _VERDICTS}
+    return dict([each for each in named.items() if each[1] is not None][:1])
+
+
+def _is_equal(detail: Detail) -> bool | None:
+    if detail.predictions is None:
+        return None
+    return str(detail.predictions) == str(detail.references)
+
+
+def _is_graded_a(detail: Detail) -> bool | None:
+    grade = _grade(detail.judged)
+    return None if grade is None else grade == "A"
+
+
+def _grade(judgement: Any) -> str | None:
+    found = _GRADE.search(judgement) if isinstance(judgement, str) else None
+    return found[0] if found else None
+
+
+def _question(asked: Any, labels: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was asked: of labels, what all their prompts begin with."""
+    prompts = {label: members(each).get("prompt") for label, each in labels.items()}
+    written = {label: each for label, each in prompts.items() if isinstance(each, str)}
+    if written:
+        return {"prompt": commonprefix([*written.values()]), "labels": [*written]}
+    if not isinstance(asked, list) or not all(map(members, asked)):
+        return {} if asked is None else {"prompt": asked}
+    turns = ((str(each.get("role")), each.get("prompt")) for each in asked)
+    return {"messages": [{"role": _ROLES.get(r, r), "content": c} for r, c in turns]}
+
+
+def _first(*values: Any) -> Any:
+    return next((each for each in values if each is not None), None)
+
+
+def _is_verdict(name: str) -> bool:
+    return name in _VERDICTS
