@@ -18,10 +18,9 @@ from __future__ import annotations
 import csv
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
-from os.path import commonprefix
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,7 +61,7 @@ _FILES = ToolFiles("OpenCompass", "0.5.4")
 class Row(Struct):
     """A question as it was sent, and the answer."""
 
-    prediction: Any
+    prediction: Any = None
     origin_prompt: Any = None
     """If labels were compared by perplexity, the prompt of the first one."""
     gold: Any = None
@@ -71,14 +70,8 @@ class Row(Struct):
     """The same in LawBench."""
     place: Any = field(default=None, name="id")
     """AISBench's rows come in the order in which requests end."""
-    success: Any = None
-
-
-class Failed(Struct):
-    """A request of AISBench that failed."""
-
-    id: int
     error_info: Any = None
+    """AISBench: why there is no answer."""
 
 
 class Detail(Struct):
@@ -161,8 +154,8 @@ def gather(files: Files) -> Iterator[Run]:
         elif file.form == "prediction" and folder == "results":
             file = replace(file, form="judge")
         of_place[place].append(file)
-    known = set(of_place)
-    for place in known:
+    known = frozenset(of_place)
+    for place in [*of_place]:
         if (whole := _whole(place, known)) != place:
             of_place[whole] += of_place.pop(place)
     for place, listed in of_place.items():
@@ -223,7 +216,6 @@ class _Run:
         self._rows: dict[int, tuple[Row, dict[str, Any]]] = {}
         self._failed: dict[int, Any] = {}
         self._names: list[str] = []
-        self._n, self._cases = 1, 0
         paths: dict[str, list[Path]] = defaultdict(list)
         for path in (source.path, *source.companions):
             paths[_role(path, source)].append(path)
@@ -233,22 +225,19 @@ class _Run:
             name = _PART.sub(r"\1", self.place.name)
             self.place = self.place._replace(name=name)
         # parts beside a whole file are older than it
-        for path in [p for p in answers if p.stem == self.place.name] or answers:
-            self._read_answers(source, path)
+        whole = [path for path in answers if path.stem == self.place.name]
+        for path in whole or answers:
+            self._read(source, path, max(self._rows, default=-1) + 1)
         for path in paths["failed"]:
-            for failed in _FILES.lines(source, Failed, path):
-                if isinstance(failed, Problem):
-                    self.problems.append(failed)
-                elif failed.id not in self._rows:  # else it was sent again
-                    self._failed[failed.id] = failed.error_info
+            self._read(source, path, 0)
         self.prompt_version = _version(source, paths["summary"], self.place.name)
         self._result = _document(source, results[0]) if results else {}
         self.details = self._joined(_by_place(self._result.get("details")))
         self.rows = {self._key(at): row for at, row in self._rows.items()}
 
-    def _read_answers(self, source: Source, path: Path) -> None:
+    def _read(self, source: Source, path: Path, base: int) -> None:
         """Add the rows of a file: in a later part, too, the first one is at 0."""
-        base = max(self._rows, default=-1) + 1
+        rows: Iterable[tuple[str | None, dict[str, Any] | Problem]]
         if path.suffix == ".jsonl":
             rows = ((None, row) for row in _FILES.lines(source, dict[str, Any], path))
         else:
@@ -266,10 +255,10 @@ class _Run:
                 problem = _FILES.problem(error, pointer=f"{path.name}/{key or ''}")
                 self.problems.append(replace(problem, raw_text=text(row)))
                 continue
-            if read.success is False:
-                self._failed[base + int(place)] = row.get("error_info")
-            else:
+            if "prediction" in row and row.get("success") is not False:
                 self._rows[base + int(place)] = read, row
+            else:
+                self._failed[base + int(place)] = read.error_info
 
     def _joined(
         self, entries: Mapping[int, dict[str, Any]]
@@ -287,6 +276,7 @@ class _Run:
         if len(set(names)) == len(names):
             self._names = [name.removeprefix(f"{self.place.name}_") for name in names]
         self._cases = len(entries)
+        self._n = -(-most // self._cases)
         told = {}
         for case, entry in entries.items():
             lists = {k: v for k, v in entry.items() if isinstance(v, list)}
@@ -317,7 +307,7 @@ class _Run:
         there = sorted(self.rows.keys() | said.keys())
         n_unjudged = 0
         for key in there:
-            row, written = self.rows.get(key, (Row(None), {}))
+            row, written = self.rows.get(key, (Row(), {}))
             detail = said.get(key, Detail())
             whole = detail.origin_prediction
             labels = {
@@ -360,27 +350,27 @@ class _Run:
         is_percent = accuracy is not None and not 0 < accuracy <= 1
         means = {main: accuracy / 100} if accuracy is not None and is_percent else {}
         task.claim(means, self._n * self._cases)
-        self._warn(task, n_unjudged, is_judged=bool(verdicts), there=set(there))
+        self._warn(task, set(there), n_unjudged)
 
-    def _warn(
-        self, task: TaskWriter, n_unjudged: int, *, is_judged: bool, there: set[Key]
-    ) -> None:
+    def _warn(self, task: TaskWriter, there: set[Key], n_unjudged: int) -> None:
         n_places = self._n * self._cases
         if n := n_places - len(there):
             missing = (at for at in range(n_places) if self._key(at) not in there)
-            names = some_of(str(at) for at in islice(missing, 10))
-            why = next(filter(None, self._failed.values()), None)
-            why = f" ({first_line(str(why))})" if why else ""
+            places = some_of(map(str, islice(missing, 10)), 10)
+            error = next(filter(None, self._failed.values()), None)
+            why = f" ({first_line(str(error))})" if error else ""
             task.warn(
                 "rows_missing",
                 f"{'1 request has' if n == 1 else f'{n} requests have'} no answer, so"
-                f" these cases are missing: place {names}, from 0{why}. Finish the run"
+                f" these cases are missing: place {places}, from 0{why}. Finish the run"
                 " with `--reuse`, and read its folder again",
             )
         if n := n_unjudged:
-            why = "nobody evaluated them: no `results` are there"
-            if is_judged:
+            why = "nobody evaluated them, since no `results` are there"
+            if [*task.dimensions]:
                 why = "the result says nothing of them, or its judge gave no grade"
+            elif self.details:
+                why = "the details of the result have none"
             elif self._result:
                 why = "the result has totals only. Evaluate with --dump-eval-details"
             task.warn(
@@ -403,6 +393,8 @@ _TIME = re.compile(r"(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)", re.ASCII)
 _RUNS = re.compile(r"\((\d{1,9}) runs average\)", re.ASCII)
 _ACCURACY = re.compile(r"(accuracy|exact_match)( \(\d+ runs average\))?", re.ASCII)
 _GRADE = re.compile("[AB]")
+_EQUAL = 0.01
+"""Percent."""
 _NO_SCORE = re.compile(
     # G-Pass@k is of all replicas of a case
     rf"m?G-Pass@.*|{'|'.join(Detail.__struct_encode_fields__)}|gold|i(d|dx|ndex)|type",
@@ -460,7 +452,8 @@ def _document(source: Source, path: Path) -> dict[str, Any]:
     try:
         return _FILES.document(source, dict[str, Any], path)
     except Refused as refused:
-        raise Refused(replace(refused.problem, pointer=path.name)) from None
+        place = "/".join(path.parts[-3:])
+        raise Refused(replace(refused.problem, pointer=place)) from None
 
 
 def _version(source: Source, paths: Collection[Path], name: str) -> str | None:
@@ -493,9 +486,15 @@ def _verdicts(
 
     A judge that wrote neither A nor B gave none; OpenCompass counts it as wrong.
     """
-    told = {key: _told(detail) for key, detail in said.items()}
-    if any(told.values()):
-        return {key: each for key, each in told.items() if each}
+    told: dict[Key, dict[str, Any]] = {}
+    are_told = False
+    for key, detail in said.items():
+        named = [(n, v) for n in _VERDICTS if (v := getattr(detail, n)) is not None]
+        are_told |= bool(named)
+        if detail.judgement is None or _GRADE.search(str(detail.judgement)):
+            told[key] = dict(named[:1])
+    if are_told:
+        return told
     for find in (_is_equal, _is_graded_a):
         found = {key: find(detail) for key, detail in said.items()}
         known = {key: {_VERDICTS[0]: v} for key, v in found.items() if v is not None}
@@ -506,30 +505,14 @@ def _verdicts(
     return {}
 
 
-_EQUAL = 0.01
-
-
-def _told(detail: Detail) -> dict[str, Any]:
-    if detail.judgement is not None and _grade(detail.judgement) is None:
-        return {}
-    named = {name: getattr(detail, name) for name in _VERDICTS}
-    return dict([each for each in named.items() if each[1] is not None][:1])
-
-
 def _is_equal(detail: Detail) -> bool | None:
-    if detail.predictions is None:
-        return None
-    return str(detail.predictions) == str(detail.references)
+    given = detail.predictions
+    return None if given is None else str(given) == str(detail.references)
 
 
 def _is_graded_a(detail: Detail) -> bool | None:
-    grade = _grade(detail.judged)
-    return None if grade is None else grade == "A"
-
-
-def _grade(judgement: Any) -> str | None:
-    found = _GRADE.search(judgement) if isinstance(judgement, str) else None
-    return found[0] if found else None
+    found = _GRADE.search(detail.judged) if isinstance(detail.judged, str) else None
+    return found and found[0] == "A"
 
 
 def _question(asked: Any, labels: Mapping[str, Any]) -> dict[str, Any]:
@@ -537,7 +520,9 @@ def _question(asked: Any, labels: Mapping[str, Any]) -> dict[str, Any]:
     prompts = {label: members(each).get("prompt") for label, each in labels.items()}
     written = {label: each for label, each in prompts.items() if isinstance(each, str)}
     if written:
-        return {"prompt": commonprefix([*written.values()]), "labels": [*written]}
+        low, high = min(written.values()), max(written.values())
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(low, high, strict=False))
+        return {"prompt": "".join(each for each, _ in same), "labels": [*written]}
     if not isinstance(asked, list) or not all(map(members, asked)):
         return {} if asked is None else {"prompt": asked}
     turns = ((str(each.get("role")), each.get("prompt")) for each in asked)
