@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, ValidationError, convert, field
 
+from promptlab.contracts.base import plain_name
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.foreign.documents import (
     Refused,
@@ -47,8 +48,8 @@ from promptlab.ingest.reading.source import Source
 _NO_RUN = {
     "failed": "has only requests that failed. Give the whole folder of the run",
     "judge": "has the answers of a judge. Give the whole folder of the run",
-    "unfinished": "is what a run that stopped has so far. Finish it with `-r`, then"
-    " read its folder again",
+    "unfinished": "is what a run that stopped has so far. Finish it with `--reuse`,"
+    " then read its folder again",
     "performance": "has times of requests, and no answers",
     "summary": "has totals, and no cases. Give the whole folder of the run",
 }
@@ -186,8 +187,8 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     title = joined_texts([place.setting, place.name], "/")
     of_run, created_at = place.run.name, None
     same = SameRun("opencompass", of_run, place.model, title)
-    if named := _TIME.fullmatch(of_run):
-        created_at = time("{}-{}-{}T{}:{}:{}".format(*named.groups()))
+    if is_named := _TIME.fullmatch(of_run) is not None:
+        created_at = time(of_run.replace("_", "T"))
     else:  # a folder of the user's, which may hold another run tomorrow
         same = SameRun("opencompass", place.model, title, source=source)
         for key, (_, row) in run.rows.items():
@@ -196,14 +197,16 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             same.add(*key, text(detail))
         of_run = same.hash_of_night()
     task_id = f"opencompass-{of_run}/{place.model}/{title}"
-    task = TaskWriter("opencompass", task_id, source, same, is_share=_is_verdict)
+    task = TaskWriter(
+        "opencompass", task_id, source, same, is_share=_VERDICTS.__contains__
+    )
     run.write(task)
     task.describe(
         title,
         model=place.model or None,
         prompt_version=run.prompt_version,
         created_at=created_at,
-        run_id=of_run if named else None,
+        run_id=of_run if is_named else None,
     )
     yield from task.written()
 
@@ -215,7 +218,7 @@ class _Run:
         self.problems: list[Problem] = []
         self._rows: dict[int, tuple[Row, dict[str, Any]]] = {}
         self._failed: dict[int, Any] = {}
-        self._names: list[str] = []
+        self._names: dict[int, str] = {}
         paths: dict[str, list[Path]] = defaultdict(list)
         for path in (source.path, *source.companions):
             paths[_role(path, source)].append(path)
@@ -272,10 +275,13 @@ class _Run:
             self._cases = most // self._n
             return {self._key(at): each for at, each in entries.items()}
         # a case each, and each value is a list of its replicas
-        names = [str(each.get("example_abbr")) for each in entries.values()]
-        if len(set(names)) == len(names):
-            self._names = [name.removeprefix(f"{self.place.name}_") for name in names]
-        self._cases = len(entries)
+        own = f"{self.place.name}_"
+        names = {
+            case: plain_name(str(each.get("example_abbr")).removeprefix(own))
+            for case, each in entries.items()
+        }
+        self._names = names if len({*names.values()}) == len(names) else {}
+        self._cases = max(entries) + 1
         self._n = -(-most // self._cases)
         told = {}
         for case, entry in entries.items():
@@ -283,8 +289,8 @@ class _Run:
             width = max(map(len, lists.values()), default=1)
             self._n = max(self._n, width)
             for n in range(width):
-                own = {k: v[n] for k, v in lists.items() if n < len(v)}
-                told[case, n] = {**entry, **dict.fromkeys(lists), **own}
+                said = {k: v[n] for k, v in lists.items() if n < len(v)}
+                told[case, n] = {**entry, **dict.fromkeys(lists), **said}
         return told
 
     def _repeats(self) -> int:
@@ -314,7 +320,7 @@ class _Run:
                 k.removeprefix(_LABEL): written[k] for k in written if _LABEL in k
             }
             case = task.case(
-                self._names[key[0]] if key[0] < len(self._names) else str(key[0]),
+                self._names.get(key[0], str(key[0])),
                 _question(
                     _first(row.origin_prompt, detail.prompt), labels or members(whole)
                 ),
@@ -325,7 +331,7 @@ class _Run:
                 golden_id="gold",
             )
             graded = _first(detail.parsed, detail.predictions, detail.pred)
-            output = graded if whole is None or isinstance(whole, dict) else whole
+            output = whole if isinstance(whole, str) else graded
             output = row.prediction if key in self.rows else output
             values = verdicts.get(key, {}) | {
                 name: value
@@ -389,7 +395,7 @@ _SUMMARIES = (
     {"task", "model_name", "score", "abstention_rate"},  # LawBench
 )
 _PART = re.compile(r"(.+)_(\d{1,9})", re.ASCII)
-_TIME = re.compile(r"(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)", re.ASCII)
+_TIME = re.compile(r"\d{8}_\d{6}", re.ASCII)
 _RUNS = re.compile(r"\((\d{1,9}) runs average\)", re.ASCII)
 _ACCURACY = re.compile(r"(accuracy|exact_match)( \(\d+ runs average\))?", re.ASCII)
 _GRADE = re.compile("[AB]")
@@ -531,7 +537,3 @@ def _question(asked: Any, labels: Mapping[str, Any]) -> dict[str, Any]:
 
 def _first(*values: Any) -> Any:
     return next((each for each in values if each is not None), None)
-
-
-def _is_verdict(name: str) -> bool:
-    return name in _VERDICTS
