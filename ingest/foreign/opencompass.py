@@ -234,6 +234,7 @@ class _Run:
         for path in paths["failed"]:
             self._read(source, path, 0)
         self.prompt_version = _version(source, paths["summary"], self.place.name)
+        self._has_totals = bool(results or paths["summary"])
         self._result = _document(source, results[0]) if results else {}
         self.details = self._joined(_by_place(self._result.get("details")))
         self.rows = {self._key(at): row for at, row in self._rows.items()}
@@ -377,8 +378,8 @@ class _Run:
                 why = "the result says nothing of them, or its judge gave no grade"
             elif self.details:
                 why = "the details of the result have none"
-            elif self._result:
-                why = "the result has totals only. Evaluate with --dump-eval-details"
+            elif self._has_totals:
+                why = "only totals are there. OpenCompass needs --dump-eval-details"
             task.warn(
                 "verdict_missing",
                 f"{'1 answer has' if n == 1 else f'{n} answers have'} no verdict, which"

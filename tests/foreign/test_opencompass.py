@@ -181,6 +181,29 @@ def test_what_a_file_is_of_stands_in_its_path(tmp_path: Path) -> None:
     assert task["created_at"].isoformat() == "2026-09-01T10:00:00+00:00"
 
 
+@pytest.mark.parametrize(
+    ("name", "line", "version"),
+    [
+        ("seas", "seas,1b2c3d,accuracy,gen,100.00", "1b2c3d"),
+        # the tool quotes nothing, and writes a blank for a comma
+        ("seas,north", "seas north,1b2c3d,accuracy,gen,100.00", "1b2c3d"),
+        # groups are means of data sets
+        ("all", "all,-,naive_average,gen,100.00", "unknown"),
+        ("seas", "rivers,1b2c3d,accuracy,gen,100.00", "unknown"),
+        ("seas", "seas", "unknown"),
+    ],
+)
+def test_the_version_of_the_prompt_is_that_of_the_summary(
+    name: str, line: str, version: str, tmp_path: Path
+) -> None:
+    files = {
+        f"predictions/m/{name}.json": _rows("Red"),
+        "summary/summary_1.csv": f"dataset,version,metric,mode,m\n{line}\n",
+    }
+    (reading,) = _readings(_written(tmp_path, files)).values()
+    assert table(reading, "tasks")["prompt_version"].to_list() == [version]
+
+
 QUESTIONS: dict[str, tuple[dict[str, Any], Any]] = {
     "a text": (_row("Red"), {"prompt": "Red?"}),
     "messages of an API": (
@@ -529,6 +552,19 @@ def test_a_summary_in_a_folder_of_several_runs_is_that_of_its_own(
 
 
 SETTINGS = ("zero_shot", "one_shot")
+
+
+def test_lawbench_has_totals_and_no_verdicts(tmp_path: Path) -> None:
+    csv = "task,model_name,score,abstention_rate\n1-2,m,0.5,0.0\n"
+    files = {
+        "predictions/zero_shot/m/1-2.json": _rows("Red", "Black"),
+        "zero_shot_results.csv": csv,
+    }
+    (reading,) = _readings(_written(tmp_path, files)).values()
+    (line,) = _told(reading)
+    assert "2 answers have no verdict" in line
+    assert "only totals are there" in line
+    assert table(reading, "claims")["dimension_id"].to_list() == [None]
 
 
 def test_settings_of_lawbench_are_tasks_of_their_own(tmp_path: Path) -> None:
