@@ -311,7 +311,9 @@ class _Run:
         named = (k for k in self._result if _ACCURACY.fullmatch(k))
         accuracy = number(self._result.get(next(named, "")))
         verdicts = _verdicts(said, accuracy)
-        there = sorted(self.rows.keys() | said.keys())
+        # AISBench evaluates a stand-in for the answer to a request that failed
+        failed = {self._key(at) for at in self._failed.keys() - self._rows.keys()}
+        there = sorted((self.rows.keys() | said.keys()) - failed)
         n_unjudged = 0
         for key in there:
             row, written = self.rows.get(key, (Row(), {}))
@@ -354,8 +356,8 @@ class _Run:
         main = next((name for each in verdicts.values() for name in each), "correct")
         task.grade(order=[main])
         # up to 1 it may be a share: other tools write this file too
-        is_percent = accuracy is not None and not 0 < accuracy <= 1
-        means = {main: accuracy / 100} if accuracy is not None and is_percent else {}
+        is_told = accuracy is not None and not 0 < accuracy <= 1 and not failed
+        means = {main: accuracy / 100} if accuracy is not None and is_told else {}
         task.claim(means, self._n * self._cases)
         self._warn(task, set(there), n_unjudged)
 

@@ -479,6 +479,21 @@ def test_a_request_that_failed_is_a_missing_case_and_is_named(
     assert table(reading, "claims")["value"].to_list() == [4.0]
 
 
+def test_a_failed_request_is_missing_though_a_stand_in_was_evaluated(
+    tmp_path: Path,
+) -> None:
+    details = [_grouped(n, n != 2) for n in range(4)]
+    result = {"accuracy": 75.0, "details": details}
+    files = MISSING["a file of failed requests"] | {"results/m/seas.json": result}
+    (reading,) = _readings(_written(tmp_path, files)).values()
+    assert _scores(reading) == {f"{n}-1": 1.0 for n in (0, 1, 3)}
+    (line,) = _told(reading)
+    assert "place 2" in line
+    # the accuracy of the tool counts the stand-in
+    claims = table(reading, "claims").select("dimension_id", "value").rows()
+    assert claims == [(None, 4.0)]
+
+
 def test_a_failed_request_that_was_sent_again_is_not_missing(tmp_path: Path) -> None:
     files = {
         "predictions/m/seas.jsonl": [_chat(n) for n in (2, 0, 1, 3)],
