@@ -145,14 +145,14 @@ def gather(files: Files) -> Iterator[Run]:
     of_place: dict[Place, list[FoundFile]] = defaultdict(list)
     summaries: dict[Path, list[FoundFile]] = defaultdict(list)
     for file in files:
-        place, folder = _placed(file.path)
+        place, has = _placed(file.path)
         if file.form == "summary":
             above = place.run
             summaries[above.parent if above.name == "summary" else above].append(file)
             continue
-        if file.path.name.startswith(_UNFINISHED):
-            file = replace(file, form="unfinished")
-        elif file.form == "prediction" and folder == "results":
+        if has == "unfinished":
+            file = replace(file, form=has)
+        elif has == "result" and file.form == "prediction":
             file = replace(file, form="judge")
         of_place[place].append(file)
     known = frozenset(of_place)
@@ -164,7 +164,7 @@ def gather(files: Files) -> Iterator[Run]:
         lead, *others = listed
         if lead.form in ("prediction", "row"):
             # a result that is totals alone is known by its place only
-            is_there = any(_placed(each.path)[1] == "results" for each in others)
+            is_there = any(_placed(each.path)[1] == "result" for each in others)
             if not is_there and place.result.is_file():
                 others.append(replace(lead, path=place.result))
         if lead.form not in _NO_RUN:
@@ -221,7 +221,10 @@ class _Run:
         self._names: dict[int, str] = {}
         paths: dict[str, list[Path]] = defaultdict(list)
         for path in (source.path, *source.companions):
-            paths[_role(path, source)].append(path)
+            has = _placed(path)[1]
+            if path == source.path:
+                has = "result" if source.form == "result" else "answers"
+            paths[has].append(path)
         answers, results = sorted(paths["answers"], key=_part), paths["result"]
         self.place = _placed((results or answers)[0])[0]
         if not results and answers[1:]:
@@ -391,8 +394,9 @@ class _Run:
 
 _DIGITS = 9
 """Of the largest place."""
-_UNFINISHED, _FAILED, _PERFORMANCE = "tmp_", "_failed", "_details"
-_LABEL = "label: "
+_UNFINISHED, _LABEL = "tmp_", "label: "
+_BESIDE = re.compile("(.+)_(failed|details)")
+"""Of AISBench: requests that failed, and measurements of speed."""
 _SUMMARIES = (
     {"dataset", "version", "metric", "mode"},
     {"task", "model_name", "score", "abstention_rate"},  # LawBench
@@ -412,16 +416,20 @@ _ROLES = {"HUMAN": "user", "BOT": "assistant", "SYSTEM": "system"}
 
 
 def _placed(path: Path) -> tuple[Place, str]:
-    """Return what a file is of, and the folder that says what it has of it."""
+    """Return what a file is of, and what it has of it."""
     path = path.absolute()
-    name = path.stem.removeprefix(_UNFINISHED)
-    if path.suffix == ".jsonl":
-        name = name.removesuffix(_FAILED).removesuffix(_PERFORMANCE)
+    name, has = path.stem, "summary" if path.suffix in (".csv", ".md") else "answers"
+    if name.startswith(_UNFINISHED):
+        name, has = name.removeprefix(_UNFINISHED), "unfinished"
+    elif path.suffix == ".jsonl" and (found := _BESIDE.fullmatch(name)):
+        name, has = found[1], found[2]
     for folder in path.parents[1:]:
         *settings, model = path.parent.relative_to(folder).parts
         if folder.name in ("predictions", "results"):
-            return Place(folder.parent, "/".join(settings), model, name), folder.name
-    return Place(path.parent, "", "", name), ""
+            if folder.name == "results" and has == "answers":
+                has = "result"
+            return Place(folder.parent, "/".join(settings), model, name), has
+    return Place(path.parent, "", "", name), has
 
 
 def _part(path: Path) -> int:
@@ -441,21 +449,6 @@ def _whole(place: Place, known: Collection[Place]) -> Place:
     return whole if is_split or (first in known and second in known) else place
 
 
-def _role(path: Path, source: Source) -> str:
-    """Return what a file has of its run."""
-    if path == source.path:
-        return "result" if source.form == "result" else "answers"
-    if path.suffix == ".csv":
-        return "summary"
-    if path.suffix == ".md" or path.name.startswith(_UNFINISHED):
-        return "nothing"
-    if _placed(path)[1] == "results":
-        return "result"
-    if path.suffix == ".jsonl" and path.stem.endswith(_PERFORMANCE):
-        return "nothing"
-    return "failed" if path.stem.endswith(_FAILED) else "answers"
-
-
 def _document(source: Source, path: Path) -> dict[str, Any]:
     """Decode a file, or say which one cannot be read."""
     try:
@@ -467,7 +460,8 @@ def _document(source: Source, path: Path) -> dict[str, Any]:
 
 def _version(source: Source, paths: Collection[Path], name: str) -> str | None:
     """Return the hash of the prompt template, which only a summary says."""
-    for path in sorted(paths, reverse=True):  # the newest first
+    tables = [path for path in paths if path.suffix == ".csv"]
+    for path in sorted(tables, reverse=True):  # the newest first
         written = source.redact(file_bytes(source, path)).decode("utf-8", "replace")
         for row in csv.DictReader(written.splitlines()):
             # the tool writes no quotes, and a blank for a comma

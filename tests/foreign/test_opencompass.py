@@ -542,6 +542,7 @@ def test_beside_a_run_they_are_not_told(tmp_path: Path) -> None:
         "predictions/m/seas.json": _rows("Red"),
         "results/m/seas.json": {"accuracy": 100.0, "details": [_grouped(0, True)]},
         "predictions/m/tmp_seas.jsonl": _TMP,
+        "results/m/tmp_seas.jsonl": _TMP,
         "summary/summary_1.csv": "dataset,version,metric,mode,m\nseas,1,accuracy,gen,5\n",
         "summary/summary_1.md": "| dataset | version | metric | mode | m |\n"
         "|----- | -----|-----|-----|-----|\n| seas | 1 | accuracy | gen | 100.00 |\n",
