@@ -49,7 +49,7 @@ class Head:
             return True
         if self.is_json or self.data.lstrip()[:1] == b"<":
             return not any(ours <= self.keys for ours in _OURS)
-        return bool(self.columns) or self.data.startswith(b"evalId:")
+        return bool(self.columns) or self.data.startswith((b"evalId:", b"| dataset |"))
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -149,6 +149,7 @@ TOOLS = (
     "helm",
     "azure_ai_evaluation",
     "evalscope",
+    "opencompass",
     "memory_benchmarks",
     "table",
 )

@@ -52,6 +52,7 @@ CLAIMS: dict[str, list[tuple[int | None, Means]]] = {
     "memory_benchmarks/memory_agent_bench.json": [
         (None, {"exact_match": 0.5, "f1": 0.75, "output_len": 3.0})
     ],
+    "opencompass/20261123_170000": [(4, {"correct": 0.75})],
     "langsmith/late.jsonl": [],
     "ragas/late.jsonl": [],
     "pydantic_evals/late_2.json": [],

@@ -22,6 +22,7 @@ from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA, reading_of
 
+_RUN = "opencompass/20261122_170000"
 FILES = {
     "promptfoo/rivers.json": ("promptfoo", "json"),
     "promptfoo/rivers.jsonl": ("promptfoo", "jsonl"),
@@ -45,6 +46,9 @@ FILES = {
     "azure_ai_evaluation/early.json": ("azure_ai_evaluation", "json"),
     "ragas/early.csv": ("ragas", "csv"),
     "ragas/late.jsonl": ("ragas", "jsonl"),
+    f"{_RUN}/predictions/acme-early/seas.json": ("opencompass", "prediction"),
+    f"{_RUN}/results/acme-early/seas.json": ("opencompass", "result"),
+    f"{_RUN}/summary/summary_20261122_170000.csv": ("opencompass", "summary"),
     "memory_benchmarks/longmemeval/early.jsonl.eval-results-judge-a": (
         "memory_benchmarks",
         "longmemeval",
@@ -140,6 +144,7 @@ def test_a_folder_of_everything_is_loaded_each_run_once(tmp_path: Path) -> None:
         ("memory_benchmarks", 12),
         ("mlflow", 3),
         ("openai_evals", 1),
+        ("opencompass", 2),
         ("promptfoo", 4),
         ("pydantic_evals", 4),
         ("ragas", 2),

@@ -43,6 +43,8 @@ FILES = (
     "helm/rivers,model=acme_early/stats.json",
     "azure_ai_evaluation/early.json",
     "ragas/late.jsonl",
+    "opencompass/20261122_170000/predictions/acme-early/seas.json",
+    "opencompass/20261122_170000/results/acme-early/seas.json",
     "memory_benchmarks/longmemeval/types.json",
     *(
         f"memory_benchmarks/{name}"
@@ -297,6 +299,9 @@ SCORES: dict[str, tuple[Any, ...]] = {
     "helm/rivers,model=acme_early/per_instance_stats.json": (0, "stats", 4, "mean"),
     "azure_ai_evaluation/early.json": ("rows", 0, "outputs.length.chars"),
     "ragas/late.jsonl": (0, "non_llm_string_similarity"),
+    "opencompass/20261122_170000/results/acme-early/seas.json": (
+        *("details", 0, "correct", 0),
+    ),
     "memory_benchmarks/mem0.json": ("1", 0, "bleu_score"),
     "memory_benchmarks/a_mem.json": ("individual_results", 0, "metrics", "f1"),
 }

@@ -42,6 +42,8 @@ ROWS = {
     "mlflow/late_genai_result_df.jsonl": (1, 4, 4, 0, 12),
     "mlflow/late_genai_traces.jsonl": (1, 4, 4, 0, 12),
     "openai_evals/rivers.jsonl": (1, 4, 4, 3, 9),
+    "opencompass/20261122_170000/predictions/acme-early/seas.json": (1, 4, 4, 0, 4),
+    "opencompass/20261123_170000/predictions/acme-early/seas.json": (1, 4, 4, 0, 4),
     "promptfoo/rivers.json": (2, 16, 16, 22, 28),
     "promptfoo/rivers.jsonl": (2, 14, 16, 22, 28),
     "promptfoo/rivers_twice.json": (2, 16, 32, 44, 56),

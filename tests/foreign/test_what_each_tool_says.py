@@ -43,6 +43,7 @@ FILES = {
     "Ragas": "ragas/late.jsonl",
     "Azure AI Evaluation": "azure_ai_evaluation/early.json",
     "EvalScope": "evalscope/20261122_160000",
+    "OpenCompass": "opencompass/20261122_170000",
     "Every Eval Ever": "every_eval_ever",
 }
 MARK = "mark-7"
@@ -402,6 +403,11 @@ FOUND = {
     ("EvalScope", "run"): {"20261122_160000"},
     ("EvalScope", "tags"): {"subset:default"},
     ("EvalScope", "first metric"): {"accuracy"},
+    ("OpenCompass", "title"): {"seas"},
+    ("OpenCompass", "run"): {"20261122_170000"},
+    ("OpenCompass", "variant"): {"acme-early"},
+    ("OpenCompass", "prompt version"): {"1b2c3d"},
+    ("OpenCompass", "first metric"): {"correct"},
     ("Every Eval Ever", "first metric"): {"accuracy"},
 }
 """What is in no field: the first of several, the name of a file, always the same."""
