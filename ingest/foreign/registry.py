@@ -139,6 +139,7 @@ TOOLS = (
     "promptfoo",
     "inspect_ai",
     "openai_evals",
+    "openai_evals_api",
     "lm_eval",
     "deepeval",
     "langsmith",
