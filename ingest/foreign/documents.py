@@ -335,6 +335,29 @@ class ToolFiles:
         for line, written in lines(source, path):
             yield self.record(written, kind, line=line, pointer=pointer)
 
+    def values(self, source: Source, path: Path | None = None) -> Iterator[Any]:
+        """Yield the document of a file, or each of its lines: JSON values, or problems.
+
+        Raises:
+            Refused: It is one document, and cannot be read.
+        """
+        first, _, rest = file_bytes(source, path).lstrip().partition(b"\n")
+        try:
+            decode(first.removeprefix(BOM), Any)
+        except UNREADABLE:
+            rest = b""
+        if rest.strip():
+            yield from self.lines(source, Any, path)
+        else:
+            yield self.document(source, Any, path)
+
+    def converted(self, value: Any, kind: type[T], pointer: str) -> T | Problem:
+        """Return an object of a decoded file, or reject it if it has another shape."""
+        try:
+            return msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            return self.problem(error, pointer=pointer, raw=text(value).encode())
+
     def items(
         self,
         written: Iterable[msgspec.Raw],

@@ -19,17 +19,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, ValidationError, convert
+from msgspec import Struct
 
 from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.azure_ai_evaluation import RATINGS, SEVERITIES
 from promptlab.ingest.foreign.documents import (
-    UNREADABLE,
     ToolFiles,
-    decode,
-    file_bytes,
     integer,
     is_infinite,
     members,
@@ -189,13 +186,10 @@ def translate(source: Source) -> Iterator[Record | Problem]:
                 more += [bool(found["has_more"])] if "has_more" in found else []
                 about[str(found.get("id"))] = found
                 continue
-            try:
-                item = convert(found, Item)
-            except ValidationError as error:
-                raw = text(found).encode()
-                yield _FILES.problem(error, pointer=path.name, raw=raw)
-                continue
-            if not ids.again(item.id, item.run_id):
+            item = _FILES.converted(found, Item, path.name)
+            if isinstance(item, Problem):
+                yield item
+            elif not ids.again(item.id, item.run_id):
                 items[item.run_id].append(item)
     for run_id, of_run in items.items():
         run = about.get(run_id, {})
@@ -219,15 +213,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 
 def _objects(source: Source, path: Path) -> Iterator[dict[str, Any] | Problem]:
     """Yield the objects of the API in a file, whatever is around them, and pages."""
-    first, _, rest = file_bytes(source, path).lstrip().partition(b"\n")
-    try:
-        decode(first.removeprefix(b"\xef\xbb\xbf"), Any)
-    except UNREADABLE:
-        rest = b""
-    if not rest.strip():
-        yield from _inside(_FILES.document(source, Any, path))
-        return
-    for each in _FILES.lines(source, Any, path):
+    for each in _FILES.values(source, path):
         yield from (each,) if isinstance(each, Problem) else _inside(each)
 
 

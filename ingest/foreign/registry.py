@@ -142,6 +142,7 @@ TOOLS = (
     "openai_evals_api",
     "lm_eval",
     "deepeval",
+    "langfuse",
     "langsmith",
     "mlflow",
     "pydantic_evals",
