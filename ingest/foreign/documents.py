@@ -255,6 +255,26 @@ def file_bytes(source: Source, path: Path | None = None) -> bytes:
     return file.whole() if file else source.data
 
 
+def values_in(path: Path) -> list[Any]:
+    """Return the document of a file, or each of its lines, to group it with others.
+
+    What cannot be read is left out: reading the file says so.
+    """
+    try:
+        data = path.read_bytes().removeprefix(BOM)
+    except OSError:
+        return []
+    found = []
+    for written in (data, *data.split(b"\n")):
+        try:
+            found.append(decode(written, Any))
+        except UNREADABLE:
+            continue
+        if written is data:
+            break
+    return found
+
+
 def lines(source: Source, path: Path | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield each line that is not blank, redacted, and its number from 1.
 

@@ -30,8 +30,9 @@ from promptlab.ingest.foreign.documents import (
     number,
     on_scale,
     time,
+    values_in,
 )
-from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
+from promptlab.ingest.foreign.registry import Files, Head, Run, apart, by_folder
 from promptlab.ingest.foreign.writing import Record, RoundWriter, TaskWriter
 from promptlab.ingest.foreign.yardstick import SaidOfScorers
 from promptlab.ingest.reading.problems import Problem, warning
@@ -166,19 +167,31 @@ def gather(files: Files) -> Iterator[Run]:
         leads: dict[str, list[FoundFile]] = defaultdict(list)
         for file in folder:
             if file.form in ("experiment", "run"):
-                pages = _EXPERIMENT.search(_head(file.path))
-                same = pages[1].decode("utf-8", "replace") if pages else str(file.path)
-                leads[same].append(file)
+                named = _EXPERIMENT.search(_head(file.path))
+                own_id = named[1].decode("utf-8", "replace") if named else None
+                leads[own_id or str(file.path)].append(file)
         others = [file for file in folder if file.form not in ("experiment", "run")]
         used: set[Path] = set()
         for own in leads.values():
             ids = set[str]().union(*(whose[file.path] for file in own))
             beside = [file for file in others if whose[file.path] & ids]
             used |= {file.path for file in beside}
-            yield own[0], [*own[1:], *beside]
+            for first, *pages in apart(own, _item_ids):
+                yield first, [*pages, *beside]
         for file in others:
             if file.path not in used:
                 yield file, ()
+
+
+def _item_ids(path: Path) -> set[str]:
+    rows = (row for value in values_in(path) for row in _rows(value))
+    return {str(members(row).get("id")) for row in rows}
+
+
+def _rows(value: Any) -> list[Any]:
+    """Return the objects of a page, or of a list; else the object itself."""
+    listed = members(value).get("data", value)
+    return listed if isinstance(listed, list) else [listed]
 
 
 def _head(path: Path) -> bytes:
@@ -240,8 +253,7 @@ class _Pages:
             if isinstance(value, Problem):
                 yield value
                 continue
-            listed = members(value).get("data", value)
-            listed = listed if isinstance(listed, list) else [listed]
+            listed = _rows(value)
             found = [_kind(each) for each in listed]
             total = integer(members(members(value).get("meta")).get("totalItems"))
             if total is not None and found:

@@ -28,12 +28,12 @@ from promptlab.ingest.foreign.azure_ai_evaluation import RATINGS, SEVERITIES
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
     integer,
-    is_infinite,
     members,
     number,
     on_scale,
     text,
     time,
+    values_in,
 )
 from promptlab.ingest.foreign.identity import (
     AskedOfIds,
@@ -43,7 +43,7 @@ from promptlab.ingest.foreign.identity import (
     unjudged_problems,
 )
 from promptlab.ingest.foreign.names import plain_name
-from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
+from promptlab.ingest.foreign.registry import Files, Head, Run, apart, by_folder
 from promptlab.ingest.foreign.writing import Record, RoundWriter, Status, TaskWriter
 from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem, warning
@@ -52,7 +52,8 @@ from promptlab.ingest.reading.source import Source
 FORMS = ("items", "run", "eval")
 
 _FILES = ToolFiles("the Evals API", "output items of 2025 and 2026")
-_KINDS = {"eval.run.output_item": "items", "eval.run": "run", "eval": "eval"}
+_ITEM = "eval.run.output_item"
+_KINDS = {_ITEM: "items", "eval.run": "run", "eval": "eval"}
 _KIND = re.compile(rb'"object"\s*:\s*"(eval(?:\.run(?:\.output_item)?)?)"')
 _ID = re.compile(rb'"(id|run_id|eval_id)"\s*:\s*"([^"\\]+)"')
 _HEAD = 1 << 20
@@ -152,7 +153,8 @@ def gather(files: Files) -> Iterator[Run]:
                 if ids.get("id") in (run_id, of_eval[run_id] or run_id)
             ]
             used |= {file.path for file in about}
-            yield own[0], [*own[1:], *about]
+            for first, *others_of_it in apart(own, _item_ids):
+                yield first, [*others_of_it, *about]
         for file, _ in others:
             if file.path not in used:
                 yield file, ()
@@ -171,6 +173,11 @@ def _ids(path: Path) -> dict[str, str]:
     return found
 
 
+def _item_ids(path: Path) -> set[str]:
+    found = (each for value in values_in(path) for each in _inside(value))
+    return {str(each.get("id")) for each in found if each.get("object") == _ITEM}
+
+
 def translate(source: Source) -> Iterator[Record | Problem]:
     """Yield the runs of a file as records."""
     items: dict[str, list[Item]] = defaultdict(list)
@@ -182,7 +189,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             if isinstance(found, Problem):
                 yield found
                 continue
-            if found.get("object") != "eval.run.output_item":
+            if found.get("object") != _ITEM:
                 more += [bool(found["has_more"])] if "has_more" in found else []
                 about[str(found.get("id"))] = found
                 continue
@@ -218,7 +225,7 @@ def _objects(source: Source, path: Path) -> Iterator[dict[str, Any] | Problem]:
 
 
 def _inside(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
-    if isinstance(value, dict) and value.get("object") in _KINDS:
+    if isinstance(value, dict) and str(value.get("object")) in _KINDS:
         yield value
         return
     if depth == _DEEPEST:
@@ -335,7 +342,6 @@ class _Run:
         task, broke = self._task, result.broke
         name = self._names[result.name, result.metric]
         value = number(result.score)
-        is_odd = not isinstance(result.score, int | float | None)
         reason = result.reason if isinstance(result.reason, str) else None
         judge = members(result.sample).get("model")
         task.judged_by(name, judge if isinstance(judge, str) else None)
@@ -351,6 +357,7 @@ class _Run:
             )
         if result.passed is not None and result.score is None and broke is None:
             return  # a verdict without a number
+        is_odd = broke is None and value is None and result.score is not None
         value = value if broke is None else None
         key = plain_name(result.metric or result.name).replace(" ", "_")
         if key in SEVERITIES:
@@ -366,9 +373,7 @@ class _Run:
             value,
             on_scale(value) if is_share else None,
             summary=reason,
-            payload={"given": result.score}
-            if is_odd or is_infinite(result.score)
-            else None,
+            payload={"given": result.score} if is_odd else None,
         )
 
     def _is_share(self, result: Result, key: str) -> bool:

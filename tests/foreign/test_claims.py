@@ -49,6 +49,9 @@ CLAIMS: dict[str, list[tuple[int | None, Means]]] = {
     "memory_benchmarks/memory_agent_bench.json": [
         (None, {"exact_match": 0.5, "f1": 0.75, "output_len": 3.0})
     ],
+    "openai_evals_api/late": [(4, {})],
+    "langfuse/late": [(None, {"right": 2 / 3})],
+    "langfuse/late_experiment": [],
     "langsmith/late.jsonl": [],
     "ragas/late.jsonl": [],
     "pydantic_evals/late_2.json": [],
