@@ -104,7 +104,7 @@ SAID = {
         " (c8, c9).",
     ),
     "edited": ("ship", "Ship: nothing broke; prompt short edited."),
-    "fell": ("do_not_ship", "the whole pass rate fell, 100.0% → 50.0%"),
+    "fell": ("do_not_ship", "the share of rounds passed fell, 100.0% → 50.0%"),
     "first": (
         "first_run",
         "First run: nothing to compare with; 10 of 12 cases passed.",
