@@ -205,6 +205,8 @@ def guess(path: Path) -> Guess:
                 if own == word
                 and not (setting == "expected" and _is_truth(cells[name]))
             ]
+            inside = {name.rpartition(".")[0] for name in by_word if name in fields}
+            by_word = [name for name in by_word if name not in inside]
         for name in by_word:
             if setting == "verdict" and name in states:
                 continue
@@ -543,7 +545,7 @@ def _first_rows(path: Path) -> tuple[list[Row], str | None]:
             raise InputError(f"{path}: holds no row below its columns")
         if form is None:
             raise InputError(
-                f"{path}: is no table: expected CSV, TSV, JSONL, Parquet or XLSX"
+                f"{path}: is no table: expected CSV, TSV, JSON, JSONL, Parquet or XLSX"
             )
         size = path.stat().st_size
         source = Source(path, path.stem, str(path), size=size, form=form)
