@@ -530,7 +530,9 @@ def _start(cells: dict[str, list[Any]], settings: dict[str, Any]) -> TableMappin
         answers = [each for each in answers if each not in found["inputs"]]
     output = settings.get("output") or next(iter(answers), None)
     if output is not None or not found.keys() & {"verdict", "scores", "values"}:
-        found["output"] = output or next(iter(cells))
+        # a line to exchange, in which at least no question is the answer
+        asks_not = (name for name in cells if not _ASKS.search(plain_name(name)))
+        found["output"] = output or next(asks_not, next(iter(cells)))
     return TableMapping(**found)
 
 
