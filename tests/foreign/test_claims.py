@@ -53,6 +53,9 @@ CLAIMS: dict[str, list[tuple[int | None, Means]]] = {
         (None, {"exact_match": 0.5, "f1": 0.75, "output_len": 3.0})
     ],
     "opencompass/20261123_170000": [(4, {"correct": 0.75})],
+    "openai_evals_api/late": [(4, {})],
+    "langfuse/late": [(None, {"right": 2 / 3})],
+    "langfuse/late_experiment": [],
     "langsmith/late.jsonl": [],
     "ragas/late.jsonl": [],
     "pydantic_evals/late_2.json": [],

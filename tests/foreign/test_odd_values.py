@@ -45,6 +45,15 @@ FILES = (
     "ragas/late.jsonl",
     "opencompass/20261122_170000/predictions/acme-early/seas.json",
     "opencompass/20261122_170000/results/acme-early/seas.json",
+    *(
+        f"openai_evals_api/early/{name}"
+        for name in ("output_items_1.json", "run.json", "eval.json")
+    ),
+    *(
+        f"langfuse/late/{name}"
+        for name in ("run.json", "traces.json", "scores.json", "dataset_items.json")
+    ),
+    "langfuse/late_experiment/experiment_items.json",
     "memory_benchmarks/longmemeval/types.json",
     *(
         f"memory_benchmarks/{name}"
@@ -68,7 +77,7 @@ ODD: dict[str, str] = {
     "true": "true",
 }
 _HOLE = "here is the odd value"
-_ROOMS = {"helm", "lm_eval"}
+_ROOMS = {"helm", "lm_eval", "openai_evals_api", "langfuse"}
 """Tools whose runs are folders."""
 
 
@@ -302,6 +311,8 @@ SCORES: dict[str, tuple[Any, ...]] = {
     "opencompass/20261122_170000/results/acme-early/seas.json": (
         *("details", 0, "correct", 0),
     ),
+    "openai_evals_api/early/output_items_1.json": ("data", 0, "results", 1, "score"),
+    "langfuse/late/scores.json": ("data", 1, "value"),
     "memory_benchmarks/mem0.json": ("1", 0, "bleu_score"),
     "memory_benchmarks/a_mem.json": ("individual_results", 0, "metrics", "f1"),
 }
@@ -312,7 +323,10 @@ ODD_SCORES = {
     "infinite": "-Infinity",
     "beyond a double": "1" + "0" * 400,
 }
-_FOLDERS = ("helm/", "lm_eval/", "every_eval_ever/")
+_FOLDERS = (
+    *("helm/", "lm_eval/", "every_eval_ever/"),
+    *("openai_evals_api/", "langfuse/"),
+)
 """Tools whose runs are several files."""
 
 
