@@ -184,7 +184,7 @@ def main(words: Sequence[str]) -> None:
         print(f"\nrefuse_odds = {odds:.0f}")  # noqa: T201
         for suites in rows[:3]:
             first_cells = list(row(suites, count, odds))[:2]
-            print(f"{_label(suites)}: {', '.join(cells)}", flush=True)  # noqa: T201
+            print(f"{_label(suites)}: {', '.join(first_cells)}", flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":
