@@ -3,10 +3,6 @@
 
 {#- A JSON document from its text. -#}
 {% macro as_json(text) -%}
-    {{ return(adapter.dispatch('as_json')(text)) }}
-{%- endmacro %}
-
-{% macro default__as_json(text) -%}
     cast({{ text }} as json)
 {%- endmacro %}
 
@@ -28,10 +24,6 @@
 
 {#- The value at a path that another column holds; SQL null where there is none. -#}
 {% macro json_value_at(document, path) -%}
-    {{ return(adapter.dispatch('json_value_at')(document, path)) }}
-{%- endmacro %}
-
-{% macro default__json_value_at(document, path) -%}
     json_extract({{ document }}, {{ path }})
 {%- endmacro %}
 
@@ -43,31 +35,18 @@
     end
 {%- endmacro %}
 
-{#- The member by its key of a document that is known to be an object. -#}
+{#- The member by its key of a document that is known to be an object. A JSON Pointer, since `$.""` and `$."*"` are no paths. -#}
 {% macro json_object_member(document, key) -%}
-    {{ return(adapter.dispatch('json_object_member')(document, key)) }}
-{%- endmacro %}
-
-{#- A JSON Pointer, since `$.""` and `$."*"` are no paths. -#}
-{% macro default__json_object_member(document, key) -%}
     json_extract({{ document }}, '/' || replace(replace({{ key }}, '~', '~0'), '/', '~1'))
 {%- endmacro %}
 
 {#- A member by a key that we choose ourselves, as text; null for null and for missing. -#}
 {% macro json_text(document, key) -%}
-    {{ return(adapter.dispatch('json_text')(document, key)) }}
-{%- endmacro %}
-
-{% macro default__json_text(document, key) -%}
     json_extract_string({{ document }}, '$."{{ key }}"')
 {%- endmacro %}
 
 {#- A member by a key that we choose ourselves; null for missing, also for a JSON null. -#}
 {% macro json_field(document, key) -%}
-    {{ return(adapter.dispatch('json_field')(document, key)) }}
-{%- endmacro %}
-
-{% macro default__json_field(document, key) -%}
     {%- set member = "json_extract(" ~ document ~ ", '$.\"" ~ key ~ "\"')" -%}
     case when cast({{ member }} as string) <> 'null' then {{ member }} end
 {%- endmacro %}
@@ -84,81 +63,50 @@
 
 {#- A JSON text without its quotes and escapes. -#}
 {% macro json_string(document) -%}
-    {{ return(adapter.dispatch('json_string')(document)) }}
-{%- endmacro %}
-
-{% macro default__json_string(document) -%}
     {{ document }} ->> '$'
 {%- endmacro %}
 
 {#- The elements of a JSON list, each as JSON. -#}
 {% macro json_elements(document) -%}
-    {{ return(adapter.dispatch('json_elements')(document)) }}
-{%- endmacro %}
-
-{% macro default__json_elements(document) -%}
     json_extract({{ document }}, '$[*]')
 {%- endmacro %}
 
 {#- The elements of a JSON list of texts. -#}
 {% macro json_text_elements(document) -%}
-    {{ return(adapter.dispatch('json_text_elements')(document)) }}
-{%- endmacro %}
-
-{% macro default__json_text_elements(document) -%}
     json_extract_string({{ document }}, '$[*]')
 {%- endmacro %}
 
 {#- The keys of a JSON object in their order. -#}
 {% macro json_object_keys(document) -%}
-    {{ return(adapter.dispatch('json_object_keys')(document)) }}
-{%- endmacro %}
-
-{% macro default__json_object_keys(document) -%}
     json_keys({{ document }})
 {%- endmacro %}
 
-{#- The text of a document without the blanks outside its strings. -#}
+{#- The text of a document without the blanks outside its strings. A view of it can be read by older clients of DuckDB, which know no variant. -#}
 {% macro without_blanks(document) -%}
-    {{ return(adapter.dispatch('without_blanks')(document)) }}
-{%- endmacro %}
-
-{#- A view of it can be read by older clients of DuckDB, which know no variant. -#}
-{% macro default__without_blanks(document) -%}
     cast(json({{ document }}) as string)
 {%- endmacro %}
 
 {#- One and the same text for objects that differ only in the order of their keys, and
-    for 1, 1.0 and 1e0. -#}
-{% macro canonical_json(document) -%}
-    {{ return(adapter.dispatch('canonical_json')(document)) }}
-{%- endmacro %}
-
-{#- Strings are stepped over, so that a "1.0" inside one stays. Numbers are written anew
+    for 1, 1.0 and 1e0. Strings are stepped over, so that a "1.0" inside one stays. Numbers are written anew
     where one may be a double. -#}
-{% macro default__canonical_json(document) -%}
+{% macro canonical_json(document) -%}
     case
         when regexp_matches(cast({{ document }} as string), '\.|[0-9]{19}|[0-9][eE]')
             then regexp_replace(
-                {{ default__with_sorted_keys(document) }},
+                {{ with_sorted_keys(document) }},
                 '("(?:[^"\\]|\\.)*")|(\d)\.0+\b', '\1\2', 'g'
             )
-        else {{ default__with_sorted_keys(document) }}
+        else {{ with_sorted_keys(document) }}
     end
 {%- endmacro %}
 
-{% macro default__with_sorted_keys(document) -%}
+{% macro with_sorted_keys(document) -%}
     cast(cast(cast(cast({{ document }} as json) as variant) as json) as string)
 {%- endmacro %}
 
-{#- Whether a text is JSON. -#}
-{% macro is_json_text(text) -%}
-    {{ return(adapter.dispatch('is_json_text')(text)) }}
-{%- endmacro %}
-
-{#- DuckDB lets a trailing comma, NaN and Infinity pass; a look at what stands outside the
+{#- Whether a text is JSON. DuckDB lets a trailing comma, NaN and Infinity pass; a look at what stands outside the
     strings does not. -#}
-{% macro default__is_json_text(text) -%}
+{% macro is_json_text(text) -%}
     (
         json_valid({{ text }})
         and not regexp_matches(

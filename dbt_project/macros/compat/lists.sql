@@ -2,46 +2,26 @@
 
 {#- A list of expressions; of texts where it is empty. -#}
 {% macro list_of(values) -%}
-    {{ return(adapter.dispatch('list_of')(values)) }}
-{%- endmacro %}
-
-{% macro default__list_of(values) -%}
     [{{ values | join(', ') }}]
 {%- endmacro %}
 
 {#- How many elements a list has; a null list gives null. -#}
 {% macro list_size(list) -%}
-    {{ return(adapter.dispatch('list_size')(list)) }}
-{%- endmacro %}
-
-{% macro default__list_size(list) -%}
     len({{ list }})
 {%- endmacro %}
 
 {#- The element at a place of a list, from 1, or from the end with -1; null where there is none. -#}
 {% macro list_element(list, place) -%}
-    {{ return(adapter.dispatch('list_element')(list, place)) }}
-{%- endmacro %}
-
-{% macro default__list_element(list, place) -%}
     list_extract({{ list }}, {{ place }})
 {%- endmacro %}
 
 {#- Elements of a list of texts joined by one blank. -#}
 {% macro list_as_text(list) -%}
-    {{ return(adapter.dispatch('list_as_text')(list)) }}
-{%- endmacro %}
-
-{% macro default__list_as_text(list) -%}
     array_to_string({{ list }}, ' ')
 {%- endmacro %}
 
 {#- The elements of a list that pass a test of the element `k`. -#}
 {% macro elements_where(list, condition) -%}
-    {{ return(adapter.dispatch('elements_where')(list, condition)) }}
-{%- endmacro %}
-
-{% macro default__elements_where(list, condition) -%}
     list_filter({{ list }}, lambda k: {{ condition }})
 {%- endmacro %}
 
@@ -50,14 +30,9 @@
     {{ list_size(elements_where(list, condition)) }}
 {%- endmacro %}
 
-{#- How many different elements a list has; a null list gives null. -#}
-{% macro n_different(list) -%}
-    {{ return(adapter.dispatch('n_different')(list)) }}
-{%- endmacro %}
-
-{#- Looking through a short list for each of its elements takes a third of the time that
+{#- How many different elements a list has; a null list gives null. Looking through a short list for each of its elements takes a third of the time that
     hashing them takes. -#}
-{% macro default__n_different(list) -%}
+{% macro n_different(list) -%}
     case
         when len({{ list }}) <= {{ short_list() }}
             then len(list_filter({{ list }}, lambda k, n: list_position({{ list }}, k) = n))
@@ -65,13 +40,8 @@
     end
 {%- endmacro %}
 
-{#- How many elements of a list, each of them there once, stand in another list. -#}
+{#- How many elements of a list, each of them there once, stand in another list. The same, whatever the length of the other list. -#}
 {% macro n_found(elements, list) -%}
-    {{ return(adapter.dispatch('n_found')(elements, list)) }}
-{%- endmacro %}
-
-{#- The same, whatever the length of the other list. -#}
-{% macro default__n_found(elements, list) -%}
     case
         when len({{ elements }}) <= {{ short_list() }}
             then len(list_filter({{ elements }}, lambda k: list_contains({{ list }}, k)))
@@ -103,10 +73,6 @@
 {#- The texts of a list, each with its number among its equals behind it: [a, b, a] as
     {a·0, a·1, b·0}, in no order. Not for an empty list. -#}
 {% macro numbered_elements(list) -%}
-    {{ return(adapter.dispatch('numbered_elements')(list)) }}
-{%- endmacro %}
-
-{% macro default__numbered_elements(list) -%}
     flatten(list_transform(
         map_entries(list_aggregate({{ list }}, 'histogram')),
         lambda entry: list_transform(
@@ -118,31 +84,17 @@
 
 {#- A row per element of a list. -#}
 {% macro unnested(list) -%}
-    {{ return(adapter.dispatch('unnested')(list)) }}
-{%- endmacro %}
-
-{% macro default__unnested(list) -%}
     unnest({{ list }})
 {%- endmacro %}
 
 {#- Two columns, the elements of a JSON list, as `elements` makes them, and their places
     from 0: unnested_with_places(json_elements('steps'), 'steps', 'step', 'step_no'). -#}
 {% macro unnested_with_places(elements, document, element_name, place_name) -%}
-    {{ return(adapter.dispatch('unnested_with_places')(
-        elements, document, element_name, place_name
-    )) }}
-{%- endmacro %}
-
-{% macro default__unnested_with_places(elements, document, element_name, place_name) -%}
     unnest({{ elements }}) as {{ element_name }},
         unnest(range(cast(json_array_length({{ document }}) as bigint))) as {{ place_name }}
 {%- endmacro %}
 
 {#- The whole numbers from one to another as a list, the last one excluded. -#}
 {% macro whole_numbers(first, end) -%}
-    {{ return(adapter.dispatch('whole_numbers')(first, end)) }}
-{%- endmacro %}
-
-{% macro default__whole_numbers(first, end) -%}
     range({{ first }}, {{ end }})
 {%- endmacro %}

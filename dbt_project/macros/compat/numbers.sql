@@ -2,21 +2,12 @@
 
 {#- A double with a fixed count of decimals. Whether it is a tie is decided after the multiplication. -#}
 {% macro rounded(number, digits=6) -%}
-    {{ return(adapter.dispatch('rounded')(number, digits)) }}
-{%- endmacro %}
-
-{% macro default__rounded(number, digits) -%}
     round({{ number }}, {{ digits }})
 {%- endmacro %}
 
 {#- Whether two integers, given as texts of any length, are no further apart than a
-    tolerance. -#}
+    tolerance. `abs` of a bignum would be a double, so the larger one goes first. -#}
 {% macro integers_within(actual, expected, tolerance) -%}
-    {{ return(adapter.dispatch('integers_within')(actual, expected, tolerance)) }}
-{%- endmacro %}
-
-{#- `abs` of a bignum would be a double, so the larger one goes first. -#}
-{% macro default__integers_within(actual, expected, tolerance) -%}
     case
         when {{ tolerance }} = 0
             then try_cast({{ actual }} as bignum) = try_cast({{ expected }} as bignum)
@@ -32,20 +23,12 @@
     that the order of the rows does not show in its last bit; null over nothing. For numbers
     of any size; shares, scores and weights have exact_sum. -#}
 {% macro sum_in_order(column) -%}
-    {{ return(adapter.dispatch('sum_in_order')(column)) }}
-{%- endmacro %}
-
-{% macro default__sum_in_order(column) -%}
     sum({{ column }} order by {{ column }})
 {%- endmacro %}
 
 {#- Sum of an expression of `k` over the whole numbers from one to another, in steps; 0
     over none. The last one is excluded. -#}
 {% macro sum_of_series(expression, first, end, step=1) -%}
-    {{ return(adapter.dispatch('sum_of_series')(expression, first, end, step)) }}
-{%- endmacro %}
-
-{% macro default__sum_of_series(expression, first, end, step) -%}
     coalesce(
         list_sum(list_transform(
             range({{ first }}, {{ end }}, {{ step }}), lambda k: {{ expression }}
@@ -56,9 +39,5 @@
 
 {#- ln(n!), for counts too large for n! itself. -#}
 {% macro ln_factorial(n) -%}
-    {{ return(adapter.dispatch('ln_factorial')(n)) }}
-{%- endmacro %}
-
-{% macro default__ln_factorial(n) -%}
     lgamma(({{ n }}) + 1)
 {%- endmacro %}
