@@ -113,7 +113,7 @@ def environment_of(settings: Settings) -> dict[str, str]:
         if value is not None:
             environment[ENV_PREFIX + name.upper()] = str(value)
     if settings.target != "duckdb":
-        environment["PROMPTLAB_SPARK_RULES"] = rules_hash()
+        environment[ENV_PREFIX + "RULES"] = rules_hash()
     if settings.raw is not None:
         from promptlab.ingest.parquet import ParquetLayer
 

@@ -475,10 +475,7 @@ RULES = [
     ),
     Rule("json_extract($document, '$[*]')", ELEMENTS),
     Rule(
-        """case
-            when cast(json_extract($document, $path) as string) <> 'null'
-                then json_extract($document, $path)
-        end""",
+        "nullif(json_extract($document, $path), 'null')",
         field,
     ),
     Rule("json_extract($document, $path)", extracted),

@@ -27,8 +27,10 @@ LN_GAMMA = """transform(
 )[0]"""
 
 SUM_IN_ORDER = """case
-    when count($column) > 0
-        then aggregate(array_sort(collect_list($column)), 0e0, (total, k) -> total + k)
+    when count($column) filter (where $condition) > 0 then aggregate(
+        array_sort(collect_list($column) filter (where $condition)),
+        0e0, (total, k) -> total + k
+    )
 end"""
 
 # Up to 18 digits as bigints; longer ones in groups of 14 digits, whose differences are
@@ -81,8 +83,10 @@ def sum_of_series(first: str, end: str, step: str, function: Sql) -> str:
 
 RULES = [
     Rule("round($number, $digits)", rounded),
+    Rule("round($number)", "round($number)"),
     Rule("lgamma($number)", LN_GAMMA),
-    Rule("sum($column order by $column)", SUM_IN_ORDER),
+    Rule("sum($column order by $column) filter (where $condition)", SUM_IN_ORDER),
+    Rule("sum($column order by $column)", fill(SUM_IN_ORDER, condition="true")),
     Rule(
         "coalesce(list_sum(list_transform(range($first, $end, $step), $function)), 0)",
         sum_of_series,

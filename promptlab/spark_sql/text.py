@@ -86,6 +86,13 @@ RULES = [
         "regexp_extract_all($text, $pattern)",
         lambda text, pattern: f"regexp_extract_all({text}, {java_pattern(pattern)}, 0)",
     ),
+    Rule(
+        "regexp_extract($text, $pattern, $group)",
+        lambda text, pattern, group: (
+            f"regexp_extract({text}, {java_pattern(pattern)}, {group})"
+        ),
+    ),
     Rule("regexp_replace($text, $pattern, $replacement, 'g')", replaced),
+    Rule("concat($rest)", "concat_ws('', $rest)"),  # DuckDB's leaves nulls out
     Rule("string_split($text, $separator)", split),
 ]

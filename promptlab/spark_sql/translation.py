@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, ClassVar
 
@@ -13,6 +14,71 @@ from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.duckdb import DuckDBParser
 
 from promptlab.spark_sql.rules import Rule, Sql, Untranslatable, quoted
+
+COMMON = frozenset(
+    [
+        "abs",
+        "array_agg",
+        "array_contains",
+        "array_distinct",
+        "array_intersect",
+        "atan",
+        "avg",
+        "bit_length",
+        "bool_and",
+        "bool_or",
+        "chr",
+        "coalesce",
+        "concat_ws",
+        "contains",
+        "count",
+        "covar_samp",
+        "date_trunc",
+        "dense_rank",
+        "exp",
+        "first_value",
+        "flatten",
+        "floor",
+        "greatest",
+        "instr",
+        "json_array_length",
+        "lag",
+        "last_value",
+        "lead",
+        "least",
+        "left",
+        "length",
+        "ln",
+        "max",
+        "max_by",
+        "md5",
+        "median",
+        "min",
+        "min_by",
+        "ntile",
+        "nullif",
+        "percentile_cont",
+        "pi",
+        "power",
+        "rank",
+        "replace",
+        "right",
+        "row_number",
+        "sign",
+        "split_part",
+        "sqrt",
+        "stddev_pop",
+        "stddev_samp",
+        "substr",
+        "sum",
+        "translate",
+        "trim",
+        "var_pop",
+        "var_samp",
+        "posexplode",
+    ]
+)
+"""Functions that mean the same for both engines, as the models use them."""
 
 _PARSED = ("CAST", "TRY_CAST", "EXTRACT")
 
@@ -51,12 +117,12 @@ class _Spark(Spark):
             self, expression: Any, key: str | None = None, comment: bool = True
         ) -> str:
             if key is None and isinstance(expression, exp.Expr):
-                for rule, pattern in _by_key().get(_key(expression), ()):
-                    found: dict[str, list[exp.Expr]] = {}
-                    if _matches(pattern, expression, found):
-                        return rule.write(
-                            {name: self._part(nodes) for name, nodes in found.items()}
-                        )
+                of = _rule_of(expression)
+                if of:
+                    rule, found = of
+                    return rule.write(
+                        {name: self._part(nodes) for name, nodes in found.items()}
+                    )
             return super().sql(expression, key, comment)
 
         def _part(self, nodes: list[exp.Expr]) -> Sql:
@@ -67,6 +133,11 @@ class _Spark(Spark):
             part = Sql(", ".join(texts))
             part.nodes, part.texts = nodes, texts
             return part
+
+        def anonymous_sql(self, expression: exp.Anonymous) -> str:
+            if expression.this.lower() not in COMMON:
+                raise Untranslatable(f"no rule for {expression.this}(…)")
+            return super().anonymous_sql(expression)
 
         def literal_sql(self, expression: exp.Literal) -> str:
             text = str(expression.this)
@@ -93,6 +164,16 @@ def to_spark(sql: str) -> str:
         )
     except SqlglotError as error:
         raise Untranslatable(str(error)) from error
+
+
+def rules_used(sql: str) -> Iterator[Rule]:
+    """Return the rules that hold for parts of a query."""
+    [tree] = _DuckDB().parse(sql)
+    assert tree is not None
+    for node in tree.walk():
+        of = _rule_of(node)
+        if of:
+            yield of[0]
 
 
 def _number_elements(select: exp.Select) -> None:
@@ -134,6 +215,14 @@ def _by_key() -> dict[tuple[type, str], list[tuple[Rule, exp.Expr]]]:
     for of_key in rules.values():
         of_key.sort(key=lambda rule: -len(rule[0].duckdb))
     return rules
+
+
+def _rule_of(node: exp.Expr) -> tuple[Rule, dict[str, list[exp.Expr]]] | None:
+    for rule, pattern in _by_key().get(_key(node), ()):
+        found: dict[str, list[exp.Expr]] = {}
+        if _matches(pattern, node, found):
+            return rule, found
+    return None
 
 
 def _key(node: exp.Expr) -> tuple[type, str]:

@@ -30,7 +30,7 @@
     select
     {%- for column, data_type in table.columns.items() %}
         {%- set value = 'stored.' ~ adapter.quote(column) %}
-        {{ 'cast(' ~ value ~ ' as ' ~ ('string' if target.type == 'spark' else 'json') ~ ')'
+        {{ 'cast(' ~ value ~ ' as ' ~ ('json' if target.type == 'duckdb' else 'string') ~ ')'
             if data_type == 'JSON'
             else 'cast(' ~ value ~ ' as bigint)' if data_type == 'BIGINT'
             else value }} as {{ adapter.quote(column) }}

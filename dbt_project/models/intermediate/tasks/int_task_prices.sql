@@ -23,7 +23,7 @@ matched as (
         on
             lower(tasks.model) like prices.setting_name escape '!'
             -- without the provider: openai/gpt-4o, openai:gpt-4o
-            or {{ without_pattern('lower(tasks.model)', '^.*[/:]') }}
+            or regexp_replace(lower(tasks.model), '^.*[/:]', '', 'g')
             like prices.setting_name escape '!'
             or lower(tasks.provider) like prices.setting_name escape '!'
 

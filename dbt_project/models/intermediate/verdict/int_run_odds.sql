@@ -49,7 +49,7 @@ summed as (
         title,
         run_id,
         history,
-        {{ sum_in_order('odds') }} as sum_of_odds,
+        sum(odds order by odds) as sum_of_odds,
         {{ exact_sum(ln_of_one_plus('odds')) }} as sum_of_logs
 
     from chances

@@ -94,7 +94,7 @@ ranked as (
         *,
         row_number() over (
             partition by title, variant, measure
-            order by abs({{ rounded('t', 9) }}) desc, task_number desc
+            order by abs(round(t, 9)) desc, task_number desc
         ) as place
 
     from tested
@@ -114,10 +114,10 @@ final as (
         measure,
 
         ---------- numerics
-        {{ rounded('case when is_ratio then exp(level_before) else level_before end') }} as value_before,
-        {{ rounded('case when is_ratio then exp(level_now) else level_now end') }} as value_now,
-        {{ rounded('case when is_ratio then exp(abs(change)) end') }} as factor,
-        {{ rounded('least(1e0, (' ~ t_p_value('t', 'df') ~ ') * (n_before + n_since - 1))', 9) }} as p_value,
+        round(case when is_ratio then exp(level_before) else level_before end, 6) as value_before,
+        round(case when is_ratio then exp(level_now) else level_now end, 6) as value_now,
+        round(case when is_ratio then exp(abs(change)) end, 6) as factor,
+        round(least(1e0, ({{ t_p_value('t', 'df') }}) * (n_before + n_since - 1)), 9) as p_value,
         n_before,
         n_since,
 

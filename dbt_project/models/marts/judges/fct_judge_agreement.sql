@@ -410,59 +410,62 @@ final as (
         n_only_judge_fails,
         n_only_judge_passes,
         n_both_fail,
-        {{ rounded('agreement') }} as agreement,
+        round(agreement, 6) as agreement,
         case
             when agreement_se > 0
-                then {{ rounded('greatest(0, agreement - t * agreement_se)') }}
+                then round(greatest(0, agreement - t * agreement_se), 6)
         end as agreement_low,
         case
             when agreement_se > 0
-                then {{ rounded('least(1, agreement + t * agreement_se)') }}
+                then round(least(1, agreement + t * agreement_se), 6)
         end as agreement_high,
-        {{ rounded('tpr') }} as tpr,
-        {{ rounded(wilson_bound_of_draws('n_a', 'n_b', 'pass_weight', 'fail_weight', -1)) }}
+        round(tpr, 6) as tpr,
+        round({{ wilson_bound_of_draws('n_a', 'n_b', 'pass_weight', 'fail_weight', -1) }}, 6)
             as tpr_low,
-        {{ rounded(wilson_bound_of_draws('n_a', 'n_b', 'pass_weight', 'fail_weight', 1)) }}
+        round({{ wilson_bound_of_draws('n_a', 'n_b', 'pass_weight', 'fail_weight', 1) }}, 6)
             as tpr_high,
-        {{ rounded('tnr') }} as tnr,
-        {{ rounded(wilson_bound_of_draws('n_d', 'n_c', 'fail_weight', 'pass_weight', -1)) }}
+        round(tnr, 6) as tnr,
+        round({{ wilson_bound_of_draws('n_d', 'n_c', 'fail_weight', 'pass_weight', -1) }}, 6)
             as tnr_low,
-        {{ rounded(wilson_bound_of_draws('n_d', 'n_c', 'fail_weight', 'pass_weight', 1)) }}
+        round({{ wilson_bound_of_draws('n_d', 'n_c', 'fail_weight', 'pass_weight', 1) }}, 6)
             as tnr_high,
-        {{ rounded('p_c - p_b') }} as leniency,
+        round(p_c - p_b, 6) as leniency,
         case
             when n > 0
                 then {{ mcnemar_p_value('n_only_judge_fails', 'n_only_judge_passes') }}
         end as leniency_p,
-        {{ rounded('kappa') }} as cohens_kappa,
+        round(kappa, 6) as cohens_kappa,
         case
-            when kappa_se > 0 then {{ rounded('kappa - ' ~ z_975() ~ ' * kappa_se') }}
+            when kappa_se > 0 then round(kappa - {{ z_975() }} * kappa_se, 6)
         end as kappa_low,
         case
             when kappa_se > 0
-                then {{ rounded('least(1, kappa + ' ~ z_975() ~ ' * kappa_se)') }}
+                then round(least(1, kappa + {{ z_975() }} * kappa_se), 6)
         end as kappa_high,
-        {{ rounded('gwet_ac1') }} as gwet_ac1,
+        round(gwet_ac1, 6) as gwet_ac1,
         n_labelled_twice,
-        {{ rounded('n_people_agree / nullif(cast(n_labelled_twice as double), 0)') }}
+        round(n_people_agree / nullif(cast(n_labelled_twice as double), 0), 6)
             as people_agreement,
         -- Krippendorff's alpha with squared differences: of pass and fail the nominal one
-        {{ rounded(
-            '1 - people_differences * (people_n - 1)'
-            ~ ' / nullif(2e0 * (people_n * people_squares - power(people_sum, 2)), 0)'
-        ) }} as people_alpha,
+        round(
+            1 - people_differences * (people_n - 1)
+            / nullif(2e0 * (people_n * people_squares - power(people_sum, 2)), 0),
+            6
+        ) as people_alpha,
         n_graded,
-        {{ rounded('(g_score - g_grade) / g_n') }} as mean_difference,
-        {{ rounded('g_absolute / g_n') }} as mean_absolute_difference,
+        round((g_score - g_grade) / g_n, 6) as mean_difference,
+        round(g_absolute / g_n, 6) as mean_absolute_difference,
         case
             when n_graded > 2 and score_spread > 1e-12 and grade_spread > 1e-12
-                then {{ rounded('covariance / sqrt(score_spread * grade_spread)') }}
+                then round(covariance / sqrt(score_spread * grade_spread), 6)
         end as pearson,
         case
-            when n_graded > 1 and score_spread + grade_spread > 1e-12 then {{ rounded(
-                '2 * covariance / (score_spread + grade_spread'
-                ~ ' + power((g_score - g_grade) / g_n, 2))'
-            ) }}
+            when n_graded > 1 and score_spread + grade_spread > 1e-12 then round(
+                2 * covariance / (
+                    score_spread + grade_spread + power((g_score - g_grade) / g_n, 2)
+                ),
+                6
+            )
         end as weighted_kappa
 
     from with_errors

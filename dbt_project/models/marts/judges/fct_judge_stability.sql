@@ -137,8 +137,8 @@ final as (
         n_outputs,
         n_verdicts,
         n_stable,
-        {{ rounded('n_stable / cast(n_outputs as double)') }} as stability,
-        {{ rounded('1 - differences * (n_verdicts - 1) / nullif(2e0 * passes * fails, 0)') }}
+        round(n_stable / cast(n_outputs as double), 6) as stability,
+        round(1 - differences * (n_verdicts - 1) / nullif(2e0 * passes * fails, 0), 6)
             as alpha,
         n_same_in_both_places + n_only_first + n_only_second as n_both_places,
         n_same_in_both_places,

@@ -43,7 +43,7 @@ by_judge as (
         given.round_id,
         given.dimension_id,
         concat_ws(' ', given.scorer, given.scorer_version) as judge,
-        {{ json_text('given.payload', 'position') }} as place,
+        json_extract_string(given.payload, '$.position') as place,
         given.score,
         chosen.task_id is not null as is_used
 

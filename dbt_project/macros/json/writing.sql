@@ -1,21 +1,3 @@
-{#- JSON, written from columns: the same text on every engine. -#}
-
-{#- A JSON object of chosen keys: json_object_of({'n': 'count(*)'}). `documents` names the
-    keys whose values are JSON already: not every engine can tell them from texts. -#}
-{% macro json_object_of(members, documents=[]) -%}
-    json_object(
-        {%- for key, value in members.items() %}
-        '{{ key }}', {{ 'cast(' ~ value ~ ' as json)' if key in documents else value }}
-        {{- ',' if not loop.last }}
-        {%- endfor %}
-    )
-{%- endmacro %}
-
-{#- A text as a JSON text; null for null. -#}
-{% macro json_of_text(text) -%}
-    to_json({{ text }})
-{%- endmacro %}
-
 {#- Aggregate: a JSON object from a column of keys and one of values, in an order;
     `condition` leaves rows out. -#}
 {% macro json_map_of(key, value, order_by, condition='true') -%}
