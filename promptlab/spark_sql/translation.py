@@ -155,6 +155,8 @@ def to_spark(sql: str) -> str:
         assert tree is not None
         for select in tree.find_all(exp.Select):
             _number_elements(select)
+        for window in tree.find_all(exp.Window):
+            _without_filter(window)
         return _Spark().generate(
             tree,
             copy=False,
@@ -164,6 +166,18 @@ def to_spark(sql: str) -> str:
         )
     except SqlglotError as error:
         raise Untranslatable(str(error)) from error
+
+
+def _without_filter(window: exp.Window) -> None:
+    """Write `f(x) filter (where c) over …` as `f(case when c then x end) over …`."""
+    filtered = window.this
+    if isinstance(filtered, exp.Filter):
+        call, condition = filtered.this, filtered.expression.this
+        [value] = call.expressions
+        if isinstance(value, exp.Star):
+            value = exp.Literal.number(1)
+        call.set("expressions", [exp.case().when(condition, value)])
+        window.set("this", call)
 
 
 def rules_used(sql: str) -> Iterator[Rule]:

@@ -84,6 +84,14 @@ def test_what_has_no_rule_is_named(sql: str, reason: str) -> None:
             "select len(json_keys(a)) from t",
             "SELECT array_size(json_object_keys(a)) FROM t",
         ),
+        (
+            "select count(*) filter (where a > 1) over (partition by b) from t",
+            "SELECT count(CASE WHEN a > 1 THEN 1 END) OVER (PARTITION BY b) FROM t",
+        ),
+        (
+            "select max(c) filter (where a) over () from t",
+            "SELECT max(CASE WHEN a THEN c END) OVER () FROM t",
+        ),
         ('select "a" from s."t" -- b', "SELECT `a` FROM s.`t`"),
     ],
 )

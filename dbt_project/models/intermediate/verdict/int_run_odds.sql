@@ -76,13 +76,11 @@ combined as (
 
 ranked as (
 
-    select
-        *,
-        row_number() over (
-            partition by title, run_id order by odds desc nulls last, history
-        ) as choice
-
+    select *
     from combined
+    qualify row_number() over (
+        partition by title, run_id order by odds desc nulls last, history
+    ) = 1
 
 ),
 
@@ -103,7 +101,6 @@ final as (
         odds
 
     from ranked
-    where choice = 1
 
 )
 

@@ -90,14 +90,12 @@ tested as (
 
 ranked as (
 
-    select
-        *,
-        row_number() over (
-            partition by title, variant, measure
-            order by abs(round(t, 9)) desc, task_number desc
-        ) as place
-
+    select *
     from tested
+    qualify row_number() over (
+        partition by title, variant, measure
+        order by abs(round(t, 9)) desc, task_number desc
+    ) = 1
 
 ),
 
@@ -133,7 +131,6 @@ final as (
         created_at as since_at
 
     from ranked
-    where place = 1
 
 )
 

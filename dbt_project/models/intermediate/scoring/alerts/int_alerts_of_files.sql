@@ -21,7 +21,7 @@ facts as (
     select
         task_id,
         'totals_differ' as code,
-        count(case when differs then 1 end) as n,
+        count(*) filter (where differs) as n,
         count(*) as n_total,
         string_agg(
             case when differs then coalesce(dimension_id, 'n_rows') end, ', ' order by dimension_id
@@ -30,7 +30,7 @@ facts as (
 
     from claims
     group by task_id
-    having count(case when differs then 1 end) > 0
+    having count(*) filter (where differs) > 0
 
 ),
 

@@ -77,14 +77,14 @@ unscored_rounds as (
     select
         task_id,
         dimension_id,
-        reason,
-        row_number() over (
-            partition by task_id, dimension_id order by -count(*), reason
-        ) as choice
+        reason
 
     from round_scores
     where score is null
     group by task_id, dimension_id, reason
+    qualify row_number() over (
+        partition by task_id, dimension_id order by -count(*), reason
+    ) = 1
 
 ),
 
@@ -134,7 +134,6 @@ metrics as (
         on
             dimensions.task_id = unscored_rounds.task_id
             and dimensions.dimension_id = unscored_rounds.dimension_id
-            and unscored_rounds.choice = 1
 
 )
 

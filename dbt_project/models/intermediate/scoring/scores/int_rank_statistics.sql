@@ -46,7 +46,7 @@ placed as (
 
     select
         *,
-        count(case when p_below <= 0.025 then 1 end) over (
+        count(*) filter (where p_below <= 0.025) over (
             partition by task_id, dimension_id
         ) as low_rank
 
