@@ -6,11 +6,14 @@ between them works here, on a code host and in an editor alike.
 
 from __future__ import annotations
 
+import re
 import shutil
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.search.en import SearchEnglish
 
 from promptlab import __version__
 
@@ -34,7 +37,14 @@ NAV: dict[str, list[str]] = {
     "Operation": ["docs/ci", "docs/operations", "docs/scale", "docs/dbt"],
     "Reference": ["docs/cookbook", "docs/cli", "docs/python", "docs/schemas"],
     "Development": ["CONTRIBUTING", "docs/decisions/README", "CHANGELOG"],
-    "中文": ["中文说明 <README.zh>", "docs/numbers.zh"],
+    "中文": [
+        "中文说明 <README.zh>",
+        "docs/zh/formats",
+        "docs/zh/tools/table",
+        "docs/zh/verdict",
+        "docs/numbers.zh",
+        "docs/zh/ci",
+    ],
 }
 """Heading of the sidebar → its pages, in the order in which they are read."""
 
@@ -49,6 +59,11 @@ TRANSLATIONS = {
     "README": "README.zh",
     "docs/numbers": "docs/numbers.zh",
     "examples/README": "examples_zh/README",
+    **{
+        f"docs/{page}": f"docs/zh/{page}"
+        for file in (ROOT / "docs" / "zh").rglob("*.md")
+        for page in [str(file.relative_to(ROOT / "docs" / "zh").with_suffix(""))]
+    },
 }
 """English page → its Chinese one. Other pages lead to the Chinese start page."""
 
@@ -92,10 +107,34 @@ def setup(app: Sphinx) -> None:
     from pygments.lexers.data import JsonLexer
 
     app.add_lexer("jsonl", JsonLexer)
+    app.add_search_language(_SearchBoth)
     app.connect("source-read", _add_contents)
     app.connect("html-page-context", _set_language)
     app.connect("build-finished", _write_index)
     app.connect("build-finished", _make_accessible)
+
+
+class _SearchBoth(SearchEnglish):
+    """English words; Chinese, which has no blanks, by pairs of neighbours.
+
+    The browser cuts what is searched in the same way, and finds pages with all pairs.
+    """
+
+    _word_re = re.compile(r"[\u4e00-\u9fff]+|[^\W\u4e00-\u9fff]+")
+    js_splitter_code = r"""
+var splitQuery = (query) =>
+  (query.match(/[\u4e00-\u9fff]+|(?:(?![\u4e00-\u9fff])[\p{L}\p{N}_])+/gu) || [])
+    .flatMap((run) => /^[\u4e00-\u9fff]{3}/.test(run)
+      ? [...run.slice(1)].map((next, i) => run[i] + next)
+      : [run]);
+"""
+
+    def split(self, input: str) -> list[str]:
+        words: list[str] = []
+        for run in super().split(input):
+            is_long = re.match(r"[\u4e00-\u9fff]{3}", run)
+            words += map("".join, pairwise(run)) if is_long else [run]
+        return words
 
 
 def _add_contents(_app: Sphinx, page: str, source: list[str]) -> None:

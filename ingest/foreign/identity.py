@@ -213,7 +213,7 @@ def copy_problem(uri: str, other: str) -> Problem:
 
 
 def older_problem(uri: str, other: str) -> Problem:
-    """Return a warning: another file of the call has a newer version of the run."""
+    """Return a warning: another file has a newer version of the run."""
     return warning(
         "older_version",
         f"{uri} holds an older version of the run that {other} holds, by the time that"

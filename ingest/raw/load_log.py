@@ -90,7 +90,7 @@ class Known:
     """SHA-256 of purged files, which are not loaded again, whatever their path."""
     runs: dict[str, tuple[str, str, datetime | None]] = field(default_factory=dict)
     """Task → the hash of its loaded run of another tool, the file, and the time at
-    which the tool wrote it, if this call loaded it."""
+    which the tool wrote it, if the file says so."""
     last_start: datetime | None = None
     """Start of the last load."""
     variants: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
@@ -183,11 +183,11 @@ class Known:
         self,
         runs: Mapping[str, str],
         uri: str,
-        written: Mapping[str, datetime] | None = None,
+        written: Mapping[str, datetime],
     ) -> None:
         """Record the runs (task → hash) of a file that was just loaded."""
         for task_id, run_hash in runs.items():
-            self.runs[task_id] = run_hash, uri, (written or {}).get(task_id)
+            self.runs[task_id] = run_hash, uri, written.get(task_id)
             self._tasks.setdefault(run_hash, []).append(task_id)
 
     def copy_of(self, runs: Mapping[str, str], uri: str) -> str | None:
@@ -211,7 +211,7 @@ class Known:
         return all(self._file_with(task, runs[task], "") for task in runs)
 
     def newer_of(self, runs: Mapping[str, str], written: Mapping[str, datetime]) -> str:
-        """Return the file of this call with newer versions of these runs, or ``""``."""
+        """Return the file with newer versions of all these runs, or ``""``."""
         newer = ""
         for task_id in runs:
             _, uri, before = self.runs.get(task_id, ("", "", None))
@@ -313,11 +313,16 @@ _LOADS = """
 """
 
 _RUNS = """
-    select live.object_id, live.run_hash, loads.file_uri
+    select live.object_id, live.run_hash, loads.file_uri, epoch_us(objects.written_at)
     from live.objects as live
     inner join raw.loads as loads using (load_id)
+    inner join raw.objects as objects
+        on
+            live.load_id = objects.load_id
+            and live.kind = objects.kind
+            and live.object_id = objects.object_id
     where live.run_hash is not null
-    order by load_id
+    order by live.load_id
 """
 
 _VARIANTS = """
@@ -363,22 +368,27 @@ def known_files(
                 status,
                 loaded,
                 rejected,
-                EPOCH + timedelta(microseconds=start),
+                _time(start),
                 objects if status == "loaded" else (),
                 {task: each for task, each in runs.items() if each is not None},
                 is_live,
             )
         )
     if kinds - _OUR_KINDS:
-        for task_id, run_hash, uri in con.execute(_RUNS).fetchall():
-            known.add_runs({task_id: run_hash}, uri)
+        for task_id, run_hash, uri, moment in con.execute(_RUNS).fetchall():
+            written = {} if moment is None else {task_id: _time(moment)}
+            known.add_runs({task_id: run_hash}, uri, written)
     if "results" in kinds:
         for task_id, uri, *own in con.execute(_VARIANTS).fetchall():
             known.variants[task_id] = uri, own
     (row,) = con.execute("select epoch_us(max(started_at)) from raw.loads").fetchall()
     if row[0] is not None:
-        known.last_start = EPOCH + timedelta(microseconds=row[0])
+        known.last_start = _time(row[0])
     return known
+
+
+def _time(microseconds: int) -> datetime:
+    return EPOCH + timedelta(microseconds=microseconds)
 
 
 def known_pipelines(con: duckdb.DuckDBPyConnection) -> list[Pipeline]:

@@ -60,6 +60,7 @@ create table if not exists raw.objects (
     kind varchar not null,              -- testset, pipeline, task, memory, scores, labels
     object_id varchar not null,         -- id of the testset, pipeline or task; memory: <run>|<conversation>; scores: the task; labels: the file
     run_hash varchar,                   -- files of other tools: equal for copies of one version of a run
+    written_at timestamptz,             -- files of other tools: when the tool wrote this version of the run, where the file says so
     content_hash varchar,               -- scores: hash of their rows; the same content in the next version of the file is no new one
     is_gone boolean not null            -- the file had it before under this id, and has it no more
 );

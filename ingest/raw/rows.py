@@ -225,18 +225,19 @@ def object_columns(
 
     Those of scores are without the hash of their content.
     """
-    rows: list[tuple[int, str, str, str | None, bool]] = []
+    rows: list[tuple[int, str, str, str | None, datetime | None, bool]] = []
     for load_id, one in numbered:
-        load, runs = one.load, one.reading.runs
+        load, runs, written = one.load, one.reading.runs, one.reading.written
         if load.status == "skipped":  # a copy of these runs
-            rows += [(load_id, "task", task, runs[task], False) for task in runs]
+            rows += [(load_id, "task", task, runs[task], None, False) for task in runs]
         elif load.status == "loaded":
             keys = ((kind, "|".join(parts)) for kind, *parts in load.keys)
             for kind, object_id in keys:
                 if kind == "scores" and not with_scores:
                     continue
                 run_hash = runs.get(object_id) if kind == "task" else None
-                rows.append((load_id, kind, object_id, run_hash, False))
-            rows += [(load_id, "task", task, None, True) for task in load.gone]
-    names = ("load_id", "kind", "object_id", "run_hash", "is_gone")
+                moment = written.get(object_id) if kind == "task" else None
+                rows.append((load_id, kind, object_id, run_hash, moment, False))
+            rows += [(load_id, "task", task, None, None, True) for task in load.gone]
+    names = ("load_id", "kind", "object_id", "run_hash", "written_at", "is_gone")
     return columns_of(names, rows)

@@ -62,13 +62,18 @@ _MOST_OF_SEVERAL = 5
 """Number of cases printed with their rounds, for one task and for each of several; all
 with `--wide`."""
 
+
+def _of_rule(verdict: str) -> Cell:
+    return judged("cannot_tell" if verdict == "inconclusive" else verdict)
+
+
 _RULE_COLUMNS = ("rule", "value", "limit", "verdict", "note")
 _RULES = Table(
     columns=(
         Column("rule", ident, "rule"),
         Column("value", plain_beside, "value", "limit"),
         Column("limit", plain_beside, "limit", "value"),
-        Column("verdict", judged, "verdict"),
+        Column("verdict", _of_rule, "verdict"),
     ),
 )
 

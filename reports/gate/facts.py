@@ -19,7 +19,7 @@ select
     tasks.prompt_version, tasks.model, tasks.source_kind, tasks.testset_id,
     tasks.run_number, epoch_us(tasks.created_at) as created_at,
     baselines.baseline_task_id,
-    summaries.n_cases, summaries.n_pass,
+    summaries.n_cases, summaries.n_pass, summaries.n_error,
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged
 from marts.fct_verdicts as verdicts
 inner join marts.dim_tasks as tasks using (task_id)

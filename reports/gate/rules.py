@@ -130,11 +130,13 @@ class Gate:
             yield _rule("all_rows", None, None, "inconclusive", said)
         if self.policy.require_history and task["is_first_run"]:
             yield self._unknown("require_history", None, "first_run")
-        if not task["has_new_answers"]:
-            yield self._unknown("new_answers", None, "cached")
-        is_first, is_asked = task["is_first_run"], task["n_cases"]
-        if is_asked and not is_first and not task["n_judged"] and not task["measure"]:
+        is_unjudged = task["n_cases"] and not task["n_judged"] and not task["measure"]
+        if is_unjudged and not (task["is_first_run"] and task["has_new_answers"]):
             yield self._unknown("judged_cases", None, "nothing_judged")
+        elif not task["has_new_answers"]:
+            why = "cached" if not task["n_error"] else "cached_or_errors"
+            is_all = task["n_error"] == task["n_judged"] > 0
+            yield self._unknown("new_answers", None, "all_errors" if is_all else why)
         yield self._odds_of_run()
         yield self._whole_rate()
         yield self._compared()

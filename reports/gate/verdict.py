@@ -203,7 +203,7 @@ def _advice(
     if is_unjudged and task["measure"] != "score":
         yield from _to_judge(facts)
         return
-    if "new_answers" in undecided:
+    if "new_answers" in undecided and task["n_error"] < task["n_judged"]:
         yield "ask_again"
     if "min_tnr" in undecided:
         yield "label"

@@ -89,6 +89,7 @@ def test_a_page_says_its_language_and_leads_to_the_other(site):
         "README.zh.html",
         "docs/numbers.zh.html",
         "examples_zh/README.html",
+        *(str(p.relative_to(site)) for p in site.glob("docs/zh/**/*.html")),
     }
     for file in files(site):
         name = str(file.relative_to(site))
@@ -104,7 +105,9 @@ def test_a_page_says_its_language_and_leads_to_the_other(site):
         ("README.zh.html", "README.html"),
         ("docs/numbers.html", "numbers.zh.html"),
         ("docs/numbers.zh.html", "numbers.html"),
-        ("docs/tutorial.html", "../README.zh.html"),
+        ("docs/verdict.html", "zh/verdict.html"),
+        ("docs/zh/tools/table.html", "../../tools/table.html"),
+        ("docs/faq.html", "../README.zh.html"),
         ("search.html", "README.zh.html"),
     ],
 )
@@ -121,7 +124,11 @@ def test_the_search_finds_words_of_both_languages(site):
     found = json.loads(index[index.index("(") + 1 : index.rindex(")")])
     words = {**found["terms"], **found["titleterms"]}
     assert set(WORDS) <= words.keys()
-    assert json.dumps("等级") in index
+    verdict = found["docnames"].index("docs/zh/verdict")
+    for pair in ["退化", "裁判", "判模", "模型", "待观", "观察"]:
+        on = found["terms"][pair]
+        assert verdict in (on if isinstance(on, list) else [on]), pair
+    assert "splitQuery" in (site / "_static" / "language_data.js").read_text("utf-8")
 
 
 def test_the_site_opens_at_its_index(site):

@@ -233,7 +233,7 @@ TOOLS = {
         "promptfoo",
         "rivers.json",
         [("results", "results", 0, "testCase"), ("config", "providers", 0)],
-        r".*/options/repeat|.*/metadata/conversationId|config/providers/0/id"
+        r".*/options/repeat|.*/metadata/conversationId"
         r"|config/providers/0/config/delay",
         r".*/testCase/(assert/.*|assertScoringFunction|threshold|metadata/(purpose"
         r"|pluginConfig/.*)|options/(provider/.*|rubricPrompt|transform))",

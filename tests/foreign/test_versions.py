@@ -199,20 +199,45 @@ def test_of_two_versions_in_one_call_the_later_counts(
     assert _said(one) == _said(other)
 
 
-def test_the_older_version_by_its_tools_own_time_is_left_out_in_one_call(
+def _at(file: Path, moment: str) -> None:
+    document = json.loads(file.read_text("utf-8"))
+    document.setdefault("metadata", {})["exportedAt"] = f"{moment}T00:00:00.000Z"
+    file.write_text(json.dumps(document), "utf-8")
+
+
+@pytest.mark.parametrize("calls", [1, 2])
+def test_of_two_versions_with_a_time_the_later_counts_in_any_order(
+    calls: int, tmp_path: Path
+) -> None:
+    later, older = _files("promptfoo/rivers.json", tmp_path)
+    _at(later, "2026-02-02")
+    _at(older, "2026-01-02")
+    found = []
+    for name, files in (("one", (later, older)), ("other", (older, later))):
+        warehouse = Warehouse(tmp_path / f"{name}.duckdb")
+        each_call = [files] if calls == 1 else [files[:1], files[1:]]
+        loads = [load for call in each_call for load in warehouse.ingest(*call).files]
+        found.append(_said(warehouse))
+        if name == "one":
+            assert [load.status for load in loads] == ["loaded", "skipped"]
+            assert [each.code for each in loads[1].problems] == ["older_version"]
+            (again,) = warehouse.ingest(older).files
+            assert again.status == "skipped"
+    assert found[0] == found[1]
+
+
+def test_an_older_version_that_is_put_back_in_its_own_file_counts(
     tmp_path: Path,
 ) -> None:
-    first, second = _files("promptfoo/rivers.json", tmp_path)
-    for file, moment in ((first, "2026-02-02"), (second, "2026-01-02")):
-        document = json.loads(file.read_text("utf-8"))
-        document.setdefault("metadata", {})["exportedAt"] = f"{moment}T00:00:00.000Z"
-        file.write_text(json.dumps(document), "utf-8")
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    loads = warehouse.ingest(first, second).files
-    assert [load.status for load in loads] == ["loaded", "skipped"]
-    assert [each.code for each in loads[1].problems] == ["older_version"]
-    (again,) = warehouse.ingest(second).files
-    assert again.status == "skipped"
+    later, older = _files("promptfoo/rivers.json", tmp_path)
+    _at(later, "2026-02-02")
+    _at(older, "2026-01-02")
+    warehouse, other = Warehouse(tmp_path / "w.duckdb"), Warehouse(tmp_path / "o.duckdb")
+    warehouse.ingest(later)
+    later.write_bytes(older.read_bytes())
+    assert [load.status for load in warehouse.ingest(later).files] == ["loaded"]
+    other.ingest(older)
+    assert _said(warehouse) == _said(other)
 
 
 def test_a_copy_that_was_left_out_brings_nothing(tmp_path: Path) -> None:

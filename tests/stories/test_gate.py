@@ -51,6 +51,7 @@ SUITES: dict[str, list[Night]] = {
         Night({"small": suite()}),
     ],
     "unjudged": nights(*STEADY, suite(rounds="eee")),
+    "cached-or-errors": nights(*STEADY, suite(rounds="ccc", c1="eee")),
     "error-twice": nights(*SINGLE, *[suite(30, "+", c4="e")] * 2),
     "broke-and-left": nights(
         *SINGLE, suite(rounds="+", c3="-"), suite(rounds="+", c3="e"), suite(rounds="+", c3="")
@@ -104,7 +105,7 @@ SAID = {
         " (c8, c9).",
     ),
     "edited": ("ship", "Ship: nothing broke; prompt short edited."),
-    "fell": ("do_not_ship", "the whole pass rate fell, 100.0% → 50.0%"),
+    "fell": ("do_not_ship", "the share of rounds passed fell, 100.0% → 50.0%"),
     "first": (
         "first_run",
         "First run: nothing to compare with; 10 of 12 cases passed.",
@@ -251,6 +252,21 @@ def test_a_policy_decides_by_its_rules(cli, title, policy, decision, rule):
     result = GateResult.model_validate_json(out)
     assert (result.decision, code) == (decision, EXIT_CODES[decision])
     assert rule in {each.rule for each in result.rules}
+
+
+@pytest.mark.parametrize(
+    ("title", "note"),
+    [
+        ("cached", "every answer is from a cache"),
+        ("unjudged", "every case ended in an error"),
+        ("cached-or-errors", "every round is from a cache or ended in an error"),
+    ],
+)
+def test_a_run_without_a_new_answer_says_why(cli, title, note):
+    result = GateResult.model_validate_json(cli("gate", title, "--format", "json")[1])
+    notes = [each.note for each in result.rules if each.rule == "new_answers"]
+    assert notes == [note]
+    assert ("ask_again" in result.advice) == (title != "unjudged")
 
 
 def test_inconclusive_is_allowed_only_where_something_was_compared(cli):
