@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-_QUERIES = {"model", "test", "unit_test", "sql operation"}
+_QUERIES = {"model", "test", "unit_test", "sql_operation"}
 """What is DuckDB SQL; hooks, seeds and materializations are the adapter's."""
 
 

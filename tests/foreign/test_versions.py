@@ -232,7 +232,10 @@ def test_an_older_version_that_is_put_back_in_its_own_file_counts(
     later, older = _files("promptfoo/rivers.json", tmp_path)
     _at(later, "2026-02-02")
     _at(older, "2026-01-02")
-    warehouse, other = Warehouse(tmp_path / "w.duckdb"), Warehouse(tmp_path / "o.duckdb")
+    warehouse, other = (
+        Warehouse(tmp_path / "w.duckdb"),
+        Warehouse(tmp_path / "o.duckdb"),
+    )
     warehouse.ingest(later)
     later.write_bytes(older.read_bytes())
     assert [load.status for load in warehouse.ingest(later).files] == ["loaded"]
