@@ -203,7 +203,7 @@ sums as (
         sum(said_squares) filter (where n_said > 1) as people_squares,
         -- squared differences within an answer, each pair twice
         sum(2 * (n_said * said_squares - power(said, 2)) / (n_said - 1e0))
-            filter (where n_said > 1) as people_differences,
+        filter (where n_said > 1) as people_differences,
         count(g_weight) as n_graded,
         sum(g_weight) as g_n,
         sum(g_weight * score) as g_score,
