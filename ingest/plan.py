@@ -95,20 +95,23 @@ def _with_kind(found: FoundFile, kind: str, tables: Mappings) -> Planned:
         if found.named:
             raise InputError(f"{found.path}: cannot be read: {reason}") from None
         return replace(found, fault=reason), None
+    plain = without_comments(head)
+    foreign = recognise_foreign(plain)
     form = mapping = None
     columns: list[str] = []
     for encoding in dict.fromkeys(each.encoding for each in tables.values()):
         alike = {n: each for n, each in tables.items() if each.encoding == encoding}
         form = form_of(head, partial(_fitting, tables=alike), encoding)
+        if form == "json" and foreign is not None:
+            continue  # a tool's own document, which is large
         if form is not None:
             columns = columns_of(found.path, form, encoding) or []
-            mapping = _fitting(columns, alike, has_keys=form == "jsonl")
+            has_keys = form in ("jsonl", "json")
+            mapping = _fitting(columns, alike, has_keys=has_keys)
         if mapping is not None:
             break
     if mapping is not None and kind in {"auto", TABLE}:  # the config takes precedence
         return replace(found, form=form, mapping=mapping), TABLE
-    plain = without_comments(head)
-    foreign = recognise_foreign(plain)
     if foreign is not None and kind in {"auto", foreign[0]}:
         return replace(found, form=foreign[1]), foreign[0]
     if kind == "auto":
@@ -119,7 +122,7 @@ def _with_kind(found: FoundFile, kind: str, tables: Mappings) -> Planned:
     form = form_of(head)
     if kind == "auto" and found.named:
         return replace(found, fault=_fault(found, form, head)), None
-    if form is None and kind == "auto":
+    if form in (None, "json") and kind == "auto":  # any document may hold a list
         return found, None
     return replace(found, form=form), TABLE if kind == "auto" else kind
 

@@ -108,16 +108,23 @@ def _database_is_gone(target: Path) -> bool:
         return False  # created by an earlier version: deleted when it is old
 
 
-# ---------- the languages of results and reports: one file of ``reports/texts`` each
+# ---------- languages and chats: one file of ``reports`` each
 
 
-TEXTS = Path(__file__).resolve().parent / "reports" / "texts"
+TEXTS = PACKAGE / "reports" / "texts"
 
 
 @functools.cache
 def languages() -> tuple[str, ...]:
     """The codes of all languages, sorted: ``("en", "zh")``."""
     return tuple(sorted(file.stem for file in TEXTS.glob("*.toml")))
+
+
+@functools.cache
+def chat_services() -> tuple[str, ...]:
+    """The chats that a digest can be posted to, sorted."""
+    files = (PACKAGE / "reports" / "templates" / "chat").glob("*.json.j2")
+    return tuple(sorted(file.name.partition(".")[0] for file in files))
 
 
 # ---------- names that the seeds of the dbt project decide

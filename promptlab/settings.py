@@ -29,7 +29,7 @@ from promptlab.paths import languages
 
 ENV_PREFIX = "PROMPTLAB_"
 ONLY_IN_FILES = frozenset(
-    {"tables", "sources", "titles", "variants", "prices", "memory"}
+    {"tables", "sources", "titles", "variants", "prices", "memory", "webhook_hosts"}
 )
 """Settings that environment variables cannot set."""
 
@@ -225,7 +225,12 @@ class Settings(BaseModel):
     """Address that mails come from."""
 
     report_url: str | None = Field(default=None, pattern=r"^https?://[^\s]+$")
-    """URL at which the reports of ``out`` are served; mails link there."""
+    """URL at which the reports of ``out`` are served; mails and messages link
+    there."""
+
+    webhook_hosts: tuple[str, ...] = ()
+    """Hosts that webhooks may lead to besides those of their services, in a config file
+    (``docs/chat.md``)."""
 
     base_branch: str | None = None
     """Branch whose runs are the baselines of all; that of the CI system, else ``main``

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,13 +11,14 @@ from email.message import EmailMessage
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from promptlab.errors import UsageError
+from promptlab.errors import SettingsError, UsageError, did_you_mean
+from promptlab.paths import chat_services
 from promptlab.reports.files import folder_name
 from promptlab.reports.gate.headline import brief
 from promptlab.reports.index import Course, read_index
 from promptlab.reports.mail import Envelope, finish, inlined, new_message
 from promptlab.reports.pages import PAGE, environment, render
-from promptlab.reports.printing import Filters, clip, visible
+from promptlab.reports.printing import Filters
 from promptlab.reports.queries import Row, rows
 from promptlab.reports.texts import catalogue
 
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
 MOST_LISTED = 12
 """Titles that the digest lists per group."""
 MOST_FLAKY = 3
-MOST_LONGEST = 3_000
-"""Maximum length of a chat message; Slack cuts a block at this length."""
+MOST_IN_CHAT = 24
+"""Titles that a chat message lists in all; Slack takes 50 blocks."""
 
 _FIRST_YEAR = 1970
 _SPAN = re.compile(r"(\d{1,4})([dhw])")
@@ -174,12 +176,12 @@ def read_digest(
 
 def digest_html(digest: Digest, edition: Edition) -> str:
     """Return the digest as a page that mail programs show, too."""
-    return inlined(_rendered("digest.html.j2", digest, edition))
+    return inlined(_rendered("mail/digest.html.j2", digest, edition))
 
 
 def digest_text(digest: Digest, edition: Edition) -> str:
     """Return the digest as plain text."""
-    return _rendered("digest.txt.j2", digest, edition, autoescape=False)
+    return _rendered("mail/digest.txt.j2", digest, edition)
 
 
 def digest_message(
@@ -215,69 +217,80 @@ def subject_of(digest: Digest, edition: Edition) -> str:
     )
 
 
-def slack_payload(digest: Digest, edition: Edition) -> dict[str, Any]:
-    """Return the body of a Slack webhook, with untrusted texts escaped."""
-    subject = subject_of(digest, edition)
-    text = _slack(clip(digest_text(digest, edition), MOST_LONGEST - 200))
-    return {
-        "text": _slack(subject),
-        "blocks": [
-            {"type": "header", "text": {"type": "plain_text", "text": subject[:150]}},
-            {
-                "type": "section",
-                "text": {"type": "plain_text", "text": text[:MOST_LONGEST]},
-            },
-        ],
-    }
+@dataclass(frozen=True)
+class ChatMessage:
+    """A message to a chat, as the template ``chat/<service>.json.j2`` writes it."""
+
+    service: str
+    body: Mapping[str, Any]
+    """What is posted, as JSON."""
+    hosts: Sequence[str]
+    """Hosts of the service; with a leading dot, all hosts that end so."""
+    signature: str | None
+    """Where the service expects its signature: ``body``, ``query``, or nowhere."""
 
 
-def teams_payload(digest: Digest, edition: Edition) -> dict[str, Any]:
-    """Return the body of a Teams webhook: an adaptive card."""
-    lines = clip(digest_text(digest, edition), MOST_LONGEST).splitlines()
-    card = {
-        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
-        "type": "AdaptiveCard",
-        "version": "1.4",
-        "body": [
-            {
-                "type": "TextBlock",
-                "text": _markdown(subject_of(digest, edition)),
-                "weight": "Bolder",
-                "wrap": True,
-            },
-            *(
-                {"type": "TextBlock", "text": _markdown(line), "wrap": True}
-                for line in lines
-                if line.strip()
-            ),
-        ],
-    }
-    kind = "application/vnd.microsoft.card.adaptive"
-    return {
-        "type": "message",
-        "attachments": [{"contentType": kind, "content": card}],
-    }
+def chat_template(service: str, edition: Edition) -> str:
+    """Return the name of the template of a service.
+
+    Raises:
+        SettingsError: there is no such service.
+    """
+    name = f"chat/{service}.json.j2"
+    if name not in environment(edition.lang, edition.templates).list_templates():
+        hint = did_you_mean(service, chat_services())
+        known = ", ".join(chat_services())
+        raise SettingsError(f"webhook: {service!r} is none of {known}{hint}")
+    return name
 
 
-def _rendered(
-    name: str, digest: Digest, edition: Edition, *, autoescape: bool = True
-) -> str:
+def chat_message(service: str, digest: Digest, edition: Edition) -> ChatMessage:
+    """Return the message of a digest to a chat.
+
+    It lists as many titles as fit into the service's limit, the worst first, and counts
+    the others.
+
+    Raises:
+        SettingsError: there is no such service, or a template is invalid.
+    """
+    name = chat_template(service, edition)
+    for most in range(MOST_IN_CHAT, -1, -1):
+        text = _rendered(name, digest, edition, listed=_listed(digest, most))
+        try:
+            found = json.loads(text)
+            body, limit = found["body"], int(found["limit"])
+            hosts, signature = list(found["hosts"]), found.get("signature")
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise SettingsError(
+                f"{name}: must be a JSON object with hosts, limit and body ({error})"
+            ) from None
+        if len(json_bytes(body)) <= limit:
+            return ChatMessage(service, body, hosts, signature)
+    raise SettingsError(f"{name}: without a title it is larger than {limit:,} bytes")
+
+
+def json_bytes(body: Mapping[str, Any]) -> bytes:
+    """Return the JSON that is posted."""
+    return json.dumps(body, ensure_ascii=False).encode()
+
+
+def _listed(digest: Digest, most: int) -> dict[Course, int]:
+    """Return how many titles of each group a message lists, of *most* in all."""
+    listed: dict[Course, int] = {}
+    for course, entries in digest.groups.items():
+        listed[course] = min(len(entries), MOST_LISTED, most - sum(listed.values()))
+    return listed
+
+
+def _rendered(name: str, digest: Digest, edition: Edition, **values: Any) -> str:
+    is_markup = name.endswith(".html.j2")
     return render(
-        environment(edition.lang, edition.templates, autoescape=autoescape),
-        f"mail/{name}",
+        environment(edition.lang, edition.templates, autoescape=is_markup),
+        name,
         digest=digest,
         subject=subject_of(digest, edition),
         generated_at=edition.generated_at,
         most=MOST_LISTED,
         brief=brief,
+        **values,
     )
-
-
-def _slack(text: str) -> str:
-    """Escape what Slack reads as markup in any text."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _markdown(text: str) -> str:
-    """Escape what an adaptive card reads as Markdown."""
-    return re.sub(r"([\\`*_\[\]()#<>])", r"\\\1", visible(text))

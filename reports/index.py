@@ -201,7 +201,9 @@ def read_index(
             default=None,
         )  # fmt: skip
         row["course"] = _course_of(row, gate, moves)
-        row["moves"] = [level_text(level, filters) for level in moves]
+        row["moves"] = [
+            level_text(level, filters, edition.generated_at) for level in moves
+        ]
         row["report"] = task(row["task_id"])
         drawn = row["drawn"][-_DRAWN_WHERE_MANY:] if is_long else row["drawn"]
         row["chart"] = _chart(drawn, filters)
@@ -280,7 +282,7 @@ def _course_of(row: Row, gate: GateResult, moves: Sequence[Row]) -> Course:
     return "new" if gate.decision == "first_run" or row["is_new"] else "unchanged"
 
 
-def level_text(level: Row, filters: Filters) -> str:
+def level_text(level: Row, filters: Filters, now: datetime) -> str:
     """Return ``2.6 times slower since 24 Nov: 880 ms → 2.3 s``."""
     form: dict[str, Callable[[float], str]] = {
         "latency_p50": filters.seconds,
@@ -291,7 +293,7 @@ def level_text(level: Row, filters: Filters) -> str:
     return filters.catalogue.text(
         _LEVEL_WORDS[level["measure"]][not level["is_worse"]],
         factor=filters.number(level["factor"], 1),
-        day=filters.day(level["since_at"]),
+        day=filters.day(level["since_at"], now),
         before=shown(level["value_before"]),
         after=shown(level["value_now"]),
     )

@@ -130,6 +130,20 @@ def plain(text: object) -> PlainText:
     return PlainText(f"\\{escaped}" if escaped.startswith("/") else escaped)
 
 
+_OF_CHATS = str.maketrans({sign: chr(ord(sign) + 0xFEE0) for sign in "\\`*~<>[]@&|"})
+_AT_A_BORDER = re.compile(r"(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.")
+
+
+def unmarked(text: str) -> str:
+    """Return *text* on one line with the signs of chat markup in their full width.
+
+    ``<at id=all>`` mentions nobody, ``[a](http://b)`` is no link. Not every service
+    documents how a sign is escaped; the full width is no sign in any of them.
+    """
+    line = " ".join(text.split()).translate(_OF_CHATS)
+    return _AT_A_BORDER.sub(lambda sign: chr(ord(sign[0]) + 0xFEE0), line)
+
+
 def clip(text: str, limit: int) -> str:
     """Return *text* with at most *limit* characters, ending in ``…`` if cut."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
@@ -464,7 +478,17 @@ class Filters:
     def as_mapping(self) -> dict[str, Callable[..., Any]]:
         """Return the filters by their names in templates: methods and functions."""
         own = [name for name in vars(Filters) if not name.startswith("_")]
-        functions = (bare, clip, items_by, iso, json_text, parts, plain, visible)
+        functions = (
+            bare,
+            clip,
+            items_by,
+            iso,
+            json_text,
+            parts,
+            plain,
+            unmarked,
+            visible,
+        )
         methods = {name: getattr(self, name) for name in own if name != "as_mapping"}
         return methods | {each.__name__: each for each in functions}
 

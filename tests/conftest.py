@@ -6,7 +6,6 @@ import fcntl
 import gc
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
@@ -16,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from promptlab.warehouse import Warehouse
-from tests import six_titles
+from tests import marts, six_titles  # noqa: F401 - the plan is read once
 
 gc.set_threshold(50_000)  # as the program does: what dbt knows of a project is large
 os.environ["LC_ALL"] = "C.UTF-8"  # English, wherever the tests run
@@ -56,60 +55,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-RARE = {
-    "cli/test_tables",
-    "cli/test_terminal",
-    "docs/test_site",
-    "docs/test_tools",
-    "faults/test_full_disk",
-    "faults/test_in_the_way",
-    "faults/test_kills",
-    "foreign/test_every_leaf",
-    "foreign/test_odd_values",
-    "foreign/test_pages",
-    "foreign/test_partial",
-    "foreign/test_undated",
-    "foreign/test_versions",
-    "history/test_cookbook",
-    "ingest/test_parquet_layer",
-    "judges/test_labels",
-    "operations/test_automation",
-    "operations/test_doctor",
-    "operations/test_export",
-    "operations/test_hostile_warehouse",
-    "operations/test_limits",
-    "operations/test_opening",
-    "operations/test_schedulers",
-    "packaging/test_dbt_package",
-    "packaging/test_other_clients",
-    "packaging/test_wheel",
-    "recipes/test_recipes",
-    "reports/test_browser",
-    "reports/test_languages",
-    "reports/test_links",
-    "reports/test_monsters",
-}
-"""Files about what few changes touch: the last ones, and the first to be left out."""
-
-_BEGAN = time.monotonic()
-_SECONDS = float(os.environ.get("PROMPTLAB_TEST_SECONDS") or "inf")
-"""Time after which tests of these files are skipped (`.ci/run` has a limit)."""
-
-
-def _is_rare(item: pytest.Item) -> bool:
-    return f"{item.path.parent.name}/{item.path.stem}" in RARE
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with slow tests first, so that no worker ends long after the others."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (_is_rare(item), item.path not in slow))
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a rare test when the time is over."""
-    if _is_rare(item) and time.monotonic() - _BEGAN > _SECONDS:
-        pytest.skip("no time left: PROMPTLAB_TEST_SECONDS")
+    items.sort(key=lambda item: item.path not in slow)
 
 
 def pytest_report_header() -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.conftest import RARE
-
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -23,8 +21,3 @@ def test_only_ingest_writes_to_the_raw_tables():
     assert {name.removeprefix("promptlab/").split("/")[0] for name in modules} == {
         "ingest"
     }
-
-
-def test_files_that_a_slow_machine_leaves_out_exist():
-    tests = Path(__file__).parent
-    assert [name for name in RARE if not (tests / f"{name}.py").exists()] == []

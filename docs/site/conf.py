@@ -34,8 +34,14 @@ NAV: dict[str, list[str]] = {
         "docs/power",
         "docs/scorers",
     ],
-    "Operation": ["docs/ci", "docs/operations", "docs/scale", "docs/dbt"],
-    "Reference": ["docs/cookbook", "docs/cli", "docs/python", "docs/schemas"],
+    "Operation": ["docs/ci", "docs/chat", "docs/operations", "docs/scale", "docs/dbt"],
+    "Reference": [
+        "docs/cookbook",
+        "docs/cli",
+        "docs/python",
+        "docs/agents",
+        "docs/schemas",
+    ],
     "Development": ["CONTRIBUTING", "docs/decisions/README", "CHANGELOG"],
     "中文": [
         "中文说明 <README.zh>",
@@ -44,6 +50,8 @@ NAV: dict[str, list[str]] = {
         "docs/zh/verdict",
         "docs/numbers.zh",
         "docs/zh/ci",
+        "docs/zh/chat",
+        "docs/zh/agents",
     ],
 }
 """Heading of the sidebar → its pages, in the order in which they are read."""
@@ -111,6 +119,7 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", _add_contents)
     app.connect("html-page-context", _set_language)
     app.connect("build-finished", _write_index)
+    app.connect("build-finished", _write_list_for_agents)
     app.connect("build-finished", _make_accessible)
 
 
@@ -203,3 +212,22 @@ def _write_index(app: Sphinx, error: Exception | None) -> None:
     """Folders open at index.html, on a server and from a disk."""
     if error is None:
         shutil.copyfile(app.outdir / f"{root_doc}.html", app.outdir / "index.html")
+
+
+def _write_list_for_agents(app: Sphinx, error: Exception | None) -> None:
+    """Write llms.txt: the pages, and what for, by docs/README."""
+    if error is not None:
+        return
+    table = (ROOT / "docs" / "README.md").read_text("utf-8")
+    lines = [
+        "# promptlab",
+        "",
+        "> The warehouse for prompt evaluation.",
+        "",
+        "## Pages",
+        "",
+    ]
+    for links, use in re.findall(r"^\| (\[.+?) \| (.+?) \|$", table, re.MULTILINE):
+        for name, page in re.findall(r"\[(.+?)\]\((.+?)\.md\)", links):
+            lines.append(f"- [{name}](docs/{page}.html): {use}")
+    (app.outdir / "llms.txt").write_text("\n".join(lines) + "\n", "utf-8")

@@ -275,10 +275,11 @@ def find_element(data: bytes, found: int, place: int) -> SecretValue | None:
 
 def find_cookie(data: bytes, found: int, place: int) -> SecretValue | None:
     """Return the value of a header at the start of a line."""
-    value = _COOKIES.match(data, place)
-    if value is None or not _LINE.search(data[max(0, found - _LONGEST_KEY) : found]):
+    # first what is quick: the value may be as long as the file
+    if not _LINE.search(data[max(0, found - _LONGEST_KEY) : found]):
         return None
-    return SecretValue(*value.span())
+    value = _COOKIES.match(data, place)
+    return None if value is None else SecretValue(*value.span())
 
 
 def _after_colon(

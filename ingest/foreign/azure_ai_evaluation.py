@@ -87,7 +87,7 @@ _GRADED = frozenset(
     }
 )
 """Keys of built-in evaluators defined on the scale 0 to 1, 1 best."""
-_RATINGS = frozenset(
+RATINGS = frozenset(
     {
         *("coherence", "fluency", "groundedness", "intent_resolution", "relevance"),
         *("response_completeness", "retrieval", "similarity"),
@@ -101,7 +101,7 @@ _RATINGS = frozenset(
     }
 )
 """Keys of built-in evaluators that rate from 1 to 5, or on another long scale."""
-_SEVERITIES = frozenset(
+SEVERITIES = frozenset(
     {
         *("hate_unfairness", "hate_fairness", "self_harm", "sexual", "violence"),
         *("holes", "holes_ratio"),
@@ -172,7 +172,7 @@ class _RunOfRows:
         self.task.describe("azure", prompt_version=without_date(self._source.path.stem))
         graded = [name for name, is_graded in self._graded.items() if is_graded]
         directions: dict[str, Direction | None] = {
-            name: "lower_better" for name in self._graded if _key(name) in _SEVERITIES
+            name: "lower_better" for name in self._graded if _key(name) in SEVERITIES
         }
         for name in self._graded.keys() - directions.keys() - {*graded}:
             if self.task.dimensions.is_unclear(name):
@@ -319,11 +319,11 @@ class _RunOfRows:
         key = _key(name)
         if name.rpartition(".")[2] in _GRADED:
             return True
-        if key in _RATINGS:
+        if key in RATINGS:
             self.task.dimensions.ratings.add(name)
             return False
         values = {_value(row, f"outputs.{name}") for row in self._rows} - {None}
-        if key in _SEVERITIES or not (values and values <= {0.0, 1.0}):
+        if key in SEVERITIES or not (values and values <= {0.0, 1.0}):
             return False
         judged = f"outputs.{name.removesuffix('_score')}"
         limits = (number(row.get(f"{judged}_threshold")) for row in self._rows)

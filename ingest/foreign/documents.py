@@ -255,6 +255,26 @@ def file_bytes(source: Source, path: Path | None = None) -> bytes:
     return file.whole() if file else source.data
 
 
+def values_in(path: Path) -> list[Any]:
+    """Return the document of a file, or each of its lines, to group it with others.
+
+    What cannot be read is left out: reading the file says so.
+    """
+    try:
+        data = path.read_bytes().removeprefix(BOM)
+    except OSError:
+        return []
+    found = []
+    for written in (data, *data.split(b"\n")):
+        try:
+            found.append(decode(written, Any))
+        except UNREADABLE:
+            continue
+        if written is data:
+            break
+    return found
+
+
 def lines(source: Source, path: Path | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield each line that is not blank, redacted, and its number from 1.
 
@@ -334,6 +354,29 @@ class ToolFiles:
         pointer = None if path is None else path.name
         for line, written in lines(source, path):
             yield self.record(written, kind, line=line, pointer=pointer)
+
+    def values(self, source: Source, path: Path | None = None) -> Iterator[Any]:
+        """Yield the document of a file, or each of its lines: JSON values, or problems.
+
+        Raises:
+            Refused: It is one document, and cannot be read.
+        """
+        first, _, rest = file_bytes(source, path).lstrip().partition(b"\n")
+        try:
+            decode(first.removeprefix(BOM), Any)
+        except UNREADABLE:
+            rest = b""
+        if rest.strip():
+            yield from self.lines(source, Any, path)
+        else:
+            yield self.document(source, Any, path)
+
+    def converted(self, value: Any, kind: type[T], pointer: str) -> T | Problem:
+        """Return an object of a decoded file, or reject it if it has another shape."""
+        try:
+            return msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            return self.problem(error, pointer=pointer, raw=text(value).encode())
 
     def items(
         self,

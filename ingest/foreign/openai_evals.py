@@ -12,7 +12,7 @@ Verdicts are its ``match`` events; a sample with several scores the share that i
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,7 +124,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         if sample.is_unjudged and sample.error is None:
             unjudged.append(sample.id)
         yield from task.written()
-    _describe(spec, _opening(samples.values()), task)
+    _describe(spec, prompts.opening([e.prompt for e in samples.values()]), task)
     graded = [
         name
         for name in task.dimensions
@@ -313,20 +313,6 @@ def _describe(spec: Spec, opening: list[Any], task: TaskWriter) -> None:
         settings=_settings(spec),
         extras=prompts.about(opening, run_config=spec.run_config),
     )
-
-
-def _opening(samples: Collection[_Sample]) -> list[Any]:
-    """Return the system messages at the start of all samples."""
-    asked = [each.prompt for each in samples]
-    if len(asked) < 2 or not all(isinstance(each, list) for each in asked):
-        return []
-    opening = []
-    for first, *others in zip(*asked, strict=False):
-        is_system = isinstance(first, dict) and first.get("role") == "system"
-        if not is_system or others.count(first) < len(others):
-            break
-        opening.append(first)
-    return opening
 
 
 def _last_words(prompt: Any) -> str | None:

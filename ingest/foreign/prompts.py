@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from promptlab.ingest.foreign.documents import short_name, text
@@ -95,6 +95,23 @@ def about(prompt: Any, **others: Any) -> dict[str, Any]:
         others: Further extras; empty ones are left out.
     """
     return {k: v for k, v in {"prompt": _read(prompt), **others}.items() if v}
+
+
+def opening(asked: Collection[Any]) -> list[Any]:
+    """Return the system messages at the start of all of several conversations.
+
+    Args:
+        asked: Messages, or other prompts, which have no such start.
+    """
+    if len(asked) < 2 or not all(isinstance(each, list) for each in asked):
+        return []
+    found = []
+    for first, *others in zip(*asked, strict=False):
+        role = first.get("role") if isinstance(first, dict) else None
+        if role not in ("system", "developer") or others.count(first) < len(others):
+            break
+        found.append(first)
+    return found
 
 
 def in_settings(settings: Any) -> Any:

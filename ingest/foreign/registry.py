@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from itertools import islice
@@ -49,7 +49,7 @@ class Head:
             return True
         if self.is_json or self.data.lstrip()[:1] == b"<":
             return not any(ours <= self.keys for ours in _OURS)
-        return bool(self.columns) or self.data.startswith(b"evalId:")
+        return bool(self.columns) or self.data.startswith((b"evalId:", b"| dataset |"))
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -114,7 +114,7 @@ def _members(data: Buffer) -> Mapping[str, Buffer]:
 Files = Iterable[FoundFile]
 
 Run = tuple[FoundFile, Sequence[FoundFile]]
-"""The file that leads, and those that belong to it; each file is in one run."""
+"""The file that leads, and those that belong to it."""
 
 
 def by_folder(files: Files) -> Iterable[list[FoundFile]]:
@@ -135,12 +135,32 @@ def led_by(form: str, files: Files) -> Iterator[Run]:
             yield from ((file, ()) for file in of_folder)
 
 
+def apart(
+    files: Files, ids_in: Callable[[Path], Collection[str]]
+) -> list[list[FoundFile]]:
+    """Group the pages of one run: two files with a common id are two versions of it."""
+    files = list(files)
+    groups: list[tuple[list[FoundFile], set[str]]] = []
+    for file in files:
+        ids = set(ids_in(file.path)) if len(files) > 1 else set()
+        for group, seen in groups:
+            if ids.isdisjoint(seen):
+                group.append(file)
+                seen |= ids
+                break
+        else:
+            groups.append(([file], ids))
+    return [group for group, _ in groups]
+
+
 TOOLS = (
     "promptfoo",
     "inspect_ai",
     "openai_evals",
+    "openai_evals_api",
     "lm_eval",
     "deepeval",
+    "langfuse",
     "langsmith",
     "mlflow",
     "pydantic_evals",
@@ -149,6 +169,7 @@ TOOLS = (
     "helm",
     "azure_ai_evaluation",
     "evalscope",
+    "opencompass",
     "memory_benchmarks",
     "table",
 )

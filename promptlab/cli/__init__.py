@@ -41,7 +41,7 @@ SECTIONS = {
     "Labels of people": {"labels": "labels", "judges": "labels"},
     "Data": {
         "query": "data", "export": "data", "purge": "data", "doctor": "reference",
-        "dbt": "dbt",
+        "dbt": "dbt", "mcp": "agents",
     },
 }  # fmt: skip
 """Section of ``--help`` → its commands, and the module with the function of each."""

@@ -65,7 +65,7 @@ TASK_FILE = "run.json"
 @click.option(
     "--table",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Guess a mapping for this CSV, TSV, JSONL, Parquet or XLSX.",
+    help="Guess a mapping for this CSV, TSV, JSON, JSONL, Parquet or XLSX.",
 )
 @common(exits=())
 def init(call: Call, folder: Path, task: bool, table: Path | None) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,13 +12,16 @@ import click
 from promptlab.cli.load import report_options
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import print_lines
-from promptlab.errors import MailError, NothingToDo, SettingsError
+from promptlab.errors import MailError, NothingToDo, PromptlabError, SettingsError
+from promptlab.paths import chat_services
 from promptlab.task_ids import selected_tasks
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
+    from promptlab.operations.chat import Hook
     from promptlab.operations.mailing import Server
+    from promptlab.reports.digest import ChatMessage
 
 
 @click.command("send")
@@ -151,12 +153,6 @@ def _keep(call: Call, mails: Sequence[Mail]) -> list[Path]:
     ]
 
 
-_ADDRESSES = {
-    "slack": "PROMPTLAB_SLACK_WEBHOOK",
-    "teams": "PROMPTLAB_TEAMS_WEBHOOK",
-}
-
-
 @click.command("digest", short_help="Changes since a day: mail, page or chat.")
 @click.option(
     "--since",
@@ -169,10 +165,10 @@ _ADDRESSES = {
 @click.option(
     "--webhook",
     "webhooks",
-    type=click.Choice(("slack", "teams")),
+    metavar="SERVICE",
     multiple=True,
-    help="Post to a chat; its URL is PROMPTLAB_SLACK_WEBHOOK or"
-    " PROMPTLAB_TEAMS_WEBHOOK.",
+    help=f"Post to a chat: {', '.join(chat_services())}. Its URL is"
+    " PROMPTLAB_<SERVICE>_WEBHOOK, its secret PROMPTLAB_<SERVICE>_SECRET.",
 )
 @click.option(
     "--dry-run",
@@ -196,7 +192,8 @@ def digest(
     sent, and the exit code is 5. Mails link to the reports where the setting report_url
     says where these are; the mail server is set as for `send`.
     """
-    from promptlab.operations.mailing import post, server_from
+    from promptlab.operations.chat import hook_of
+    from promptlab.operations.mailing import server_from
     from promptlab.reports import digest as digests
     from promptlab.reports.files import write_file
     from promptlab.reports.mail import NO_REPLY, Envelope
@@ -208,14 +205,10 @@ def digest(
             " PROMPTLAB_MAIL_FROM (--dry-run writes the mail without one)"
         )
     server = server_from(settings) if to and not dry_run else None
-    for chat in webhooks:
-        if not dry_run and not os.environ.get(_ADDRESSES[chat]):
-            raise SettingsError(
-                f"webhook: {_ADDRESSES[chat]} is not set; put the address of the"
-                f" {chat} webhook there (--dry-run writes the payload without one)"
-            )
     warehouse = call.warehouse()
     edition = warehouse.edition()
+    chats = {chat: digests.chat_template(chat, edition) for chat in webhooks}
+    hooks = [] if dry_run else [hook_of(chat) for chat in chats]
     start = digests.since_of(since, edition.generated_at)
     with warehouse.built() as con:
         out = None if to or webhooks else settings.out
@@ -240,16 +233,30 @@ def digest(
             written += _keep(call, mails)
         else:
             _send(call, mails, sender, to, server)
-    for chat in dict.fromkeys(webhooks):
-        payload_of = {"slack": digests.slack_payload, "teams": digests.teams_payload}
-        payload = payload_of[chat](digest, edition)
-        if dry_run:
-            text = json.dumps(payload, ensure_ascii=False, indent=2).encode()
-            name = f"digest.{chat}.json"
+    posts = [digests.chat_message(chat, digest, edition) for chat in chats]
+    if dry_run:
+        for post in posts:
+            text = json.dumps(post.body, ensure_ascii=False, indent=2).encode()
+            name = f"digest.{post.service}.json"
             written.append(write_file(settings.out, "", name, text))
-        else:
-            post(os.environ[_ADDRESSES[chat]], payload)
-            call.say(f"digest: posted to {chat}")
+    else:
+        _post(call, posts, hooks)
     for path in written:
         print_lines(str(path))
     return 0
+
+
+def _post(call: Call, messages: Sequence[ChatMessage], hooks: Sequence[Hook]) -> None:
+    """Post each message to its chat; one that fails does not keep the others back."""
+    from promptlab.operations.chat import post
+
+    failed: list[PromptlabError] = []
+    for message, hook in zip(messages, hooks, strict=True):
+        try:
+            post(message, hook, call.settings.webhook_hosts)
+        except (SettingsError, MailError) as error:
+            failed.append(error)
+        else:
+            call.say(f"digest: posted to {hook.service}")
+    if failed:
+        raise type(failed[0])("\n".join(map(str, failed)))

@@ -92,6 +92,18 @@ class SourcePath(BaseModel):
 Fixed = Literal["title", "model", "prompt_version", "prompt"]
 
 
+_EVALUATOR = re.compile(r"(.*\S)\s*<(v?\d[\w.-]*)>")
+
+
+def evaluator_of(column: str) -> tuple[str, str | None]:
+    """Return the evaluator and the version that a column names: ``tone<1.0.2>``.
+
+    The version is None for every other column.
+    """
+    found = _EVALUATOR.fullmatch(column)
+    return (found[1], found[2]) if found else (column, None)
+
+
 def steps_of(path: str) -> list[str]:
     """Return the keys of a path: ``label.value``, as JSON Pointer ``/label/value``."""
     if path.startswith("/"):
@@ -241,7 +253,11 @@ class TableMapping(BaseModel):
     @property
     def paths(self) -> list[str]:
         """Return the columns that may be fields inside objects."""
-        return sorted(name for name in self.columns if "." in name or name[:1] == "/")
+        return sorted(
+            name
+            for name in self.columns
+            if (name[:1] == "/" or "." in name) and evaluator_of(name)[1] is None
+        )
 
     @property
     def facts(self) -> frozenset[str]:
@@ -284,7 +300,12 @@ def _is_encoding(name: str) -> bool:
 
 
 def _is_in(name: str, columns: Collection[str]) -> bool:
-    return name in columns or (name[:1] == "/" and ".".join(steps_of(name)) in columns)
+    if name in columns or (name[:1] == "/" and ".".join(steps_of(name)) in columns):
+        return True
+    base, version = evaluator_of(name)
+    return version is not None and any(
+        evaluator_of(each)[0] == base for each in columns if each.endswith(">")
+    )
 
 
 @dataclass(frozen=True, slots=True)

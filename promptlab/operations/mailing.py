@@ -1,4 +1,4 @@
-"""Send mail over SMTP, with encryption and login; post to chats.
+"""Send mail over SMTP, with encryption and login.
 
 A password comes from the environment or from a private file, never from a setting or
 the command line, and is never part of a message.
@@ -6,21 +6,17 @@ the command line, and is never part of a message.
 
 from __future__ import annotations
 
-import json
 import os
 import smtplib
 import socket
 import ssl
 import stat
-import urllib.error
-import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from email.message import EmailMessage
 from email.policy import SMTP
 from pathlib import Path
-from typing import Any, Literal
-from urllib.parse import urlsplit
+from typing import Literal
 
 from promptlab.errors import MailError, PromptlabError, SettingsError
 from promptlab.settings import Settings
@@ -30,7 +26,7 @@ PASSWORD = "PROMPTLAB_SMTP_PASSWORD"
 
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
 _LOGIN_REQUIRED = 530
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True)
@@ -63,7 +59,7 @@ def server_from(settings: Settings, environ: Mapping[str, str] = os.environ) -> 
     security = settings.smtp_security
     password = None
     if settings.smtp_user is not None:
-        if security == "none" and host not in _LOOPBACK:
+        if security == "none" and host not in LOOPBACK:
             raise SettingsError(
                 "smtp_security: with `none` the password would travel in the clear;"
                 " use starttls or tls, or leave smtp_user out"
@@ -184,7 +180,7 @@ def _described(server: Server, sender: str, error: Exception) -> PromptlabError:
     # smtplib reports a timeout as a lost connection; the cause is in the context.
     if isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError):
         return MailError(f"{name} gives no answer within {server.timeout:g} s")
-    return MailError(f"{name} broke the connection ({_answer(None, str(error))})")
+    return MailError(f"{name} broke the connection ({one_line(str(error))})")
 
 
 def _advice(server: Server, error: smtplib.SMTPResponseException) -> str:
@@ -202,11 +198,15 @@ def _text(error: smtplib.SMTPResponseException) -> str:
     return _answer(error.smtp_code, error.smtp_error)
 
 
-def _answer(code: int | None, answer: bytes | str) -> str:
-    """Return a server's answer on one line, without control characters."""
+def _answer(code: int, answer: bytes | str) -> str:
+    """Return a server's answer, with its code, on one line."""
     text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
-    words = "".join(c if c.isprintable() else " " for c in text).split()
-    return " ".join(words if code is None else [str(code), *words])
+    return f"{code} {one_line(text)}".rstrip()
+
+
+def one_line(text: str) -> str:
+    """Return what a server says on one line, without control characters."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def _name(server: Server) -> str:
@@ -249,48 +249,3 @@ def _private_text(path: Path) -> str:
     if not text:
         raise SettingsError(f"smtp_password_file: {path} begins with an empty line")
     return text
-
-
-# ---------- a JSON body to the URL of a chat's webhook
-
-
-_TOO_MANY = 429
-
-
-def post(address: str, payload: Mapping[str, Any], *, timeout: float = 30.0) -> None:
-    """Post *payload* as JSON; redirects are not followed.
-
-    *address* is a secret and never part of a message.
-
-    Raises:
-        SettingsError: the URL is not allowed.
-        MailError: the server cannot be reached, or refuses the message.
-    """
-    parts = urlsplit(address)
-    host = parts.hostname or ""
-    if parts.scheme != "https" and not (parts.scheme == "http" and host in _LOOPBACK):
-        raise SettingsError(
-            "webhook: the address must begin with https://; check the environment"
-            " variable that holds it"
-        )
-    request = urllib.request.Request(
-        address,
-        data=json.dumps(payload, ensure_ascii=False).encode(),
-        headers={"Content-Type": "application/json; charset=utf-8"},
-        method="POST",
-    )
-    opener = urllib.request.build_opener(_NoRedirects)
-    try:
-        with opener.open(request, timeout=timeout) as answer:
-            answer.read(1_000)
-    except urllib.error.HTTPError as error:
-        hint = "; try again later" if error.code == _TOO_MANY else ""
-        raise MailError(f"webhook: {host} answers {error.code}{hint}") from None
-    except (urllib.error.URLError, TimeoutError, OSError) as error:
-        reason = getattr(error, "reason", error)
-        raise MailError(f"webhook: {host} cannot be reached: {reason}") from None
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_args: Any, **_values: Any) -> None:
-        """Refuse redirects: the body would go to a URL that is not configured."""

@@ -48,7 +48,7 @@ def test_every_command_has_help_and_the_common_options(run, name):
     options = ["--db", "--config", "--quiet", "--verbose", "--format"]
     if name == "labels":  # a group
         options = ["out", "in"]
-    if name in ("digest", "dbt"):  # write files, or what dbt prints
+    if name in ("digest", "dbt", "mcp"):  # write files, or what others print
         options.remove("--format")
     for option in options:
         assert option in out

@@ -71,6 +71,15 @@ def test_every_page_of_the_documentation_is_there(site):
     assert not missing
 
 
+def test_the_list_for_agents_names_every_page_of_the_index(site):
+    text = (site / "llms.txt").read_text("utf-8")
+    links = re.findall(r"^- \[.+?\]\((.+?)\): .+$", text, re.MULTILINE)
+    assert "docs/agents.html" in links and "docs/tools/promptfoo.html" in links
+    assert not [link for link in links if not (site / link).is_file()]
+    pages = {f"docs/{page.stem}.html" for page in (ROOT / "docs").glob("*.md")}
+    assert pages - set(links) == {"docs/README.html"}
+
+
 def test_nothing_is_loaded_from_elsewhere(site):
     remote = re.compile(r"^(?:https?:)?//")
     assert not [

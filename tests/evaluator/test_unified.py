@@ -21,6 +21,7 @@ from promptlab.evaluator import (
     RunInfo,
     UnifiedEvaluator,
 )
+from tests.marts import only
 
 # ---------- one sample: scopes, flags, status, must-haves, judge, errors
 
@@ -579,6 +580,7 @@ def test_a_saved_run_says_when_it_ran_and_which_model_answered(tmp_path, execute
         assert at == datetime.fromisoformat(executed_at)
 
 
+@only("fct_case_results")
 def test_its_verdicts_count_where_no_testset_is_known_and_give_way_to_one(tmp_path):
     evaluation = PipelineEvaluator(CONFIG, runner=runner).evaluate_pipeline(SAMPLES)
     said = {each.sample_id: each.status for each in evaluation.sample_results}

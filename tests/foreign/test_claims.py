@@ -11,6 +11,9 @@ import pytest
 
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA, reading_of, table
+from tests.marts import only
+
+only_alerts = only("dim_tasks", "fct_alerts")
 
 Means = dict[str, float]
 CLAIMS: dict[str, list[tuple[int | None, Means]]] = {
@@ -49,6 +52,10 @@ CLAIMS: dict[str, list[tuple[int | None, Means]]] = {
     "memory_benchmarks/memory_agent_bench.json": [
         (None, {"exact_match": 0.5, "f1": 0.75, "output_len": 3.0})
     ],
+    "opencompass/20261123_170000": [(4, {"correct": 0.75})],
+    "openai_evals_api/late": [(4, {})],
+    "langfuse/late": [(None, {"right": 2 / 3})],
+    "langfuse/late_experiment": [],
     "langsmith/late.jsonl": [],
     "ragas/late.jsonl": [],
     "pydantic_evals/late_2.json": [],
@@ -98,6 +105,7 @@ def test_the_means_of_helm_are_over_the_cases_of_its_only_part(tmp_path: Path) -
     ]
 
 
+@only_alerts
 def test_an_alert_names_the_claims_that_the_rows_do_not_give(tmp_path: Path) -> None:
     warehouse = Warehouse(tmp_path / "w.duckdb")
     warehouse.ingest(DATA)

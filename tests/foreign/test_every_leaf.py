@@ -155,6 +155,17 @@ def _promptfoo(export: Any) -> None:
     export["config"]["providers"][0]["config"]["reasoning"] = {"effort": "low"}
 
 
+def _openai_api(of_eval: Any) -> None:
+    of_eval["testing_criteria"][1] |= {
+        "sampling_params": {"temperature": 0, "max_retries": 3},
+        "added_later": {"strict": True},
+    }
+
+
+def _langfuse(run: Any) -> None:
+    run["metadata"] |= {"top_p": 1, "prompt": "Name the sea.", "team": "maps"}
+
+
 SAMPLE = ("samples", 0)
 TOOLS = {
     "Inspect AI": Tool(
@@ -213,6 +224,25 @@ TOOLS = {
         r"spec/(completion_fns/0|run_config/eval_spec/(cls|args/(ignore_case|scorer"
         r"|modelgraded_spec|eval_kwargs/(temperature|timeout))))",
         _openai,
+    ),
+    "OpenAI Evals API": Tool(
+        "openai_evals_api/early",
+        "eval.json",
+        [("name",), ("testing_criteria",)],
+        r"testing_criteria/(0/name|1/(id|name|sampling_params/max_retries))",
+        r"testing_criteria/(0/(type|id|input|reference|operation)|1/(type|model"
+        r"|range/.*|pass_threshold|input/.*|sampling_params/temperature"
+        r"|added_later/strict))",
+        _openai_api,
+    ),
+    "Langfuse": Tool(
+        "langfuse/early",
+        "run.json",
+        [("name",), ("metadata",), ("datasetName",)],
+        # the name counts where the metadata name no version of the prompt
+        r"name|metadata/team",
+        r"",
+        _langfuse,
     ),
     "Every Eval Ever": Tool(
         "every_eval_ever",

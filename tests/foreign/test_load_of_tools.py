@@ -22,6 +22,7 @@ from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA, reading_of
 
+_RUN = "opencompass/20261122_170000"
 FILES = {
     "promptfoo/rivers.json": ("promptfoo", "json"),
     "promptfoo/rivers.jsonl": ("promptfoo", "jsonl"),
@@ -45,6 +46,17 @@ FILES = {
     "azure_ai_evaluation/early.json": ("azure_ai_evaluation", "json"),
     "ragas/early.csv": ("ragas", "csv"),
     "ragas/late.jsonl": ("ragas", "jsonl"),
+    f"{_RUN}/predictions/acme-early/seas.json": ("opencompass", "prediction"),
+    f"{_RUN}/results/acme-early/seas.json": ("opencompass", "result"),
+    f"{_RUN}/summary/summary_20261122_170000.csv": ("opencompass", "summary"),
+    "openai_evals_api/early/output_items_1.json": ("openai_evals_api", "items"),
+    "openai_evals_api/early/run.json": ("openai_evals_api", "run"),
+    "openai_evals_api/early/eval.json": ("openai_evals_api", "eval"),
+    "langfuse/late/run.json": ("langfuse", "run"),
+    "langfuse/late/traces.json": ("langfuse", "traces"),
+    "langfuse/late/scores.json": ("langfuse", "scores"),
+    "langfuse/late/dataset_items.json": ("langfuse", "items"),
+    "langfuse/late_experiment/experiment_items.json": ("langfuse", "experiment"),
     "memory_benchmarks/longmemeval/early.jsonl.eval-results-judge-a": (
         "memory_benchmarks",
         "longmemeval",
@@ -87,6 +99,10 @@ NOT_THEIRS = {
     "a table of somebody": b"question,answer\nNile?,sea\n",
     "a program that writes samples": b'"""Rows."""\nrow = {"user_input": 1, "response": 2}\n',
     "a table with objects in it": b'id,row\n1,{"promptIdx": 1, "testIdx": 2}\n',
+    "a page of something": b'{"object": "list", "data": [{"id": "a", "object": "model"}]}',
+    "a text about an eval": b'{"id": "a", "inputs": {"q": "is {\\"object\\": \\"eval\\"} it?"}}',
+    "a page of questions": b'{"data": [{"id": "a", "input": 1, "expectedOutput": 2}]}',
+    "a score of somebody": b'{"traceId": "a", "dataType": "x", "value": 1}',
     "nothing": b"",
     "half a line": b'{"results": {"ver',
 }
@@ -135,11 +151,14 @@ def test_a_folder_of_everything_is_loaded_each_run_once(tmp_path: Path) -> None:
         ("every_eval_ever", 1),
         ("helm", 1),
         ("inspect_ai", 2),
+        ("langfuse", 2),
         ("langsmith", 2),
         ("lm_eval", 2),
         ("memory_benchmarks", 12),
         ("mlflow", 3),
         ("openai_evals", 1),
+        ("opencompass", 2),
+        ("openai_evals_api", 2),
         ("promptfoo", 4),
         ("pydantic_evals", 4),
         ("ragas", 2),

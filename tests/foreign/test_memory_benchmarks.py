@@ -12,6 +12,7 @@ import pytest
 from promptlab.ingest.raw.rows import Reading
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA, reading_of, table
+from tests.marts import only
 
 OURS = DATA / "memory_benchmarks"
 ROOT = Path(__file__).resolve().parents[2]
@@ -286,6 +287,7 @@ def test_answers_beside_their_judgements_are_no_second_run(
     assert any("rag.jsonl holds the answers that" in each.message for each in told)
 
 
+@only("dim_tasks")
 def test_answers_that_were_loaded_before_their_judgements_are_no_run_any_more(
     tmp_path: Path,
 ) -> None:

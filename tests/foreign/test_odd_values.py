@@ -43,6 +43,17 @@ FILES = (
     "helm/rivers,model=acme_early/stats.json",
     "azure_ai_evaluation/early.json",
     "ragas/late.jsonl",
+    "opencompass/20261122_170000/predictions/acme-early/seas.json",
+    "opencompass/20261122_170000/results/acme-early/seas.json",
+    *(
+        f"openai_evals_api/early/{name}"
+        for name in ("output_items_1.json", "run.json", "eval.json")
+    ),
+    *(
+        f"langfuse/late/{name}"
+        for name in ("run.json", "traces.json", "scores.json", "dataset_items.json")
+    ),
+    "langfuse/late_experiment/experiment_items.json",
     "memory_benchmarks/longmemeval/types.json",
     *(
         f"memory_benchmarks/{name}"
@@ -66,7 +77,7 @@ ODD: dict[str, str] = {
     "true": "true",
 }
 _HOLE = "here is the odd value"
-_ROOMS = {"helm", "lm_eval"}
+_ROOMS = {"helm", "lm_eval", "openai_evals_api", "langfuse"}
 """Tools whose runs are folders."""
 
 
@@ -229,6 +240,7 @@ def test_any_value_in_a_member_of_an_archive_is_read_or_said_to_be_wrong(
     _write(written)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "number", ["-1", str(2**63 - 1), str(2**63), "1e308", "null", '"x"']
 )
@@ -296,6 +308,11 @@ SCORES: dict[str, tuple[Any, ...]] = {
     "helm/rivers,model=acme_early/per_instance_stats.json": (0, "stats", 4, "mean"),
     "azure_ai_evaluation/early.json": ("rows", 0, "outputs.length.chars"),
     "ragas/late.jsonl": (0, "non_llm_string_similarity"),
+    "opencompass/20261122_170000/results/acme-early/seas.json": (
+        *("details", 0, "correct", 0),
+    ),
+    "openai_evals_api/early/output_items_1.json": ("data", 0, "results", 1, "score"),
+    "langfuse/late/scores.json": ("data", 1, "value"),
     "memory_benchmarks/mem0.json": ("1", 0, "bleu_score"),
     "memory_benchmarks/a_mem.json": ("individual_results", 0, "metrics", "f1"),
 }
@@ -306,7 +323,10 @@ ODD_SCORES = {
     "infinite": "-Infinity",
     "beyond a double": "1" + "0" * 400,
 }
-_FOLDERS = ("helm/", "lm_eval/", "every_eval_ever/")
+_FOLDERS = (
+    *("helm/", "lm_eval/", "every_eval_ever/"),
+    *("openai_evals_api/", "langfuse/"),
+)
 """Tools whose runs are several files."""
 
 

@@ -237,6 +237,57 @@ def test_chinese_columns_are_guessed(tmp_path: Path, lines: tuple[str, ...]) -> 
     assert (found.expected, found.output, found.verdict) == (expected, said, verdict)
 
 
+MEANINGS = [
+    ("参考答案", "甲", "expected"),
+    ("标准答案", "甲", "expected"),
+    ("期望输出", "甲", "expected"),
+    ("实际输出", "乙", "output"),
+    ("模型回答", "乙", "output"),
+    ("用户问题", "问", "inputs"),
+    *[("是否正确", word, "verdict") for word in ("对", "错", "是", "否", "正确")],
+    *[("是否通过", word, "verdict") for word in ("合格", "不合格", "通过", "不通过")],
+    ("序号", "1", "case"),
+    ("耗时", "1.5", "latency_s"),
+    ("耗时(ms)", "150", "latency_ms"),
+    ("评分", "0.5", "scores"),
+    ("得分", "1", "scores"),
+]
+
+
+@pytest.mark.parametrize(("column", "cell", "setting"), MEANINGS)
+def test_a_chinese_column_means_what_it_says(
+    tmp_path: Path, column: str, cell: str, setting: str
+) -> None:
+    others = {"问题": "问", "回答": "乙"}
+    if setting in ("inputs", "output"):
+        del others["问题" if setting == "inputs" else "回答"]
+    header = ",".join((*others, column))
+    rows = [
+        ",".join((*(f"{each}{n}" for each in others.values()), cell)) for n in (1, 2)
+    ]
+    if setting in ("case", "inputs"):
+        rows = [f"{row}{n}" for n, row in enumerate(rows)]
+    mapping = guess(_csv(tmp_path / "t.csv", header, *rows)).mapping
+    found = getattr(mapping, setting)
+    assert found == ((column,) if isinstance(found, tuple) else column)
+
+
+@pytest.mark.parametrize(
+    "asked", ["用户问题", "问题描述", "客户问法", "测试输入", "提示词", "user_question"]
+)
+@pytest.mark.parametrize("other", ["备注", "参考答案", "序号", "is_correct"])
+def test_no_question_is_the_answer_whatever_is_beside_it(
+    tmp_path: Path, asked: str, other: str
+) -> None:
+    file = _csv(
+        tmp_path / "t.csv", f"{asked},{other}", "一个很长的问题,1", "又一个问题,0"
+    )
+    try:
+        assert guess(file).mapping.output is None
+    except NoGuess as no_guess:
+        assert f'output = "{asked}"' not in str(no_guess)
+
+
 def test_a_question_is_never_proposed_as_the_answer(tmp_path: Path) -> None:
     lines = ("客户问法,备注", "签收后几天可以退货，要运费吗,无", "可以补开发票吗,无")
     with pytest.raises(NoGuess) as caught:

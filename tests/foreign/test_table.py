@@ -225,7 +225,8 @@ NOT_TABLES = {
     "one column": b"a\nb\nc\n",
     "nothing": b"",
     "a document": b'{"a": 1}',
-    "a document of many lines": b'{\n"a": [\n{"x": 1},\n{"x": 2}\n],\n"b": 1\n}\n',
+    "a document of many lines": b'{\n"a": [\n1,\n2\n],\n"b": 1\n}\n',
+    "a list of numbers": b"[1, 2]",
     "numbers without an end": b"\0\1\2,\n,",
     "one row": b"a,b\n",
 }

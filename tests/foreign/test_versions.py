@@ -62,6 +62,19 @@ def _pydantic(document: Any) -> None:
             each["value"] = not each["value"]
 
 
+def _openai_api(document: Any) -> None:
+    for item in document["data"]:
+        for result in item["results"]:
+            result |= {"passed": not result["passed"], "score": 1 - result["score"]}
+
+
+def _langfuse(document: Any) -> None:
+    for item in document["data"]:
+        for score in item["scores"]:
+            if score["dataType"] == "BOOLEAN":
+                score["value"] = not score["value"]
+
+
 AGAIN: dict[str, Callable[[Any], None]] = {
     "inspect_ai/late.json": _inspect,
     "promptfoo/rivers.json": _promptfoo,
@@ -70,6 +83,8 @@ AGAIN: dict[str, Callable[[Any], None]] = {
     "openai_evals/rivers.jsonl": _openai,
     "deepeval/late/.latest_run_full.json": _deepeval,
     "pydantic_evals/late_2.json": _pydantic,
+    "openai_evals_api/late/output_items_2.json": _openai_api,
+    "langfuse/late_experiment/experiment_items.json": _langfuse,
 }
 SAID = (
     "select list(reported_status order by task_id, round_id) from live.rounds",
@@ -98,9 +113,11 @@ ROWS: dict[str, tuple[str, ...]] = {
     "azure_ai_evaluation/early.json": ("rows",),
     "deepeval/late/.latest_run_full.json": ("testCases",),
     "inspect_ai/late.json": ("samples",),
+    "langfuse/late_experiment/experiment_items.json": ("data",),
     "langsmith/late.csv": (),
     "langsmith/late.jsonl": (),
     "mlflow/late_genai_traces.jsonl": (),
+    "openai_evals_api/late/output_items_2.json": ("data",),
     "promptfoo/rivers.json": ("results", "results"),
     "promptfoo/rivers.jsonl": (),
     "pydantic_evals/late_2.json": ("cases",),

@@ -43,6 +43,9 @@ FILES = {
     "Ragas": "ragas/late.jsonl",
     "Azure AI Evaluation": "azure_ai_evaluation/early.json",
     "EvalScope": "evalscope/20261122_160000",
+    "OpenCompass": "opencompass/20261122_170000",
+    "OpenAI Evals API": "openai_evals_api/early",
+    "Langfuse": "langfuse/early",
     "Every Eval Ever": "every_eval_ever",
 }
 MARK = "mark-7"
@@ -148,6 +151,25 @@ class Field(NamedTuple):
                     _put(document, self.at, self.value)
             file.write_text("\n".join(map(json.dumps, documents)), "utf-8")
         return reading_of(copy)
+
+
+PAGES = ("output_items_1.json", "output_items_2.json")
+
+
+def _page_with(name: str) -> Callable[[Path], Reading]:
+    """Read a page without its run, whose items name no model."""
+
+    def made(folder: Path) -> Reading:
+        page = json.loads(
+            (DATA / "openai_evals_api/early" / PAGES[1]).read_text("utf-8")
+        )
+        for item in page["data"]:
+            item["sample"]["model"] = ""
+            (item["datasource_item"] if "agent" in name else item)[name] = MARK
+        (folder / "page.json").write_text(json.dumps(page), "utf-8")
+        return reading_of(folder)
+
+    return made
 
 
 def _argument(name: str) -> Callable[[Any], None]:
@@ -353,6 +375,50 @@ FIELDS: dict[tuple[str, str], Sequence[Field]] = {
         Field("dataset_name", ("dataset_name",), files=SEAS),
     ],
     ("EvalScope", "variant"): [Field("model_name", ("model_name",), files=SEAS)],
+    ("OpenAI Evals API", "title"): [
+        Field("name", ("name",), files=("eval.json",)),
+        Field("eval_id", (), made=_page_with("eval_id")),
+    ],
+    ("OpenAI Evals API", "run"): [
+        Field("run_id", (), made=_page_with("run_id")),
+    ],
+    ("OpenAI Evals API", "variant"): [
+        Field("model", ("data", "*", "sample", "model"), files=PAGES),
+        Field("agent_name", (), made=_page_with("agent_name")),
+    ],
+    ("OpenAI Evals API", "prompt version"): [
+        Field("prompt version", ("metadata",), {"prompt version": MARK},
+              files=("run.json",)),
+        Field("agent_version", ("data", "*", "datasource_item", "agent_version"),
+              files=PAGES),
+        Field("name", ("name",), files=("run.json",)),
+    ],
+    ("OpenAI Evals API", "judge"): [
+        Field("model", ("data", "*", "results", 1, "sample", "model"), files=PAGES),
+        Field("sample", ("data", "*", "results", 1, "sample"), {"model": MARK},
+              files=PAGES),
+    ],
+    ("Langfuse", "title"): [
+        Field("datasetName", ("datasetName",), files=("run.json",)),
+    ],
+    ("Langfuse", "run"): [Field("id", ("id",), files=("run.json",))],
+    ("Langfuse", "variant"): [
+        Field("model", ("metadata", "model"), files=("run.json",)),
+        Field("metadata", ("metadata",), {"model": MARK}, files=("run.json",)),
+    ],
+    ("Langfuse", "prompt version"): [
+        Field("prompt version", ("metadata",), {"prompt version": MARK},
+              files=("run.json",)),
+        Field("prompt", ("metadata",), {"prompt": MARK}, files=("run.json",)),
+        Field("name", ("name",), files=("run.json",)),
+    ],
+    ("Langfuse", "tags"): [
+        Field("metadata", ("data", "*", "metadata"), {"area": MARK},
+              files=("dataset_items.json",)),
+    ],
+    ("Langfuse", "cost"): [
+        Field("totalCost", ("data", "*", "totalCost"), COST, files=("traces.json",)),
+    ],
     ("Every Eval Ever", "title"): [
         Field("evaluation_name", ("evaluation_name",), files=("rivers_samples.jsonl",)),
     ],
@@ -402,6 +468,13 @@ FOUND = {
     ("EvalScope", "run"): {"20261122_160000"},
     ("EvalScope", "tags"): {"subset:default"},
     ("EvalScope", "first metric"): {"accuracy"},
+    ("OpenCompass", "title"): {"seas"},
+    ("OpenCompass", "run"): {"20261122_170000"},
+    ("OpenCompass", "variant"): {"acme-early"},
+    ("OpenCompass", "prompt version"): {"1b2c3d"},
+    ("OpenCompass", "first metric"): {"correct"},
+    ("OpenAI Evals API", "first metric"): {"Right sea"},
+    ("Langfuse", "first metric"): {"right"},
     ("Every Eval Ever", "first metric"): {"accuracy"},
 }
 """What is in no field: the first of several, the name of a file, always the same."""
@@ -461,6 +534,10 @@ SETTINGS = {
     "OpenAI evals": Field("", ("spec", "run_config", "seed"), 77),
     "Pydantic Evals": Field("", ("experiment_metadata", "temperature")),
     "MLflow": Field("", _argument("temperature")),
+    "OpenAI Evals API": Field(
+        "", ("data", "*", "sample", "temperature"), 77, files=PAGES
+    ),
+    "Langfuse": Field("", ("metadata", "temperature"), files=("run.json",)),
     "Every Eval Ever": Field(
         "", ("evaluation_results", "*", "generation_config"),
         {"generation_args": HOT}, files=RIVERS,

@@ -20,6 +20,7 @@ from promptlab.database import dictionaries
 from promptlab.settings import load_settings
 from promptlab.warehouse import Warehouse
 from tests.history.runs import Run, even
+from tests.marts import only
 
 
 @dataclass
@@ -277,6 +278,7 @@ def test_the_shards_of_a_run_are_one_result(warehouse, capsys):
         assert (found["task_id"], found["n_not_compared"]) == ("tue", 0), selection
 
 
+@only("dim_task_baselines", "dim_runs")
 def test_a_pull_request_is_compared_with_the_base_branch(warehouse, monkeypatch):
     warehouse.ingest(Night(1).write(Path.cwd()), branch="main")
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
@@ -517,6 +519,7 @@ def test_a_pattern_that_says_nothing_is_refused(
     assert message in capsys.readouterr().err
 
 
+@only("dim_tasks")
 def test_another_title_of_a_loaded_file_replaces_the_first(warehouse, nights):
     warehouse.ingest(nights / "night1.json", title="renamed")
     warehouse.build()
@@ -910,6 +913,7 @@ class Configs:
 
 
 @pytest.fixture(scope="module")
+@only("dim_task_baselines", "dim_variants", "fct_task_summaries", "fct_costs")
 def configs(tmp_path_factory) -> Configs:
     def rename(document: Document) -> None:
         document["config"]["description"] = "Support triage"
@@ -964,6 +968,7 @@ def configs(tmp_path_factory) -> Configs:
         return Configs(plain, with_config, told(), built("[titles]\n"), is_noticed)
 
 
+@pytest.mark.slow
 def test_a_renamed_title_keeps_its_history_by_an_alias(configs):
     assert configs.plain.baselines["eval-2/0"] is None
     assert configs.configured.baselines["eval-2/0"] == "eval-1/0"
@@ -1024,6 +1029,7 @@ def test_a_price_without_output_is_refused_with_its_place(warehouse, capsys):
     assert "promptlab.toml: prices.gpt.output" in capsys.readouterr().err
 
 
+@only("fct_comparison_notes", "dim_prompts")
 def test_a_variable_of_the_config_is_a_part_of_the_prompt(warehouse):
     def system(text: str) -> Callable[[Document], None]:
         def change(document: Document) -> None:
@@ -1050,6 +1056,7 @@ def tagged(document: Document) -> None:
         }  # fmt: skip
 
 
+@only("dim_case_tags", "fct_tag_comparisons")
 def test_metadata_with_few_texts_makes_tags(warehouse):
     expected = {
         "": {"area:refund", "area:invoice"},

@@ -20,6 +20,9 @@ from hypothesis import strategies as st
 from promptlab.errors import NothingToDo
 from promptlab.operations.purge import compact
 from promptlab.warehouse import Warehouse
+from tests.marts import only
+
+only_facts = only("fct_task_summaries", "fct_case_results", "fct_labels")
 
 # What of the warehouse says nothing of when and in which load something came.
 FACTS = {
@@ -150,6 +153,7 @@ def _expected() -> dict[str, Any]:
     built_after=st.integers(0, 6),
 )
 @settings(max_examples=3, deadline=None, phases=(Phase.generate,))
+@only_facts
 def test_any_partition_and_order_of_files_and_their_versions_gives_the_same(
     data: st.DataObject, seed: int, built_after: int
 ) -> None:

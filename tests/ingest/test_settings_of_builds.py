@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from promptlab.build.unknown_settings import warn_of_unknown_names
 from promptlab.errors import SettingsError
+from promptlab.ingest.raw.requests import keep_settings
 from promptlab.settings import Settings, TitleSettings, load_settings
 from promptlab.warehouse import Warehouse
 from tests.ingest.analysis_documents import document
@@ -44,6 +46,13 @@ class Project:
     def warehouse(self) -> Warehouse:
         settings = load_settings({"db": self.db}, folder=self.folder, environ={})
         return Warehouse(self.db, settings=settings)
+
+    def keep(self) -> None:
+        """Do what a build does with the settings, without its models."""
+        warehouse = self.warehouse
+        with warehouse.writable() as con:
+            keep_settings(con, warehouse.settings)
+            warn_of_unknown_names(con, warehouse.settings)
 
     def kept(self) -> set[tuple[str, str, str | None]]:
         found = self.warehouse.sql(
@@ -92,10 +101,10 @@ def test_a_build_replaces_only_the_settings_of_its_own_config(projects):
     costs = b.warehouse.sql("select min(cost_total) > 1 from marts.fct_costs")
     assert costs.rows() == [(True,)]  # `m1` of A, and not `m*` of B
     b.configure('[titles."U"]\nprimary = "x"')
-    b.warehouse.build()
+    b.keep()
     assert a.kept() == OF_A | {("primary", "U", "x")}
     b.configure("")
-    b.warehouse.build()
+    b.keep()
     assert a.kept() == OF_A
 
 
@@ -114,7 +123,7 @@ def test_a_build_of_unchanged_settings_leaves_their_time(projects):
     before = times()
     assert {row[0] for row in before} == {"a/promptlab.toml", "b/promptlab.toml"}
     for project in (a, b, a):
-        project.warehouse.build()
+        project.keep()
     assert times() == before
 
 
@@ -125,7 +134,7 @@ def test_of_two_files_that_set_the_same_the_newest_counts_and_both_are_named(
     b.configure('[titles."T"]\nowner = "team B"\nalias = ["Told"]')
     for project in (b, a):  # it was set last, whoever builds last
         caplog.clear()
-        project.warehouse.build()
+        project.keep()
         [said] = [x.message for x in caplog.records if x.levelname == "WARNING"]
         assert said == (
             "`owner` of the title 'T' is set by b/promptlab.toml and otherwise by"
@@ -143,7 +152,7 @@ def test_flaky_cases_and_outages_are_kept_with_their_last_day(projects):
     )
     b.configure('[titles."U"]\nknown_flaky = [{case = "c2", until = "2027-01-31"}]')
     for project in projects:
-        project.warehouse.build()
+        project.keep()
     found = a.warehouse.sql(
         "select setting, setting_value, cast(ends_on as varchar)"
         " from staging.stg_builds__settings order by all"
@@ -162,7 +171,7 @@ def test_a_case_or_run_that_no_run_of_the_title_has_is_named(projects, caplog):
         'known_flaky = [{case = "c11", until = 2026-12-31}]\n'
         '[titles."not loaded yet"]\nknown_outage = ["r2"]'
     )
-    a.warehouse.build()
+    a.keep()
     said = [x.message for x in caplog.records if x.levelname == "WARNING"]
     assert said == [
         "`known_flaky` of the title 'T' names 'c11', which none of its runs has;"

@@ -198,6 +198,7 @@ def test_a_case_stays_while_any_file_has_a_round_of_it(tmp_path: Path) -> None:
     assert {(case, load) for _, case, load in rows["cases"]} == loads
 
 
+@pytest.mark.slow
 def test_a_run_in_several_files_builds_and_is_sound(tmp_path: Path) -> None:
     a, b = _shards(tmp_path)
     warehouse = Warehouse(tmp_path / "w.duckdb")

@@ -12,11 +12,15 @@ from scipy import integrate, stats
 from promptlab import power
 from tests.judges.suite import PEOPLE, answers, formats, loaded
 from tests.judges.test_labels import load, rows
+from tests.marts import only
+
+only_judges = only("fct_corrected_pass_rates", "fct_judge_agreement")
 
 Z = stats.norm.ppf(0.975)
 
 
 @pytest.fixture(scope="module")
+@only_judges
 def warehouse(tmp_path_factory):
     folder = tmp_path_factory.mktemp("agreement")
     warehouse = loaded(folder)
@@ -209,6 +213,7 @@ def test_the_interval_of_weighted_labels_covers_where_the_plain_variance_does_no
     assert covered_plainly / runs < 0.9
 
 
+@only_judges
 def test_labels_drawn_by_verdict_are_weighted(tmp_path):
     """Half and half by the judge's verdict: the plain rates of the sheet are wrong."""
     warehouse = loaded(tmp_path)
@@ -263,6 +268,7 @@ def of_draws(
     )
 
 
+@only_judges
 def test_labels_of_several_draws_count_as_so_many_of_one_weight(tmp_path):
     """Sheets of several runs have several weights; a slice has what is in it."""
     warehouse = loaded(tmp_path)

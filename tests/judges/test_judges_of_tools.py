@@ -14,6 +14,9 @@ from promptlab.history import exit_code, judge
 from promptlab.reports.gate.policy import load_policy
 from promptlab.warehouse import Warehouse
 from tests.judges.test_labels import load, rows
+from tests.marts import only
+
+only_judges = only("dim_tasks", "fct_judge_verdicts", "fct_judge_agreement")
 
 CORRECT, POLITE = "Correctness [GEval]", "Politeness [GEval]"
 
@@ -133,6 +136,7 @@ def test_the_labels_of_one_metric_say_nothing_about_the_judge_of_another(
     assert CORRECT in out
 
 
+@only_judges
 def test_other_criteria_or_a_second_model_are_another_judge(
     warehouse: Warehouse, tmp_path: Path
 ) -> None:
@@ -172,6 +176,7 @@ def test_other_criteria_or_a_second_model_are_another_judge(
     ) == [("case0", None), ("case1", "pass")]
 
 
+@only_judges
 def test_a_metric_with_a_threshold_passes_and_fails_there(
     warehouse: Warehouse, tmp_path: Path
 ) -> None:

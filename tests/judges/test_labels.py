@@ -25,11 +25,23 @@ from promptlab.warehouse import Warehouse
 from tests.conftest import ROOT
 from tests.history.runs import Run, even
 from tests.judges.suite import formats, judged
+from tests.marts import only
+
+only_judges = only(
+    "dim_tasks",
+    "dim_cases",
+    "fct_labels",
+    "fct_judge_agreement",
+    "fct_corrected_pass_rates",
+    "fct_judge_stability",
+    "fct_judge_changes",
+)
 
 NAMES = tuple(formats())
 
 
 @pytest.fixture(scope="module")
+@only_judges
 def built(tmp_path_factory) -> Path:
     return judged(tmp_path_factory.mktemp("judged")).settings.db
 
@@ -65,6 +77,8 @@ AGREEMENT = """
 """
 
 
+@pytest.mark.slow
+@only_judges
 def test_the_same_labels_give_the_same_numbers_in_every_format(warehouse, tmp_path):
     read, found = {}, {}
     for name, text in formats().items():
@@ -191,6 +205,7 @@ def test_numbers_beyond_one_are_grades_and_not_verdicts(tmp_path):
 
 
 @pytest.mark.parametrize("column", ["split", "draw"])
+@only_judges
 def test_rows_of_the_judges_prompt_and_of_disagreements_are_in_no_rate(
     warehouse, tmp_path, column
 ):
@@ -277,6 +292,7 @@ def test_labels_without_a_name_are_one_message(tmp_path):
     assert unknown.line == 22
 
 
+@only_judges
 def test_a_sheet_hides_the_judge_and_is_read_back(
     warehouse, tmp_path, monkeypatch, capsys
 ):
@@ -343,6 +359,7 @@ COUNTED = (
 )
 
 
+@only_judges
 def test_people_see_the_whole_answer_and_their_label_is_found(
     tmp_path, monkeypatch, capsys
 ):
@@ -377,6 +394,7 @@ BY_ROUND = "round_id,labeler,label,dimension\n" + "".join(
 )
 
 
+@only_judges
 def test_a_label_of_a_round_alone_belongs_to_the_run_that_was_there(tmp_path):
     """A run that is loaded later has rounds of the same ids, whatever its date."""
     night(tmp_path, "first", 4, "no ")
@@ -389,6 +407,7 @@ def test_a_label_of_a_round_alone_belongs_to_the_run_that_was_there(tmp_path):
 
 
 @pytest.mark.parametrize("column", ["", "task_id,"])
+@only_judges
 def test_labels_of_a_round_go_with_the_answer_that_it_had(tmp_path, column):
     """A later run with the task id answered anew; so says the file that grows, too."""
     warehouse = night(tmp_path, "seen", 4, "yes ")
@@ -420,6 +439,7 @@ def test_labels_of_a_round_go_with_the_answer_that_it_had(tmp_path, column):
     assert rows(warehouse, "select count(*) from marts.fct_labels") == [(4,)]
 
 
+@only_judges
 def test_labels_may_come_before_the_run_that_they_are_of(tmp_path):
     load(Warehouse(tmp_path / "w.duckdb"), tmp_path / "labels.csv", BY_ROUND)
     night(tmp_path, "first", 4, "yes ")
@@ -429,6 +449,7 @@ def test_labels_may_come_before_the_run_that_they_are_of(tmp_path):
 
 
 @pytest.mark.parametrize("title", ["suite", "another"])
+@only_judges
 def test_a_round_of_several_answers_is_told_from_one_that_is_not_there(
     tmp_path, monkeypatch, capsys, title
 ):
@@ -443,6 +464,7 @@ def test_a_round_of_several_answers_is_told_from_one_that_is_not_there(
     assert rows(warehouse, LABELLED) == []
 
 
+@only_judges
 def test_a_repeated_answer_gives_no_more_labels(tmp_path):
     warehouse = night(tmp_path, "first", 4, "yes ")
     by_output = "case_id,output,labeler,label,dimension\n" + "".join(
@@ -454,6 +476,7 @@ def test_a_repeated_answer_gives_no_more_labels(tmp_path):
     assert rows(warehouse, COUNTED) == [(4, 1, 3, 0.0)]
 
 
+@only_judges
 def test_judges_names_what_is_missing(warehouse, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert run_cli(["judges", "--db", "w.duckdb"]) == NothingToDo.exit_code

@@ -13,6 +13,9 @@ from promptlab.contracts.sources import LabelOptions
 from promptlab.warehouse import Warehouse
 from tests.judges.suite import task
 from tests.judges.tables import LIBRARIES, SCALE, N, tables
+from tests.marts import only
+
+only_judges = only("fct_corrected_pass_rates", "fct_judge_agreement")
 
 TABLES = {table["name"]: table for table in tables()}
 FIGURES = json.loads(LIBRARIES.read_text("utf-8"))
@@ -21,6 +24,7 @@ CLOSE = {"estimate", "estimate_low", "estimate_high"}
 
 
 @pytest.fixture(scope="module")
+@only_judges
 def found(tmp_path_factory) -> dict[str, dict]:
     """Return the figures of the marts by dimension, of one warehouse with all tables."""
     folder = tmp_path_factory.mktemp("tables")

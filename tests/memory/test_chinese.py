@@ -10,6 +10,7 @@ import pytest
 
 from promptlab.cli import run_cli
 from promptlab.warehouse import Warehouse
+from tests.marts import only
 from tests.memory.runs import write
 
 RIGHT, WRONG, OPEN = "pass", "fail", "unevaluated"
@@ -83,16 +84,30 @@ def chinese_file(answers: list[tuple[str | None, Any, int, str, str]], dataset: 
     }
 
 
+@only(
+    *("dim_memory_runs", "fct_memory_scores", "fct_memory_answers"),
+    *("fct_case_results", "fct_dimension_scores", "fct_task_summaries"),
+)
 def built(folder: Path, config: str = "", answers=ANSWERS, dataset="locomo") -> Path:
+    call(folder, "ingest", config, answers, dataset)
+    options = ["--db", str(folder / "w.duckdb")]
+    config_of = ["--config", str(folder / "promptlab.toml")]
+    assert run_cli(["build", *options, *config_of]) == 0
+    return folder / "w.duckdb"
+
+
+def call(
+    folder: Path, command: str, config: str = "", answers=ANSWERS, dataset="locomo"
+) -> None:
+    """Write the file of a run and load it."""
     write(
         folder / dataset / "250101_0900" / "对话.json", chinese_file(answers, dataset)
     )
     (folder / "promptlab.toml").write_text(config, "utf-8")
     options = ["--db", str(folder / "w.duckdb")]
     config_of = ["--config", str(folder / "promptlab.toml")]
-    call = ["run", str(folder / dataset), "--out", str(folder / "out")]
-    assert run_cli([*call, *options, *config_of]) == 0
-    return folder / "w.duckdb"
+    out = ["--out", str(folder / "out")] if command == "run" else []
+    assert run_cli([command, str(folder / dataset), *out, *options, *config_of]) == 0
 
 
 def statuses(db: Path) -> list[str]:
@@ -152,7 +167,7 @@ def test_the_score_of_a_chinese_run_is_the_f1_of_cmrc(locomo):
 
 
 def test_a_run_says_that_english_metrics_do_not_decide(tmp_path, capsys):
-    built(tmp_path)
+    call(tmp_path, "run")
     assert "most references are Chinese" in capsys.readouterr().err
 
 

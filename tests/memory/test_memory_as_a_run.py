@@ -17,6 +17,7 @@ from promptlab.errors import UsageError
 from promptlab.settings import load_settings
 from promptlab.warehouse import Warehouse
 from tests.conftest import ROOT
+from tests.marts import only
 from tests.memory import oracle
 from tests.memory.runs import ANSWERED_AGAIN, Document, Runs, write, write_runs
 from tests.operations.conftest import contents
@@ -271,6 +272,7 @@ def test_newly_failing_questions_of_a_memory_run_wait_for_a_new_run(
     assert "recheck" not in result.advice
 
 
+@only("fct_case_changes")
 def test_a_shorter_run_shares_no_question_with_a_longer_one(tmp_path):
     document = next(iter(write_runs(tmp_path / "in")[ANSWERED_AGAIN[0]].values()))
     folder = tmp_path / "runs" / "locomo"
@@ -332,6 +334,7 @@ def test_commands_take_a_memory_run(made_up, tmp_path, capsys, command):
     assert "Traceback" not in said.err
 
 
+@only("dim_tasks")
 def test_what_a_call_says_of_its_files_is_said_of_their_run(tmp_path):
     document = next(iter(write_runs(tmp_path / "in")[ANSWERED_AGAIN[0]].values()))
     write(tmp_path / "undated" / "conv-26.json", document)
@@ -347,6 +350,7 @@ def test_what_a_call_says_of_its_files_is_said_of_their_run(tmp_path):
     assert task.rows() == [("recall", "mem0", "faster", "abc", "n1", "2025-02-03")]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_purged_leaves_nothing_and_the_next_one_is_compared_anew(
     written, tmp_path
 ):

@@ -296,7 +296,7 @@ def is_true(condition: str, told: dict[str, str]) -> bool:
 
 @pytest.mark.slow
 def test_a_pull_request_that_breaks_a_case_fails_and_says_what_to_do(repository):
-    for _ in range(4):
+    for _ in range(3):
         assert perform(repository, "push", "main") == []
     git(repository, "switch", "--quiet", "--create", "fix")
     (repository / "evals" / "prompt.txt").write_text("be brief, not c3", "utf-8")
@@ -305,7 +305,7 @@ def test_a_pull_request_that_breaks_a_case_fails_and_says_what_to_do(repository)
     comment = (repository / "comment-7").read_text("utf-8")
     assert comment.startswith("<!-- promptlab -->")
     for text in (comment, (repository / "summary.md").read_text("utf-8")):
-        assert "1 case broke (c3: 0 of 3 now, 12 of 12 before)" in text
+        assert "1 case broke (c3: 0 of 3 now, 9 of 9 before)" in text
         assert "`promptlab recheck " in text
         assert "`promptlab accept " in text
     [run] = set(re.findall(r"`promptlab accept (\S+)", comment))
@@ -356,9 +356,3 @@ def test_the_nightly_script_runs(folder):
     assert [p.name for p in (folder / "public").iterdir()] == ["warehouse.duckdb"]
     assert len(list((folder / "backups").iterdir())) == 1
     assert "check,every task has one summary,ok" in night.stdout
-    dbt = ["dbt", "--no-use-colors", "source", "freshness", "--target-path", "target"]
-    project = str(ROOT / "dbt_project")
-    places = ["--project-dir", project, "--profiles-dir", project, "--log-path", "logs"]
-    fresh = run(folder, *dbt, *places)
-    assert fresh.returncode == 0, fresh.stdout
-    assert "PASS freshness of raw.loads" in fresh.stdout

@@ -27,6 +27,7 @@ from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES
 from tests.faults.conftest import contents
 from tests.ingest.test_load import query, task, write
+from tests.marts import only
 
 # ---------- opening a warehouse: whatever the path leads to, nothing hangs, loads or splits
 
@@ -164,6 +165,7 @@ def test_an_input_that_is_a_pipe_is_refused_and_not_waited_for(command, tmp_path
 
 
 @pytest.mark.parametrize("depth", [1, 3])
+@only("dim_tasks")
 def test_a_purge_through_a_link_changes_the_file_and_keeps_the_link(tmp_path, depth):
     real = tmp_path / "real" / "warehouse.duckdb"
     write(tmp_path / "in" / "a.json", task("t1", "SECRETANSWER"))

@@ -19,6 +19,7 @@ from tests.warehouse.test_incremental import differences
 from tests.warehouse.test_plan import contracts
 
 PAGE = (ROOT / "docs" / "dbt.md").read_text("utf-8")
+OPERATIONS = (ROOT / "docs" / "operations.md").read_text("utf-8")
 FILES = dict(re.findall(r"^`([\w./]+)`\n\n```\w+\n(.*?)^```", PAGE, re.S | re.M))
 LOADED = ("sentiment_pipeline", "customer_service", "memory")
 PROJECT = ROOT / "dbt_project"
@@ -63,11 +64,17 @@ def sh(folder: Path, lines: str) -> str:
 
 
 def test_dbt_builds_by_itself(tmp_path):
-    """One seed, as all of it is built by the test of every unit test."""
+    """One seed, as all of it is built by the test of every unit test; and freshness,
+    as the page on operations has it.
+    """
     db = tmp_path / "promptlab.duckdb"
     Warehouse(db).ingest(write(tmp_path / "one.json", task("one")))
-    said = sh(tmp_path, f"{COMMANDS[0].rstrip()} --select promptlab_grades")
+    build = f"{COMMANDS[0].rstrip()} --select promptlab_grades"
+    [fresh] = re.findall(r"^PROMPTLAB_DB.* dbt source freshness .*", OPERATIONS, re.M)
+    fresh = fresh.replace("/srv/promptlab/warehouse.duckdb", str(db))
+    said = sh(tmp_path, f"{build}\n{fresh} --no-use-colors")
     assert "Completed successfully" in said
+    assert "PASS freshness of raw.loads" in said
 
 
 @pytest.mark.slow

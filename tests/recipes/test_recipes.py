@@ -352,6 +352,16 @@ def add_a_number(checkout: Checkout) -> None:
         recipe.edit(file, ("\n[summary]\n", f'\n[summary]\nunscored = "{words}"\n'))
 
 
+def add_a_chat(checkout: Checkout) -> None:
+    """One template."""
+    checkout.recipe("a chat").write(
+        "reports/templates/chat/mattermost.json.j2",
+        '{% from "chat/message.j2" import message, bold, link with context %}\n'
+        '{"hosts": ["chat.example.com"], "limit": 16000,'
+        ' "body": {"text": {{ message(bold, link) | tojson }}}}\n',
+    )
+
+
 FOLLOWED = (
     add_a_scorer,
     add_an_alert,
@@ -361,6 +371,7 @@ FOLLOWED = (
     add_a_tool,
     add_a_memory_metric,
     add_a_number,
+    add_a_chat,
 )
 
 
@@ -432,6 +443,15 @@ def test_a_number_goes_from_the_mart_to_the_page_and_the_json(
     assert "Rounds without a score: 0" in page
     found = json.loads((checkout.root / "out" / "t" / "result.json").read_text("utf-8"))
     assert found["summary"]["n_unscored_rounds"] == 0
+
+
+@pytest.mark.slow
+def test_a_chat_gets_the_digest(checkout: Checkout) -> None:
+    assert "mattermost" in checkout.run("digest", "--help")
+    where = ("--db", "w.duckdb", "--out", "out", "--lang", "en")
+    checkout.run("digest", "--since", "5000d", "--webhook", "mattermost", "--dry-run", *where)  # fmt: skip
+    text = (checkout.root / "out" / "digest.mattermost.json").read_text("utf-8")
+    assert "**• New: " in json.loads(text)["text"]
 
 
 @pytest.mark.slow

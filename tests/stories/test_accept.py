@@ -138,6 +138,7 @@ def cli(
     return call
 
 
+@pytest.mark.slow
 def test_undo_gives_the_decisions_before(story, copy, cli):
     for title in ACCEPTED:
         code, _, err = cli("accept", "--undo", f"{title}-6")

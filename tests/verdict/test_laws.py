@@ -328,6 +328,7 @@ def test_the_odds_of_a_case_do_not_fall_while_it_fails(
 # ---------- laws 1 and 5
 
 
+@pytest.mark.slow
 @settings(max_examples=10 if EXHAUSTIVE else 1, phases=[Phase.generate])
 @given(seed=st.integers(0, 2**32))
 def test_the_answers_are_a_function_of_what_is_loaded(

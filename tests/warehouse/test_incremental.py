@@ -154,6 +154,7 @@ def test_steps_of_a_build_leave_no_rows_in_the_file(changed):
             assert con.execute(f"from intermediate.{table} limit 1").fetchall() == []
 
 
+@pytest.mark.slow
 def test_a_full_refresh_gives_the_same_tables(changed, tmp_path):
     again = Warehouse(shutil.copy(changed.settings.db, tmp_path / "again.duckdb"))
     again.build(full_refresh=True)

@@ -36,7 +36,10 @@ from tests.judging.cases import (
 )
 from tests.judging.pairs import OPTIONS, pairs
 from tests.judging.samples import samples
+from tests.marts import only
 from tests.matching_cases import matching_cases
+
+only_verdicts = only("fct_check_results", "fct_match_results", "fct_round_scores")
 
 GENERATED = 2000 if EXHAUSTIVE else 500
 GENERATED_SAMPLES = 2000 if EXHAUSTIVE else 500
@@ -138,6 +141,7 @@ def with_steps() -> plan.Plan:
 
 
 @pytest.fixture(scope="module")
+@only_verdicts
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     """All pairs and all samples, built once."""
     folder = tmp_path_factory.mktemp("matching")

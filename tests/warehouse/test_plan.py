@@ -20,6 +20,7 @@ from promptlab.paths import dbt_project
 from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES, ROOT
 from tests.ingest.test_load import task, write
+from tests.marts import only
 from tests.warehouse.test_incremental import differences
 
 
@@ -104,6 +105,7 @@ def test_a_failed_data_test_says_which_rows_and_changes_nothing(
 
 
 @pytest.fixture(scope="module")
+@only("fct_rounds")
 def slow_round(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A built warehouse of one round that takes two seconds."""
     folder = tmp_path_factory.mktemp("slow_round")
@@ -122,6 +124,7 @@ def slow_round(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("error_code varchar not null", "`error_code is not null`"),
     ],
 )
+@only("fct_rounds")
 def test_a_broken_contract_says_model_rule_and_rows_and_changes_nothing(
     slow_round, tmp_path, monkeypatch, line, rule
 ):
@@ -165,6 +168,7 @@ def stricter(line: str) -> plan.Plan:
 
 
 @pytest.mark.parametrize(("fitting", "in_memory"), [(500_000, True), (0, False)])
+@only("fct_rounds")
 def test_steps_stay_in_memory_where_few_rounds_wait_and_marts_never_do(
     tmp_path, monkeypatch, fitting, in_memory
 ):
@@ -186,6 +190,7 @@ def test_steps_stay_in_memory_where_few_rounds_wait_and_marts_never_do(
     assert set(written) == {(True, not in_memory), (False, True)}
 
 
+@pytest.mark.slow
 def test_how_duckdb_is_set_for_a_small_warehouse_changes_no_number(
     example_db, writable_example_db, monkeypatch
 ):

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from promptlab.warehouse import Warehouse
+from tests.marts import only
+
+only_results = only("dim_tasks", "fct_case_results", "fct_task_summaries")
 
 TESTSET = [
     {
@@ -78,6 +81,7 @@ def sources(warehouse: Warehouse) -> list[tuple[str | None, str | None]]:
     return warehouse.sql(query).rows()
 
 
+@only_results
 def test_without_a_testset_the_verdicts_of_the_file_count(warehouse: Warehouse) -> None:
     write(Path("in/results.jsonl"), *RESULTS)
     warehouse.ingest("in")
@@ -88,12 +92,13 @@ def test_without_a_testset_the_verdicts_of_the_file_count(warehouse: Warehouse) 
     }  # fmt: skip
 
 
+@only_results
 def test_must_haves_that_passed_are_a_verdict_only_without_a_testset(
     warehouse: Warehouse,
 ) -> None:
-    only = [result(f"test_{n}", step_outputs={"step1": {}}) for n in (1, 2, 4)]
-    named = [each | {"testset": "smoke_v2", "run_id": "named"} for each in only]
-    write(Path("in/alone.jsonl"), *(each | {"run_id": "alone"} for each in only))
+    three = [result(f"test_{n}", step_outputs={"step1": {}}) for n in (1, 2, 4)]
+    named = [each | {"testset": "smoke_v2", "run_id": "named"} for each in three]
+    write(Path("in/alone.jsonl"), *(each | {"run_id": "alone"} for each in three))
     write(Path("in/named.jsonl"), *named)
     write(Path("in/smoke_v2.jsonl"), *TESTSET)
     warehouse.ingest("in")
@@ -108,6 +113,7 @@ def test_must_haves_that_passed_are_a_verdict_only_without_a_testset(
 
 
 @pytest.mark.parametrize("order", ["one call", "testset first", "results first"])
+@only_results
 def test_the_only_testset_with_all_sample_ids_counts_and_is_named(
     warehouse: Warehouse, caplog: pytest.LogCaptureFixture, order: str
 ) -> None:
@@ -129,6 +135,7 @@ def test_the_only_testset_with_all_sample_ids_counts_and_is_named(
     }  # fmt: skip
 
 
+@only_results
 def test_of_several_testsets_none_counts_with_a_warning(warehouse: Warehouse) -> None:
     write(Path("in/results.jsonl"), *RESULTS)
     for name in ("smoke_v1", "smoke_v2"):
@@ -148,6 +155,7 @@ def test_of_several_testsets_none_counts_with_a_warning(warehouse: Warehouse) ->
     assert statuses(warehouse)["test_2"] == "fail"
 
 
+@only_results
 def test_a_testset_that_is_named_counts_alone(warehouse: Warehouse) -> None:
     write(Path("in/results.jsonl"), *(each | {"testset": "no"} for each in RESULTS))
     write(Path("in/smoke_v2.jsonl"), *TESTSET)

@@ -1,4 +1,4 @@
-"""Any table: CSV, TSV, JSONL, Parquet and XLSX, read by a mapping.
+"""Any table: CSV, TSV, JSON, JSONL, Parquet and XLSX, read by a mapping.
 
 The mapping is in the config as ``[tables.<name>]`` and says what the columns mean
 (`promptlab.contracts.sources`); ``promptlab init --table FILE`` guesses one. A

@@ -83,8 +83,16 @@ _TRUTH_OR_NOT = frozenset(
     ("1", "1.0", "0", "0.0", "y", "n", "t", "f", "是", "否", "对", "错", *_TRUTH)
 )
 _NO_ERROR = frozenset(("false", "0", "0.0", "no", "n", "-", "--", "–", "—", "[]", "{}"))
+SUCCEEDED = frozenset(
+    (
+        *("success", "succeeded", "successful", "succeed", "ok", "done", "complete"),
+        *("completed", "finished", "成功", "完成", "已完成", "执行成功", "运行成功"),
+    )
+)
+"""Words for the state of a request that worked: its answer may be wrong."""
 _NO_ERROR |= {
-    *("ok", "no error", "no errors", "without error", "success", "无", "没有", "否"),
+    *SUCCEEDED,
+    *("no error", "no errors", "without error", "无", "没有", "否"),
 }
 _LONGEST_NUMBER = 64
 """Maximum length of a number or of a word for a missing value."""

@@ -19,13 +19,14 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from promptlab.contracts.sources import TableMapping
+from promptlab.contracts.sources import TableMapping, evaluator_of
 from promptlab.encoding import decoded
 from promptlab.errors import InputError
 from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign.documents import LONGEST_LINE, Refused, first_line
 from promptlab.ingest.foreign.names import LESS_IS_BETTER, plain_name
 from promptlab.ingest.foreign.table.cells import (
+    SUCCEEDED,
     are_times,
     is_few,
     is_nothing,
@@ -57,14 +58,16 @@ _NAMES: dict[str, str] = {
     " answer|model output|generated|generation|hypothesis|回答|输出|实际输出|模型回答"
     "|模型输出|模型回复|模型答案|模型响应|实际回答|实际回复|实际答案|实际结果|预测结果"
     "|预测答案|预测|生成结果|生成内容|生成答案|回复|答复|响应|答案",
-    "expected": "expected|expected output|reference|reference output|ground truth"
+    "expected": "expected|expected output|reference|reference output|reference answer"
+    "|reference response|ground truth"
     "|golden|golden answer|gold|target|label|truth|correct answer|ideal|标准答案|期望"
     "|参考答案|期望输出|期望答案|期望回答|期望结果|预期输出|预期答案|预期回答|预期结果"
     "|预期|正确答案|标准回答|标准输出|参考回答|参考输出|参考回复|真实答案|标注答案"
     "|理想回答|目标答案|答案",
     "round": "round|run|repeat|attempt|epoch|trial|repetition|轮次|轮数",
     "title": "title|dataset|task|benchmark|suite|数据集|数据集名称|评测集|测试集|任务",
-    "model": "model|model name|model id|llm|provider|engine|模型|模型名称|模型名",
+    "model": "model|model name|model id|endpoint id|endpoint|deployment|llm|provider"
+    "|engine|接入点|推理接入点|模型|模型名称|模型名",
     "prompt_version": "prompt version|version|prompt name|variant|prompt id|prompt"
     "|版本|提示词版本|prompt版本",
     "verdict": "pass|passed|verdict|status|result|success|correct|is correct|resolved"
@@ -90,6 +93,10 @@ _NAMES: dict[str, str] = {
 }
 """Setting → names of columns, the likeliest first; underscores count as spaces."""
 _WORDS = {name: words.split("|") for name, words in _NAMES.items()}
+_OF_ROWS = frozenset(
+    {"case", "round", "title", "prompt_version", "tags", "time", "latency_s"}
+)
+"""Settings of which a field inside an object of a row says nothing."""
 _NUMBERS = frozenset(
     {"latency_ms", "latency_s", "input_tokens", "output_tokens", "cost"}
 )
@@ -110,6 +117,9 @@ _PARAMETER = re.compile(
     r"|length|count|threshold|weight|year|month|day|cached|stream)\b|^(n|num) "
 )
 """Names of parameters and counts."""
+_NAMES_A_ROW = re.compile(r"(?<!\w)(id|ids|uid|uuid)$|编号$|序号$")
+_DERIVED = re.compile(r"\bweighted (score|total|average|mean)\b|加权")
+"""Names of what a platform computes from the scores beside it."""
 _BEST_AT_1 = re.compile(
     r"(?<!\w)(score|scores|accura\w*|acc|correct\w*|faithful\w*|relevan\w*|precision"
     r"|recall|f1|f score|bleu\w*|rouge\w*|meteor|bertscore|chrf\w*|similarity|match\w*"
@@ -131,8 +141,8 @@ _EXPECTS = re.compile(
 """Names of what is asked, and of what is expected: neither is what was answered."""
 _STATES = frozenset(
     (
-        *("success", "succeeded", "successful", "succeed", "ok", "done", "complete"),
-        *("completed", "finished", "fail", "failed", "failure", "error", "errored"),
+        *SUCCEEDED,
+        *("fail", "failed", "failure", "error", "errored"),
         *("terminal", "terminated", "timeout", "timed out", "cancelled", "canceled"),
         *("aborted", "processing", "running", "in_progress", "pending", "queueing"),
         *(
@@ -141,11 +151,8 @@ _STATES = frozenset(
             "unknown",
             "degraded",
             "partial",
-            "成功",
-            "失败",
-            "完成",
         ),
-        *("已完成", "执行成功", "执行失败", "运行成功", "运行失败", "异常", "超时"),
+        *("失败", "执行失败", "运行失败", "异常", "超时"),
         *("进行中", "运行中", "排队中", "终止", "已终止", "取消", "已取消"),
     )
 )
@@ -181,10 +188,25 @@ def guess(path: Path) -> Guess:
     settings: dict[str, Any] = {}
     notes: list[str] = []
     states = [name for name, column in cells.items() if _are_states(column)]
+    fields = {
+        name: plain_name(name.rpartition(".")[2])
+        for name in cells
+        if name.count(".") == 1 and name not in columns
+    }
     ids: list[str] = []
     for setting, words in _WORDS.items():
         taken = set(settings.values())
-        by_word = (name for word in words for name in cells if plain[name] == word)
+        by_word = [name for word in words for name in cells if plain[name] == word]
+        if setting not in _OF_ROWS:  # a field of an object, by its own name
+            by_word += [
+                name
+                for word in words
+                for name, own in fields.items()
+                if own == word
+                and not (setting == "expected" and _is_truth(cells[name]))
+            ]
+            inside = {name.rpartition(".")[0] for name in by_word if name in fields}
+            by_word = [name for name in by_word if name not in inside]
         for name in by_word:
             if setting == "verdict" and name in states:
                 continue
@@ -212,21 +234,19 @@ def guess(path: Path) -> Guess:
         free = (n for n in cells if n not in settings.values() and n not in states)
         found = next((n for n in free if _are_verdicts(cells[n])), None)
         settings |= {} if found is None else {"verdict": found}
-        if found is None and states:
-            notes.append(
-                f"{states[0]}: seems to say whether a request worked, which does not"
-                " make its answer right, so it is no verdict; if it is one, write"
-                f" verdict = {_toml(states[0])}"
-            )
     if "inputs" in settings:
         settings["inputs"] = (settings["inputs"],)
     taken = {*settings.values(), *settings.get("inputs", ())}
     taken |= {
         name
         for name in cells
-        if is_nameless(name) or ("." in name and name not in columns) or name in no_ids
+        if is_nameless(name)
+        or ("." in name and name not in columns and not _is_score(fields.get(name)))
+        or name in no_ids
     }
     _guess_numbers(settings, {n: c for n, c in cells.items() if n not in taken}, notes)
+    if states:
+        _guess_state(states[0], settings, cells, notes)
     settings["encoding"] = encoding
     settings = {name: value for name, value in settings.items() if value}
     try:
@@ -272,6 +292,14 @@ def _cells(rows: list[Row]) -> dict[str, list[Any]]:
     rows = [with_nested(row, paths) for row in rows]
     columns = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in columns}
+
+
+def _is_truth(cells: list[Any]) -> bool:
+    return all(isinstance(each, bool | None) for each in cells)
+
+
+def _is_score(field: str | None) -> bool:
+    return field is not None and _BEST_AT_1.search(field) is not None
 
 
 def _take_id(
@@ -385,6 +413,35 @@ def _guess_unit(
         del settings["latency_s"]
 
 
+def _guess_state(
+    name: str, settings: dict[str, Any], cells: dict[str, list[Any]], notes: list[str]
+) -> None:
+    """Read the state of a request as its error, if what did not work has no answer."""
+    if name in settings.values():
+        return
+    output = cells.get(settings.get("output", ""), [])
+    states = [(said(cell) or "success").strip().lower() for cell in cells[name]]
+    answered = [
+        state not in SUCCEEDED and not is_nothing(cell)
+        for state, cell in zip(states, output, strict=False)
+    ]
+    is_judged = "verdict" in settings or settings.get("scores")
+    if is_judged and output and "error" not in settings and not any(answered):
+        settings["error"] = name
+        notes.append(
+            f"{name}: seems to say whether a request worked, which does not make its"
+            " answer right, so it is no verdict; another word than"
+            f" {next((each for each in states if each in SUCCEEDED), 'success')}"
+            " is an error"
+        )
+    elif "verdict" not in settings:
+        notes.append(
+            f"{name}: seems to say whether a request worked, which does not make its"
+            " answer right, so it is no verdict; if it is one, write verdict ="
+            f" {_toml(name)}"
+        )
+
+
 def _guess_numbers(
     settings: dict[str, Any], cells: dict[str, list[Any]], notes: list[str]
 ) -> None:
@@ -392,11 +449,20 @@ def _guess_numbers(
     scores: list[str] = []
     values: list[str] = []
     lower: list[str] = []
-    for name, column in cells.items():
+    numbers = {name: each for name, each in cells.items() if mostly_numbers(each)}
+    is_evaluated = any(evaluator_of(name)[1] for name in numbers)
+    for name, column in numbers.items():
         plain = plain_name(name)
-        if not mostly_numbers(column):
-            continue
-        if LESS_IS_BETTER.search(plain):
+        if _NAMES_A_ROW.search(plain):
+            notes.append(f"{name}: seems to be an id, and is kept with a row")
+        elif _DERIVED.search(plain) and len(numbers) > 1:
+            notes.append(
+                f"{name}: seems to be computed from the other scores, and is kept with"
+                " a row"
+            )
+        elif is_evaluated and evaluator_of(name)[1] and _on_scale(column):
+            scores.append(name)
+        elif LESS_IS_BETTER.search(plain):
             values.append(name)
             lower.append(name)
             if _on_scale(column):
@@ -464,7 +530,9 @@ def _start(cells: dict[str, list[Any]], settings: dict[str, Any]) -> TableMappin
         answers = [each for each in answers if each not in found["inputs"]]
     output = settings.get("output") or next(iter(answers), None)
     if output is not None or not found.keys() & {"verdict", "scores", "values"}:
-        found["output"] = output or next(iter(cells))
+        # a line to exchange, in which at least no question is the answer
+        asks_not = (name for name in cells if not _ASKS.search(plain_name(name)))
+        found["output"] = output or next(asks_not, next(iter(cells)))
     return TableMapping(**found)
 
 
@@ -479,7 +547,7 @@ def _first_rows(path: Path) -> tuple[list[Row], str | None]:
             raise InputError(f"{path}: holds no row below its columns")
         if form is None:
             raise InputError(
-                f"{path}: is no table: expected CSV, TSV, JSONL, Parquet or XLSX"
+                f"{path}: is no table: expected CSV, TSV, JSON, JSONL, Parquet or XLSX"
             )
         size = path.stat().st_size
         source = Source(path, path.stem, str(path), size=size, form=form)

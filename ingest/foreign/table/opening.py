@@ -11,8 +11,9 @@ rows.
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,8 +27,10 @@ from promptlab.ingest.foreign.documents import (
     decode,
     file_bytes,
     lines,
+    members,
     refused,
     repeated_header,
+    values_in,
 )
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.table import dialect
@@ -228,10 +231,12 @@ def _binary(name: str, first: int, texts: int, others: int) -> Problem:
     )
 
 
-FORMS = ("parquet", "xlsx", "jsonl", "csv")
+FORMS = ("parquet", "xlsx", "jsonl", "json", "csv")
 
-_FILES = ToolFiles("a table", "JSONL")
+_FILES = ToolFiles("a table", "JSON and JSONL")
 _SHEET = b"xl/"
+_HOLDS_ROWS = re.compile(rb"\A\s*\[\s*\{|\"\s*:\s*\[\s*\{")
+_DEEPEST = 4
 _HELD_BYTES = 32 << 20
 _LINES_LOOKED_AT = 200
 
@@ -255,8 +260,12 @@ def form_of(
     head = Head(data)
     if head.is_zip:
         return "xlsx" if _SHEET in data or b"[Content_Types].xml" in data else None
+    if head.is_json and _has_lines(head):
+        return "jsonl"
+    if head.is_json and _HOLDS_ROWS.search(head.data):
+        return "json"
     if head.data.lstrip()[:1] == b"{":
-        return "jsonl" if _has_lines(head) else None
+        return None
     found = head_of(data, encoding)
     is_mapped = found.may_be_table and fits(dialect.told_apart(found.names))
     return "csv" if is_mapped or found.is_table else None
@@ -275,6 +284,22 @@ def _has_lines(head: Head) -> bool:
         return False
     first_two = [row.keys() for row in found if row][:2]
     return len(first_two) == 2 and bool(first_two[0] & first_two[1])
+
+
+def rows_in(document: Any) -> list[Any]:
+    """Return the rows of a JSON document: the longest list of objects in it.
+
+    It may be inside objects, and is not looked for inside other lists.
+    """
+    found: list[Any] = []
+    level = [document]
+    for _ in range(_DEEPEST):
+        for each in level:
+            if isinstance(each, list) and len(each) > len(found):
+                objects = sum(isinstance(row, dict) for row in each)
+                found = each if 2 * objects > len(each) else found
+        level = [value for each in level for value in members(each).values()]
+    return found
 
 
 def columns_of(path: Path, form: str, encoding: str | None = None) -> list[str] | None:
@@ -299,10 +324,21 @@ def columns_of(path: Path, form: str, encoding: str | None = None) -> list[str] 
         if isinstance(error, MemoryError):
             raise
         return None
+    if form == "json":
+        return _keys_of(rows_in(each) for each in values_in(path))
     if form == "jsonl":
         return _keys(Head(head).data)
     found = head_of(head, encoding)
     return dialect.told_apart(found.names) if found.may_be_table else None
+
+
+def _keys_of(documents: Iterable[list[Any]]) -> list[str]:
+    """Return the names of the first rows, and of the fields inside their objects."""
+    names: dict[str, None] = {}
+    for rows in documents:
+        for row in filter(lambda row: isinstance(row, dict), rows[:_LINES_LOOKED_AT]):
+            names |= dict.fromkeys([*row, *nested_names(row)])
+    return list(names)
 
 
 def _keys(data: bytes) -> list[str]:
@@ -326,8 +362,8 @@ def rows_of(
 ) -> Iterator[tuple[int, Row] | Problem]:
     """Yield each row, redacted, in file order, with its first line number.
 
-    In binary formats it is the number of the row; the header is row 1. Rows without
-    cells are left out.
+    In binary formats it is the number of the row; the header is row 1. In a JSON
+    document it is that of the item. Rows without cells are left out.
 
     Args:
         source: The file.
@@ -340,8 +376,8 @@ def rows_of(
     mapping = source.mapping
     paths = [] if mapping is None else mapping[1].paths
     found = _unredacted(source, form, numbers)
-    # lines of JSON are redacted as they are read
-    rows = found if form == "jsonl" else _redacted(found, source)
+    # JSON is redacted as it is read
+    rows = found if form in ("jsonl", "json") else _redacted(found, source)
     for each in rows:
         if isinstance(each, Problem):
             yield each
@@ -354,6 +390,9 @@ def _unredacted(
 ) -> Iterator[tuple[int, Row] | Problem]:
     if form == "jsonl":
         yield from _jsonl_rows(source)
+        return
+    if form == "json":
+        yield from _document_rows(source)
         return
     if source.size > source.limits.max_file:
         raise Refused(source.limits.file_too_large(source.size))
@@ -389,6 +428,12 @@ def _jsonl_rows(source: Source) -> Iterator[tuple[int, Row] | Problem]:
                     " each value its own key",
                     line=line,
                 )
+
+
+def _document_rows(source: Source) -> Iterator[tuple[int, Row] | Problem]:
+    for n, row in enumerate(rows_in(_FILES.document(source, Any)), start=1):
+        found = _FILES.converted(row, Row, f"/{n - 1}")
+        yield found if isinstance(found, Problem) else (n, found)
 
 
 def _is_repeated(written: bytes, key: str) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptlab.contracts.base import plain_name
+from promptlab.contracts.sources import evaluator_of
 from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import first_line, number, text
@@ -131,6 +133,9 @@ class Tasks:
         self._source = source
         self._kind = kind
         self._columns = (*mapping.scores, *mapping.values)
+        self._shown = _evaluators(self._columns)
+        self._versions: dict[str, set[str]] = {}
+        self._renamed: dict[tuple[str, ...], dict[str, str]] = {}
         self._graded = mapping.scores
         self._named = mapping.columns
         self._alike: dict[str, Callable[[Any], str]] = dict.fromkeys(
@@ -168,7 +173,7 @@ class Tasks:
         alike = self._alike.get
         for found_row in rows:
             if not isinstance(found_row, Problem):
-                _, row = found_row
+                row = self._with_evaluators(found_row[1])
                 # names too: the order of columns may differ between formats
                 same_run.add(*(f"{k}\x1e{alike(k, same)(row[k])}" for k in sorted(row)))
                 found[self._name(row)] = None
@@ -197,7 +202,7 @@ class Tasks:
             if isinstance(found_row, Problem):
                 yield found_row
             else:
-                line, row = found_row
+                line, row = found_row[0], self._with_evaluators(found_row[1])
                 task = tasks[self._name(row)]
                 task.line = line
                 self._write(row, task)
@@ -207,6 +212,28 @@ class Tasks:
         for name, task in tasks.items():
             self._close(name, task, run_id, same_run.hash() + parts[name])
             yield from task.written()
+
+    def _with_evaluators(self, row: Row) -> Row:
+        """Return a row with the columns of the mapping, whatever their versions.
+
+        An evaluator of another version is the same dimension, judged in another way.
+        """
+        if not self._shown:
+            return row
+        names = self._renamed.get(tuple(row))
+        if names is None:
+            mapped = {base: column for column, base in self._shown.items()}
+            names = {}
+            for name in row:
+                base, version = evaluator_of(name)
+                if version is None or base not in mapped:
+                    continue
+                column = name if name in self._shown else mapped[base]
+                if column == name or column not in row:
+                    names[name] = column
+                    self._versions.setdefault(column, set()).add(version)
+            self._renamed[tuple(row)] = names
+        return {names.get(name, name): cell for name, cell in row.items()}
 
     @staticmethod
     def _texts(row: Row, column: str | None) -> set[str]:
@@ -229,7 +256,7 @@ class Tasks:
     def _opened(self, task_id: str) -> TaskWriter:
         task = TaskWriter(self._kind, task_id, self._source)
         for name in self._columns:
-            task.dimensions.see(name, None)
+            task.dimensions.see(self._shown.get(name, name), None)
         return task
 
     def _name(self, row: Row) -> _Name:
@@ -358,7 +385,7 @@ class Tasks:
             self._see_odd("odd_score", name, expected, cell, case_id, task)
         is_odd = value is None and not is_off and not is_nothing(cell)
         answer.score(
-            name,
+            self._shown.get(name, name),
             value,
             self._share(name, value) if name in self._graded else None,
             payload={"given": said(cell)} if is_odd else None,
@@ -380,11 +407,13 @@ class Tasks:
             run_hash=run_hash,
             extras=prompts.about(self._mapping.fixed.get("prompt")),
         )
+        shown = {each: self._shown.get(each, each) for each in self._columns}
+        graded = [shown[each] for each in self._graded]
         task.grade(
-            self._graded,
-            {each: self._direction(each) for each in self._columns},
-            order=self._graded,
-            numbers=self._columns,
+            graded,
+            {shown[each]: self._direction(each) for each in self._columns},
+            order=graded,
+            numbers=[*shown.values()],
         )
         if self._kind == "table":  # in files of tools a column is always the same
             for judged, template in self._judged_by().items():
@@ -396,12 +425,27 @@ class Tasks:
         found = {}
         for name in mapping.scores:
             worst, best = mapping.scales.get(name, (0.0, 1.0))
-            found[name] = f"scale from {worst:g} to {best:g}"
+            found[self._shown.get(name, name)] = f"scale from {worst:g} to {best:g}"
+        for name, versions in self._versions.items():
+            scale = found.get(self._shown[name])
+            version = f"version {', '.join(sorted(versions))}"
+            found[self._shown[name]] = f"{scale}, {version}" if scale else version
         if mapping.verdict is not None:
             also = found.get(_VERDICT)
             column = f"column {mapping.verdict}"
             found[_VERDICT] = f"{column}, {also}" if also else column
         return found
+
+
+def _evaluators(columns: Collection[str]) -> dict[str, str]:
+    """Return the name without its version of each evaluator that stands alone."""
+    bases = Counter(evaluator_of(each)[0] for each in columns)
+    named = {each: evaluator_of(each) for each in columns}
+    return {
+        column: base
+        for column, (base, version) in named.items()
+        if version is not None and bases[base] == 1
+    }
 
 
 def _from_zero(cell: Any) -> float | None:

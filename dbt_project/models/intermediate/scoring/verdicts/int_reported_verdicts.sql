@@ -37,7 +37,9 @@ binary_dimensions as (
         -- a task with a main metric passes or fails by it alone
         scores.dimension_id = coalesce(primaries.primary_metric, scores.dimension_id)
         and scores.reported_value is not null
-        and scores.task_id not in (select given_by_tool.task_id from given_by_tool)
+        and scores.task_id not in (
+            select given_by_tool.task_id from given_by_tool where given_by_tool.status <> 'unevaluated'
+        )
     group by scores.task_id, scores.dimension_id
     having min(case when scores.reported_value in (0, 1) then 1 else 0 end) = 1
 
@@ -53,7 +55,14 @@ scored as (
 
     from scores
     inner join binary_dimensions using (task_id, dimension_id)
-    where scores.reported_value is not null
+    left join given_by_tool
+        on
+            scores.task_id = given_by_tool.task_id
+            and scores.case_id = given_by_tool.case_id
+            and scores.round_id = given_by_tool.round_id
+    where
+        scores.reported_value is not null
+        and given_by_tool.round_id is null
     group by scores.task_id, scores.case_id, scores.round_id
 
 ),

@@ -1,4 +1,4 @@
-"""``promptlab dbt``: any command of dbt on the bundled project.
+"""The project by dbt itself: every unit test, and any command by ``promptlab dbt``.
 
 All tests use one path of a warehouse and the same limits, which are in dbt's profile:
 so dbt parses the project once, which takes ten seconds.
@@ -7,20 +7,23 @@ so dbt parses the project once, which takes ten seconds.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from promptlab.build import call_dbt
 from promptlab.build.dbt import run_dbt
 from promptlab.cli import run_cli
 from promptlab.errors import BuildError
-from promptlab.paths import dbt_target
+from promptlab.paths import dbt_project, dbt_target
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES
+from tests.ingest.test_load import task, write
 from tests.warehouse.test_incremental import RUN, differences
 
 THREADS = 3
@@ -61,6 +64,30 @@ def call(
         return code, captured.out.splitlines(), captured.err
 
     return run
+
+
+@pytest.mark.slow
+def test_a_full_refresh_by_dbt_builds_all_and_every_rule_gives_what_its_unit_test_says(
+    settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The cure that messages name: nothing of it fails or is left out."""
+    warehouse = Warehouse(settings.db, settings=settings)
+    warehouse.ingest(write(tmp_path / "one.json", task("one")))
+    warehouse.build()
+    options = ["--full-refresh", "--selector", "everything", "--threads", "1"]
+    try:
+        run_dbt(settings, options, verbose=True)
+    except BuildError as error:
+        pytest.fail(str(error))
+    assert warehouse.last_build().has_all
+    assert warehouse.last_build().is_of_this_project
+    written = sum(
+        len(yaml.safe_load(file.read_text("utf-8")).get("unit_tests", []))
+        for file in (dbt_project() / "models").rglob("*.yml")
+    )
+    assert written > 100
+    [run] = re.findall(r"Finished running.* (\d+) unit tests", capsys.readouterr().err)
+    assert int(run) == written
 
 
 def test_path_prints_the_folder_of_the_project(call):

@@ -1,0 +1,505 @@
+"""OpenAI's Evals API, also of Azure Foundry: the output items of a run, as exported.
+
+Written from the reference of both services and from items that users posted. A file is
+a page (``{"object": "list", "data": […]}``), a list or lines of
+``eval.run.output_item``; an ``eval.run`` and an ``eval`` may be in it, or beside it. A
+run is a task. ``datasource_item_id`` is a place in a data set, which another version of
+the data set moves: a case is known by an id inside its item, else by what it asks.
+
+A result has the verdict of a grader. OpenAI writes ``passed: false`` where a grader
+broke, and its own sample has the error. The ``status`` of an item is its verdict
+(OpenAI) or the state of its request (Foundry: ``completed``), so results decide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from promptlab.ingest.files.dates import without_date
+from promptlab.ingest.files.finding import FoundFile
+from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.azure_ai_evaluation import RATINGS, SEVERITIES
+from promptlab.ingest.foreign.documents import (
+    ToolFiles,
+    integer,
+    members,
+    number,
+    on_scale,
+    text,
+    time,
+    values_in,
+)
+from promptlab.ingest.foreign.identity import (
+    AskedOfIds,
+    OwnIds,
+    case_name,
+    first_text,
+    unjudged_problems,
+)
+from promptlab.ingest.foreign.names import plain_name
+from promptlab.ingest.foreign.registry import Files, Head, Run, apart, by_folder
+from promptlab.ingest.foreign.writing import Record, RoundWriter, Status, TaskWriter
+from promptlab.ingest.foreign.yardstick import yardstick
+from promptlab.ingest.reading.problems import Problem, warning
+from promptlab.ingest.reading.source import Source
+
+FORMS = ("items", "run", "eval")
+
+_FILES = ToolFiles("the Evals API", "output items of 2025 and 2026")
+_ITEM = "eval.run.output_item"
+_KINDS = {_ITEM: "items", "eval.run": "run", "eval": "eval"}
+_KIND = re.compile(rb'"object"\s*:\s*"(eval(?:\.run(?:\.output_item)?)?)"')
+_ID = re.compile(rb'"(id|run_id|eval_id)"\s*:\s*"([^"\\]+)"')
+_HEAD = 1 << 20
+_DEEPEST = 3
+_UUID = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+"""What OpenAI puts behind the name of a grader: another one in each eval."""
+_IDS = ("id", "case_id", "item_id", "question_id", "sample_id", "test_id", "uid")
+_ASKED = ("query", "question", "input", "prompt", "user_input", "messages")
+_EXPECTED = (
+    *("ground_truth", "expected", "expected_output", "expected_answer", "reference"),
+    *("reference_answer", "ideal", "golden", "golden_answer", "target", "label"),
+    *("correct_answer", "correct_label"),
+)
+_ANSWERED = (
+    *("sample.output_text", "response", "output", "completion", "prediction"),
+    *("actual_output", "model_output", "candidate_response", "sample.output_items"),
+)
+_OF_AGENTS = ("response_id", "agent_name", "agent_version")
+_STATUS: dict[str, Status] = {
+    **dict.fromkeys(("pass", "passed"), "pass"),
+    **dict.fromkeys(("fail", "failed"), "fail"),
+    **dict.fromkeys(("error", "errored"), "error"),
+}
+_BROKEN = frozenset({"error", "errored", "failed", "skipped"})
+_OF_AZURE = "azure_ai_evaluator"
+
+
+class Result(Struct):
+    """What one grader said."""
+
+    name: str
+    type: str | None = None
+    passed: bool | None = None
+    score: Any = None
+    sample: Any = None
+    """The answer of a model that graded."""
+    metric: str | None = None
+    threshold: Any = None
+    reason: Any = None
+    status: Any = None
+    error: Any = None
+
+    @property
+    def broke(self) -> str | None:
+        """Return why it could not judge; what it says then is no verdict."""
+        failed = members(self.sample).get("error") or self.error
+        if not failed and str(self.status).lower() in _BROKEN:
+            failed = f"status {self.status}"
+        return _message(failed) if failed else None
+
+    @property
+    def is_judged(self) -> bool:
+        """Return true if it says anything."""
+        says = self.passed is not None or number(self.score) is not None
+        return self.broke is None and says
+
+
+class Item(Struct):
+    """An answer and its results."""
+
+    run_id: str
+    id: str | None = None
+    eval_id: str | None = None
+    created_at: Any = None
+    datasource_item: Any = None
+    datasource_item_id: Any = None
+    results: list[Result] | None = None
+    sample: Any = None
+    status: Any = None
+
+
+def recognise(head: Head) -> str | None:
+    """Recognise the objects of the API by what they say that they are."""
+    kinds = {_KINDS[e.decode()] for e in _KIND.findall(head.data) if head.is_json}
+    return next((form for form in FORMS if form in kinds), None)
+
+
+def gather(files: Files) -> Iterator[Run]:
+    """Group the pages of a run with its run and its eval in the same folder."""
+    for folder in by_folder(files):
+        pages: dict[str, list[FoundFile]] = defaultdict(list)
+        others: list[tuple[FoundFile, dict[str, str]]] = []
+        of_eval: dict[str, str] = {}
+        for file in folder:
+            ids = _ids(file.path)
+            if file.form == "items":
+                run_id = ids.get("run_id", str(file.path))
+                pages[run_id].append(file)
+                of_eval[run_id] = ids.get("eval_id", "")
+            else:
+                others.append((file, ids))
+        used: set[Path] = set()
+        for run_id, own in pages.items():
+            about = [
+                file
+                for file, ids in others
+                if ids.get("id") in (run_id, of_eval[run_id] or run_id)
+            ]
+            used |= {file.path for file in about}
+            for first, *others_of_it in apart(own, _item_ids):
+                yield first, [*others_of_it, *about]
+        for file, _ in others:
+            if file.path not in used:
+                yield file, ()
+
+
+def _ids(path: Path) -> dict[str, str]:
+    """Return the first value of each id in a file."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError:
+        return {}
+    found: dict[str, str] = {}
+    for name, value in _ID.findall(head):
+        found.setdefault(name.decode(), value.decode("utf-8", "replace"))
+    return found
+
+
+def _item_ids(path: Path) -> set[str]:
+    found = (each for value in values_in(path) for each in _inside(value))
+    return {str(each.get("id")) for each in found if each.get("object") == _ITEM}
+
+
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """Yield the runs of a file as records."""
+    items: dict[str, list[Item]] = defaultdict(list)
+    about: dict[str, dict[str, Any]] = {}
+    ids = OwnIds("id of an output item")
+    more: list[bool] = []
+    for path in (source.path, *source.companions):
+        for found in _objects(source, path):
+            if isinstance(found, Problem):
+                yield found
+                continue
+            if found.get("object") != _ITEM:
+                more += [bool(found["has_more"])] if "has_more" in found else []
+                about[str(found.get("id"))] = found
+                continue
+            item = _FILES.converted(found, Item, path.name)
+            if isinstance(item, Problem):
+                yield item
+            elif not ids.again(item.id, item.run_id):
+                items[item.run_id].append(item)
+    for run_id, of_run in items.items():
+        run = about.get(run_id, {})
+        eval_id = of_run[0].eval_id or run.get("eval_id")
+        task = TaskWriter("openai_evals_api", run_id, source)
+        yield from _Run(task, run, about.get(str(eval_id), {})).records(of_run)
+    yield from ids.problems()
+    if more and all(more):
+        yield warning(
+            "rows_missing",
+            "the last page says `has_more`: export the pages behind it too, and give"
+            " all of them",
+        )
+    if not items:
+        yield warning(
+            "totals_only",
+            f"{source.path.name} has no output items, so nothing can be compared by"
+            " case. Export …/output_items of the run too, and give both",
+        )
+
+
+def _objects(source: Source, path: Path) -> Iterator[dict[str, Any] | Problem]:
+    """Yield the objects of the API in a file, whatever is around them, and pages."""
+    for each in _FILES.values(source, path):
+        yield from (each,) if isinstance(each, Problem) else _inside(each)
+
+
+def _inside(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict) and str(value.get("object")) in _KINDS:
+        yield value
+        return
+    if depth == _DEEPEST:
+        return
+    if isinstance(value, dict) and "has_more" in value:
+        yield {"has_more": value["has_more"]}
+    inside = value if isinstance(value, list) else members(value).values()
+    for each in inside:
+        if isinstance(each, dict | list):
+            yield from _inside(each, depth + 1)
+
+
+class _Run:
+    """Writes one task."""
+
+    def __init__(
+        self, task: TaskWriter, run: Mapping[str, Any], of_eval: Mapping[str, Any]
+    ) -> None:
+        self._task = task
+        self._run = run
+        self._eval = of_eval
+        self._names: dict[tuple[str, str | None], str] = {}
+        self._graded: dict[str, bool] = {}
+        self._lower: set[str] = set()
+        self._of_ids = AskedOfIds()
+        self._case_of: dict[tuple[str, str | None], str] = {}
+
+    def records(self, items: list[Item]) -> Iterator[Record | Problem]:
+        """Everything that the items and the run say."""
+        task = self._task
+        items.sort(key=_place)
+        self._names = _names_of(items)
+        has_ids = _own_ids(items)
+        unjudged: list[str] = []
+        for item in items:
+            case_id = self._write(item, has_ids)
+            if any(not each.is_judged for each in item.results or ()):
+                unjudged.append(case_id)
+            yield from task.written()
+        samples = [members(each.sample) for each in items]
+        self._describe(items, samples)
+        graded = [name for name, is_graded in self._graded.items() if is_graded]
+        task.grade(
+            graded,
+            dict.fromkeys(self._lower, "lower_better"),
+            parameters=self._criteria(),
+        )
+        counts = members(self._run.get("result_counts"))
+        if (total := integer(counts.get("total"))) is not None:
+            task.claim({}, total)
+        yield from (*task.written(), *self._of_ids.problems("datasource_item"))
+        yield from unjudged_problems("passed", unjudged)
+
+    def _write(self, item: Item, has_ids: bool) -> str:
+        sample = members(item.sample)
+        output = _said(sample.get("output"))
+        given = members(item.datasource_item) or {"item": item.datasource_item}
+        answers = _ANSWERED if output is None else _ANSWERED[:1] + _ANSWERED[-1:]
+        left_out = {*answers, *_EXPECTED, *_OF_AGENTS}
+        inputs = {k: v for k, v in given.items() if k not in left_out} or given
+        if output is None:
+            output = _first(given, _ANSWERED)
+        case = self._task.case(
+            self._case_id(item, given, inputs, has_ids),
+            inputs,
+            golden=_first(given, _EXPECTED),
+            golden_id="ground_truth",
+        )
+        failed = sample.get("error")
+        error = _message(failed) if failed else None
+        results = item.results or []
+        status = _verdict(results, item.status)
+        if error is None and status == "error":
+            error = f"status {item.status}"
+        usage = members(sample.get("usage"))
+        answer = case.round(
+            output,
+            executed_at=time(item.created_at),
+            input_tokens=integer(usage.get("prompt_tokens")),
+            output_tokens=integer(usage.get("completion_tokens")),
+            metadata={"output_item": item.id} if item.id else None,
+            error=error,
+            status="error" if error else status,
+        )
+        for result in results:
+            self._judged(result, answer)
+        return case.id
+
+    def _case_id(
+        self, item: Item, given: dict[str, Any], inputs: dict[str, Any], has_ids: bool
+    ) -> str:
+        """Return the name of what an item asks; items of one place are its rounds."""
+        place = None
+        if item.datasource_item_id is not None:
+            place = text(item.datasource_item_id)
+        asked = _first(inputs, _ASKED)
+        name = (
+            str(_first(given, _IDS))
+            if has_ids
+            else self._of_ids.named(
+                case_name(
+                    inputs if asked is None else asked,
+                    asked if isinstance(asked, str) else first_text(inputs.values()),
+                ),
+                (text(inputs),),
+            )
+        )
+        known = self._case_of.get((name, place)) if place else None
+        if known is None:
+            known = self._case_of[name, place] = self._task.distinct(name)
+        return known
+
+    def _judged(self, result: Result, answer: RoundWriter) -> None:
+        task, broke = self._task, result.broke
+        name = self._names[result.name, result.metric]
+        value = number(result.score)
+        reason = result.reason if isinstance(result.reason, str) else None
+        judge = members(result.sample).get("model")
+        task.judged_by(name, judge if isinstance(judge, str) else None)
+        if result.passed is not None or not result.is_judged:
+            answer.check(
+                name,
+                result.type or "grader",
+                result.passed if broke is None else None,
+                score=value if broke is None else None,
+                threshold=number(result.threshold),
+                reason=reason,
+                error=broke,
+            )
+        if result.passed is not None and result.score is None and broke is None:
+            return  # a verdict without a number
+        is_odd = broke is None and value is None and result.score is not None
+        value = value if broke is None else None
+        key = plain_name(result.metric or result.name).replace(" ", "_")
+        if key in SEVERITIES:
+            self._lower.add(name)
+        if key in RATINGS:
+            task.dimensions.ratings.add(name)
+        is_share = self._is_share(result, key)
+        self._graded[name] = self._graded.get(name, True) and (
+            is_share and (value is None or 0 <= value <= 1)
+        )
+        answer.score(
+            name,
+            value,
+            on_scale(value) if is_share else None,
+            summary=reason,
+            payload={"given": result.score} if is_odd else None,
+        )
+
+    def _is_share(self, result: Result, key: str) -> bool:
+        """Return true for a grader whose scores are from 0 to 1, 1 best.
+
+        Those of OpenAI are, unless the eval names a range; of Azure's those are with a
+        threshold on that scale.
+        """
+        if key in RATINGS or key in SEVERITIES:
+            return False
+        if result.type == _OF_AZURE:
+            threshold = number(result.threshold)
+            return threshold is not None and 0 < threshold <= 1
+        given = members(self._criterion(result.name)).get("range")
+        return given in (None, [0, 1])
+
+    def _criterion(self, name: str) -> Any:
+        for each in self._eval.get("testing_criteria") or ():
+            if name in (members(each).get("id"), members(each).get("name")):
+                return each
+        return None
+
+    def _criteria(self) -> dict[str, dict[str, Any]]:
+        """Return what the eval says of each grader, which is the yardstick."""
+        found = {}
+        for (name, _), dimension in self._names.items():
+            if said := yardstick(self._criterion(name), "id", "name"):
+                found[dimension] = {"criterion": said}
+        return found
+
+    def _describe(self, items: list[Item], samples: list[dict[str, Any]]) -> None:
+        task, run = self._task, self._run
+        models = Counter(str(each["model"]) for each in samples if each.get("model"))
+        first = members(items[0].datasource_item)
+        name = run.get("name")
+        version = prompts.setting(members(run.get("metadata")), "prompt version")
+        said = first.get("agent_version") or name
+        settings = {
+            key: samples[0].get(key)
+            for key in ("temperature", "top_p", "seed", "max_completion_tokens")
+            if all(each.get(key) == samples[0].get(key) for each in samples)
+        }
+        asked = [_messages(each.get("input")) for each in samples]
+        title = self._eval.get("name") or items[0].eval_id or run.get("eval_id")
+        task.describe(
+            str(title) if title else None,
+            model=", ".join(sorted(models))
+            or run.get("model")
+            or first.get("agent_name"),
+            prompt_version=version or (without_date(str(said)) if said else None),
+            created_at=time(run.get("created_at")),
+            settings={k: v for k, v in settings.items() if v is not None},
+            extras=prompts.about(prompts.opening(asked), run_name=name),
+        )
+
+
+def _place(item: Item) -> tuple[float, str]:
+    place = number(item.datasource_item_id)
+    return (float("inf") if place is None else place), item.id or ""
+
+
+def _names_of(items: Iterable[Item]) -> dict[tuple[str, str | None], str]:
+    """Return the dimension of each grader, and of each metric of one with several."""
+    metrics: dict[str, dict[str | None, None]] = defaultdict(dict)
+    several: set[str] = set()
+    for item in items:
+        for each in item.results or ():
+            metrics[each.name][each.metric] = None
+        counts = Counter(each.name for each in item.results or ())
+        several |= {name for name, n in counts.items() if n > 1}
+    short = Counter(_UUID.sub("", name) for name in metrics)
+    found = {}
+    for name, of_name in metrics.items():
+        shown = _UUID.sub("", name)
+        shown = shown if shown and short[shown] == 1 else name
+        for metric in of_name:
+            is_one = name not in several or metric in (None, name)
+            found[name, metric] = shown if is_one else f"{shown}.{metric}"
+    return found
+
+
+def _own_ids(items: list[Item]) -> bool:
+    """Return true if each data set item has an id of its own."""
+    ids = defaultdict(set)
+    for item in items:
+        own = _first(members(item.datasource_item), _IDS)
+        if not isinstance(own, str | int) or own == "":
+            return False
+        ids[str(own)].add(text(item.datasource_item_id))
+    return all(len(places) == 1 for places in ids.values())
+
+
+def _first(given: Mapping[str, Any], names: Iterable[str]) -> Any:
+    return next((given[n] for n in names if given.get(n) is not None), None)
+
+
+def _message(failed: Any) -> str:
+    said = members(failed).get("message") or members(failed).get("code") or failed
+    return said if isinstance(said, str) else text(said)
+
+
+def _messages(given: Any) -> list[Any]:
+    if not isinstance(given, list):
+        return []
+    shown = ("role", "content")
+    return [{k: e[k] for k in shown if k in e} for e in given if isinstance(e, dict)]
+
+
+def _said(output: Any) -> Any:
+    """Return the text of the last message with one; else all messages."""
+    if not isinstance(output, list):
+        return output or None
+    for each in reversed(output):
+        if content := members(each).get("content"):
+            return content
+    return output or None
+
+
+def _verdict(results: list[Result], status: Any) -> Status | None:
+    """Return the verdict of all graders; the status of an item where they say none."""
+    said = _STATUS.get(str(status).lower())
+    if said == "error":
+        return said
+    verdicts = [each.passed for each in results if each.broke is None]
+    if False in verdicts:
+        return "fail"
+    if not all(each.is_judged for each in results):
+        return "unevaluated"
+    return "pass" if True in verdicts else said if not results else None
