@@ -39,9 +39,9 @@ test-exhaustive: setup
 parity: $(SPARK)
 	$(BIN)/pytest tests/parity -s -o faulthandler_timeout=7200
 
-## The macros that differ, and the models from rounds to the verdict over tables of DuckDB.
+## The rules of what differs, and the models from rounds to the verdict over tables of DuckDB.
 parity-quick: $(SPARK)
-	PROMPTLAB_PARITY=quick $(BIN)/pytest tests/parity/test_compat.py tests/parity/test_parity.py -s -k 'not late_correction and not poorest'
+	PROMPTLAB_PARITY=quick $(BIN)/pytest tests/parity/test_rules.py tests/parity/test_parity.py -s -k 'not late_correction and not poorest' -o faulthandler_timeout=7200
 
 ## The same on a master with two workers, and with Iceberg's MERGE on Spark 3.5: some minutes, and 450 MB more.
 parity-cluster: $(SPARK) $(ICEBERG)

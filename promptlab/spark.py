@@ -29,7 +29,8 @@ def check(target: str) -> None:
     Raises:
         SettingsError: names the missing part, and how to install it.
     """
-    if find_spec("dbt.adapters.spark") is None or find_spec("pyspark") is None:
+    parts = ("dbt.adapters.spark", "pyspark", "sqlglot")
+    if any(find_spec(part) is None for part in parts):
         raise SettingsError(
             f"target {target}: Spark is not installed; pip install"
             " 'promptlab-warehouse[spark]'"

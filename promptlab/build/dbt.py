@@ -20,6 +20,7 @@ import duckdb
 
 from promptlab import spark
 from promptlab.build.plan import Node, Plan, read_comments, sources_hash
+from promptlab.build.spark_models import compiled_for, rules_hash
 from promptlab.database import open_duckdb
 from promptlab.errors import BuildError, UsageError
 from promptlab.messages import LinesAsEvents
@@ -84,7 +85,11 @@ def invoke(
     places += ["--target", settings.target]
     is_text = settings.log_format == "text"
     stream = output or (sys.stderr if is_text else LinesAsEvents("dbt"))
-    with _environment(environment_of(settings)), contextlib.redirect_stdout(stream):
+    with (
+        _environment(environment_of(settings)),
+        compiled_for(settings.target),
+        contextlib.redirect_stdout(stream),
+    ):
         try:
             result = dbtRunner(manifest=manifest).invoke([*call, *places])
         finally:
@@ -107,6 +112,8 @@ def environment_of(settings: Settings) -> dict[str, str]:
         value = getattr(settings, name)
         if value is not None:
             environment[ENV_PREFIX + name.upper()] = str(value)
+    if settings.target != "duckdb":
+        environment[ENV_PREFIX + "RULES"] = rules_hash()
     if settings.raw is not None:
         from promptlab.ingest.parquet import ParquetLayer
 

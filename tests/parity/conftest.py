@@ -16,6 +16,7 @@ import pytest
 from benchmarks.generate import analysis_input, testset
 from promptlab.build import plan
 from promptlab.build.dbt import environment_of
+from promptlab.build.spark_models import compiled_for
 from promptlab.paths import dbt_project
 from promptlab.settings import Settings
 from promptlab.spark import OLDEST_JAVA, java_version
@@ -105,11 +106,12 @@ class Engines:
         project = str(dbt_project())
         target = str(self.folder / f"target-{engine}")
         try:
-            return dbtRunner().invoke(
-                [*args, "--target", settings.target, "--quiet",
-                 "--project-dir", project, "--profiles-dir", project,
-                 "--target-path", target, "--log-path", target]
-            )  # fmt: skip
+            with compiled_for(settings.target):
+                return dbtRunner().invoke(
+                    [*args, "--target", settings.target, "--quiet",
+                     "--project-dir", project, "--profiles-dir", project,
+                     "--target-path", target, "--log-path", target]
+                )  # fmt: skip
         finally:
             DuckDBConnectionManager.close_all_connections()
 

@@ -36,7 +36,7 @@ scored as (
         cast(null as string) as reason,
         'please' as expected,
         rounds.answer as actual,
-        {{ as_json("null") }} as detail
+        cast(null as json) as detail
 
     from dimensions
     inner join rounds on dimensions.task_id = rounds.task_id

@@ -13,37 +13,18 @@ from scipy import stats
 
 from promptlab.paths import dbt_project
 
-MACROS = ("compat", "statistics")
-
-
-class _Adapter:
-    """Finds DuckDB's own form of a macro, as dbt does."""
-
-    def __init__(self) -> None:
-        self.macros: dict[str, Callable[..., str]] = {}
-
-    def dispatch(self, name: str) -> Callable[..., str]:
-        return self.macros[f"default__{name}"]
-
 
 @pytest.fixture(scope="module")
 def run() -> Callable[..., Any]:
     """Evaluate a macro over one row of named values."""
     folder = dbt_project() / "macros"
-    files = [path for each in MACROS for path in sorted((folder / each).glob("*.sql"))]
-    adapter = _Adapter()
+    files = sorted((folder / "statistics").glob("*.sql"))
     environment = jinja2.Environment(
         extensions=["jinja2.ext.do"], undefined=jinja2.StrictUndefined
     )
-    environment.globals.update(
-        adapter=adapter,
-        ref=lambda package, name: name,
-        **{"return": lambda value: value},
-    )
+    environment.globals.update(ref=lambda package, name: name)
     texts = [path.read_text("utf-8") for path in files]
-    # dbt alone has the tag that says how a model is kept
-    source = "".join(text for text in texts if "{% materialization" not in text)
-    adapter.macros = vars(environment.from_string(source).module)
+    macros = vars(environment.from_string("".join(texts)).module)
     con = duckdb.connect()
     seeds = dbt_project() / "seeds" / "scoring"
     con.read_csv(str(seeds / "promptlab_t_quantiles.csv")).create(
@@ -51,7 +32,7 @@ def run() -> Callable[..., Any]:
     )
 
     def evaluate(name: str, *args: Any, **values: Any) -> Any:
-        expression = str(adapter.macros[name](*args))
+        expression = str(macros[name](*args))
         columns = ", ".join(f"? as {name}" for name in values)
         query = f"select {expression.strip()} from (select {columns})"
         return con.execute(query, list(values.values())).fetchone()[0]

@@ -1,6 +1,7 @@
 """The functions that dbt provides to templates and the linter does not.
 
-The linter only looks at layout, so a dispatched macro is replaced by a call of its name.
+The linter only looks at layout, so a macro that is dispatched, or
+that it cannot read, is replaced by a call of its name.
 """
 
 from __future__ import annotations
@@ -16,15 +17,22 @@ def _as_sql(argument: object) -> str:
     )
 
 
+def _call(name: str) -> Callable[..., str]:
+    return lambda *args: f"{name}({', '.join(map(_as_sql, args))})"
+
+
 class _Adapter:
     def dispatch(self, name: str, package: str | None = None) -> Callable[..., str]:
-        return lambda *args: f"{name}({', '.join(map(_as_sql, args))})"
+        return _call(name)
 
     def quote(self, name: str) -> str:
         return f'"{name}"'
 
 
 adapter = _Adapter()
+multiset_overlap, n_different, n_found = map(
+    _call, ("multiset_overlap", "n_different", "n_found")
+)
 model = {"resource_type": "unit_test"}
 flags = {"FULL_REFRESH": False}
 globals()["return"] = lambda value: value

@@ -1,5 +1,5 @@
-"""One copy of every model: what only one engine understands stays in its macros, what only
-Spark understands in its folder.
+"""Every model is DuckDB SQL that the rules can put in Spark's words; what only Spark
+understands stands in its folder.
 """
 
 from __future__ import annotations
@@ -9,85 +9,103 @@ from pathlib import Path
 
 import pytest
 
+from promptlab.build import plan
+from promptlab.spark_sql import RULES, Untranslatable, to_spark
+from promptlab.spark_sql.translation import rules_used
 from tests.conftest import ROOT
 
 PROJECT = ROOT / "dbt_project"
-
-# Spellings that another engine lacks, or reads otherwise without a word.
-AVOIDED = {
-    r"\bregexp_(?:matches|full_match|replace|extract_all)\(": "a macro of compat/",
-    r"\bjson_(?:extract|extract_string|exists|type|keys|valid|object)\(":
-        "a macro of compat/json.sql",
-    r"->>?\s*'": "a macro of compat/json.sql",
-    r"\bas json\)": "as_json",
-    r"\bas varchar\b": "as string",
-    r"\bas (?:hugeint|bignum)\)": "as decimal(38, 0)",
-    r"\bas timestamptz\)": "a macro",
-    r"\bquantile_cont\(": "percentile_cont(q) within group (order by x)",
-    r"\bapprox_quantile\(": "percentile_cont",
-    r"\b(?:list|array)_(?:extract|filter|transform|sum|sort|slice|aggregate|to_string)\(":
-        "a macro of compat/lists.sql",
-    r"\b(?:string_agg|list|group_concat)\(": "a macro of compat/aggregates.sql",
-    r"\bunnest\(": "a macro of compat/lists.sql",
-    r"\blambda\b": "a macro",
-    r"\bstring_split\(|\bstrlen\(|\bprintf\(|\bstarts_with\(": "a macro of compat/text.sql",
-    r"\blgamma\(|\bgamma\(": "ln_factorial",
-    r"\bdate_diff\(|\bdatediff\(|\bepoch\w*\(|\bstrftime\(": "subtract dates",
-    r"\bstruct_pack\(|\bgenerate_series\(|\brange\(": "a macro",
-    r"\bqualify\b": "row_number in a CTE of its own",
-    r"\basof\b|\bby name\b|\bexclude\b": "name the columns",
-    r"::": "cast(x as type)",
-    r"(?<![<>!=])~(?!=)": "regex_found",
-    r"[a-z_)]\[\s*-?\d": "a macro: lists start at 0 or at 1",
-}  # fmt: skip
-
-
-def sql_of(text: str) -> str:
-    """SQL that every engine gets: no comments, no Jinja, no engine's own macros."""
-    text = re.sub(
-        r"{%-?\s*macro (?:default|duckdb|spark)__.*?endmacro\s*-?%}",
-        "",
-        text,
-        flags=re.S,
-    )
-    text = re.sub(r"{#.*?#}|{%.*?%}|{{.*?}}", " ", text, flags=re.S)
-    text = re.sub(r"--[^\n]*", "", text)
-    return re.sub(r"'[^']*'", "''", text)
 
 
 def files() -> list[Path]:
     return sorted([*PROJECT.glob("models/**/*.sql"), *PROJECT.glob("macros/**/*.sql")])
 
 
-@pytest.mark.parametrize("file", files(), ids=lambda f: str(f.relative_to(PROJECT)))
-def test_only_spellings_that_every_engine_reads_alike(file: Path) -> None:
-    sql = sql_of(file.read_text("utf-8")).lower()
-    found = {
-        match[0]: instead
-        for pattern, instead in AVOIDED.items()
-        for match in re.finditer(pattern, sql)
+def test_every_model_and_every_test_can_be_put_in_the_words_of_spark() -> None:
+    refused = {}
+    for node in plan.load().nodes:
+        if node.kind != "seed":
+            try:
+                to_spark(node.query)
+            except Untranslatable as error:
+                refused[node.name] = str(error)
+    assert refused == {}
+
+
+def test_no_rule_is_left_that_no_model_needs() -> None:
+    used = {
+        rule.duckdb
+        for node in plan.load().nodes
+        if node.kind != "seed"
+        for rule in rules_used(node.query)
     }
-    assert not found, f"use instead: {found}"
+    assert {rule.duckdb for rule in RULES} - used == set()
 
 
 @pytest.mark.parametrize(
-    ("sql", "is_portable"),
+    ("sql", "reason"),
     [
-        ("select string_agg(a, ',') from t", False),
-        ("select a::int from t", False),
-        ("select * exclude (a) from t", False),
-        ("{% macro default__x() %}lgamma(1){% endmacro %}", True),
-        ("{% macro x() %}lgamma(1){% endmacro %}", False),
-        ("select 'a::b' as text -- string_agg(", True),
-        ("select {{ as_json('x') }}, percentile_cont(0.5) within group (order by a)", True),
+        ("select epoch_ms(at) from t", "no rule for epoch_ms"),
+        ("select round(a, b) from t", r"round\(…, b\)"),
+        ("select regexp_matches(a, b) from t", "the pattern is an expression: b"),
+        ("select json_extract_string(a, '$.b.c') from t", "no path to one member"),
+        ("select string_agg(a, ',' order by b desc) from t", "a list in this order: b"),
+        ("select string_agg(distinct a, ',' order by b) from t", "in another order"),
+        (
+            "select unnest(a), unnest(b) as b, unnest(c) as c from t",
+            "the second is range",
+        ),
+        ("select from", "Expected"),
     ],
-)  # fmt: skip
-def test_the_list_finds_what_it_names(sql: str, is_portable: bool) -> None:
-    text = sql_of(sql).lower()
-    assert is_portable is not any(re.search(pattern, text) for pattern in AVOIDED)
+)
+def test_what_has_no_rule_is_named(sql: str, reason: str) -> None:
+    with pytest.raises(Untranslatable, match=reason):
+        to_spark(sql)
 
 
-COMPAT = PROJECT / "macros" / "compat"
+@pytest.mark.parametrize(
+    ("duckdb", "spark"),
+    [
+        ("select a::varchar as a from t", "SELECT CAST(a AS STRING) AS a FROM t"),
+        (r"select 'a\b', 'it''s', '\d+'", r"""SELECT 'a\b', "it's", '\d+'"""),
+        ("select max(a) from t group by all", "SELECT max(a) FROM t GROUP BY ALL"),
+        ("select a from t order by a", "SELECT a FROM t ORDER BY a NULLS LAST"),
+        ("select [1, 2]", "SELECT array(1, 2)"),
+        ("select unnest(a) as b from t", "SELECT explode(a) AS b FROM t"),
+        (
+            "select unnest(a) as b, unnest(range(len(a))) as n from t",
+            "SELECT posexplode(a) AS (n, b) FROM t",
+        ),
+        (
+            "select list_filter(a, lambda k: k > 1) from t",
+            "SELECT filter(a, k -> k > 1) FROM t",
+        ),
+        (
+            "select len(json_keys(a)) from t",
+            "SELECT array_size(json_object_keys(a)) FROM t",
+        ),
+        (
+            "select count(*) filter (where a > 1) over (partition by b) from t",
+            "SELECT count(CASE WHEN a > 1 THEN 1 END) OVER (PARTITION BY b) FROM t",
+        ),
+        (
+            "select max(c) filter (where a) over () from t",
+            "SELECT max(CASE WHEN a THEN c END) OVER () FROM t",
+        ),
+        ('select "a" from s."t" -- b', "SELECT `a` FROM s.`t`"),
+    ],
+)
+def test_a_query_in_the_words_of_spark(duckdb: str, spark: str) -> None:
+    assert to_spark(duckdb) == spark
+
+
+def test_a_row_number_that_is_looked_at_becomes_a_query_of_its_own() -> None:
+    sql = to_spark("select a from t qualify row_number() over (order by a) = 1")
+    assert "QUALIFY" not in sql
+    assert "FROM (SELECT" in sql
+
+
+ENGINES = PROJECT / "macros" / "engines"
 SPARK = PROJECT / "spark"
 MACRO = re.compile(
     r"(?:^{#-((?:(?!#}).)*)-#}\n)?^{%-? macro (\w+)\((.*?)\) -?%}", re.S | re.M
@@ -128,28 +146,28 @@ def of_engine(engine: str, folder: Path) -> set[str]:
     return {m.removeprefix(prefix) for m in macros(folder) if m.startswith(prefix)}
 
 
-def test_every_macro_that_is_dispatched_stands_in_compat_and_has_both_spellings() -> (
+def test_every_macro_that_is_dispatched_stands_in_engines_and_has_both_spellings() -> (
     None
 ):
-    names = dispatched(COMPAT)
+    names = dispatched(ENGINES)
     assert dispatched(PROJECT / "macros") == names
-    assert names <= of_engine("default", COMPAT)
+    assert names <= of_engine("default", ENGINES)
     assert names <= of_engine("spark", SPARK)
 
 
 def test_whoever_works_on_duckdb_never_meets_spark() -> None:
-    """Nor an engine's own macro outside of compat/."""
+    """Nor an engine's own macro outside of engines/."""
     for file in files():
         text = file.read_text("utf-8")
         assert not re.search(r"\b(?:spark|java|iceberg)", text, re.I), file
-        if file.parent != COMPAT:
+        if file.parent != ENGINES:
             assert not re.search(r"macro (?:default|duckdb)__|adapter=", text), file
 
 
 def test_sparks_folder_holds_sparks_own_and_nothing_that_nobody_calls() -> None:
     text = "\n".join(f.read_text("utf-8") for f in SPARK.glob("*.sql"))
     expected = {
-        f"spark__{name}" for name in dispatched(COMPAT) | OF_DBT
+        f"spark__{name}" for name in dispatched(ENGINES) | OF_DBT
     } | CALLED_BY_NAME
     helpers = set(macros(SPARK)) - expected
     assert expected <= set(macros(SPARK))
@@ -175,23 +193,3 @@ def test_no_macro_is_left_that_nobody_calls() -> None:
         and len(re.findall(rf"(?<!__)\b{name}\(", calls)) < 2
     ]
     assert unused == []
-
-
-def test_the_readme_of_spark_names_what_an_engine_must_provide(
-    request: pytest.FixtureRequest,
-) -> None:
-    listed = macros(COMPAT)
-    table = ["| macro | gives |", "| --- | --- |"]
-    for name in sorted(dispatched(COMPAT)):
-        arguments, comment = listed[name]
-        assert comment, f"{name} has no comment"
-        table.append(
-            f"| `{name}({arguments})` | {comment.replace('|', chr(92) + '|')} |"
-        )
-    path = SPARK / "README.md"
-    text = path.read_text("utf-8")
-    expected = text.split("| macro |")[0] + "\n".join(table) + "\n"
-    if request.config.getoption("--update-golden"):
-        path.write_text(expected, "utf-8")
-    else:
-        assert text == expected, "`make golden` writes the table anew"

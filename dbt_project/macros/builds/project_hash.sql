@@ -1,8 +1,8 @@
 {#- A hash of the logic: of every model, seed and macro of this project.
-    The same in a project that has this one as a package. The dialect of another engine is
-    no part of it. -#}
+    The same in a project that has this one as a package. What another engine needs is a
+    part of it there only. -#}
 {% macro project_hash() %}
-    {%- set texts = [] -%}
+    {%- set texts = [env_var('PROMPTLAB_RULES', '')] -%}
     {%- for node in models_and_seeds() -%}
         {%- do texts.append(node.unique_id ~ ' ' ~ node.checksum.checksum) -%}
     {%- endfor -%}

@@ -30,7 +30,8 @@
     select
     {%- for column, data_type in table.columns.items() %}
         {%- set value = 'stored.' ~ adapter.quote(column) %}
-        {{ as_json(value) if data_type == 'JSON'
+        {{ 'cast(' ~ value ~ ' as ' ~ ('json' if target.type == 'duckdb' else 'string') ~ ')'
+            if data_type == 'JSON'
             else 'cast(' ~ value ~ ' as bigint)' if data_type == 'BIGINT'
             else value }} as {{ adapter.quote(column) }}
         {{- ',' if not loop.last }}

@@ -11,10 +11,12 @@
             when actual_kind <> 'object' then 'type_mismatch'
             when
                 allowed is not null
-                and {{ count_where(
-                    json_object_keys('actual'),
-                    'not array_contains(' ~ json_text_elements('allowed') ~ ', k)'
-                ) }} > 0
+                and len(
+                    list_filter(
+                        json_keys(actual),
+                        lambda k: not array_contains(json_extract_string(allowed, '$[*]'), k)
+                    )
+                ) > 0
                 then 'unexpected_field'
         end
         when matcher = 'array' then case

@@ -3,7 +3,7 @@
 {% macro read_json(document) -%}
     case
         when {{ json_kind(document) }} = 'text' and {{ is_json_text(json_as_text(document)) }}
-            then {{ as_json(stripped(json_as_text(document))) }}
+            then cast({{ stripped(json_as_text(document)) }} as json)
         else {{ document }}
     end
 {%- endmacro %}

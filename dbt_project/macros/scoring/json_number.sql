@@ -1,8 +1,9 @@
 {#- A member that is a JSON number, as a double; null for any other type. -#}
 {% macro json_number(document, key) -%}
+    {%- set path = "'$." ~ key ~ "'" -%}
     case
-        when {{ json_kind(json_field(document, key)) }} = 'number'
-            then {{ finite_number(json_text(document, key)) }}
+        when {{ json_kind('nullif(json_extract(' ~ document ~ ', ' ~ path ~ "), 'null')") }} = 'number'
+            then {{ finite_number('json_extract_string(' ~ document ~ ', ' ~ path ~ ')') }}
     end
 {%- endmacro %}
 

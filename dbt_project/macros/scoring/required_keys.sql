@@ -4,19 +4,22 @@
 {% macro has_required_keys(document, required) -%}
     case
         when {{ json_kind(document) }} <> 'object' then false
-        when {{ json_kind(required) }} = 'array' then {{ count_where(
-            json_text_elements(required), json_object_member(document, 'k') ~ ' is null'
-        ) }} = 0
-        else {{ count_where(
-            json_object_keys(required),
-            'not coalesce(' ~ member_has_type(document, 'k', key_type('k', required)) ~ ', false)'
-        ) }} = 0
+        when {{ json_kind(required) }} = 'array' then len(list_filter(
+            json_extract_string({{ required }}, '$[*]'),
+            lambda k: {{ json_object_member(document, 'k') }} is null
+        )) = 0
+        else len(list_filter(
+            json_keys({{ required }}),
+            lambda k: not coalesce(
+                {{ member_has_type(document, 'k', key_type('k', required)) }}, false
+            )
+        )) = 0
     end
 {%- endmacro %}
 
 {#- The type that a requirement gives a key, by one name; null for a name nobody knows. -#}
 {% macro key_type(key, required) -%}
-    case {{ json_string(json_object_member(required, key)) }}
+    case {{ json_object_member(required, key) }} ->> '$'
         when 'string' then 'text'
         when 'str' then 'text'
         when 'text' then 'text'
@@ -39,9 +42,9 @@
 {% macro member_has_type(document, key, type) -%}
     case {{ type }}
         when 'any' then {{ json_object_member(document, key) }} is not null
-        when 'integer' then {{ matches_pattern(
-            'cast(' ~ json_object_member(document, key) ~ ' as string)', "'^-?[0-9]+$'"
-        ) }}
+        when 'integer' then regexp_matches(
+            cast({{ json_object_member(document, key) }} as string), '^-?[0-9]+$'
+        )
         else {{ json_kind(json_object_member(document, key)) }} = {{ type }}
     end
 {%- endmacro %}

@@ -8,14 +8,18 @@
     case
         when not is_usable then null
         when is_error or subject is null then false
-        when rule = 'contains' then {{ count_where('texts', 'not contains(subject, k)') }} = 0
-        when rule = 'not_contains' then {{ count_where('texts', 'contains(subject, k)') }} = 0
-        when rule = 'contains_any' then {{ count_where('texts', 'contains(subject, k)') }} > 0
-        when rule = 'starts_with' then {{ count_where('texts', begins_so('stripped_subject', 'k')) }} > 0
-        when rule = 'ends_with' then {{ count_where('texts', ends_so('stripped_subject', 'k')) }} > 0
-        when rule in ('equals', 'allowed_values') then {{ count_where(
-            'operands', equals_operand('k')
-        ) }} > 0
+        when rule = 'contains' then len(list_filter(texts, lambda k: not contains(subject, k))) = 0
+        when rule = 'not_contains' then len(list_filter(texts, lambda k: contains(subject, k))) = 0
+        when rule = 'contains_any' then len(list_filter(texts, lambda k: contains(subject, k))) > 0
+        when rule = 'starts_with' then len(
+            list_filter(texts, lambda k: {{ begins_so('stripped_subject', 'k') }})
+        ) > 0
+        when rule = 'ends_with' then len(
+            list_filter(texts, lambda k: {{ ends_so('stripped_subject', 'k') }})
+        ) > 0
+        when rule in ('equals', 'allowed_values') then len(
+            list_filter(operands, lambda k: {{ equals_operand('k') }})
+        ) > 0
         when rule = 'max_chars' then length(subject) <= operand_number
         when rule = 'min_chars' then length(subject) >= operand_number
         when rule = 'max_tokens' then subject_tokens <= operand_number

@@ -5,10 +5,10 @@
 
 {#- A text without the white space before it. -#}
 {% macro stripped_left(text) -%}
-    {{ without_pattern(text, '^[' ~ unicode_spaces() ~ ']+') }}
+    regexp_replace({{ text }}, '^[{{ unicode_spaces() }}]+', '', 'g')
 {%- endmacro %}
 
 {#- A text without the white space behind it. -#}
 {% macro stripped_right(text) -%}
-    {{ without_pattern(text, '[' ~ unicode_spaces() ~ ']+$') }}
+    regexp_replace({{ text }}, '[{{ unicode_spaces() }}]+$', '', 'g')
 {%- endmacro %}

@@ -1,11 +1,6 @@
-{#- ln of the gamma function of a positive number. -#}
-{% macro ln_gamma(number) -%}
-    {{ ln_factorial('(' ~ number ~ ') - 1') }}
-{%- endmacro %}
-
 {#- ln of the beta function. -#}
 {% macro ln_beta(a, b) -%}
-    ({{ ln_gamma(a) }} + {{ ln_gamma(b) }} - {{ ln_gamma(a ~ ' + ' ~ b) }})
+    (lgamma({{ a }}) + lgamma({{ b }}) - lgamma({{ a }} + {{ b }}))
 {%- endmacro %}
 
 {#- ln of the likelihood of x passes of n rounds whose pass rate has the prior Beta(a, b); the

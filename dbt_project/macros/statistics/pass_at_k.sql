@@ -20,7 +20,7 @@
 {#- C(m, k) / C(n, k). -#}
 {% macro share_of_draws(m, n, k) -%}
     exp(
-        {{ ln_factorial(m) }} - {{ ln_factorial(m ~ ' - ' ~ k) }}
-        - {{ ln_factorial(n) }} + {{ ln_factorial(n ~ ' - ' ~ k) }}
+        lgamma(({{ m }}) + 1) - lgamma(({{ m }} - {{ k }}) + 1)
+        - lgamma(({{ n }}) + 1) + lgamma(({{ n }} - {{ k }}) + 1)
     )
 {%- endmacro %}

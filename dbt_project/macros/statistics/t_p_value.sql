@@ -9,8 +9,7 @@
         end
         - abs({{ t }}) / sqrt({{ df }} + {{ t }} * {{ t }}) / sqrt(pi())
         * {{ sum_of_series(
-            'exp('
-            ~ ln_factorial('(k - 1) / 2e0') ~ ' - ' ~ ln_factorial('k / 2e0')
+            'exp(lgamma(((k - 1) / 2e0) + 1) - lgamma((k / 2e0) + 1)'
             ~ ' + k / 2e0 * ln(' ~ df ~ ' / (' ~ df ~ ' + ' ~ t ~ ' * ' ~ t ~ ')))',
             df ~ ' % 2', df ~ ' - 1', 2
         ) }}

@@ -1,6 +1,6 @@
 {#- The words that mem0 compares: lower-case, cut at white space and `. , ! ?`. -#}
 {% macro mem0_words(text) -%}
-    {{ pieces_between_blanks(lowered(text), '.,!?' ~ other_spaces()) }}
+    {{ pieces_between_blanks('lower(' ~ text ~ ')', '.,!?' ~ other_spaces()) }}
 {%- endmacro %}
 
 {#- F1 of two lists of words as sets, as mem0 publishes it: an empty side is 0, both
@@ -8,10 +8,11 @@
     argument is read more than once. -#}
 {% macro mem0_f1(answer_words, reference_words) -%}
     case
-        when {{ list_size(answer_words) }} = 0 or {{ list_size(reference_words) }} = 0 then 0e0
-        else {{ rounded(
-            '2e0 * ' ~ n_found(reference_words, answer_words)
-            ~ ' / (' ~ n_different(answer_words) ~ ' + ' ~ list_size(reference_words) ~ ')'
-        ) }}
+        when len({{ answer_words }}) = 0 or len({{ reference_words }}) = 0 then 0e0
+        else round(
+            2e0 * {{ n_found(reference_words, answer_words) }}
+            / ({{ n_different(answer_words) }} + len({{ reference_words }})),
+            6
+        )
     end
 {%- endmacro %}

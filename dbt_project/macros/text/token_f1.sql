@@ -11,7 +11,9 @@
     `character_tokens` in place of `tokens` makes it the F1 of characters. -#}
 {% macro token_f1(left_tokens, right_tokens) -%}
     {{ f1_of_counts(
-        multiset_overlap(left_tokens, right_tokens), list_size(left_tokens), list_size(right_tokens)
+        multiset_overlap(left_tokens, right_tokens),
+        'len(' ~ left_tokens ~ ')',
+        'len(' ~ right_tokens ~ ')'
     ) }}
 {%- endmacro %}
 
@@ -20,6 +22,6 @@
     case
         when {{ left_size }} + {{ right_size }} = 0 then 1e0
         when {{ left_size }} = 0 or {{ right_size }} = 0 then 0e0
-        else {{ rounded('2e0 * ' ~ shared ~ ' / (' ~ left_size ~ ' + ' ~ right_size ~ ')') }}
+        else round(2e0 * {{ shared }} / ({{ left_size }} + {{ right_size }}), 6)
     end
 {%- endmacro %}

@@ -21,7 +21,7 @@ placed as (
 
     select
         source.load_id,
-        source.{{ adapter.quote('line') }},
+        source."line",
         coalesce(source.task_id, judged.task_id) as task_id,
         source.case_id,
         source.round_id,
@@ -32,10 +32,10 @@ placed as (
         source.grade,
         source.scale,
         source.policy,
-        source.{{ adapter.quote('split') }},
+        source."split",
         source.draw,
         source.weight,
-        source.{{ adapter.quote('comment') }},
+        source."comment",
         source.labeled_at,
         judged.answer_hash,
         coalesce(source.task_id, judged.task_id) in (select reloaded.object_id from reloaded)

@@ -11,9 +11,9 @@ quarantined as (
 
     select
         setting_name as title,
-        md5({{ joined(
-            "concat_ws(' ', setting_value, cast(ends_on as string))", "','", 'setting_value'
-        ) }}) as fingerprint
+        md5(string_agg(
+            concat_ws(' ', setting_value, cast(ends_on as string)), ',' order by setting_value
+        )) as fingerprint
 
     from quarantines
     group by setting_name
@@ -24,10 +24,10 @@ compared_with as (
 
     select
         pairs.candidate_task_id,
-        {{ joined(
-            "concat_ws(' ', pairs.baseline_task_id, pairs.pair_source, versions.fingerprint)",
-            "','", 'pairs.baseline_task_id, pairs.pair_source'
-        ) }} as description
+        string_agg(
+            concat_ws(' ', pairs.baseline_task_id, pairs.pair_source, versions.fingerprint),
+            ',' order by pairs.baseline_task_id, pairs.pair_source
+        ) as description
 
     from pairs
     inner join versions on pairs.baseline_task_id = versions.task_id

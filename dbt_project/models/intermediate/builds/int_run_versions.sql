@@ -50,7 +50,7 @@ runs as (
     select
         title,
         run_id,
-        md5({{ joined('fingerprint', "' '", 'fingerprint') }}) as fingerprint
+        md5(string_agg(fingerprint, ' ' order by fingerprint)) as fingerprint
 
     from members
     group by title, run_id
@@ -73,7 +73,7 @@ titles_of_runs as (
 
     select
         run_id,
-        {{ joined('title', "' '", 'title') }} as parts
+        string_agg(title, ' ' order by title) as parts
 
     from titles
     group by run_id
@@ -131,7 +131,7 @@ run_versions as (
     select
         title,
         run_id,
-        md5({{ joined('part', "' '", 'part') }}) as fingerprint
+        md5(string_agg(part, ' ' order by part)) as fingerprint
 
     from read_runs
     group by title, run_id

@@ -11,7 +11,7 @@ prices as (select * from {{ ref('promptlab', 'int_task_prices') }}),
 -- a renamed variant may be one of any task
 renames as (
 
-    select {{ joined("setting_name || ' ' || setting_value", "','", 'setting_name') }} as variants
+    select string_agg(setting_name || ' ' || setting_value, ',' order by setting_name) as variants
     from {{ ref('promptlab', 'stg_builds__settings') }}
     where setting = 'variant'
 
@@ -20,9 +20,9 @@ renames as (
 memory_settings as (
 
     select
-        {{ joined(
-            "setting_name || ' ' || coalesce(setting_value, '')", "','", 'setting_name'
-        ) }} as settings
+        string_agg(
+            setting_name || ' ' || coalesce(setting_value, ''), ',' order by setting_name
+        ) as settings
     from {{ ref('promptlab', 'stg_builds__settings') }}
     where setting in ('memory', 'memory_abstention')
 
@@ -32,9 +32,9 @@ loads_of_scores as (
 
     select
         task_id,
-        {{ joined(
-            'cast(load_id as string)', "','", 'cast(load_id as string)', distinct=true
-        ) }} as load_ids
+        string_agg(
+            distinct cast(load_id as string), ',' order by cast(load_id as string)
+        ) as load_ids
 
     from scores
     group by task_id

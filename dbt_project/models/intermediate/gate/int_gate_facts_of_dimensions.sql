@@ -19,7 +19,7 @@ scores as (
         score as value,
         n_cases as n,
         cast(null as bigint) as n_total,
-        to_json({{ list_of(['name']) }}) as names,
+        to_json([name]) as names,
         cast(null as string) as reason
 
     from dimensions
@@ -39,7 +39,7 @@ drops as (
         -comparisons.delta as value,
         comparisons.n_pairs as n,
         cast(null as bigint) as n_total,
-        {{ as_json('null') }} as names,
+        cast(null as json) as names,
         case
             when comparisons.delta is null then comparisons.reason
             else comparisons.verdict
@@ -62,7 +62,7 @@ labelled as (
         tnr_low as value,
         n_labels_fail as n,
         n_labels_pass as n_total,
-        to_json({{ list_of(['judge', 'cast(tnr as string)', 'cast(tnr_high as string)']) }}) as names,
+        to_json([judge, cast(tnr as string), cast(tnr_high as string)]) as names,
         case when judge_reason is not null then 'few_labels' end as reason
 
     from rates
@@ -79,7 +79,7 @@ unlabelled as (
         cast(null as double) as value,
         cast(0 as bigint) as n,
         cast(0 as bigint) as n_total,
-        {{ as_json('null') }} as names,
+        cast(null as json) as names,
         'unlabelled' as reason
 
     from dimensions
@@ -87,7 +87,7 @@ unlabelled as (
         dimensions.is_judged
         and (
             dimensions.weight_used > 0
-            or {{ json_text('dimensions.parameters', 'pass_score') }} is not null
+            or json_extract_string(dimensions.parameters, '$.pass_score') is not null
         )
         and not exists (
             select 1

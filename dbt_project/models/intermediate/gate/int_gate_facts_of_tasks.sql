@@ -116,7 +116,7 @@ missed as (
                         'above_max_target', 'max_variance_exceeded'
                     )
                     and cast(alerts.dimension_ids as string) = cast(
-                        to_json({{ list_of(['dimensions.dimension_id']) }}) as string
+                        to_json([dimensions.dimension_id]) as string
                     )
             )
     group by summaries.task_id
@@ -131,7 +131,7 @@ rows_missing as (
         cast(null as double) as value,
         n_rows_held as n,
         n_rows_claimed as n_total,
-        {{ as_json('null') }} as names,
+        cast(null as json) as names,
         case when n_rows_held = 0 then 'totals_only' else 'partial' end as reason
 
     from tasks
@@ -144,8 +144,8 @@ rows_missing as (
         'all_rows' as rule,
         cast(null as double) as value,
         n_cases as n,
-        cast({{ json_text('facts', 'n_total') }} as bigint) as n_total,
-        {{ as_json('null') }} as names,
+        cast(json_extract_string(facts, '$.n_total') as bigint) as n_total,
+        cast(null as json) as names,
         case when code = 'rejected_case' then 'rejected' else 'duplicate' end as reason
 
     from alerts

@@ -113,10 +113,10 @@ facts as (
         comparisons.position as dimension_position,
         worse_cases.n_cases,
         worse_cases.case_ids,
-        {{ json_object_of({
-            'baseline_task_id': 'baseline_task_id',
-            'comparison': comparison_facts('comparisons'),
-        }, ['comparison']) }} as facts
+        json_object(
+            'baseline_task_id', baseline_task_id,
+            'comparison', cast({{ comparison_facts('comparisons') }} as json)
+        ) as facts
 
     from comparisons
     inner join pairs using (baseline_task_id, candidate_task_id)
@@ -133,11 +133,11 @@ facts as (
         cast(null as bigint) as dimension_position,
         must_haves.n_cases,
         must_haves.case_ids,
-        {{ json_object_of({
-            'baseline_task_id': 'baseline_task_id',
-            'n': 'must_haves.n_cases',
-            'n_total': 'must_haves.n_shared',
-        }) }} as facts
+        json_object(
+            'baseline_task_id', baseline_task_id,
+            'n', must_haves.n_cases,
+            'n_total', must_haves.n_shared
+        ) as facts
 
     from must_haves
     inner join pairs using (baseline_task_id, candidate_task_id)
@@ -163,8 +163,8 @@ rated as (
 
         ---------- json
         case
-            when facts.dimension_id is null then {{ as_json("'[]'") }}
-            else to_json({{ list_of(['facts.dimension_id']) }})
+            when facts.dimension_id is null then cast('[]' as json)
+            else to_json([facts.dimension_id])
         end as dimension_ids,
         facts.case_ids,
         facts.facts

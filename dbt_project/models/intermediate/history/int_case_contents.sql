@@ -49,10 +49,10 @@ references_joined as (
     select
         baselines.task_id,
         baselines.case_id,
-        md5({{ joined(
-            "baselines.baseline_type || ' ' || payloads.payload_text", 'chr(10)',
-            'baselines.baseline_type, payloads.payload_text'
-        ) }}) as references_hash
+        md5(string_agg(
+            baselines.baseline_type || ' ' || payloads.payload_text,
+            chr(10) order by baselines.baseline_type, payloads.payload_text
+        )) as references_hash
 
     from baselines
     inner join payloads using (payload)

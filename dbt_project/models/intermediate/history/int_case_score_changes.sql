@@ -64,7 +64,7 @@ changes as (
         of_both.candidate_score,
         of_both.mean_metric as baseline_metric,
         of_both.candidate_metric,
-        {{ rounded('of_both.candidate_score - of_both.score') }} as delta
+        round(of_both.candidate_score - of_both.score, 6) as delta
 
     from of_both
     inner join cases using (baseline_task_id, candidate_task_id, case_id)

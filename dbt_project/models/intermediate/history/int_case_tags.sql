@@ -11,7 +11,7 @@ given as (
     select
         task_id,
         case_id,
-        {{ unnested(json_text_elements('tags')) }} as tag
+        unnest(json_extract_string(tags, '$[*]')) as tag
 
     from cases
 
@@ -24,7 +24,7 @@ keys as (
         task_id,
         case_id,
         categories,
-        {{ unnested(json_object_keys('categories')) }} as category
+        unnest(json_keys(categories)) as category
 
     from cases
     where categories is not null
@@ -75,7 +75,7 @@ of_testset as (
     select
         cases.task_id,
         cases.case_id,
-        {{ unnested(json_text_elements('test_cases.tags')) }} as tag
+        unnest(json_extract_string(test_cases.tags, '$[*]')) as tag
 
     from cases
     inner join tasks using (task_id)

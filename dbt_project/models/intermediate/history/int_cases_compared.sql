@@ -38,9 +38,9 @@ joined as (
 
     select
         cases.*,
-        {{ rounded('weighed.baseline_sum / weighed.sum_of_weights') }} as baseline_score,
-        {{ rounded('weighed.candidate_sum / weighed.sum_of_weights') }} as candidate_score,
-        {{ rounded('candidate_score - baseline_score') }} as delta,
+        round(weighed.baseline_sum / weighed.sum_of_weights, 6) as baseline_score,
+        round(weighed.candidate_sum / weighed.sum_of_weights, 6) as candidate_score,
+        round(candidate_score - baseline_score, 6) as delta,
         of_baselines.status as baseline_status,
         of_candidates.status as candidate_status,
         of_baselines.answered_status as answered_before,

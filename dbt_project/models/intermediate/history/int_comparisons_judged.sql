@@ -194,11 +194,11 @@ decided as (
         -- greatest and least would step over a null
         case
             when half_width is not null
-                then {{ rounded('greatest(-1.0, mean_delta - half_width)') }}
+                then round(greatest(-1.0, mean_delta - half_width), 6)
         end as low,
         case
             when half_width is not null
-                then {{ rounded('least(1.0, mean_delta + half_width)') }}
+                then round(least(1.0, mean_delta + half_width), 6)
         end as high
 
     from adjusted
@@ -238,12 +238,12 @@ judged as (
         case when has_passes then n_judged end as n_judged,
         case when has_passes then n_lost end as n_lost,
         case when has_passes then n_gained end as n_gained,
-        {{ rounded('baseline_mean') }} as baseline_score,
-        {{ rounded('candidate_mean') }} as candidate_score,
-        {{ rounded('baseline_metric', 6) }} as baseline_metric,
-        {{ rounded('candidate_metric', 6) }} as candidate_metric,
-        {{ rounded('mean_delta') }} as delta,
-        {{ rounded('sd') }} as sd,
+        round(baseline_mean, 6) as baseline_score,
+        round(candidate_mean, 6) as candidate_score,
+        round(baseline_metric, 6) as baseline_metric,
+        round(candidate_metric, 6) as candidate_metric,
+        round(mean_delta, 6) as delta,
+        round(sd, 6) as sd,
         -- an interval of width 0 after rounding is dropped
         case when low < high then low end as ci_low,
         case when low < high then high end as ci_high,
@@ -253,7 +253,7 @@ judged as (
             when has_passes and n_judged > 0 and n_clusters is null
                 then {{ mcnemar_p_value('n_lost', 'n_gained') }}
         end as mcnemar_p,
-        {{ rounded('smallest_difference') }} as smallest_detectable,
+        round(smallest_difference, 6) as smallest_detectable,
         margin
 
     from decided

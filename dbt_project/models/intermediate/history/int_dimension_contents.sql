@@ -25,7 +25,7 @@ judges as (
         task_id,
         dimension_id,
         judge,
-        md5({{ joined('round_id', "', '", 'round_id') }}) as rounds_hash
+        md5(string_agg(round_id, ', ' order by round_id)) as rounds_hash
 
     from judged_rounds
     group by task_id, dimension_id, judge
@@ -40,7 +40,7 @@ judges_joined as (
         dimension_id,
         case
             when count(*) = 1 then min(judge)
-            else {{ joined("judge || ' ' || rounds_hash", "', '", 'judge') }}
+            else string_agg(judge || ' ' || rounds_hash, ', ' order by judge)
         end as judges
 
     from judges

@@ -17,11 +17,16 @@ expectations as (
 
     select
         task_id,
-        md5({{ joined(
-            "concat_ws(' ', case_id, coalesce(expectations_hash, '-'),"
-            ~ " coalesce(references_hash, '-'), coalesce(assertions_hash, '-'))",
-            'chr(10)', 'case_id'
-        ) }}) as expectation_hash
+        md5(string_agg(
+            concat_ws(
+                ' ',
+                case_id,
+                coalesce(expectations_hash, '-'),
+                coalesce(references_hash, '-'),
+                coalesce(assertions_hash, '-')
+            ),
+            chr(10) order by case_id
+        )) as expectation_hash
 
     from cases
     where coalesce(expectations_hash, references_hash, assertions_hash) is not null
@@ -55,7 +60,7 @@ judges as (
         {{ canonical_json('parameters') }} as judge
 
     from dimensions
-    where coalesce({{ json_text('parameters', 'scorer') }}, dimension_id) = 'judge'
+    where coalesce(json_extract_string(parameters, '$.scorer'), dimension_id) = 'judge'
 
 ),
 
@@ -63,7 +68,7 @@ judges_joined as (
 
     select
         task_id,
-        md5({{ joined("judged_name || ' ' || judge", 'chr(10)', 'judged_name, judge') }})
+        md5(string_agg(judged_name || ' ' || judge, chr(10) order by judged_name, judge))
             as judge_hash
 
     from judges
@@ -110,7 +115,7 @@ yardsticks as (
 
     select
         task_id,
-        md5({{ joined('part', 'chr(10)', 'part') }}) as yardstick_hash
+        md5(string_agg(part, chr(10) order by part)) as yardstick_hash
 
     from yardstick_parts
     group by task_id

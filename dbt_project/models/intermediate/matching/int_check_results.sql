@@ -29,7 +29,7 @@ extracted as (
         -- a document is compact already, and needs no reading to be found whole
         case
             when expectations.path = '$' then scopes.document
-            else {{ json_value_at('scopes.document', 'expectations.path') }}
+            else json_extract(scopes.document, expectations.path)
         end as actual
 
     from scopes

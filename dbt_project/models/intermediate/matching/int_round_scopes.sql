@@ -52,15 +52,15 @@ looked_up as (
         {{ step_output('rounds.step_outputs', 'steps.output_key') }} as by_output_key,
         case
             when scopes.scope = 'aggregation' and {{ json_kind('rounds.step_outputs') }} = 'object'
-                then {{ elements_where(
-                    json_object_keys('rounds.step_outputs'),
-                    "left(k, 1) <> '_' and cast("
-                    ~ json_member('rounds.step_outputs', 'k') ~ " as string) <> 'null'"
-                ) }}
+                then list_filter(
+                    json_keys(rounds.step_outputs),
+                    lambda k: left(k, 1) <> '_'
+                    and cast({{ json_member('rounds.step_outputs', 'k') }} as string) <> 'null'
+                )
         end as step_keys,
         coalesce(
-            {{ list_element(elements_where('step_keys', "contains(lower(k), 'aggregat')"), 1) }},
-            {{ list_element(elements_where('step_keys', "contains(lower(k), 'batch')"), 1) }}
+            list_extract(list_filter(step_keys, lambda k: contains(lower(k), 'aggregat')), 1),
+            list_extract(list_filter(step_keys, lambda k: contains(lower(k), 'batch')), 1)
         ) as aggregation_key,
         {{ json_member('rounds.final_output', 'scopes.field') }} as from_final,
         case
@@ -74,7 +74,7 @@ looked_up as (
                     scopes.field is null
                     or scopes.field = 'output'
                     or scopes.field = rounds.target_output_key
-                    or {{ list_size('final_fields.fields') }} = 1
+                    or len(final_fields.fields) = 1
         end as may_be_whole
 
     from scopes
@@ -105,7 +105,7 @@ found as (
                 else coalesce(from_final, from_steps)
             end,
             -- compact, as whatever comes out of another document is
-            case when may_be_whole then {{ json_value_at('final_output', "'$'") }} end
+            case when may_be_whole then json_extract(final_output, '$') end
         ) as document,
 
         ---------- strings
@@ -132,8 +132,8 @@ found as (
         scope <> 'final'
         or field is not null
         or {{ json_kind('final_output') }} = 'object'
-        and {{ list_size('array_intersect(' ~ json_object_keys('final_output') ~ ', fields)') }}
-        = {{ list_size('fields') }}
+        and len(array_intersect(json_keys(final_output), fields))
+        = len(fields)
 
 )
 

@@ -31,10 +31,10 @@ abstaining as (
         answers.test_index,
         answers.question_index,
         bool_or(
-            contains({{ lowered('answers.predicted_answer') }}, phrases.phrase)
+            contains(lower(answers.predicted_answer), phrases.phrase)
         ) as is_abstention,
         bool_or(
-            contains({{ lowered('cast(answers.reference_texts as string)') }}, phrases.phrase)
+            contains(lower(cast(answers.reference_texts as string)), phrases.phrase)
         ) as wants_abstention
 
     from answers
@@ -68,10 +68,8 @@ final as (
             when answers.category = '5'
                 then case
                     when
-                        not {{ is_ascii('answers.predicted_answer') }}
-                        and not {{ matches_pattern(
-                            'answers.predicted_answer', "'[不没沒未无無难難否非]'"
-                        ) }}
+                        not bit_length(answers.predicted_answer) = 8 * length(answers.predicted_answer)
+                        and not regexp_matches(answers.predicted_answer, '[不没沒未无無难難否非]')
                         then 0e0
                 end
             when answers.is_same then 1e0

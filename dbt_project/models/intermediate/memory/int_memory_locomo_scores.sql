@@ -23,9 +23,8 @@ alternatives as (
 
     select
         reference_stems,
-        {{ unnested_with_places(
-            json_elements('reference_stems'), 'reference_stems', 'alternative', 'alternative_no'
-        ) }}
+        unnest(json_extract(reference_stems, '$[*]')) as alternative,
+        unnest(range(cast(json_array_length(reference_stems) as bigint))) as alternative_no
 
     from reference_forms
 
@@ -36,9 +35,8 @@ reference_parts as (
     select
         reference_stems,
         alternative_no,
-        {{ unnested_with_places(
-            json_text_elements('alternative'), 'alternative', 'reference_part', 'part_no'
-        ) }}
+        unnest(json_extract_string(alternative, '$[*]')) as reference_part,
+        unnest(range(cast(json_array_length(alternative) as bigint))) as part_no
 
     from alternatives
 
@@ -64,7 +62,7 @@ answer_parts as (
         test_index,
         question_index,
         reference_stems,
-        {{ unnested(json_text_elements('answer_stems')) }} as answer_part
+        unnest(json_extract_string(answer_stems, '$[*]')) as answer_part
 
     from answers
 
@@ -90,8 +88,8 @@ compared as (
         wanted.alternative_no,
         wanted.part_no,
         {{ multiset_overlap('tokenised.answer_tokens', 'wanted.reference_tokens') }} as n_shared,
-        {{ list_size('tokenised.answer_tokens') }}
-        + {{ list_size('wanted.reference_tokens') }} as n_tokens
+        len(tokenised.answer_tokens)
+        + len(wanted.reference_tokens) as n_tokens
 
     from tokenised
     inner join wanted using (reference_stems)
@@ -141,7 +139,7 @@ final as (
         question_index,
 
         ---------- numerics
-        {{ rounded('max(f1)') }} as locomo_f1
+        round(max(f1), 6) as locomo_f1
 
     from by_alternative
     group by run_id, task_id, test_index, question_index

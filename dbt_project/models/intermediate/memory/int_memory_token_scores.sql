@@ -18,7 +18,7 @@ alternatives as (
 
     select
         reference_texts,
-        {{ unnested(json_text_elements('reference_texts')) }} as reference_text
+        unnest(json_extract_string(reference_texts, '$[*]')) as reference_text
 
     from reference_lists
 
@@ -70,17 +70,15 @@ compared as (
         task_id,
         test_index,
         question_index,
-        {{ f1_of_counts(
-            'n_shared', list_size('answer_tokens'), list_size('reference_tokens')
-        ) }} as token_f1,
+        {{ f1_of_counts('n_shared', 'len(answer_tokens)', 'len(reference_tokens)') }} as token_f1,
         answer_tokens = reference_tokens as is_same,
         case
-            when n_shared < {{ list_size('reference_tokens') }} then false
-            when {{ list_size('reference_tokens') }} = 0
-                then {{ list_size('answer_tokens') }} = 0
+            when n_shared < len(reference_tokens) then false
+            when len(reference_tokens) = 0
+                then len(answer_tokens) = 0
             else contains(
-                ' ' || {{ list_as_text('answer_tokens') }} || ' ',
-                ' ' || {{ list_as_text('reference_tokens') }} || ' '
+                ' ' || array_to_string(answer_tokens, ' ') || ' ',
+                ' ' || array_to_string(reference_tokens, ' ') || ' '
             )
         end as is_held,
         {{ mem0_f1('answer_words', 'reference_words') }} as mem0_f1

@@ -14,7 +14,7 @@ cases as (
         dimension_id,
         case_id,
         count(*) as n_values,
-        {{ sum_in_order('reported_value') }} as sum_value
+        sum(reported_value order by reported_value) as sum_value
 
     from scores
     where reported_value is not null
@@ -27,8 +27,8 @@ held as (
     select
         task_id,
         dimension_id,
-        {{ sum_in_order('sum_value') }} / sum(n_values) as over_rows,
-        {{ sum_in_order('sum_value / n_values') }} / count(*) as over_cases
+        sum(sum_value order by sum_value) / sum(n_values) as over_rows,
+        sum(sum_value / n_values order by sum_value / n_values) / count(*) as over_cases
 
     from cases
     group by task_id, dimension_id

@@ -14,7 +14,7 @@ configured as (
         task_id,
         dimension_id,
         {{ canonical_json('parameters') }} as parameters_text,
-        {{ json_text('parameters', 'judge') }} is not null as has_judge
+        json_extract_string(parameters, '$.judge') is not null as has_judge
 
     from dimensions
 
@@ -101,8 +101,8 @@ named as (
     select
         task_id,
         judged_name,
-        {{ joined('judge_model', "', '", 'judge_model', distinct=true) }} as models,
-        left(md5({{ joined("nullif(told, '')", 'chr(10)', "nullif(told, '')", distinct=true) }}), 8)
+        string_agg(distinct judge_model, ', ' order by judge_model) as models,
+        left(md5(string_agg(distinct nullif(told, ''), chr(10) order by nullif(told, ''))), 8)
             as version
 
     from said_of_verdicts

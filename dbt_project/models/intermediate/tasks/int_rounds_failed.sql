@@ -10,7 +10,7 @@ failed_steps as (
         rounds.task_id,
         rounds.case_id,
         rounds.round_id,
-        {{ unnested(json_text_elements('rounds.failed_steps')) }} as step_id
+        unnest(json_extract_string(rounds.failed_steps, '$[*]')) as step_id
 
     from rounds
     where {{ json_kind('rounds.failed_steps') }} = 'array'
@@ -47,9 +47,9 @@ reasons as (
             {% for key in ['error_code', 'error'] %}
                 case
                     when
-                        cast({{ json_field('rounds.metadata', key) }} as string)
+                        cast(nullif(json_extract(rounds.metadata, '$.{{ key }}'), 'null') as string)
                         not in ('""', 'false', '0', '0.0')
-                        then left({{ json_as_text(json_field('rounds.metadata', key)) }}, 500)
+                        then left(json_extract_string(rounds.metadata, '$.{{ key }}'), 500)
                 end,
             {% endfor %}
             nullif(trim(rounds.error), ''),

@@ -17,7 +17,7 @@ stepped as (
         pipelines.target_step_id,
         pipelines.target_output_key,
         failed.error_code,
-        {{ json_field('rounds.metadata', 'step_outputs') }} as metadata_step_outputs,
+        nullif(json_extract(rounds.metadata, '$.step_outputs'), 'null') as metadata_step_outputs,
         coalesce(rounds.step_outputs, metadata_step_outputs, rounds.parsed_output)
             as all_step_outputs,
         coalesce(rounds.step_outputs, metadata_step_outputs) is not null as has_own_step_outputs
@@ -45,9 +45,9 @@ targeted as (
                         then target_step_id
                 end
             when has_own_step_outputs and {{ json_kind('all_step_outputs') }} = 'object'
-                then {{ list_element(
-                    elements_where(json_object_keys('all_step_outputs'), "left(k, 1) <> '_'"), -1
-                ) }}
+                then list_extract(
+                    list_filter(json_keys(all_step_outputs), lambda k: left(k, 1) <> '_'), -1
+                )
         end as target_key
 
     from stepped
@@ -118,7 +118,7 @@ prepared as (
         ---------- json
         parsed_output,
         all_step_outputs as step_outputs,
-        coalesce(given_final_output, target_output, parsed_output, {{ json_of_text('raw_output') }})
+        coalesce(given_final_output, target_output, parsed_output, to_json(raw_output))
             as final_output,
         failed_steps,
         rule_violations,

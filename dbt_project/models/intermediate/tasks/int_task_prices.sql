@@ -12,20 +12,20 @@ matched as (
     select
         tasks.task_id,
         prices.input_price,
-        prices.output_price,
-        row_number() over (
-            partition by tasks.task_id
-            order by length(replace(prices.setting_name, '%', '')) desc, prices.setting_name asc
-        ) as choice
+        prices.output_price
 
     from tasks
     inner join prices
         on
             lower(tasks.model) like prices.setting_name escape '!'
             -- without the provider: openai/gpt-4o, openai:gpt-4o
-            or {{ without_pattern('lower(tasks.model)', '^.*[/:]') }}
+            or regexp_replace(lower(tasks.model), '^.*[/:]', '', 'g')
             like prices.setting_name escape '!'
             or lower(tasks.provider) like prices.setting_name escape '!'
+    qualify row_number() over (
+        partition by tasks.task_id
+        order by length(replace(prices.setting_name, '%', '')) desc, prices.setting_name asc
+    ) = 1
 
 ),
 
@@ -41,7 +41,6 @@ chosen as (
         output_price
 
     from matched
-    where choice = 1
 
 )
 

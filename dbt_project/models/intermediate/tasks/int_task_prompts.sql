@@ -10,13 +10,12 @@ joined as (
 
     select
         tasks.task_id,
-        coalesce(
-            {{ json_as_text(json_field('tasks.extras', 'variant')) }}, tasks.prompt_version
-        ) as variant_name,
-        {{ json_field('tasks.extras', 'prompt') }} as extras_prompt,
-        {{ json_field('tasks.env', 'prompt') }} as env_prompt,
-        {{ json_field('pipelines.raw_data', 'variants') }} as variants,
-        {{ json_field('pipelines.raw_data', 'prompt') }} as pipeline_prompt
+        coalesce(json_extract_string(tasks.extras, '$.variant'), tasks.prompt_version)
+            as variant_name,
+        nullif(json_extract(tasks.extras, '$.prompt'), 'null') as extras_prompt,
+        nullif(json_extract(tasks.env, '$.prompt'), 'null') as env_prompt,
+        nullif(json_extract(pipelines.raw_data, '$.variants'), 'null') as variants,
+        nullif(json_extract(pipelines.raw_data, '$.prompt'), 'null') as pipeline_prompt
 
     from tasks
     inner join resolved using (task_id)
@@ -39,7 +38,7 @@ chosen as (
     select
         task_id,
         coalesce(
-            extras_prompt, env_prompt, {{ json_field('variant', 'prompt') }}, pipeline_prompt
+            extras_prompt, env_prompt, nullif(json_extract(variant, '$.prompt'), 'null'), pipeline_prompt
         ) as prompt
 
     from varied

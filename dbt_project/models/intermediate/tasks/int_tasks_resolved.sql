@@ -12,7 +12,7 @@ pipelines as (
 
     select
         pipeline_id,
-        {{ without_pattern('default_testset', '[.]jsonl$') }} as default_testset
+        regexp_replace(default_testset, '[.]jsonl$', '', 'g') as default_testset
 
     from {{ ref('promptlab', 'stg_pipelines__pipelines') }}
 
@@ -79,15 +79,15 @@ named as (
         loads.ingest_id,
         tasks.source_kind,
         coalesce(by_record.pipeline_id, by_extras.pipeline_id, by_env.pipeline_id) as pipeline_id,
-        {{ without_pattern('loads.testset_override', '[.]jsonl$') }} as option_testset,
+        regexp_replace(loads.testset_override, '[.]jsonl$', '', 'g') as option_testset,
         case when tasks.source_kind = 'results' then tasks.testset_ref end as given_testset,
-        {{ without_pattern('given_testset', '[.]jsonl$') }} as record_testset,
-        {{ json_text('tasks.extras', 'testset') }} as given_extras_testset,
-        {{ without_pattern('given_extras_testset', '[.]jsonl$') }} as extras_testset,
-        {{ json_text('tasks.env', 'testset') }} as given_env_testset,
-        {{ without_pattern('given_env_testset', '[.]jsonl$') }} as env_testset,
-        {{ json_text('tasks.env', 'dataset') }} as given_env_dataset,
-        {{ without_pattern('given_env_dataset', '[.]jsonl$') }} as env_dataset,
+        regexp_replace(given_testset, '[.]jsonl$', '', 'g') as record_testset,
+        json_extract_string(tasks.extras, '$.testset') as given_extras_testset,
+        regexp_replace(given_extras_testset, '[.]jsonl$', '', 'g') as extras_testset,
+        json_extract_string(tasks.env, '$.testset') as given_env_testset,
+        regexp_replace(given_env_testset, '[.]jsonl$', '', 'g') as env_testset,
+        json_extract_string(tasks.env, '$.dataset') as given_env_dataset,
+        regexp_replace(given_env_dataset, '[.]jsonl$', '', 'g') as env_dataset,
         coalesce(
             by_record.default_testset, by_extras.default_testset, by_env.default_testset
         ) as pipeline_testset
@@ -96,9 +96,9 @@ named as (
     inner join loads using (load_id)
     left join pipelines as by_record on tasks.pipeline_ref = by_record.pipeline_id
     left join pipelines as by_extras
-        on {{ json_text('tasks.extras', 'pipeline') }} = by_extras.pipeline_id
+        on json_extract_string(tasks.extras, '$.pipeline') = by_extras.pipeline_id
     left join pipelines as by_env
-        on {{ json_text('tasks.env', 'pipeline') }} = by_env.pipeline_id
+        on json_extract_string(tasks.env, '$.pipeline') = by_env.pipeline_id
 
 ),
 

@@ -11,7 +11,7 @@ cases as (
 
     select
         task_id,
-        {{ unnested(json_text_elements('cases')) }} as case_id
+        unnest(json_extract_string(cases, '$[*]')) as case_id
 
     from accepts
 

@@ -66,7 +66,7 @@ dimensions_joined as (
     select
         task_id,
         case_id,
-        {{ joined('part', 'chr(10)', 'part') }} as parts
+        string_agg(part, chr(10) order by part) as parts
 
     from deciding
     group by task_id, case_id
@@ -128,7 +128,7 @@ judges_joined as (
     select
         task_id,
         case_id,
-        md5({{ joined('part', 'chr(10)', 'part') }}) as judge_hash
+        md5(string_agg(part, chr(10) order by part)) as judge_hash
 
     from judge_parts
     group by task_id, case_id

@@ -148,11 +148,12 @@ evidence as (
         largest.case_id,
 
         ---------- numerics
-        {{ rounded(
-            'max(largest.max_ratio) + ln('
-            ~ exact_sum('exp(largest.ln_ratio - largest.max_ratio) / largest.n_broken_runs')
-            ~ ') - ln(max(weights.sum_of_weights))', 9
-        ) }} as log_evidence,
+        round(
+            max(largest.max_ratio)
+            + ln({{ exact_sum('exp(largest.ln_ratio - largest.max_ratio) / largest.n_broken_runs') }})
+            - ln(max(weights.sum_of_weights)),
+            9
+        ) as log_evidence,
         max(case when largest.place = 1 then largest.n_broken_runs end) as n_broken_runs
 
     from largest

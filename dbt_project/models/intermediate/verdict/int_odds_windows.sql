@@ -43,7 +43,7 @@ places as (
         cases.series_id,
         cases.case_id,
         series.n_earlier,
-        {{ unnested(whole_numbers('0', 'least(policy.max_windows + 1, series.n_earlier) + 1')) }}
+        unnest(range(0, least(policy.max_windows + 1, series.n_earlier) + 1))
             as place
 
     from cases

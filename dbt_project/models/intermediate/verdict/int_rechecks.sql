@@ -11,13 +11,7 @@ named as (
 
     select
         rechecks.task_id as recheck_task_id,
-        repeated.task_id,
-        row_number() over (
-            partition by rechecks.task_id
-            order by
-                case when rechecks.variant = repeated.variant then 0 else 1 end,
-                repeated.task_id
-        ) as choice
+        repeated.task_id
 
     from variants as rechecks
     inner join repeated
@@ -28,6 +22,12 @@ named as (
                 and rechecks.provider = repeated.provider
                 and rechecks.prompt_hash = repeated.prompt_hash
             )
+    qualify row_number() over (
+        partition by rechecks.task_id
+        order by
+            case when rechecks.variant = repeated.variant then 0 else 1 end,
+            repeated.task_id
+    ) = 1
 
 ),
 
@@ -38,7 +38,6 @@ rechecks as (
         task_id
 
     from named
-    where choice = 1
 
 )
 

@@ -49,7 +49,7 @@ summed as (
         title,
         run_id,
         history,
-        {{ sum_in_order('odds') }} as sum_of_odds,
+        sum(odds order by odds) as sum_of_odds,
         {{ exact_sum(ln_of_one_plus('odds')) }} as sum_of_logs
 
     from chances
@@ -76,13 +76,11 @@ combined as (
 
 ranked as (
 
-    select
-        *,
-        row_number() over (
-            partition by title, run_id order by odds desc nulls last, history
-        ) as choice
-
+    select *
     from combined
+    qualify row_number() over (
+        partition by title, run_id order by odds desc nulls last, history
+    ) = 1
 
 ),
 
@@ -103,7 +101,6 @@ final as (
         odds
 
     from ranked
-    where choice = 1
 
 )
 

@@ -27,13 +27,13 @@ shared as (
         round_scores.dimension_id,
         round_scores.exact_score,
         dimensions.weight_used,
-        {{ rounded(
-            'dimensions.weight_used / ' ~ exact_sum(
+        round(
+            dimensions.weight_used / {{ exact_sum(
                 'dimensions.weight_used',
-                'over (partition by round_scores.task_id, round_scores.case_id,'
-                ~ ' round_scores.round_id)'
-            )
-        ) }} as share
+                'over (partition by round_scores.task_id, round_scores.case_id, round_scores.round_id)'
+            ) }},
+            6
+        ) as share
 
     from round_scores
     inner join dimensions using (task_id, dimension_id)
@@ -52,11 +52,11 @@ weighed as (
         round_id,
         count(*) as n_dimensions,
         max(count(*)) over (partition by task_id, case_id) as most_dimensions,
-        md5({{ joined("dimension_id || ' ' || cast(share as string)", "', '", 'dimension_id') }})
+        md5(string_agg(dimension_id || ' ' || cast(share as string), ', ' order by dimension_id))
             as dimensions_hash,
-        {{ rounded(
-            exact_sum('weight_used * exact_score') ~ ' / ' ~ exact_sum('weight_used'), 9
-        ) }} as score
+        round(
+            {{ exact_sum('weight_used * exact_score') }} / {{ exact_sum('weight_used') }}, 9
+        ) as score
 
     from shared
     group by task_id, case_id, round_id

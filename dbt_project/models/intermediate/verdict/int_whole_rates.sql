@@ -127,7 +127,7 @@ final as (
         n_cases,
         rate_now,
         rate_before,
-        {{ rounded('case when p_units is not null then greatest(p_units, coalesce(p_runs, 0)) end', 9) }}
+        round(case when p_units is not null then greatest(p_units, coalesce(p_runs, 0)) end, 9)
             as p
 
     from chances

@@ -9,9 +9,9 @@ golden_answers as (
     select
         task_id,
         case_id,
-        {{ as_json(
-            "'[' || " ~ joined('cast(payload as string)', "','", 'baseline_position') ~ " || ']'"
-        ) }} as golden_answers
+        cast(
+            '[' || string_agg(cast(payload as string), ',' order by baseline_position) || ']' as json
+        ) as golden_answers
 
     from {{ ref('promptlab', 'stg_tasks__baselines') }}
     where {{ in_this_build() }} and baseline_type = 'golden_answer'

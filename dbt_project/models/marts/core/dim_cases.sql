@@ -34,7 +34,7 @@ final as (
         end as in_testset,
 
         ---------- json
-        coalesce(tagged.tags, {{ as_json("'[]'") }}) as tags,
+        coalesce(tagged.tags, cast('[]' as json)) as tags,
         cases.context
 
     from cases

@@ -44,7 +44,7 @@ final as (
         tasks.commit_sha,
         resolved.testset_source,
         primaries.primary_metric,
-        coalesce(titles.configured_owner, {{ json_text('tasks.env', 'owner') }}) as owner,
+        coalesce(titles.configured_owner, json_extract_string(tasks.env, '$.owner')) as owner,
 
         ---------- numerics
         variants.run_number,

@@ -24,7 +24,7 @@ joined as (
 
     select
         *,
-        count(case when run_id = newest_run_id then 1 end) over of_title as n_in_newest_run,
+        count(*) filter (where run_id = newest_run_id) over of_title as n_in_newest_run,
         max(case when recency = 2 then run_number end) over of_title as second_run_number
 
     from numbered

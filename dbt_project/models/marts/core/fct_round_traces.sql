@@ -15,7 +15,7 @@ final as (
         judge_feedback,
 
         ---------- json
-        coalesce(step_outputs, {{ json_field('metadata', 'step_outputs') }}) as step_outputs,
+        coalesce(step_outputs, nullif(json_extract(metadata, '$.step_outputs'), 'null')) as step_outputs,
         metadata
 
     from rounds

@@ -11,7 +11,7 @@ answered as (
     select
         traces.task_id,
         coalesce(rounds.is_cached, false) as is_cached,
-        {{ json_field('traces.metadata', 'steps') }} as steps
+        nullif(json_extract(traces.metadata, '$.steps'), 'null') as steps
 
     from traces
     inner join rounds using (task_id, case_id, round_id)
@@ -25,7 +25,7 @@ named as (
         task_id,
         is_cached,
         steps,
-        {{ unnested(json_object_keys('steps')) }} as step_id
+        unnest(json_keys(steps)) as step_id
 
     from answered
     where {{ json_kind('steps') }} = 'object'
@@ -69,13 +69,13 @@ final as (
 
         ---------- numerics
         count(latency_ms) as n_rounds,
-        {{ rounded('avg(latency_ms)') }} as latency_mean,
-        {{ rounded('percentile_cont(0.5) within group (order by latency_ms)') }} as latency_p50,
-        {{ rounded('percentile_cont(0.9) within group (order by latency_ms)') }} as latency_p90,
-        {{ rounded('percentile_cont(0.95) within group (order by latency_ms)') }} as latency_p95,
-        {{ rounded('percentile_cont(0.99) within group (order by latency_ms)') }} as latency_p99,
-        {{ rounded('avg(input_tokens)') }} as input_tokens_mean,
-        {{ rounded('avg(output_tokens)') }} as output_tokens_mean
+        round(avg(latency_ms), 6) as latency_mean,
+        round(percentile_cont(0.5) within group (order by latency_ms), 6) as latency_p50,
+        round(percentile_cont(0.9) within group (order by latency_ms), 6) as latency_p90,
+        round(percentile_cont(0.95) within group (order by latency_ms), 6) as latency_p95,
+        round(percentile_cont(0.99) within group (order by latency_ms), 6) as latency_p99,
+        round(avg(input_tokens), 6) as input_tokens_mean,
+        round(avg(output_tokens), 6) as output_tokens_mean
 
     from numbers
     group by task_id, step_id

@@ -103,7 +103,7 @@ final as (
         cast(case when is_newly_failing then n_rounds_now + n_rounds_before - n_rounds_since end as bigint)
             as n_rounds_until,
         log_evidence,
-        {{ rounded('odds', 9) }} as odds,
+        round(odds, 9) as odds,
 
         ---------- booleans
         is_newly_failing,

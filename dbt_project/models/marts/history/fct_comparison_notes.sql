@@ -95,19 +95,20 @@ noted as (
         note,
         n,
         case note
-            when 'testset_differs' then {{ json_object_of({
-                'baseline_testset_id': 'baseline_testset_id',
-                'candidate_testset_id': 'candidate_testset_id',
-            }) }}
-            when 'baseline_partial' then {{ json_object_of({
-                'n_rows_held': 'baseline_rows_held',
-                'n_rows_claimed': 'baseline_rows_claimed',
-            }) }}
-            when 'candidate_partial' then {{ json_object_of({
-                'n_rows_held': 'candidate_rows_held',
-                'n_rows_claimed': 'candidate_rows_claimed',
-            }) }}
-            else {{ as_json("'{}'") }}
+            when 'testset_differs'
+                then json_object(
+                    'baseline_testset_id', baseline_testset_id,
+                    'candidate_testset_id', candidate_testset_id
+                )
+            when 'baseline_partial'
+                then json_object(
+                    'n_rows_held', baseline_rows_held, 'n_rows_claimed', baseline_rows_claimed
+                )
+            when 'candidate_partial'
+                then json_object(
+                    'n_rows_held', candidate_rows_held, 'n_rows_claimed', candidate_rows_claimed
+                )
+            else cast('{}' as json)
         end as facts
 
     from of_pairs

@@ -98,8 +98,8 @@ final as (
         n_pass,
         n_fail,
         n_error,
-        {{ rounded('cast(n_pass as double) / n_rounds') }} as pass_rate,
-        {{ rounded('cast(n_flips as double) / nullif(n_tasks - 1, 0)') }} as flip_rate,
+        round(cast(n_pass as double) / n_rounds, 6) as pass_rate,
+        round(cast(n_flips as double) / nullif(n_tasks - 1, 0), 6) as flip_rate,
 
         ---------- timestamps
         last_created_at

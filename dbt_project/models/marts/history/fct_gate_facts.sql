@@ -70,7 +70,7 @@ facts as (
         odds as value,
         n_cases as n,
         cast(null as bigint) as n_total,
-        {{ as_json('null') }} as names,
+        cast(null as json) as names,
         cast(null as string) as reason
 
     from worst_cases_of_runs
@@ -84,7 +84,7 @@ facts as (
         odds_of_run as value,
         cast(null as bigint) as n,
         cast(null as bigint) as n_total,
-        {{ as_json('null') }} as names,
+        cast(null as json) as names,
         cast(null as string) as reason
 
     from worst_cases_of_runs
@@ -109,7 +109,7 @@ final as (
         cast(n_total as bigint) as n_total,
 
         ---------- json
-        coalesce(names, {{ as_json("'[]'") }}) as names
+        coalesce(names, cast('[]' as json)) as names
 
     from facts
 

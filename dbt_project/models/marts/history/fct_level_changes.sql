@@ -90,14 +90,12 @@ tested as (
 
 ranked as (
 
-    select
-        *,
-        row_number() over (
-            partition by title, variant, measure
-            order by abs({{ rounded('t', 9) }}) desc, task_number desc
-        ) as place
-
+    select *
     from tested
+    qualify row_number() over (
+        partition by title, variant, measure
+        order by abs(round(t, 9)) desc, task_number desc
+    ) = 1
 
 ),
 
@@ -114,10 +112,10 @@ final as (
         measure,
 
         ---------- numerics
-        {{ rounded('case when is_ratio then exp(level_before) else level_before end') }} as value_before,
-        {{ rounded('case when is_ratio then exp(level_now) else level_now end') }} as value_now,
-        {{ rounded('case when is_ratio then exp(abs(change)) end') }} as factor,
-        {{ rounded('least(1e0, (' ~ t_p_value('t', 'df') ~ ') * (n_before + n_since - 1))', 9) }} as p_value,
+        round(case when is_ratio then exp(level_before) else level_before end, 6) as value_before,
+        round(case when is_ratio then exp(level_now) else level_now end, 6) as value_now,
+        round(case when is_ratio then exp(abs(change)) end, 6) as factor,
+        round(least(1e0, ({{ t_p_value('t', 'df') }}) * (n_before + n_since - 1)), 9) as p_value,
         n_before,
         n_since,
 
@@ -133,7 +131,6 @@ final as (
         created_at as since_at
 
     from ranked
-    where place = 1
 
 )
 

@@ -112,7 +112,7 @@ final as (
         case when counted.n_clusters < counted.n_cases then counted.n_clusters end as n_clusters,
         counted.n_rounds,
         counted.n_results,
-        {{ rounded('variances.within_variance') }} as within_variance
+        round(variances.within_variance, 6) as within_variance
 
     from counted
     left join variances using (title, variant)

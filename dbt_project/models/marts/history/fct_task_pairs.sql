@@ -82,7 +82,7 @@ final as (
         coalesce(configs.has_other_weights, false) as has_other_weights,
 
         ---------- json
-        coalesce(configs.dimensions_not_comparable, {{ as_json("'{}'") }})
+        coalesce(configs.dimensions_not_comparable, cast('{}' as json))
             as dimensions_not_comparable
 
     from pairs

@@ -68,9 +68,9 @@ rounded as (
         measure,
         subject,
         n,
-        {{ rounded('value') }} as value,
-        {{ rounded('ci_low') }} as ci_low,
-        {{ rounded('ci_high') }} as ci_high
+        round(value, 6) as value,
+        round(ci_low, 6) as ci_low,
+        round(ci_high, 6) as ci_high
 
     from numbers
     where value is not null
@@ -101,7 +101,7 @@ final as (
         rounded.ci_high,
         rounded.n,
         lag(rounded.value) over in_order as previous_value,
-        {{ rounded('rounded.value - lag(rounded.value) over in_order') }} as change,
+        round(rounded.value - lag(rounded.value) over in_order, 6) as change,
 
         ---------- timestamps
         tasks.created_at

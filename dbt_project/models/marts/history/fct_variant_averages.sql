@@ -37,14 +37,14 @@ final as (
         ---------- numerics
         averaged.n_titles,
         titles.n_titles_of_all,
-        {{ rounded('averaged.macro_average') }} as macro_average,
+        round(averaged.macro_average, 6) as macro_average,
         case
             when averaged.half_width is not null
-                then {{ rounded('greatest(0.0, averaged.macro_average - averaged.half_width)') }}
+                then round(greatest(0.0, averaged.macro_average - averaged.half_width), 6)
         end as ci_low,
         case
             when averaged.half_width is not null
-                then {{ rounded('least(1.0, averaged.macro_average + averaged.half_width)') }}
+                then round(least(1.0, averaged.macro_average + averaged.half_width), 6)
         end as ci_high,
         averaged.n_won,
         averaged.n_won_clearly

@@ -183,20 +183,20 @@ final as (
         coalesce(judged.n_pairs, 0) as n_pairs,
         coalesce(judged.n_only_here, 0) as n_only_here,
         coalesce(judged.n_only_leader, 0) as n_only_leader,
-        {{ rounded('judged.delta') }} as delta,
+        round(judged.delta, 6) as delta,
         case
             when judged.half_width is not null
-                then {{ rounded('greatest(-1.0, judged.delta - judged.half_width)') }}
+                then round(greatest(-1.0, judged.delta - judged.half_width), 6)
         end as ci_low,
         case
             when judged.half_width is not null
-                then {{ rounded('least(1.0, judged.delta + judged.half_width)') }}
+                then round(least(1.0, judged.delta + judged.half_width), 6)
         end as ci_high,
-        {{ rounded('judged.p_value') }} as p_value,
+        round(judged.p_value, 6) as p_value,
         -- the leader is held against all others at once (Bonferroni)
         case
             when judged.p_value is not null
-                then {{ rounded('least(1.0, judged.p_value * (others.n_variants - 1))') }}
+                then round(least(1.0, judged.p_value * (others.n_variants - 1)), 6)
         end as p_adjusted,
 
         ---------- booleans

@@ -10,13 +10,11 @@ entries as (
 -- of one variant on several testsets the newest counts
 newest as (
 
-    select
-        *,
-        row_number() over (
-            partition by title, variant order by created_at desc nulls last, task_id desc
-        ) as recency
-
+    select *
     from entries
+    qualify row_number() over (
+        partition by title, variant order by created_at desc nulls last, task_id desc
+    ) = 1
 
 ),
 
@@ -32,7 +30,7 @@ compared as (
 
     from newest
     inner join newest as others
-        on newest.title = others.title and newest.recency = 1 and others.recency = 1
+        on newest.title = others.title
     group by newest.task_id
 
 ),

@@ -23,7 +23,9 @@ of_variants as (
 
     select
         odds_cases.task_id,
-        {{ sum_in_order('odds_cases.odds_in_one + odds_cases.odds_in_all') }} as sum_of_odds,
+        sum(
+            odds_cases.odds_in_one + odds_cases.odds_in_all order by odds_cases.odds_in_one + odds_cases.odds_in_all
+        ) as sum_of_odds,
         {{ exact_sum(ln_of_one_plus('odds_cases.odds_in_one')) }}
         + {{ exact_sum(ln_of_one_plus('odds_cases.odds_in_all')) }} as sum_of_logs
 
@@ -74,10 +76,10 @@ described as (
 
     select
         task_id,
-        '[' || {{ joined(
-            'cast(' ~ json_object_of({'what': 'what', 'name': 'name', 'n': 'n_cases'}) ~ ' as string)',
-            "','", 'position, what'
-        ) }} || ']' as changes_text
+        '[' || string_agg(
+            cast(json_object('what', what, 'name', name, 'n', n_cases) as string),
+            ',' order by position, what
+        ) || ']' as changes_text
 
     from changes
     group by task_id
@@ -103,16 +105,20 @@ final as (
         ---------- numerics
         run_odds.n_variants,
         cast(run_odds.n_earlier as bigint) as n_earlier_runs,
-        {{ rounded('run_odds.odds', 9) }} as odds,
-        {{ rounded(
-            'case when run_odds.n_earlier = 0 then null'
-            ~ ' when run_odds.n_earlier <= policy.few_runs then coalesce(of_variants.sum_of_odds, 0)'
-            ~ ' else ' ~ exp_minus_one('least(coalesce(of_variants.sum_of_logs, 0), 300)') ~ ' end', 9
-        ) }} as odds_of_variant,
+        round(run_odds.odds, 9) as odds,
+        round(
+            case
+                when run_odds.n_earlier = 0 then null
+                when run_odds.n_earlier <= policy.few_runs
+                    then coalesce(of_variants.sum_of_odds, 0)
+                else {{ exp_minus_one('least(coalesce(of_variants.sum_of_logs, 0), 300)') }}
+            end,
+            9
+        ) as odds_of_variant,
         whole_rates.p as p_whole,
         policy.broad_level / run_odds.n_variants as p_whole_limit,
-        {{ rounded('whole_rates.rate_now') }} as rate_now,
-        {{ rounded('whole_rates.rate_before') }} as rate_before,
+        round(whole_rates.rate_now, 6) as rate_now,
+        round(whole_rates.rate_before, 6) as rate_before,
         cast(coalesce(counted.n_cases_before, 0) + coalesce(gone.n_cases, 0) as bigint) as n_cases_before,
         coalesce(counted.n_cases_compared, 0) as n_cases_compared,
         coalesce(failing.n_newly_failing, 0) as n_newly_failing,
@@ -127,7 +133,7 @@ final as (
         accepts.accepted_at,
 
         ---------- json
-        {{ as_json("coalesce(described.changes_text, '[]')") }} as changes
+        cast(coalesce(described.changes_text, '[]') as json) as changes
 
     from variants
     inner join baselines using (task_id)

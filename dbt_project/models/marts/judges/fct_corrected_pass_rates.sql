@@ -22,7 +22,7 @@ rates as (
         count(distinct case when verdicts.verdict is not null then verdicts.case_id end)
             as n_cases,
         count(verdicts.verdict) as n_rounds,
-        count(case when verdicts.verdict = 'pass' then 1 end) as n_passed,
+        count(*) filter (where verdicts.verdict = 'pass') as n_passed,
         avg(case verdicts.verdict when 'pass' then 1e0 when 'fail' then 0e0 end) as p,
         count(distinct case when verdicts.score is not null then verdicts.case_id end)
             as n_cases_scored,
@@ -149,11 +149,7 @@ known as (
         agreement.tpr_high,
         agreement.tnr,
         agreement.tnr_low,
-        agreement.tnr_high,
-        row_number() over (
-            partition by rates.task_id, rates.dimension_id, rates.judge
-            order by agreement.slice_kind desc
-        ) as choice
+        agreement.tnr_high
 
     from rates
     inner join agreement
@@ -161,6 +157,10 @@ known as (
             rates.dimension_id = agreement.dimension_id
             and rates.judge = agreement.judge
             and (agreement.slice_kind = 'all' or rates.title = agreement.slice)
+    qualify row_number() over (
+        partition by rates.task_id, rates.dimension_id, rates.judge
+        order by agreement.slice_kind desc
+    ) = 1
 
 ),
 
@@ -174,7 +174,7 @@ shrunk as (
         (n_pass * tpr + 1) / (n_pass + 2) as tpr1
 
     from known
-    where choice = 1 and n_rounds > 0
+    where n_rounds > 0
 
 ),
 
@@ -410,10 +410,10 @@ final as (
         cast(n_labels_own as bigint) as n_labels_own,
         n_pass as n_labels_pass,
         n_fail as n_labels_fail,
-        {{ rounded('raw_rate') }} as raw_rate,
-        {{ rounded('corrected_rate') }} as corrected_rate,
-        case when ci_low is not null then {{ rounded('greatest(0, ci_low)') }} end as ci_low,
-        case when ci_high is not null then {{ rounded('least(1, ci_high)') }} end as ci_high,
+        round(raw_rate, 6) as raw_rate,
+        round(corrected_rate, 6) as corrected_rate,
+        case when ci_low is not null then round(greatest(0, ci_low), 6) end as ci_low,
+        case when ci_high is not null then round(least(1, ci_high), 6) end as ci_high,
         tpr,
         tpr_low,
         tpr_high,

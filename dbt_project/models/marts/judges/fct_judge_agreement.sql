@@ -21,8 +21,8 @@ labelled as (
         bool_or(is_disputed) as is_disputed,
         max(coalesce(weight, 1)) as weight,
         max(n_labels) as n_labels,
-        count(case when label = 'pass' then 1 end) as n_pass,
-        count(case when label = 'fail' then 1 end) as n_fail,
+        count(*) filter (where label = 'pass') as n_pass,
+        count(*) filter (where label = 'fail') as n_fail,
         avg(grade / scale) as grade,
         -- of people alone: a pass is 1, a grade is its share of the best one
         count(coalesce(label, cast(grade as string))) as n_said,
@@ -34,7 +34,7 @@ labelled as (
 
     from labels
     where coalesce(split_name, '') <> 'train' and coalesce(draw, '') <> 'disagree'
-    group by task_id, case_id, round_id, dimension_id
+    group by all
 
 ),
 
@@ -149,21 +149,7 @@ sliced as (
 ),
 
 -- An answer that rounds repeat was judged by people once: it counts by the round with most
--- labels, the newest of these.
-ranked as (
-
-    select
-        *,
-        rank() over (
-            partition by dimension_id, judge, slice_kind, slice, cluster_id, answer_id
-            order by n_labels desc, created_at desc, task_id asc, case_id asc, round_id asc
-        ) as copy
-
-    from sliced
-
-),
-
--- the weight of an answer that both judged, or graded, else null
+-- labels, the newest of these. The weight of an answer that both judged, or graded, else null.
 judged as (
 
     select
@@ -172,8 +158,11 @@ judged as (
         case when truth = verdict then 1e0 when truth <> verdict then 0e0 end as agrees,
         case when grade is not null and score is not null then weight end as g_weight
 
-    from ranked
-    where copy = 1
+    from sliced
+    qualify rank() over (
+        partition by dimension_id, judge, slice_kind, slice, cluster_id, answer_id
+        order by n_labels desc, created_at desc, task_id asc, case_id asc, round_id asc
+    ) = 1
 
 ),
 
@@ -187,38 +176,34 @@ sums as (
         count(*) as n_rounds,
         count(distinct case when w is not null then cluster_id end) as n_cases,
         count(w) as n_judged,
-        count(case when truth is not null and verdict is null then 1 end) as n_unjudged,
-        count(case when is_disputed then 1 end) as n_disputed,
-        count(case when w is not null and truth = 'pass' then 1 end) as n_pass,
-        count(case when w is not null and truth = 'fail' then 1 end) as n_fail,
-        count(case when truth = 'pass' and verdict = 'pass' then 1 end) as n_both_pass,
-        count(case when truth = 'pass' and verdict = 'fail' then 1 end) as n_only_judge_fails,
-        count(case when truth = 'fail' and verdict = 'pass' then 1 end) as n_only_judge_passes,
-        count(case when truth = 'fail' and verdict = 'fail' then 1 end) as n_both_fail,
+        count(*) filter (where truth is not null and verdict is null) as n_unjudged,
+        count(*) filter (where is_disputed) as n_disputed,
+        count(*) filter (where w is not null and truth = 'pass') as n_pass,
+        count(*) filter (where w is not null and truth = 'fail') as n_fail,
+        count(*) filter (where truth = 'pass' and verdict = 'pass') as n_both_pass,
+        count(*) filter (where truth = 'pass' and verdict = 'fail') as n_only_judge_fails,
+        count(*) filter (where truth = 'fail' and verdict = 'pass') as n_only_judge_passes,
+        count(*) filter (where truth = 'fail' and verdict = 'fail') as n_both_fail,
         sum(w) as w_all,
         sum(power(w, 2)) as w_squares,
-        coalesce(sum(case when truth = 'pass' and verdict = 'pass' then w end), 0) as w_a,
-        coalesce(sum(case when truth = 'pass' and verdict = 'fail' then w end), 0) as w_b,
-        coalesce(sum(case when truth = 'fail' and verdict = 'pass' then w end), 0) as w_c,
-        coalesce(sum(case when truth = 'fail' and verdict = 'fail' then w end), 0) as w_d,
-        sum(case when verdict = 'pass' then power(w, 2) end)
-        / sum(case when verdict = 'pass' then w end) as weight_if_passed,
-        sum(case when verdict = 'fail' then power(w, 2) end)
-        / sum(case when verdict = 'fail' then w end) as weight_if_failed,
-        count(case when n_labels > 1 then 1 end) as n_labelled_twice,
-        count(
-            case when n_labels > 1 and (n_pass = n_labels or n_fail = n_labels) then 1 end
+        coalesce(sum(w) filter (where truth = 'pass' and verdict = 'pass'), 0) as w_a,
+        coalesce(sum(w) filter (where truth = 'pass' and verdict = 'fail'), 0) as w_b,
+        coalesce(sum(w) filter (where truth = 'fail' and verdict = 'pass'), 0) as w_c,
+        coalesce(sum(w) filter (where truth = 'fail' and verdict = 'fail'), 0) as w_d,
+        sum(power(w, 2)) filter (where verdict = 'pass')
+        / sum(w) filter (where verdict = 'pass') as weight_if_passed,
+        sum(power(w, 2)) filter (where verdict = 'fail')
+        / sum(w) filter (where verdict = 'fail') as weight_if_failed,
+        count(*) filter (where n_labels > 1) as n_labelled_twice,
+        count(*) filter (
+            where n_labels > 1 and (n_pass = n_labels or n_fail = n_labels)
         ) as n_people_agree,
-        sum(case when n_said > 1 then n_said end) as people_n,
-        sum(case when n_said > 1 then said end) as people_sum,
-        sum(case when n_said > 1 then said_squares end) as people_squares,
+        sum(n_said) filter (where n_said > 1) as people_n,
+        sum(said) filter (where n_said > 1) as people_sum,
+        sum(said_squares) filter (where n_said > 1) as people_squares,
         -- squared differences within an answer, each pair twice
-        sum(
-            case
-                when n_said > 1
-                    then 2 * (n_said * said_squares - power(said, 2)) / (n_said - 1e0)
-            end
-        ) as people_differences,
+        sum(2 * (n_said * said_squares - power(said, 2)) / (n_said - 1e0))
+        filter (where n_said > 1) as people_differences,
         count(g_weight) as n_graded,
         sum(g_weight) as g_n,
         sum(g_weight * score) as g_score,
@@ -229,7 +214,7 @@ sums as (
         sum(g_weight * abs(score - grade)) as g_absolute
 
     from judged
-    group by dimension_id, judge, slice_kind, slice
+    group by all
 
 ),
 
@@ -340,12 +325,7 @@ residuals as (
     from judged
     inner join shares using (dimension_id, judge, slice_kind, slice)
     where judged.w is not null
-    group by
-        judged.dimension_id,
-        judged.judge,
-        judged.slice_kind,
-        judged.slice,
-        judged.cluster_id
+    group by all
 
 ),
 
@@ -365,8 +345,7 @@ cluster_errors as (
 
     from residuals
     inner join shares using (dimension_id, judge, slice_kind, slice)
-    group by
-        residuals.dimension_id, residuals.judge, residuals.slice_kind, residuals.slice
+    group by all
 
 ),
 
@@ -410,59 +389,62 @@ final as (
         n_only_judge_fails,
         n_only_judge_passes,
         n_both_fail,
-        {{ rounded('agreement') }} as agreement,
+        round(agreement, 6) as agreement,
         case
             when agreement_se > 0
-                then {{ rounded('greatest(0, agreement - t * agreement_se)') }}
+                then round(greatest(0, agreement - t * agreement_se), 6)
         end as agreement_low,
         case
             when agreement_se > 0
-                then {{ rounded('least(1, agreement + t * agreement_se)') }}
+                then round(least(1, agreement + t * agreement_se), 6)
         end as agreement_high,
-        {{ rounded('tpr') }} as tpr,
-        {{ rounded(wilson_bound_of_draws('n_a', 'n_b', 'pass_weight', 'fail_weight', -1)) }}
+        round(tpr, 6) as tpr,
+        round({{ wilson_bound_of_draws('n_a', 'n_b', 'pass_weight', 'fail_weight', -1) }}, 6)
             as tpr_low,
-        {{ rounded(wilson_bound_of_draws('n_a', 'n_b', 'pass_weight', 'fail_weight', 1)) }}
+        round({{ wilson_bound_of_draws('n_a', 'n_b', 'pass_weight', 'fail_weight', 1) }}, 6)
             as tpr_high,
-        {{ rounded('tnr') }} as tnr,
-        {{ rounded(wilson_bound_of_draws('n_d', 'n_c', 'fail_weight', 'pass_weight', -1)) }}
+        round(tnr, 6) as tnr,
+        round({{ wilson_bound_of_draws('n_d', 'n_c', 'fail_weight', 'pass_weight', -1) }}, 6)
             as tnr_low,
-        {{ rounded(wilson_bound_of_draws('n_d', 'n_c', 'fail_weight', 'pass_weight', 1)) }}
+        round({{ wilson_bound_of_draws('n_d', 'n_c', 'fail_weight', 'pass_weight', 1) }}, 6)
             as tnr_high,
-        {{ rounded('p_c - p_b') }} as leniency,
+        round(p_c - p_b, 6) as leniency,
         case
             when n > 0
                 then {{ mcnemar_p_value('n_only_judge_fails', 'n_only_judge_passes') }}
         end as leniency_p,
-        {{ rounded('kappa') }} as cohens_kappa,
+        round(kappa, 6) as cohens_kappa,
         case
-            when kappa_se > 0 then {{ rounded('kappa - ' ~ z_975() ~ ' * kappa_se') }}
+            when kappa_se > 0 then round(kappa - {{ z_975() }} * kappa_se, 6)
         end as kappa_low,
         case
             when kappa_se > 0
-                then {{ rounded('least(1, kappa + ' ~ z_975() ~ ' * kappa_se)') }}
+                then round(least(1, kappa + {{ z_975() }} * kappa_se), 6)
         end as kappa_high,
-        {{ rounded('gwet_ac1') }} as gwet_ac1,
+        round(gwet_ac1, 6) as gwet_ac1,
         n_labelled_twice,
-        {{ rounded('n_people_agree / nullif(cast(n_labelled_twice as double), 0)') }}
+        round(n_people_agree / nullif(cast(n_labelled_twice as double), 0), 6)
             as people_agreement,
         -- Krippendorff's alpha with squared differences: of pass and fail the nominal one
-        {{ rounded(
-            '1 - people_differences * (people_n - 1)'
-            ~ ' / nullif(2e0 * (people_n * people_squares - power(people_sum, 2)), 0)'
-        ) }} as people_alpha,
+        round(
+            1 - people_differences * (people_n - 1)
+            / nullif(2e0 * (people_n * people_squares - power(people_sum, 2)), 0),
+            6
+        ) as people_alpha,
         n_graded,
-        {{ rounded('(g_score - g_grade) / g_n') }} as mean_difference,
-        {{ rounded('g_absolute / g_n') }} as mean_absolute_difference,
+        round((g_score - g_grade) / g_n, 6) as mean_difference,
+        round(g_absolute / g_n, 6) as mean_absolute_difference,
         case
             when n_graded > 2 and score_spread > 1e-12 and grade_spread > 1e-12
-                then {{ rounded('covariance / sqrt(score_spread * grade_spread)') }}
+                then round(covariance / sqrt(score_spread * grade_spread), 6)
         end as pearson,
         case
-            when n_graded > 1 and score_spread + grade_spread > 1e-12 then {{ rounded(
-                '2 * covariance / (score_spread + grade_spread'
-                ~ ' + power((g_score - g_grade) / g_n, 2))'
-            ) }}
+            when n_graded > 1 and score_spread + grade_spread > 1e-12 then round(
+                2 * covariance / (
+                    score_spread + grade_spread + power((g_score - g_grade) / g_n, 2)
+                ),
+                6
+            )
         end as weighted_kappa
 
     from with_errors

@@ -56,13 +56,7 @@ judged as (
         verdicts.judge,
         verdicts.verdict = labelled.truth as is_right,
         verdicts.is_used,
-        outputs.created_at,
-        row_number() over (
-            partition by
-                labelled.dimension_id, labelled.title, labelled.case_id, labelled.output_hash,
-                verdicts.judge
-            order by outputs.created_at desc, outputs.task_id desc, outputs.round_id desc
-        ) as recency
+        outputs.created_at
 
     from labelled
     inner join outputs using (title, case_id, output_hash)
@@ -72,6 +66,12 @@ judged as (
             and outputs.case_id = verdicts.case_id
             and outputs.round_id = verdicts.round_id
             and labelled.dimension_id = verdicts.dimension_id
+    qualify row_number() over (
+        partition by
+            labelled.dimension_id, labelled.title, labelled.case_id, labelled.output_hash,
+            verdicts.judge
+        order by outputs.created_at desc, outputs.task_id desc, outputs.round_id desc
+    ) = 1
 
 ),
 
@@ -98,12 +98,12 @@ counted as (
         older.judge as judge_before,
         newer.judge as judge_after,
         count(*) as n_outputs,
-        count(case when before.is_right and after.is_right then 1 end) as n_both_right,
-        count(case when before.is_right and not after.is_right then 1 end)
+        count(*) filter (where before.is_right and after.is_right) as n_both_right,
+        count(*) filter (where before.is_right and not after.is_right)
             as n_only_before_right,
-        count(case when after.is_right and not before.is_right then 1 end)
+        count(*) filter (where after.is_right and not before.is_right)
             as n_only_after_right,
-        count(case when not before.is_right and not after.is_right then 1 end)
+        count(*) filter (where not before.is_right and not after.is_right)
             as n_both_wrong
 
     from judged as before
@@ -112,7 +112,7 @@ counted as (
         on before.dimension_id = older.dimension_id and before.judge = older.judge
     inner join judges as newer
         on after.dimension_id = newer.dimension_id and after.judge = newer.judge
-    where before.recency = 1 and after.recency = 1 and older.place < newer.place
+    where older.place < newer.place
     group by older.dimension_id, older.judge, newer.judge
 
 ),

@@ -93,7 +93,7 @@ outputs as (
         judge,
         output_id,
         count(*) as n,
-        count(case when verdict = 'pass' then 1 end) as n_pass,
+        count(*) filter (where verdict = 'pass') as n_pass,
         max(case when place = 'first' then verdict end) as verdict_first,
         max(case when place = 'second' then verdict end) as verdict_second
 
@@ -110,14 +110,14 @@ summed as (
         judge,
         count(*) as n_outputs,
         cast(sum(n) as bigint) as n_verdicts,
-        count(case when n_pass in (0, n) then 1 end) as n_stable,
+        count(*) filter (where n_pass in (0, n)) as n_stable,
         sum(n_pass) as passes,
         sum(n - n_pass) as fails,
         sum(2e0 * n_pass * (n - n_pass) / (n - 1)) as differences,
-        count(case when verdict_first = verdict_second then 1 end) as n_same_in_both_places,
-        count(case when verdict_first = 'pass' and verdict_second = 'fail' then 1 end)
+        count(*) filter (where verdict_first = verdict_second) as n_same_in_both_places,
+        count(*) filter (where verdict_first = 'pass' and verdict_second = 'fail')
             as n_only_first,
-        count(case when verdict_first = 'fail' and verdict_second = 'pass' then 1 end)
+        count(*) filter (where verdict_first = 'fail' and verdict_second = 'pass')
             as n_only_second
 
     from outputs
@@ -137,8 +137,8 @@ final as (
         n_outputs,
         n_verdicts,
         n_stable,
-        {{ rounded('n_stable / cast(n_outputs as double)') }} as stability,
-        {{ rounded('1 - differences * (n_verdicts - 1) / nullif(2e0 * passes * fails, 0)') }}
+        round(n_stable / cast(n_outputs as double), 6) as stability,
+        round(1 - differences * (n_verdicts - 1) / nullif(2e0 * passes * fails, 0), 6)
             as alpha,
         n_same_in_both_places + n_only_first + n_only_second as n_both_places,
         n_same_in_both_places,

@@ -75,17 +75,16 @@ matched as (
 
 ordered as (
 
-    select
-        *,
-        row_number() over (
-            partition by task_id, case_id, round_id, dimension_id, labeler
-            order by
-                labeled_at desc nulls last, load_id desc, line_number desc
-        ) as recency
+    select *
 
     from matched
     -- where several rounds have this id nothing says which of them people saw
     where not is_by_round_alone or n_rounds_found = 1
+    qualify row_number() over (
+        partition by task_id, case_id, round_id, dimension_id, labeler
+        order by
+            labeled_at desc nulls last, load_id desc, line_number desc
+    ) = 1
 
 ),
 
@@ -94,11 +93,10 @@ counted as (
     select
         *,
         count(label) over in_round as n_labels,
-        count(case when label = 'pass' then 1 end) over in_round as n_pass,
-        count(case when label = 'fail' then 1 end) over in_round as n_fail
+        count(*) filter (where label = 'pass') over in_round as n_pass,
+        count(*) filter (where label = 'fail') over in_round as n_fail
 
     from ordered
-    where recency = 1
     window in_round as (partition by task_id, case_id, round_id, dimension_id)
 
 ),

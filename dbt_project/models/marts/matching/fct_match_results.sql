@@ -27,12 +27,17 @@ described as (
         round_id,
         scope,
         step_id,
-        {{ as_json("'[' || " ~ joined('cast(' ~ json_object_of({
-            'pointer': 'pointer',
-            'reason': 'reason',
-            'expected': 'left(expected, 200)',
-            'actual': 'left(actual, 200)',
-        }) ~ ' as string)', "','", 'difference_no') ~ " || ']'") }} as details
+        cast(
+            '[' || string_agg(
+                cast(json_object(
+                    'pointer', pointer,
+                    'reason', reason,
+                    'expected', left(expected, 200),
+                    'actual', left(actual, 200)
+                ) as string),
+                ',' order by difference_no
+            ) || ']' as json
+        ) as details
 
     from differences
     where difference_no <= 5
@@ -64,7 +69,7 @@ final as (
         matches.matched,
 
         ---------- json
-        coalesce(described.details, {{ as_json("'[]'") }}) as details
+        coalesce(described.details, cast('[]' as json)) as details
 
     from matches
     left join described

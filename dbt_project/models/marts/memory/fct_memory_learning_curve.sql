@@ -37,13 +37,15 @@ final as (
 
         ---------- numerics
         tests.dialogs_inserted_count,
-        {{ rounded(
-            'tests.dialogs_inserted_count'
-            ~ ' / nullif(cast(coalesce(runs.total_dialogs, runs.total_messages) as double), 0)'
-        ) }} as share_inserted,
+        round(
+            tests.dialogs_inserted_count / nullif(
+                cast(coalesce(runs.total_dialogs, runs.total_messages) as double), 0
+            ),
+            6
+        ) as share_inserted,
         ruled.n_counted as n_questions,
         ruled.n_failed,
-        {{ rounded('ruled.score_sum / nullif(ruled.n_counted, 0)') }} as score
+        round(ruled.score_sum / nullif(ruled.n_counted, 0), 6) as score
 
     from ruled
     inner join tests using (run_id, task_id, test_index)

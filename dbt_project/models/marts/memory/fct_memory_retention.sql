@@ -37,9 +37,9 @@ final as (
         counted.n_right_before,
         counted.n_still_right,
         counted.n_failed,
-        {{ rounded(
-            'cast(counted.n_still_right as double) / nullif(counted.n_right_before, 0)'
-        ) }} as retention
+        round(
+            cast(counted.n_still_right as double) / nullif(counted.n_right_before, 0), 6
+        ) as retention
 
     from counted
     inner join right_metrics using (run_id)

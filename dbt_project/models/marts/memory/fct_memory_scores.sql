@@ -100,9 +100,9 @@ bounded as (
 
     select
         *,
-        {{ rounded('exact_score') }} as score,
-        {{ rounded('greatest(0.0, exact_score - half_width)') }} as lower_bound,
-        {{ rounded('least(1.0, exact_score + half_width)') }} as upper_bound,
+        round(exact_score, 6) as score,
+        round(greatest(0.0, exact_score - half_width), 6) as lower_bound,
+        round(least(1.0, exact_score + half_width), 6) as upper_bound,
         -- an interval without width would read as certainty
         coalesce(half_width > 1e-9 and lower_bound < upper_bound, false) as has_interval
 
@@ -115,7 +115,7 @@ dialogs as (
     select
         run_id,
         test_index,
-        {{ rounded('avg(dialogs_inserted_count)', 2) }} as mean_dialogs_inserted
+        round(avg(dialogs_inserted_count), 2) as mean_dialogs_inserted
 
     from tests
     group by run_id, test_index

@@ -13,7 +13,7 @@ measures as (
         test_index,
         dialogs_inserted_count,
         memory_snapshot,
-        {{ unnested(json_object_keys('memory_snapshot')) }} as measure
+        unnest(json_keys(memory_snapshot)) as measure
 
     from tests
 

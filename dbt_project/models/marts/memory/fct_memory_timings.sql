@@ -123,15 +123,15 @@ final as (
         n_tasks,
         n_calls,
         n_detailed,
-        {{ rounded('sum_ms', 3) }} as sum_ms,
-        {{ rounded('sum_ms / n_calls', 3) }} as mean_ms,
-        {{ rounded('min_ms', 3) }} as min_ms,
+        round(sum_ms, 3) as sum_ms,
+        round(sum_ms / n_calls, 3) as mean_ms,
+        round(min_ms, 3) as min_ms,
         -- Quantiles of some of the calls are not those of all.
-        case when n_detailed = n_calls then {{ rounded('p50_ms', 3) }} end as p50_ms,
-        case when n_detailed = n_calls then {{ rounded('p90_ms', 3) }} end as p90_ms,
-        case when n_detailed = n_calls then {{ rounded('p95_ms', 3) }} end as p95_ms,
-        case when n_detailed = n_calls then {{ rounded('p99_ms', 3) }} end as p99_ms,
-        {{ rounded('max_ms', 3) }} as max_ms
+        case when n_detailed = n_calls then round(p50_ms, 3) end as p50_ms,
+        case when n_detailed = n_calls then round(p90_ms, 3) end as p90_ms,
+        case when n_detailed = n_calls then round(p95_ms, 3) end as p95_ms,
+        case when n_detailed = n_calls then round(p99_ms, 3) end as p99_ms,
+        round(max_ms, 3) as max_ms
 
     from joined
 

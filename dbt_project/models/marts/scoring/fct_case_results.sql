@@ -29,7 +29,7 @@ scored as (
     select
         task_id,
         case_id,
-        {{ json_map_of('dimension_id', rounded('score'), 'dimension_position') }}
+        {{ json_map_of('dimension_id', 'round(score, 6)', 'dimension_position') }}
             as dimension_scores
 
     from by_dimension
@@ -103,17 +103,19 @@ final as (
         results.reported_must_have_pass,
 
         ---------- json
-        coalesce(scored.dimension_scores, {{ as_json("'{}'") }}) as dimension_scores,
-        {{ json_object_of({
-            'rounds_failed': 'results.n_rounds_failed',
-            'rounds_in_error': 'results.n_rounds_in_error',
-            'rounds_unevaluated': 'results.n_rounds_unevaluated',
-            'error_codes': "coalesce(failed.error_codes, " ~ as_json("'[]'") ~ ")",
-            'failed_scopes': "coalesce(mismatched.failed_scopes, " ~ as_json("'[]'") ~ ")",
-            'unevaluated_scopes': "coalesce(mismatched.unevaluated_scopes, " ~ as_json("'[]'") ~ ")",
-            'unscored': "coalesce(unscored.reasons, " ~ as_json("'{}'") ~ ")",
-            'in_testset': 'cases.in_testset',
-        }, ['error_codes', 'failed_scopes', 'unevaluated_scopes', 'unscored']) }} as notes
+        coalesce(scored.dimension_scores, cast('{}' as json)) as dimension_scores,
+        json_object(
+            'rounds_failed', results.n_rounds_failed,
+            'rounds_in_error', results.n_rounds_in_error,
+            'rounds_unevaluated', results.n_rounds_unevaluated,
+            'error_codes', cast(coalesce(failed.error_codes, cast('[]' as json)) as json),
+            'failed_scopes', cast(coalesce(mismatched.failed_scopes, cast('[]' as json)) as json),
+            'unevaluated_scopes', cast(
+                coalesce(mismatched.unevaluated_scopes, cast('[]' as json)) as json
+            ),
+            'unscored', cast(coalesce(unscored.reasons, cast('{}' as json)) as json),
+            'in_testset', cases.in_testset
+        ) as notes
 
     from results
     inner join cases using (task_id, case_id)

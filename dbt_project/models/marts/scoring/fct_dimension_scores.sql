@@ -70,7 +70,7 @@ worst as (
         task_id,
         dimension_id,
         max(n_below_full) as n_below_full,
-        {{ json_map_of('case_id', rounded('score'), 'case_rank') }} as lowest_cases
+        {{ json_map_of('case_id', 'round(score, 6)', 'case_rank') }} as lowest_cases
 
     from worst_cases
     where case_rank <= 3
@@ -156,41 +156,41 @@ final as (
         and (scorer not in ('accuracy', 'memory', 'reported') or is_by_model) as is_judged,
 
         ---------- json
-        {{ json_object_of({
-            'n_cases': 'n_task_cases',
-            'n_rounds': 'n_task_rounds',
-            'n_scored_cases': 'n_cases',
-            'n_scored_rounds': 'n_rounds',
-            'mean': 'mean',
-            'sd': 'sd',
-            'median': 'median',
-            'mad': 'mad',
-            'min': 'lowest',
-            'max': 'highest',
-            'p05': 'p05',
-            'p25': 'p25',
-            'p75': 'p75',
-            'p95': 'p95',
-            'trimmed_mean': 'trimmed_mean',
-            'ci_low': 'ci_low',
-            'ci_high': 'ci_high',
-            'ci_method': 'ci_method',
-            'correct_ratio': 'correct_ratio',
-            'within_target_ratio': 'within_target_ratio',
-            'mean_case_variance': 'mean_variance',
-            'n_error_rounds': 'n_error_rounds',
-        }) }} as raw_metrics,
-        {{ json_object_of({
-            'unscored_reason': 'unscored_reason',
-            'unit': 'unit',
-            'min_score': 'min_score',
-            'n_off_target': 'n_off_target',
-            'n_below_full': 'coalesce(n_below_full, 0)',
-            'lowest_cases': 'lowest_cases',
-        }, ['lowest_cases']) }} as diagnosis,
+        json_object(
+            'n_cases', n_task_cases,
+            'n_rounds', n_task_rounds,
+            'n_scored_cases', n_cases,
+            'n_scored_rounds', n_rounds,
+            'mean', mean,
+            'sd', sd,
+            'median', median,
+            'mad', mad,
+            'min', lowest,
+            'max', highest,
+            'p05', p05,
+            'p25', p25,
+            'p75', p75,
+            'p95', p95,
+            'trimmed_mean', trimmed_mean,
+            'ci_low', ci_low,
+            'ci_high', ci_high,
+            'ci_method', ci_method,
+            'correct_ratio', correct_ratio,
+            'within_target_ratio', within_target_ratio,
+            'mean_case_variance', mean_variance,
+            'n_error_rounds', n_error_rounds
+        ) as raw_metrics,
+        json_object(
+            'unscored_reason', unscored_reason,
+            'unit', unit,
+            'min_score', min_score,
+            'n_off_target', n_off_target,
+            'n_below_full', coalesce(n_below_full, 0),
+            'lowest_cases', cast(lowest_cases as json)
+        ) as diagnosis,
         target,
         parameters,
-        coalesce(scorer_versions, {{ as_json("'[]'") }}) as scorer_versions
+        coalesce(scorer_versions, cast('[]' as json)) as scorer_versions
 
     from judged
 

@@ -39,7 +39,7 @@ gathered as (
             when dimensions.scorer in ('format', 'error_rate') then picked.actual
             else left(rounds.answer, 500)
         end as actual,
-        {{ json_text('picked.detail', 'highlight') }} as highlight,
+        json_extract_string(picked.detail, '$.highlight') as highlight,
         case
             when dimensions.scorer = 'accuracy' and dimensions.match_rule = 'exact'
                 then nullif({{ common_prefix_length(
@@ -111,7 +111,7 @@ final as (
             when scorer = 'error_rate' then 'no_error'
             when not is_share and upper_limit is null then 'measured'
             when not is_share then 'measured_within'
-            when {{ json_text('detail', 'summary') }} is null then 'judged'
+            when json_extract_string(detail, '$.summary') is null then 'judged'
             else 'explained'
         end as code,
 
@@ -119,31 +119,35 @@ final as (
         cast(evidence_rank as bigint) as evidence_rank,
 
         ---------- json
-        {{ json_object_of({
-            'snippet': 'snippet',
-            'expected': 'expected',
-            'actual': 'actual',
-            'reason': 'reason',
-            'pointer': 'pointer',
-            'offsets': as_json(
-                "case when place is null then '[]' else '[[' || cast(offset_start as string)"
-                ~ " || ',' || cast(offset_end as string) || ']]' end"
+        json_object(
+            'snippet', snippet,
+            'expected', expected,
+            'actual', actual,
+            'reason', reason,
+            'pointer', pointer,
+            'offsets', cast(
+                case
+                    when place is null then '[]'
+                    else '[[' || offset_start || ',' || offset_end || ']]'
+                end as json
             ),
-            'metric': 'metric',
-            'score': 'score',
-        }, ['offsets']) }} as payload,
-        {{ json_object_of({
-            'unit': 'unit',
-            'limit': 'upper_limit',
-            'n': 'coalesce(n_matched, try_cast('
-                ~ json_text('detail', 'rounds_agreeing') ~ ' as bigint))',
-            'n_total': 'coalesce(n_evaluated, try_cast('
-                ~ json_text('detail', 'rounds_compared') ~ ' as bigint))',
-            'scope': 'failed_scope',
-            'error_code': 'left(error_code, 200)',
-            'keyword': 'highlight',
-            'summary': "left(" ~ json_text('detail', 'summary') ~ ", 200)",
-        }) }} as facts
+            'metric', metric,
+            'score', score
+        ) as payload,
+        json_object(
+            'unit', unit,
+            'limit', upper_limit,
+            'n', coalesce(
+                n_matched, try_cast(json_extract_string(detail, '$.rounds_agreeing') as bigint)
+            ),
+            'n_total', coalesce(
+                n_evaluated, try_cast(json_extract_string(detail, '$.rounds_compared') as bigint)
+            ),
+            'scope', failed_scope,
+            'error_code', left(error_code, 200),
+            'keyword', highlight,
+            'summary', left(json_extract_string(detail, '$.summary'), 200)
+        ) as facts
 
     from located
 

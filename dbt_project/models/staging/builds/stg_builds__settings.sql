@@ -5,17 +5,15 @@ source as (select * from {{ source('raw', 'settings') }}),
 -- a title may have several flaky cases and outages, and one of everything else
 newest as (
 
-    select
-        *,
-        row_number() over (
-            partition by
-                setting,
-                name,
-                case when setting in ('known_flaky', 'known_outage') then value end
-            order by set_at desc, file asc, value asc
-        ) as place
-
+    select *
     from source
+    qualify row_number() over (
+        partition by
+            setting,
+            name,
+            case when setting in ('known_flaky', 'known_outage') then value end
+        order by set_at desc, file asc, value asc
+    ) = 1
 
 ),
 
@@ -37,7 +35,6 @@ renamed as (
         ends_on
 
     from newest
-    where place = 1
 
 )
 

@@ -18,12 +18,12 @@ renamed as (
         labeler,
         label,
         policy,
-        {{ adapter.quote('split') }} as split_name,
+        "split" as split_name,
         draw,
-        {{ adapter.quote('comment') }} as label_comment,
+        "comment" as label_comment,
 
         ---------- numerics
-        {{ adapter.quote('line') }} as line_number,
+        "line" as line_number,
         grade,
         scale,
         weight,

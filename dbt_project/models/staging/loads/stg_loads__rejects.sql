@@ -19,8 +19,8 @@ renamed as (
         raw_text,
 
         ---------- numerics
-        {{ adapter.quote('line') }} as line_number,
-        {{ adapter.quote('column') }} as column_number
+        "line" as line_number,
+        "column" as column_number
 
     from source
 

@@ -60,16 +60,15 @@ questions as (
 
         ---------- json
         case
-            when evidence is null then {{ json_object_of({'question': 'question_text'}) }}
-            else {{ json_object_of(
-                {'question': 'question_text', 'evidence': 'evidence'}, documents=['evidence']
-            ) }}
+            when evidence is null then json_object('question', question_text)
+            else json_object('question', question_text, 'evidence', cast(evidence as json))
         end as context,
-        {{ json_object_of({'answer': 'reference_answer'}, documents=['answer']) }} as reference,
-        {{ as_json(
-            "'[' || concat_ws(',', cast(" ~ json_of_text('category_tag')
-            ~ " as string), cast(" ~ json_of_text('group_tag') ~ " as string)) || ']'"
-        ) }} as tags
+        json_object('answer', cast(reference_answer as json)) as reference,
+        cast(
+            '['
+            || concat_ws(',', cast(to_json(category_tag) as string), cast(to_json(group_tag) as string))
+            || ']' as json
+        ) as tags
 
     from labelled
 

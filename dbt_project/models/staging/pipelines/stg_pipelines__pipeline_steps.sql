@@ -13,7 +13,7 @@ renamed as (
 
         ---------- strings
         output_key,
-        {{ adapter.quote('type') }} as step_type,
+        "type" as step_type,
 
         ---------- numerics
         position as step_position,

@@ -14,7 +14,7 @@ renamed as (
 
         ---------- strings
         name as check_name,
-        {{ adapter.quote('type') }} as check_type,
+        "type" as check_type,
         case
             when passed then 'pass'
             when not passed then 'fail'

@@ -12,7 +12,7 @@ renamed as (
         dimension_id,
 
         ---------- numerics
-        {{ adapter.quote('value') }} as claimed_value
+        "value" as claimed_value
 
     from source
 

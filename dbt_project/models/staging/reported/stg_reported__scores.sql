@@ -17,7 +17,7 @@ renamed as (
         summary,
 
         ---------- numerics
-        {{ adapter.quote('value') }} as reported_value,
+        "value" as reported_value,
         score,
 
         ---------- json

@@ -19,7 +19,7 @@ renamed as (
         scorer_version,
 
         ---------- numerics
-        {{ adapter.quote('line') }} as line_number,
+        "line" as line_number,
         score,
         scale,
 

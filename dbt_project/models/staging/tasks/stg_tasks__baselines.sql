@@ -14,7 +14,7 @@ renamed as (
         baseline_id,
 
         ---------- strings
-        {{ adapter.quote('type') }} as baseline_type,
+        "type" as baseline_type,
         owner,
 
         ---------- numerics
@@ -49,7 +49,7 @@ of_memory as (
 
         ---------- json
         reference as payload,
-        {{ as_json("null") }} as patterns
+        cast(null as json) as patterns
 
     from memory_questions
     where has_reference

@@ -47,7 +47,7 @@ of_memory as (
         ---------- json
         context,
         tags,
-        {{ as_json("null") }} as categories
+        cast(null as json) as categories
 
     from memory_questions
 

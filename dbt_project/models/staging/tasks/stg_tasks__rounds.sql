@@ -78,12 +78,12 @@ of_memory as (
         cast(null as timestamp) as executed_at,
 
         ---------- json
-        {{ as_json("null") }} as parsed_output,
-        {{ as_json("'{}'") }} as metadata,
-        {{ as_json("null") }} as final_output,
-        {{ as_json("null") }} as step_outputs,
-        {{ as_json("null") }} as failed_steps,
-        {{ as_json("null") }} as rule_violations
+        cast(null as json) as parsed_output,
+        cast('{}' as json) as metadata,
+        cast(null as json) as final_output,
+        cast(null as json) as step_outputs,
+        cast(null as json) as failed_steps,
+        cast(null as json) as rule_violations
 
     from memory_questions
 

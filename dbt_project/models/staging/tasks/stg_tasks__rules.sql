@@ -35,8 +35,8 @@ renamed as (
         {{ texts_of('operand') }} as texts,
         case
             when rule = 'allowed_values' and {{ json_kind('operand') }} = 'array'
-                then {{ json_elements('operand') }}
-            when rule in ('equals', 'allowed_values') then {{ list_of(['operand']) }}
+                then json_extract(operand, '$[*]')
+            when rule in ('equals', 'allowed_values') then [operand]
         end as operands
 
     from source

@@ -81,10 +81,10 @@ of_memory as (
         min(created_at) as created_at,
 
         ---------- json
-        {{ as_json("'{}'") }} as env,
-        {{ as_json("null") }} as settings,
-        {{ as_json("null") }} as judge,
-        {{ as_json("'{}'") }} as extras
+        cast('{}' as json) as env,
+        cast(null as json) as settings,
+        cast(null as json) as judge,
+        cast('{}' as json) as extras
 
     from memory_runs
     group by run_id

@@ -22,7 +22,7 @@ renamed as (
         operand_ascii,
 
         ---------- numerics
-        {{ adapter.quote('line') }} as line_number,
+        "line" as line_number,
         check_no,
         number as expected_number,
         length as expected_length,

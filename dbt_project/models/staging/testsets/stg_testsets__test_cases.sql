@@ -16,7 +16,7 @@ renamed as (
         format_version,
 
         ---------- numerics
-        {{ adapter.quote('line') }} as line_number,
+        "line" as line_number,
         position as case_position,
 
         ---------- json

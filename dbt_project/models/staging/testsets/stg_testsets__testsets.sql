@@ -13,7 +13,7 @@ renamed as (
         ---------- strings
         file_uri,
         feature,
-        {{ adapter.quote('type') }} as test_type,
+        "type" as test_type,
         version,
 
         ---------- numerics

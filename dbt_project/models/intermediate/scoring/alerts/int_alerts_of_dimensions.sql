@@ -106,7 +106,7 @@ alerts as (
         task_id,
         cast(null as string) as dimension_id,
         'weights_not_one' as code,
-        {{ rounded('sum(weight_configured)') }} as value,
+        round(sum(weight_configured), 6) as value,
         1 as limit_value,
         'sum' as unit,
         count(*) as n,
@@ -114,7 +114,7 @@ alerts as (
         null as reason,
         null as detail,
         0 as n_cases,
-        {{ as_json("'[]'") }} as case_ids
+        cast('[]' as json) as case_ids
 
     from asked_for
     where not is_default
@@ -135,5 +135,5 @@ select
     reason,
     detail,
     coalesce(n_cases, 0) as n_cases,
-    coalesce(case_ids, {{ as_json("'[]'") }}) as case_ids
+    coalesce(case_ids, cast('[]' as json)) as case_ids
 from alerts

@@ -21,14 +21,16 @@ facts as (
     select
         task_id,
         'totals_differ' as code,
-        count(case when differs then 1 end) as n,
+        count(*) filter (where differs) as n,
         count(*) as n_total,
-        {{ joined("case when differs then coalesce(dimension_id, 'n_rows') end", "', '", 'dimension_id') }}
+        string_agg(
+            case when differs then coalesce(dimension_id, 'n_rows') end, ', ' order by dimension_id
+        )
             as detail
 
     from claims
     group by task_id
-    having count(case when differs then 1 end) > 0
+    having count(*) filter (where differs) > 0
 
 ),
 
@@ -46,7 +48,7 @@ alerts as (
         cast(null as string) as reason,
         detail,
         cast(0 as bigint) as n_cases,
-        {{ as_json("'[]'") }} as case_ids
+        cast('[]' as json) as case_ids
 
     from facts
 

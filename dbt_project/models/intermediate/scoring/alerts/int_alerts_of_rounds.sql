@@ -83,8 +83,8 @@ measured as (
         counted.code,
         case
             when counted.code = 'low_coverage'
-                then {{ rounded('cast(results.n_scored_rounds as double) / to_score.n_rounds') }}
-            else {{ rounded('cast(counted.n_rounds as double) / results.n_rounds') }}
+                then round(cast(results.n_scored_rounds as double) / to_score.n_rounds, 6)
+            else round(cast(counted.n_rounds as double) / results.n_rounds, 6)
         end as value,
         policy.threshold as limit_value,
         'share' as unit,

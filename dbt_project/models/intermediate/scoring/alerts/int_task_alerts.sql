@@ -68,20 +68,20 @@ described as (
 
         ---------- json
         case
-            when rated.dimension_id is null then {{ as_json("'[]'") }}
-            else to_json({{ list_of(['rated.dimension_id']) }})
+            when rated.dimension_id is null then cast('[]' as json)
+            else to_json([rated.dimension_id])
         end as dimension_ids,
         rated.case_ids,
-        {{ json_object_of({
-            'name': 'rated.name',
-            'value': 'rated.value',
-            'limit': 'rated.limit_value',
-            'unit': 'rated.unit',
-            'n': 'rated.n',
-            'n_total': 'rated.n_total',
-            'reason': 'rated.reason',
-            'detail': 'rated.detail',
-        }) }} as facts
+        json_object(
+            'name', rated.name,
+            'value', rated.value,
+            'limit', rated.limit_value,
+            'unit', rated.unit,
+            'n', rated.n,
+            'n_total', rated.n_total,
+            'reason', rated.reason,
+            'detail', rated.detail
+        ) as facts
 
     from rated
     inner join severities using (severity)

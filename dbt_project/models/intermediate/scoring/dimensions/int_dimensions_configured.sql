@@ -65,10 +65,10 @@ given as (
         defaults.dimension_position,
         defaults.weight,
         true as is_default,
-        {{ as_json("'{}'") }} as target,
+        cast('{}' as json) as target,
         case
-            when defaults.needs = 'verdict' then {{ as_json("'{\"scorer\":\"reported\"}'") }}
-            else {{ as_json("'{}'") }}
+            when defaults.needs = 'verdict' then cast('{"scorer":"reported"}' as json)
+            else cast('{}' as json)
         end as parameters
 
     from tasks
@@ -98,13 +98,11 @@ given as (
         cast(metrics.place as bigint) as dimension_position,
         case when metrics.metric = right_metrics.score_metric then 1.0 else 0.0 end as weight,
         true as is_default,
-        {{ as_json("'{}'") }} as target,
+        cast('{}' as json) as target,
         case
             when metrics.metric = right_metrics.right_metric
-                then {{ json_object_of({
-                    'scorer': "'memory'", 'pass_score': 'right_metrics.right_threshold'
-                }) }}
-            else {{ as_json("'{\"scorer\":\"memory\"}'") }}
+                then json_object('scorer', 'memory', 'pass_score', right_metrics.right_threshold)
+            else cast('{"scorer":"memory"}' as json)
         end as parameters
 
     from tasks
@@ -128,5 +126,5 @@ configured as (
 
 select
     *,
-    coalesce(nullif(trim({{ json_text('parameters', 'scorer') }}), ''), dimension_id) as scorer
+    coalesce(nullif(trim(json_extract_string(parameters, '$.scorer')), ''), dimension_id) as scorer
 from configured

@@ -98,7 +98,7 @@ joined as (
 
         ---------- numerics
         typed.dimension_position,
-        {{ rounded('typed.weight', 9) }} as weight_configured,
+        round(typed.weight, 9) as weight_configured,
         typed.tolerance,
         typed.k,
         typed.pass_score,

@@ -48,15 +48,15 @@ failures as (
         checks.pointer,
         checks.reason,
         checks.expected,
-        checks.actual,
-        row_number() over (
-            partition by rounds.task_id, rounds.dimension_id, rounds.case_id, rounds.round_id
-            order by checks.status, checks.check_no
-        ) as failure_no
+        checks.actual
 
     from rounds
     inner join checks using (task_id, case_id, round_id)
     where checks.status <> 'pass'
+    qualify row_number() over (
+        partition by rounds.task_id, rounds.dimension_id, rounds.case_id, rounds.round_id
+        order by checks.status, checks.check_no
+    ) = 1
 
 ),
 
@@ -77,7 +77,6 @@ described as (
             and counted.dimension_id = failures.dimension_id
             and counted.case_id = failures.case_id
             and counted.round_id = failures.round_id
-            and failures.failure_no = 1
 
 )
 

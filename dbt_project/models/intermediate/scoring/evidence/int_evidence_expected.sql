@@ -28,7 +28,7 @@ golden_texts as (
     select
         task_id,
         case_id,
-        {{ joined('golden_answer', "' / '", 'golden_no') }} as golden_text
+        string_agg(golden_answer, ' / ' order by golden_no) as golden_text
 
     from golden_answers
     group by task_id, case_id
@@ -42,7 +42,7 @@ broken_rules as (
         picked_rounds.dimension_id,
         picked_rounds.case_id,
         picked_rounds.round_id,
-        {{ joined('rules.rule_text', "'; '", 'rules.baseline_id, rules.rule_no') }} as rule_texts
+        string_agg(rules.rule_text, '; ' order by rules.baseline_id, rules.rule_no) as rule_texts
 
     from picked_rounds
     inner join rules using (task_id, case_id, round_id)

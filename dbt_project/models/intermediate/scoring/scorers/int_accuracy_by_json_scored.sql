@@ -43,14 +43,17 @@ extracted as (
         checks.operand_ascii,
         checks.expected_number,
         checks.expected_length,
-        {{ as_json("null") }} as allowed,
+        cast(null as json) as allowed,
         -- an answer that is JSON text is parsed, unless a text is expected
-        {{ json_value_at(
-            "case when checks.path = '$'"
-            ~ " and checks.matcher not in ('object', 'array', 'number', 'bool', 'null')"
-            ~ " then answers.document else answers.read_document end",
-            'checks.path'
-        ) }} as actual
+        json_extract(
+            case
+                when checks.path <> '$' then answers.read_document
+                when checks.matcher not in ('object', 'array', 'number', 'bool', 'null')
+                    then answers.document
+                else answers.read_document
+            end,
+            checks.path
+        ) as actual
 
     from answers
     left join checks using (task_id, case_id)
@@ -119,7 +122,7 @@ scored as (
         end as reason,
         cast(null as string) as expected,
         cast(null as string) as actual,
-        {{ as_json("null") }} as detail
+        cast(null as json) as detail
 
     from matched
     group by task_id, case_id, round_id, dimension_id

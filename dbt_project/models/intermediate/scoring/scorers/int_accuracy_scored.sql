@@ -29,12 +29,12 @@ wanted as (
         case
             when dimensions.match_rule <> 'regex' then null
             when spellings is null then wanted_text
-            else {{ json_text('spellings', 'unicode') }}
+            else json_extract_string(spellings, '$.unicode')
         end as wanted_pattern,
         case
             when dimensions.match_rule <> 'regex' then null
             when spellings is null then wanted_text
-            else {{ json_text('spellings', 'ascii') }}
+            else json_extract_string(spellings, '$.ascii')
         end as wanted_ascii_pattern,
         case dimensions.match_rule
             when 'token_f1' then {{ tokens('golden_answers.golden_answer') }}
@@ -128,7 +128,7 @@ scored as (
         end as reason,
         cast(null as string) as expected,
         cast(null as string) as actual,
-        {{ as_json("null") }} as detail
+        cast(null as json) as detail
 
     from compared
     group by task_id, case_id, round_id, dimension_id

@@ -74,7 +74,7 @@ scored as (
         end as reason,
         cast(null as string) as expected,
         cast(null as string) as actual,
-        {{ as_json("null") }} as detail
+        cast(null as json) as detail
 
     from dimensions
     inner join rounds using (task_id)

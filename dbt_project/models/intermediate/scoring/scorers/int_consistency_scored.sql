@@ -175,10 +175,10 @@ scored as (
         cast(null as string) as expected,
         cast(null as string) as actual,
         case
-            when agreements.n_agreeing < agreements.n_others then {{ json_object_of({
-                'rounds_agreeing': 'agreements.n_agreeing',
-                'rounds_compared': 'agreements.n_others',
-            }) }}
+            when agreements.n_agreeing < agreements.n_others then json_object(
+                'rounds_agreeing', agreements.n_agreeing,
+                'rounds_compared', agreements.n_others
+            )
         end as detail
 
     from answers

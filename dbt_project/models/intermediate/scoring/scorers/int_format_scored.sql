@@ -46,7 +46,7 @@ scored as (
         case when is_error then 'error_round' end as reason,
         case when metric = 0 then cast(required_keys as string) end as expected,
         case when metric = 0 then left(cast(document as string), 500) end as actual,
-        {{ as_json("null") }} as detail
+        cast(null as json) as detail
 
     from documents
 

@@ -13,9 +13,9 @@ given as (
         baseline_position,
         patterns,
         coalesce(
-            {{ json_field('payload', 'text') }},
-            {{ json_field('payload', 'answer') }},
-            {{ json_field('payload', 'output') }}
+            nullif(json_extract(payload, '$.text'), 'null'),
+            nullif(json_extract(payload, '$.answer'), 'null'),
+            nullif(json_extract(payload, '$.output'), 'null')
         ) as answer
 
     from baselines
@@ -29,10 +29,9 @@ alternatives as (
         case_id,
         baseline_position,
         patterns,
-        {{ unnested(
-            'case when ' ~ json_kind('answer') ~ " = 'array' then " ~ json_elements('answer')
-            ~ ' else ' ~ list_of(['answer']) ~ ' end'
-        ) }} as answer
+        unnest(
+            case when {{ json_kind('answer') }} = 'array' then json_extract(answer, '$[*]') else [answer] end
+        ) as answer
 
     from given
 

@@ -76,11 +76,11 @@ scored as (
         cast(null as string) as expected,
         cast(null as string) as actual,
         case
-            when not is_error and given_metric < 1 then {{ json_object_of({
-                'summary': 'left(summary, 500)',
-                'scorer': 'given_by',
-                'scorer_version': 'given_by_version',
-            }) }}
+            when not is_error and given_metric < 1 then json_object(
+                'summary', left(summary, 500),
+                'scorer', given_by,
+                'scorer_version', given_by_version
+            )
         end as detail
 
     from given

@@ -17,14 +17,14 @@ found as (
         dimensions.dimension_id,
         rounds.answer,
         rounds.is_error,
-        coalesce({{ list_size('dimensions.must') }}, 0) as n_must,
-        {{ count_where('dimensions.must', 'contains(rounds.answer, k)') }} as n_found,
-        {{ list_element(
-            elements_where('dimensions.must', 'not contains(rounds.answer, k)'), 1
-        ) }} as missing_keyword,
-        {{ list_element(
-            elements_where('dimensions.must_not', 'contains(rounds.answer, k)'), 1
-        ) }} as forbidden_keyword
+        coalesce(len(dimensions.must), 0) as n_must,
+        len(list_filter(dimensions.must, lambda k: contains(rounds.answer, k))) as n_found,
+        list_extract(
+            list_filter(dimensions.must, lambda k: not contains(rounds.answer, k)), 1
+        ) as missing_keyword,
+        list_extract(
+            list_filter(dimensions.must_not, lambda k: contains(rounds.answer, k)), 1
+        ) as forbidden_keyword
 
     from dimensions
     inner join rounds using (task_id)
@@ -53,7 +53,7 @@ scored as (
         cast(null as string) as actual,
         case
             when forbidden_keyword is not null
-                then {{ json_object_of({'highlight': 'forbidden_keyword'}) }}
+                then json_object('highlight', forbidden_keyword)
         end as detail
 
     from found

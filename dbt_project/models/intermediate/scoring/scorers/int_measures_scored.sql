@@ -61,7 +61,7 @@ scored as (
         reason,
         cast(null as string) as expected,
         case when reason is null and scorer = 'error_rate' then error_code end as actual,
-        {{ as_json("null") }} as detail
+        cast(null as json) as detail
 
     from measured
 

@@ -69,7 +69,7 @@ received as (
         case when rounds.reported_status = 'pass' then 1.0 else 0.0 end as score,
         cast(1 as double) as scale,
         cast(null as string) as summary,
-        {{ as_json("'{}'") }} as payload
+        cast('{}' as json) as payload
 
     from rounds
     inner join verdict_only using (task_id)
@@ -93,7 +93,7 @@ received as (
         ) }} as score,
         cast(1 as double) as scale,
         cast(null as string) as summary,
-        {{ as_json("'{}'") }} as payload
+        cast('{}' as json) as payload
 
     from memory_answers
     inner join tasks on memory_answers.run_id = tasks.task_id

@@ -13,7 +13,7 @@ confidences as (
     select
         task_id,
         case_id,
-        {{ rounded('max(coalesce(confidence, 1))', 9) }} as confidence
+        round(max(coalesce(confidence, 1)), 9) as confidence
 
     from baselines
     where baseline_type = 'golden_answer'
@@ -85,11 +85,11 @@ reduced as (
 
         ---------- numerics
         -- 12 digits, so that 1 is 1 and 0 is 0 however they were computed
-        {{ rounded('combined_score', 12) }} as score,
+        round(combined_score, 12) as score,
         confidence,
-        {{ rounded('variance', 12) }} as variance,
+        round(variance, 12) as variance,
         lowest as lowest_score,
-        {{ rounded('mean_metric', 9) }} as mean_metric,
+        round(mean_metric, 9) as mean_metric,
         lowest_metric,
         highest_metric,
         n_rounds,

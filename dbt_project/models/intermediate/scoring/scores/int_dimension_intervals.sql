@@ -122,8 +122,8 @@ bounded as (
             when 'order_statistics' then dimensions.median_high
             else dimensions.exact_score + spans.half_width
         end as upper_bound,
-        {{ rounded('greatest(0.0, lower_bound)') }} as ci_low,
-        {{ rounded('least(1.0, upper_bound)') }} as ci_high
+        round(greatest(0.0, lower_bound), 6) as ci_low,
+        round(least(1.0, upper_bound), 6) as ci_high
 
     from dimensions
     left join spans using (task_id, dimension_id)

@@ -44,9 +44,9 @@ measured as (
         percentile_cont(0.25) within group (order by metric) as p25,
         percentile_cont(0.75) within group (order by metric) as p75,
         percentile_cont(0.95) within group (order by metric) as p95,
-        {{ sum_in_order(
-            'case when metric_rank > n_cut and metric_rank <= n_rounds - n_cut then metric end'
-        ) }} / nullif(max(n_rounds - 2 * n_cut), 0) as trimmed_mean,
+        sum(metric order by metric) filter (
+            where metric_rank > n_cut and metric_rank <= n_rounds - n_cut
+        ) / nullif(max(n_rounds - 2 * n_cut), 0) as trimmed_mean,
         count(*) filter (where metric = 1) as n_ones,
         count(*) filter (where coalesce(metric < lower_limit, false)) as n_below_limit,
         count(*) filter (where coalesce(metric > upper_limit, false)) as n_above_limit,
@@ -77,14 +77,14 @@ unscored_rounds as (
     select
         task_id,
         dimension_id,
-        reason,
-        row_number() over (
-            partition by task_id, dimension_id order by -count(*), reason
-        ) as choice
+        reason
 
     from round_scores
     where score is null
     group by task_id, dimension_id, reason
+    qualify row_number() over (
+        partition by task_id, dimension_id order by -count(*), reason
+    ) = 1
 
 ),
 
@@ -101,30 +101,30 @@ metrics as (
 
         ---------- numerics
         coalesce(measured.n_scored_rounds, 0) as n_scored_rounds,
-        {{ rounded('measured.mean') }} as mean,
-        {{ rounded('measured.sd') }} as sd,
-        {{ rounded('measured.median') }} as median,
-        {{ rounded('deviations.mad') }} as mad,
-        {{ rounded('measured.lowest') }} as lowest,
-        {{ rounded('measured.highest') }} as highest,
-        {{ rounded('measured.p05') }} as p05,
-        {{ rounded('measured.p25') }} as p25,
-        {{ rounded('measured.p75') }} as p75,
-        {{ rounded('measured.p95') }} as p95,
-        {{ rounded('measured.trimmed_mean') }} as trimmed_mean,
+        round(measured.mean, 6) as mean,
+        round(measured.sd, 6) as sd,
+        round(measured.median, 6) as median,
+        round(deviations.mad, 6) as mad,
+        round(measured.lowest, 6) as lowest,
+        round(measured.highest, 6) as highest,
+        round(measured.p05, 6) as p05,
+        round(measured.p25, 6) as p25,
+        round(measured.p75, 6) as p75,
+        round(measured.p95, 6) as p95,
+        round(measured.trimmed_mean, 6) as trimmed_mean,
         coalesce(measured.n_below_limit, 0) as n_below_limit,
         coalesce(measured.n_above_limit, 0) as n_above_limit,
         coalesce(measured.n_error_rounds, 0) as n_error_rounds,
         case
             when dimensions.is_share and dimensions.scorer <> 'error_rate'
-                then {{ rounded('cast(measured.n_ones as double) / measured.n_scored_rounds') }}
+                then round(cast(measured.n_ones as double) / measured.n_scored_rounds, 6)
         end as correct_ratio,
         case
             when not dimensions.is_share
-                then {{ rounded(
-                    '1.0 - cast(measured.n_below_limit + measured.n_above_limit as double)'
-                    ~ ' / measured.n_scored_rounds'
-                ) }}
+                then round(
+                    1.0 - cast(measured.n_below_limit + measured.n_above_limit as double) / measured.n_scored_rounds,
+                    6
+                )
         end as within_target_ratio
 
     from dimensions
@@ -134,7 +134,6 @@ metrics as (
         on
             dimensions.task_id = unscored_rounds.task_id
             and dimensions.dimension_id = unscored_rounds.dimension_id
-            and unscored_rounds.choice = 1
 
 )
 

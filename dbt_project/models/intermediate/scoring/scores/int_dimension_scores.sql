@@ -49,12 +49,12 @@ aggregated as (
             when 'min' then counted.lowest
             when 'p10' then counted.p10
         end as exact_score,
-        {{ rounded('exact_score') }} as score,
+        round(exact_score, 6) as score,
         coalesce(counted.n_rounds, 0) as n_rounds,
         coalesce(counted.n_scored_rounds, 0) as n_scored_rounds,
         coalesce(counted.n_scored_cases, 0) as n_scored_cases,
         coalesce(counted.n_cases_with_variance, 0) as n_cases_with_variance,
-        {{ rounded('counted.mean_variance') }} as mean_variance,
+        round(counted.mean_variance, 6) as mean_variance,
         dimensions.trim_share,
         ranked.n_cut,
         ranked.median_low,

@@ -34,8 +34,8 @@ coin as (
     select
         *,
         sum(exp(
-            {{ ln_factorial('n_cases') }} - {{ ln_factorial('score_rank - 1') }}
-            - {{ ln_factorial('n_cases - score_rank + 1') }} - n_cases * ln(2e0)
+            lgamma(n_cases + 1) - lgamma((score_rank - 1) + 1)
+            - lgamma((n_cases - score_rank + 1) + 1) - n_cases * ln(2e0)
         )) over (partition by task_id, dimension_id order by score_rank) as p_below
 
     from ranked
@@ -46,7 +46,7 @@ placed as (
 
     select
         *,
-        count(case when p_below <= 0.025 then 1 end) over (
+        count(*) filter (where p_below <= 0.025) over (
             partition by task_id, dimension_id
         ) as low_rank
 

@@ -96,7 +96,7 @@ all_scored as (
         {{ score_of_metric('stability', 'stability_dimensions') }} as score,
         cast(null as string) as expected,
         cast(null as string) as actual,
-        {{ as_json("null") }} as detail
+        cast(null as json) as detail
 
     from stability
     inner join stability_dimensions using (task_id, dimension_id)
@@ -126,8 +126,8 @@ explained as (
         -- later numbers are computed from the exact ones, so that each is rounded once
         all_scored.metric as exact_metric,
         all_scored.score as exact_score,
-        {{ rounded('all_scored.metric') }} as metric,
-        {{ rounded('all_scored.score') }} as score,
+        round(all_scored.metric, 6) as metric,
+        round(all_scored.score, 6) as score,
 
         ---------- json
         all_scored.detail

@@ -15,23 +15,23 @@ given as (
         scores.scorer,
         scores.scorer_version,
         scores.payload,
-        scores.score / scores.scale as score,
-        row_number() over (
-            partition by
-                scores.task_id, scores.case_id, scores.round_id,
-                coalesce(dimensions.dimension_id, scores.dimension_id),
-                concat_ws(' ', scores.scorer, scores.scorer_version)
-            order by
-                case when dimensions.dimension_id is null then 1 else 0 end,
-                scores.load_id desc,
-                scores.line_number desc
-        ) as recency
+        scores.score / scores.scale as score
 
     from scores
     left join dimensions
         on
             scores.task_id = dimensions.task_id
             and scores.dimension_id = dimensions.scores_from
+    qualify row_number() over (
+        partition by
+            scores.task_id, scores.case_id, scores.round_id,
+            coalesce(dimensions.dimension_id, scores.dimension_id),
+            concat_ws(' ', scores.scorer, scores.scorer_version)
+        order by
+            case when dimensions.dimension_id is null then 1 else 0 end,
+            scores.load_id desc,
+            scores.line_number desc
+    ) = 1
 
 ),
 
@@ -43,7 +43,7 @@ by_judge as (
         given.round_id,
         given.dimension_id,
         concat_ws(' ', given.scorer, given.scorer_version) as judge,
-        {{ json_text('given.payload', 'position') }} as place,
+        json_extract_string(given.payload, '$.position') as place,
         given.score,
         chosen.task_id is not null as is_used
 
@@ -56,7 +56,6 @@ by_judge as (
             and given.dimension_id = chosen.dimension_id
             and given.scorer = chosen.given_by
             and given.scorer_version is not distinct from chosen.given_by_version
-    where given.recency = 1
 
 )
 

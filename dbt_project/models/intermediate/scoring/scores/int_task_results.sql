@@ -10,7 +10,7 @@ overall as (
 
     select
         task_id,
-        {{ rounded(exact_sum('case when weight_used > 0 then weight_used * exact_score end')) }}
+        round({{ exact_sum('case when weight_used > 0 then weight_used * exact_score end') }}, 6)
             as overall_score,
         coalesce(max(task_weight_scored) < max(task_weight_configured) / 2, false)
             as is_mostly_unscored,
@@ -77,11 +77,11 @@ joined as (
         of_one_dimension.ci_high as wilson_high,
         case
             when not overall.has_no_interval
-                then {{ rounded('greatest(0.0, overall.overall_score - half_widths.half_width)') }}
+                then round(greatest(0.0, overall.overall_score - half_widths.half_width), 6)
         end as low,
         case
             when not overall.has_no_interval
-                then {{ rounded('least(1.0, overall.overall_score + half_widths.half_width)') }}
+                then round(least(1.0, overall.overall_score + half_widths.half_width), 6)
         end as high,
         half_widths.half_width,
         half_widths.n_scored_cases,
@@ -119,8 +119,8 @@ results as (
             when wilson_low is not null then wilson_high
             when half_width is not null and low < high then high
         end as ci_high,
-        {{ rounded('cast(n_scored_rounds as double) / nullif(n_rounds, 0)') }} as coverage,
-        {{ rounded('cast(n_pass as double) / nullif(n_pass + n_fail + n_error, 0)') }}
+        round(cast(n_scored_rounds as double) / nullif(n_rounds, 0), 6) as coverage,
+        round(cast(n_pass as double) / nullif(n_pass + n_fail + n_error, 0), 6)
             as pass_rate,
         coalesce(n_cases, 0) as n_cases,
         coalesce(n_scored_cases, 0) as n_scored_cases,

@@ -56,10 +56,10 @@ weighed as (
     select
         case_scores.task_id,
         case_scores.case_id,
-        {{ rounded(
-            exact_sum('dimensions.weight_used * case_scores.score')
-            ~ ' / ' ~ exact_sum('dimensions.weight_used')
-        ) }} as aggregated_score
+        round(
+            {{ exact_sum('dimensions.weight_used * case_scores.score') }} / {{ exact_sum('dimensions.weight_used') }},
+            6
+        ) as aggregated_score
 
     from case_scores
     inner join dimensions using (task_id, dimension_id)

@@ -8,8 +8,8 @@ rule_checks as (select * from {{ ref('promptlab', 'int_rules_checked') }} where 
 scores as (
     select * from {{ ref('promptlab', 'int_scores_chosen') }}
     where
-        {{ json_field('payload', 'must_have_pass') }} is not null
-        or {{ json_field('payload', 'must_haves') }} is not null
+        nullif(json_extract(payload, '$.must_have_pass'), 'null') is not null
+        or nullif(json_extract(payload, '$.must_haves'), 'null') is not null
 ),
 
 violations as (
@@ -18,7 +18,7 @@ violations as (
         task_id,
         case_id,
         round_id,
-        {{ unnested(json_elements('rule_violations')) }} as violation
+        unnest(json_extract(rule_violations, '$[*]')) as violation
 
     from rounds
     where {{ json_kind('rule_violations') }} = 'array'
@@ -58,7 +58,7 @@ findings as (
         false as is_always_said
 
     from violations
-    where coalesce({{ json_text('violation', 'severity') }}, 'must') = 'must'
+    where coalesce(json_extract_string(violation, '$.severity'), 'must') = 'must'
 
     union all
 
@@ -67,14 +67,16 @@ findings as (
         case_id,
         round_id,
         -- what is neither true nor false says nothing
-        case coalesce({{ json_text('payload', 'must_have_pass') }}, 'true')
+        case coalesce(json_extract_string(payload, '$.must_have_pass'), 'true')
             when 'true' then true
             when 'false' then false
         end
-        and coalesce({{ count_where(
-            json_elements(json_field('payload', 'must_haves')),
-            json_text('k', 'satisfied') ~ " = 'false'"
-        ) }}, 0) = 0 as is_satisfied,
+        and coalesce(len(
+            list_filter(
+                json_extract(nullif(json_extract(payload, '$.must_haves'), 'null'), '$[*]'),
+                lambda k: json_extract_string(k, '$.satisfied') = 'false'
+            )
+        ), 0) = 0 as is_satisfied,
         true as is_always_said
 
     from scores
