@@ -515,19 +515,24 @@ _FLAKY = """
 """
 
 
-# Runs in which nothing changed since the run before, and those that the gate refuses.
+# Runs in which nothing changed since the run before, and those that the gate refuses. A
+# run that was accepted has no odds of its own.
 _UNCHANGED = """
     with runs as (
         select
             title,
             run_id,
-            bool_or(
-                not is_accepted and (odds >= $refuse_odds or p_whole <= p_whole_limit)
-            ) is true as is_refused
+            bool_or(odds >= $refuse_odds or p_whole <= p_whole_limit) is true
+                as is_refused
         from marts.fct_verdicts
         where $title is null or title = $title
         group by title, run_id
-        having bool_and(not is_first_run and json_array_length(changes) = 0)
+        having
+            bool_and(
+                not is_first_run
+                and not is_accepted
+                and json_array_length(changes) = 0
+            )
     )
 
     select title, count(*) as n_runs, count(*) filter (is_refused) as n_refused

@@ -255,6 +255,14 @@ def test_a_policy_decides_by_its_rules(cli, title, policy, decision, rule):
 
 
 @pytest.mark.parametrize(
+    ("title", "runs", "refused"), [("steady", 5, 0), ("broke", 6, 2), ("edited", 4, 0)]
+)
+def test_flaky_counts_refused_runs_in_which_nothing_changed(cli, title, runs, refused):
+    said = " ".join(cli("flaky", title)[1].split())
+    assert f"nothing changed in {runs} runs; the gate refuses {refused} of" in said
+
+
+@pytest.mark.parametrize(
     ("title", "note"),
     [
         ("cached", "every answer is from a cache"),
