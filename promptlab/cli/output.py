@@ -53,6 +53,7 @@ _GROUPS = frozenset(
         "direction",
         "change",
         "gate_verdict",
+        "decision",
         "reason",
         "memory_operation",
     }

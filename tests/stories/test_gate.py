@@ -282,6 +282,16 @@ def test_inconclusive_is_allowed_only_where_something_was_compared(cli):
     assert cli("gate", "cached", "--allow-inconclusive")[0] == 4
 
 
+@pytest.mark.parametrize(("lang", "said"), [("en", "cannot tell"), ("zh", "无法判断")])
+def test_a_rule_that_cannot_tell_says_so_in_the_words_of_the_decision(cli, lang, said):
+    (row,) = [
+        line
+        for line in cli("gate", "gone", "--lang", lang)[1].splitlines()
+        if line.startswith("min_compared")
+    ]
+    assert row.endswith(f"? {said}")
+
+
 # ---------- what to do next
 
 
