@@ -282,7 +282,7 @@ def _course_of(row: Row, gate: GateResult, moves: Sequence[Row]) -> Course:
     return "new" if gate.decision == "first_run" or row["is_new"] else "unchanged"
 
 
-def level_text(level: Row, filters: Filters, now: datetime) -> str:
+def level_text(level: Row, filters: Filters, at: datetime) -> str:
     """Return ``2.6 times slower since 24 Nov: 880 ms → 2.3 s``."""
     form: dict[str, Callable[[float], str]] = {
         "latency_p50": filters.seconds,
@@ -293,7 +293,7 @@ def level_text(level: Row, filters: Filters, now: datetime) -> str:
     return filters.catalogue.text(
         _LEVEL_WORDS[level["measure"]][not level["is_worse"]],
         factor=filters.number(level["factor"], 1),
-        day=filters.day(level["since_at"], now),
+        day=filters.day(level["since_at"], at),
         before=shown(level["value_before"]),
         after=shown(level["value_now"]),
     )

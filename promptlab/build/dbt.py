@@ -202,6 +202,8 @@ class Emptiness:
         """Return true for a select that returns a row for no rows, as ``count(*)``."""
         if node["group_sets"] or node["group_expressions"]:
             return not all(node["group_sets"])
+        if node["aggregate_handling"] == "FORCE_AGGREGATES":  # group by all
+            return all(map(self._aggregate_in, node["select_list"]))
         return self._aggregate_in([node["select_list"], node["having"]])
 
     def _aggregate_in(self, tree: Any) -> bool:

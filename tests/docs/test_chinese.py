@@ -52,7 +52,7 @@ def sections(name: str, left_out: set[str]) -> dict[str, str]:
 
 
 def commands(text: str) -> list[str]:
-    """Return each command of ours with its options, in the order of the page."""
+    """Return each command of ours with its options but the language."""
     lines = [
         command.text
         for block in markdown.blocks(text, "console")
@@ -61,10 +61,9 @@ def commands(text: str) -> list[str]:
     shell = markdown.blocks(text, "sh")
     lines += [line for block in shell for line in block.text.splitlines()]
     found = [re.search(r"\bpromptlab ([a-z][\w-]*)([^|#\"]*)", line) for line in lines]
+    options = re.compile(r"(?<!\S)(?!--lang)--?[a-z][\w-]*")
     return [
-        " ".join([match[1], *re.findall(r"(?<!\S)--?[a-z][\w-]*", match[2])])
-        for match in found
-        if match
+        " ".join([match[1], *options.findall(match[2])]) for match in found if match
     ]
 
 

@@ -25,7 +25,7 @@ from tests.foreign.test_odd_values import FILES
 from tests.ingest.at_once import joined
 from tests.ingest.test_json_rules import INPUTS
 
-ROOMS = {"helm", "lm_eval"}
+ROOMS = {"helm", "langfuse", "lm_eval", "openai_evals_api"}
 """Tools whose runs are folders."""
 HOLE = "here is the half"
 MAPPING = TableMapping(case="id", inputs=("q",), output="a", verdict="v")

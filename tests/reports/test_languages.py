@@ -22,11 +22,11 @@ from promptlab.database import connect
 from promptlab.paths import TEXTS
 from promptlab.reports import write_all
 from promptlab.reports.digest import (
+    chat_message,
+    chat_services,
     digest_html,
     digest_text,
     read_digest,
-    slack_payload,
-    teams_payload,
 )
 from promptlab.reports.edition import Edition
 from promptlab.reports.formats import gate_markdown
@@ -165,8 +165,9 @@ def pages(db: Path, out: Path, lang: str) -> Iterator[tuple[str, str]]:
         digest = read_digest(con, datetime(2020, 1, 1, tzinfo=UTC), edition)
         yield "digest", digest_html(digest, edition)
         yield "digest as text", digest_text(digest, edition)
-        for chat in (slack_payload, teams_payload):
-            yield chat.__name__, "\n".join(said(chat(digest, edition)))
+        for service in chat_services():
+            body = chat_message(service, digest, edition).body
+            yield service, "\n".join(said(body))
     for file in sorted(out.rglob("*")):
         if file.suffix in (".html", ".md"):
             yield str(file.relative_to(out)), file.read_text("utf-8")
@@ -178,7 +179,8 @@ def said(payload: Any) -> Iterator[str]:
         for part in payload:
             yield from said(part)
     elif isinstance(payload, dict):
-        yield from (payload["text"],) if isinstance(payload.get("text"), str) else ()
+        for name in ("title", "text", "content"):
+            yield from (payload[name],) if isinstance(payload.get(name), str) else ()
         yield from said([v for v in payload.values() if not isinstance(v, str)])
 
 

@@ -94,10 +94,10 @@ def test_what_became_slower_or_dearer_is_worse_and_says_since_when(six):
     }
     assert moves == {
         "Meeting summary": [
-            "2.2 times slower since 17 Nov: 1.2 s → 2.6 s",
-            "1.5 times dearer since 17 Nov: 0.0018 → 0.0028 per round",
+            "2.2 times slower since 17 Nov 2026: 1.2 s → 2.6 s",
+            "1.5 times dearer since 17 Nov 2026: 0.0018 → 0.0028 per round",
         ],
-        "Sales FAQ": ["pass rate up since 14 Nov: 33.3% → 54.2%"],
+        "Sales FAQ": ["pass rate up since 14 Nov 2026: 33.3% → 54.2%"],
     }
 
 
