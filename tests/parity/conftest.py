@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from benchmarks.generate import analysis_input, testset
-from promptlab.build import plan
+from promptlab.build import call_dbt, plan
 from promptlab.build.dbt import environment_of
 from promptlab.build.spark_models import compiled_for
 from promptlab.paths import dbt_project
@@ -94,7 +94,10 @@ class Engines:
     def build(self, *, spark_args: Sequence[str] = ()) -> None:
         """The models on both."""
         self.duckdb.build()
-        self.spark.build(spark_args)
+        if spark_args:
+            call_dbt(self.spark, ["build", *spark_args])
+        else:
+            self.spark.build()
 
     def dbt(self, engine: str, *args: str) -> Any:
         """The result of one dbt command on ``duckdb`` or ``spark``."""
