@@ -107,13 +107,12 @@ def environment_of(settings: Settings) -> dict[str, str]:
         "PROMPTLAB_VERSION": __version__,
         "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
         ENV_PREFIX + "RAW": "",
+        ENV_PREFIX + "RULES": "" if settings.target == "duckdb" else rules_hash(),
     }
     for name in ("threads", "memory_limit", "temp_directory"):
         value = getattr(settings, name)
         if value is not None:
             environment[ENV_PREFIX + name.upper()] = str(value)
-    if settings.target != "duckdb":
-        environment[ENV_PREFIX + "RULES"] = rules_hash()
     if settings.raw is not None:
         from promptlab.ingest.parquet import ParquetLayer
 
