@@ -255,6 +255,15 @@ def file_bytes(source: Source, path: Path | None = None) -> bytes:
     return file.whole() if file else source.data
 
 
+def beginning(path: Path) -> bytes:
+    """Return the first megabyte of a file, to group it with others; b"" if unreadable."""
+    try:
+        with path.open("rb") as file:
+            return file.read(1 << 20)
+    except OSError:
+        return b""
+
+
 def values_in(path: Path) -> list[Any]:
     """Return the document of a file, or each of its lines, to group it with others.
 

@@ -24,6 +24,7 @@ from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
+    beginning,
     integer,
     members,
     milliseconds,
@@ -52,7 +53,6 @@ _WHOSE = re.compile(
     rb'\s*:\s*"([^"\\]+)"'
 )
 _EXPERIMENT = re.compile(rb'"experimentId"\s*:\s*"([^"\\]+)"')
-_HEAD = 1 << 20
 _MEAN = re.compile(r"(?:avg|average|mean)[ _-]|[ _-](?:avg|average|mean)$", re.I)
 
 
@@ -167,7 +167,7 @@ def gather(files: Files) -> Iterator[Run]:
         leads: dict[str, list[FoundFile]] = defaultdict(list)
         for file in folder:
             if file.form in ("experiment", "run"):
-                named = _EXPERIMENT.search(_head(file.path))
+                named = _EXPERIMENT.search(beginning(file.path))
                 own_id = named[1].decode("utf-8", "replace") if named else None
                 leads[own_id or str(file.path)].append(file)
         others = [file for file in folder if file.form not in ("experiment", "run")]
@@ -194,16 +194,8 @@ def _rows(value: Any) -> list[Any]:
     return listed if isinstance(listed, list) else [listed]
 
 
-def _head(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_HEAD)
-    except OSError:
-        return b""
-
-
 def _whose(path: Path) -> set[str]:
-    return {each.decode("utf-8", "replace") for each in _WHOSE.findall(_head(path))}
+    return {each.decode("utf-8", "replace") for each in _WHOSE.findall(beginning(path))}
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:

@@ -27,6 +27,7 @@ from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.azure_ai_evaluation import RATINGS, SEVERITIES
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
+    beginning,
     integer,
     members,
     number,
@@ -56,7 +57,6 @@ _ITEM = "eval.run.output_item"
 _KINDS = {_ITEM: "items", "eval.run": "run", "eval": "eval"}
 _KIND = re.compile(rb'"object"\s*:\s*"(eval(?:\.run(?:\.output_item)?)?)"')
 _ID = re.compile(rb'"(id|run_id|eval_id)"\s*:\s*"([^"\\]+)"')
-_HEAD = 1 << 20
 _DEEPEST = 3
 _UUID = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 """What OpenAI puts behind the name of a grader: another one in each eval."""
@@ -162,13 +162,8 @@ def gather(files: Files) -> Iterator[Run]:
 
 def _ids(path: Path) -> dict[str, str]:
     """Return the first value of each id in a file."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD)
-    except OSError:
-        return {}
     found: dict[str, str] = {}
-    for name, value in _ID.findall(head):
+    for name, value in _ID.findall(beginning(path)):
         found.setdefault(name.decode(), value.decode("utf-8", "replace"))
     return found
 
