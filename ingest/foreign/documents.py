@@ -256,7 +256,10 @@ def file_bytes(source: Source, path: Path | None = None) -> bytes:
 
 
 def beginning(path: Path) -> bytes:
-    """Return the first megabyte of a file, to group it with others; b"" if unreadable."""
+    """Return the first megabyte of a file, to group it with others.
+
+    Nothing of a file that cannot be read: reading it says so.
+    """
     try:
         with path.open("rb") as file:
             return file.read(1 << 20)
