@@ -1,7 +1,6 @@
 """The project by dbt itself, and any command by ``promptlab dbt``.
 
-All tests use one path of a warehouse and the same limits, which are in dbt's profile:
-so dbt parses the project once, which takes ten seconds.
+All tests use one path of a warehouse, so that dbt parses the project once.
 """
 
 from __future__ import annotations
@@ -23,20 +22,13 @@ from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES
 from tests.ingest.test_load import task, write
+from tests.warehouse.conftest import THREADS
 from tests.warehouse.test_incremental import RUN, differences
 
-THREADS = 3
 
-
-@pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    folder = tmp_path_factory.mktemp("dbt")
-    return Settings(
-        db=folder / "w.duckdb",
-        memory_limit="1GiB",
-        threads=THREADS,
-        temp_directory=folder / "spill",
-    )
+@pytest.fixture
+def settings(dbt_settings: Settings) -> Settings:
+    return dbt_settings
 
 
 @pytest.fixture

@@ -23,7 +23,9 @@ from promptlab.paths import dbt_project
 UNIT_TESTS: list[dict[str, Any]] = [
     unit_test
     for file in sorted((dbt_project() / "models").rglob("*.yml"))
-    for unit_test in yaml.safe_load(file.read_text("utf-8")).get("unit_tests", [])
+    for unit_test in yaml.load(file.read_bytes(), yaml.CSafeLoader).get(
+        "unit_tests", []
+    )
 ]
 RELATION = re.compile(r'"(\w+)"\."(\w+)"')
 OF_A_BUILD = re.compile(r"\S+ in \(select to_build\.\w+ from \S+ as to_build\)")
@@ -61,9 +63,7 @@ def types() -> dict[str, dict[str, str]]:
         for unit_test in UNIT_TESTS
     ],
 )
-def test_a_model_gives_what_its_unit_test_expects(
-    con, nodes, types, unit_test
-):
+def test_a_model_gives_what_its_unit_test_expects(con, nodes, types, unit_test):
     query = OF_A_BUILD.sub("true", nodes[unit_test["model"]].query)
     given = {re.findall(r"'(\w+)'", g["input"])[-1]: g for g in unit_test["given"]}
     with con.cursor() as cursor:
@@ -88,7 +88,9 @@ def test_a_model_gives_what_its_unit_test_expects(
 
 
 def types_of(con: duckdb.DuckDBPyConnection, query: str) -> dict[str, str]:
-    return {name: kind for name, kind, *_ in con.execute(f"describe {query}").fetchall()}
+    return {
+        name: kind for name, kind, *_ in con.execute(f"describe {query}").fetchall()
+    }
 
 
 def fill(
