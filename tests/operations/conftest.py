@@ -72,7 +72,10 @@ def write_files(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return shared_once(tmp_path_factory, "operations_files", write_files)
+    folder = shared_once(
+        tmp_path_factory, "operations_files", lambda folder: write_files(folder / "in")
+    )
+    return folder / "in"
 
 
 @pytest.fixture(scope="session")

@@ -31,7 +31,6 @@ def test_a_plan_names_nothing_of_the_machine_that_compiled_it():
     assert not re.search(r"\.duckdb|/tmp/", text)
 
 
-@only("fct_task_pairs")
 def test_a_build_needs_no_dbt(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "dbt", None)  # importing it would fail
     warehouse = Warehouse(tmp_path / "w.duckdb")
@@ -88,7 +87,6 @@ def state(db: Path) -> dict[str, list[tuple]]:
                 for (name,) in tables}  # fmt: skip
 
 
-@only("dim_cases")
 def test_a_failed_data_test_says_which_rows_and_changes_nothing(
     writable_example_db, tmp_path
 ):
