@@ -53,6 +53,14 @@ def test_every_model_lives_in_the_schema_of_its_layer(models):
         assert model["name"].startswith(prefix[layer]), model["name"]
 
 
+def test_only_marts_are_public_and_each_has_the_tag_of_its_folder(models):
+    for model in models:
+        is_mart = model["schema"] == "marts"
+        assert model["access"] == ("public" if is_mart else "private"), model["name"]
+        folder = model["path"].split("/")[1]
+        assert model["tags"] == ([folder] if is_mart else []), model["name"]
+
+
 def test_only_what_is_live_and_staging_read_sources(models):
     for model in models:
         reads = any(node.startswith("source.") for node in model["depends_on"]["nodes"])
