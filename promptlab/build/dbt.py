@@ -240,9 +240,13 @@ class Emptiness:
         """Return the sets of ``in (select …)`` and ``exists (…)``."""
         match test:
             case {"type": "CONJUNCTION_AND", "children": children}:
-                return [each for one in children for each in self._condition(one, ctes)]
+                return [
+                    tables
+                    for child in children
+                    for tables in self._condition(child, ctes)
+                ]
             case {"type": "CONJUNCTION_OR", "children": children}:
-                return _all([self._condition(one, ctes) for one in children])
+                return _all([self._condition(child, ctes) for child in children])
             case {"type": "SUBQUERY", "subquery_type": "ANY" | "EXISTS"}:
                 return self._node(test["subquery"]["node"], ctes)
         return []
@@ -412,8 +416,8 @@ def _contract(node: Any) -> list[str]:
 def _check_plain(test: Any) -> None:
     """Check that a test expects no rows, the only kind of test in a plan."""
     plain = {"severity": "ERROR", "fail_calc": "count(*)", "error_if": "!= 0"}
-    found = {name: getattr(test.config, name) for name in plain}
-    assert found == plain and test.config.limit is None, f"{test.name}: {found}"
+    config = {name: getattr(test.config, name) for name in plain}
+    assert config == plain and test.config.limit is None, f"{test.name}: {config}"
 
 
 def _rows_of_seed(con: duckdb.DuckDBPyConnection, node: Any) -> str:

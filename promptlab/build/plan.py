@@ -198,8 +198,12 @@ def encode(plan: Plan) -> bytes:
 
 def sources_hash(project: Path) -> str:
     """Return a hash of dbt's files and of the code that compiles them."""
-    found = (file for folder in _SOURCES for file in (project / folder).rglob("*.*"))
-    files = [file.relative_to(project) for file in found if file.suffix in _SUFFIXES]
+    candidates = (
+        file for folder in _SOURCES for file in (project / folder).rglob("*.*")
+    )
+    files = [
+        file.relative_to(project) for file in candidates if file.suffix in _SUFFIXES
+    ]
     code = Path(__file__).parent
     paths = [project / "dbt_project.yml", *(code / f"{name}.py" for name in _CODE)]
     paths += [project / file for file in sorted(files)]

@@ -435,14 +435,14 @@ class AnalysisResult(Contract):
         lines = []
         for name, value in self:
             is_list = isinstance(value, list) and value
-            shown = ",\n".join(map(_compact, value)) if is_list else _compact(value)
-            lines.append(f'"{name}": ' + (f"[\n{shown}\n]" if is_list else shown))
+            text = ",\n".join(map(_compact, value)) if is_list else _compact(value)
+            lines.append(f'"{name}": ' + (f"[\n{text}\n]" if is_list else text))
         return "{\n" + ",\n".join(lines) + "\n}"
 
     @property
     def names(self) -> dict[str, str]:
         """The names of the dimensions by their ids."""
-        return {each.dimension_id: each.name for each in self.dimensions}
+        return {dimension.dimension_id: dimension.name for dimension in self.dimensions}
 
     @property
     def provenance(self) -> Provenance | None:

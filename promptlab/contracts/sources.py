@@ -1,4 +1,4 @@
-"""What a user says about files: properties in paths, columns of tables, labels."""
+"""A user's description of files: properties in paths, columns of tables, labels."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SourcePath(BaseModel):
             if name not in PATH_FIELDS:
                 raise ValueError(
                     f"{{{name}}} in `{self.path}`: a path can hold"
-                    f" {', '.join(f'{{{each}}}' for each in PATH_FIELDS)}"
+                    f" {', '.join(f'{{{field}}}' for field in PATH_FIELDS)}"
                 )
             if named.count(name) > 1:
                 raise ValueError(f"{{{name}}} stands twice in `{self.path}`")
@@ -100,8 +100,8 @@ def evaluator_of(column: str) -> tuple[str, str | None]:
 
     The version is None for every other column.
     """
-    found = _EVALUATOR.fullmatch(column)
-    return (found[1], found[2]) if found else (column, None)
+    match = _EVALUATOR.fullmatch(column)
+    return (match[1], match[2]) if match else (column, None)
 
 
 def steps_of(path: str) -> list[str]:
@@ -238,17 +238,17 @@ class TableMapping(BaseModel):
     @property
     def numbers(self) -> frozenset[str]:
         """Return the columns declared as numbers."""
-        one = {self.round, self.latency_ms, self.latency_s, self.input_tokens}
-        one |= {self.output_tokens, self.cost, *self.scores, *self.values}
-        return frozenset(filter(None, one))
+        columns = {self.round, self.latency_ms, self.latency_s, self.input_tokens}
+        columns |= {self.output_tokens, self.cost, *self.scores, *self.values}
+        return frozenset(filter(None, columns))
 
     @property
     def texts(self) -> frozenset[str]:
         """Return the columns declared as texts."""
-        one = {self.case, self.output, self.expected, self.title, self.model}
-        one |= {self.prompt_version, self.tags, self.cluster, self.error}
-        one |= set(self.inputs)
-        return frozenset(filter(None, one))
+        columns = {self.case, self.output, self.expected, self.title, self.model}
+        columns |= {self.prompt_version, self.tags, self.cluster, self.error}
+        columns |= set(self.inputs)
+        return frozenset(filter(None, columns))
 
     @property
     def paths(self) -> list[str]:
@@ -265,9 +265,9 @@ class TableMapping(BaseModel):
 
         Where rows have keys of their own, not every row has these.
         """
-        one = {self.error, self.latency_ms, self.latency_s, self.cost}
-        one |= {self.input_tokens, self.output_tokens}
-        return frozenset(filter(None, one))
+        columns = {self.error, self.latency_ms, self.latency_s, self.cost}
+        columns |= {self.input_tokens, self.output_tokens}
+        return frozenset(filter(None, columns))
 
     def fits(self, columns: Collection[str], *, without_facts: bool = False) -> bool:
         """Return true if a table has all the columns that it names.
@@ -304,7 +304,7 @@ def _is_in(name: str, columns: Collection[str]) -> bool:
         return True
     base, version = evaluator_of(name)
     return version is not None and any(
-        evaluator_of(each)[0] == base for each in columns if each.endswith(">")
+        evaluator_of(column)[0] == base for column in columns if column.endswith(">")
     )
 
 

@@ -108,10 +108,10 @@ def judge_rules(
     broken, unjudged = [], []
     for rule in rules:
         subject = subject_of(rule, answer, final, steps)
-        kept = False if is_error else holds(rule, subject)
-        if kept is None:
+        passes = False if is_error else holds(rule, subject)
+        if passes is None:
             unjudged.append(rule)
-        elif kept:
+        elif passes:
             holding += 1
         else:
             broken.append(
@@ -132,9 +132,9 @@ def subject_of(
     """Return the values for a rule: the whole answer, or its field."""
     if rule.field is None:
         return answer
-    found = part_of_final(rule.field, final, steps)
-    if found is not None:
-        return Subject(searchable_text(found.value), found.value)
+    part = part_of_final(rule.field, final, steps)
+    if part is not None:
+        return Subject(searchable_text(part.value), part.value)
     if names_the_whole(rule.field, final):
         return answer
     return Subject(None, MISSING)
@@ -167,13 +167,13 @@ def _ends_with(subject: Subject, ends: Any) -> bool:
     return any(text.endswith(end.rstrip()) for end in _texts(ends))
 
 
-def _equals(subject: Subject, wanted: Any) -> bool:
-    """Return a text without surrounding white space, other values as JSON."""
-    if isinstance(wanted, str):
-        return _text(subject).strip() == wanted.strip()
+def _equals(subject: Subject, expected: Any) -> bool:
+    """Compare texts without surrounding white space, other values as JSON."""
+    if isinstance(expected, str):
+        return _text(subject).strip() == expected.strip()
     value = _read(subject.value)
     return value is not MISSING and canonical_as_duckdb(value) == canonical_as_duckdb(
-        wanted
+        expected
     )
 
 
@@ -207,10 +207,10 @@ def _has_keys(subject: Subject, keys: Any) -> bool:
     )
 
 
-def _is_of_type(value: Any, wanted: str) -> bool:
-    if wanted == "integer":
+def _is_of_type(value: Any, type_name: str) -> bool:
+    if type_name == "integer":
         return isinstance(value, int) and not isinstance(value, bool)
-    return wanted in ("any", type_of(value))
+    return type_name in ("any", type_of(value))
 
 
 KINDS: Final[dict[str, Callable[[Subject, Any], bool]]] = {
@@ -242,10 +242,12 @@ KINDS: Final[dict[str, Callable[[Subject, Any], bool]]] = {
 
 
 def _message(rule: RuleConfig, subject: Subject, lang: Language) -> str:
-    wanted = rule.type
+    requirement = rule.type
     if rule.value not in (None, True):
-        wanted = f"{rule.type} {compact_as_duckdb(rule.value)}"
-    return broken_rule(rule.name, rule.field or "output", wanted, _shown(subject), lang)
+        requirement = f"{rule.type} {compact_as_duckdb(rule.value)}"
+    return broken_rule(
+        rule.name, rule.field or "output", requirement, _shown(subject), lang
+    )
 
 
 def _shown(subject: Subject) -> str | None:
