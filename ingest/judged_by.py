@@ -1,4 +1,4 @@
-"""What judged an evaluation result: its expectations, its rules and its judge.
+"""The yardstick of an evaluation result: its expectations, rules and judge.
 
 The evaluator writes them into the result. A later run that lacks one of them, or has
 another, is judged by another yardstick.
@@ -74,7 +74,7 @@ def judge_of(metadata: bytes) -> Judge | None:
 
 
 def judged_by(step_outputs: bytes, metadata: bytes) -> JudgedBy:
-    """Return hashes of what a result says that it had to meet."""
+    """Return hashes of the expectations and must-haves that a result records."""
     expected = list(_expected(step_outputs))
     if expected and b'"evaluation_config"' in metadata:
         expected.append(b"compared " + bytes(_about(metadata).evaluation_config))
@@ -106,7 +106,7 @@ def hash_of(results: Collection[JudgedBy]) -> str | None:
     if not results:
         return None
     return "/".join(
-        _digest(each.encode() for each in sorted(set(parts)))
+        _digest(part.encode() for part in sorted(set(parts)))
         for parts in zip(*results, strict=True)
     )
 
@@ -134,7 +134,7 @@ def _scopes(step_outputs: bytes) -> list[_Scope]:
 
 
 def _must_haves(metadata: bytes) -> Iterator[bytes]:
-    """Yield the rules, whether the judge had must-haves, and what gave no verdict."""
+    """Yield the must rules and the judge, each marked if it gave no verdict."""
     if b'"rules"' not in metadata and b'"judge"' not in metadata:
         return
     about = _about(metadata)
@@ -154,7 +154,7 @@ def _about(metadata: bytes) -> _Metadata:
 
 
 def _decoded(written: Any, kind: type[_T]) -> _T | None:
-    """Return JSON as *kind*; ``None`` if it says something else."""
+    """Return JSON as *kind*; ``None`` if it has another shape."""
     try:
         return msgspec.json.decode(written, type=kind)
     except msgspec.DecodeError:

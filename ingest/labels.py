@@ -122,14 +122,14 @@ def read(source: Source) -> Iterator[Reading]:
     """
     options = source.labels or LabelOptions()
     try:
-        found = _by_question(list(_labels(source)), options)
+        labels = _by_question(list(_labels(source)), options)
     except Refused as error:
         yield Reading(rows={}, problems=[error.problem], rejected=True)
         return
     problems: list[Problem] = []
-    graded = _graded_columns(found, options)
+    graded = _graded_columns(labels, options)
     rows: list[tuple[Any, ...]] = []
-    for label in found:
+    for label in labels:
         row = label if isinstance(label, Problem) else _row(label, options, graded)
         if isinstance(row, Problem):
             problems.append(row)
@@ -147,7 +147,7 @@ def read(source: Source) -> Iterator[Reading]:
 
 
 def _by_question(
-    found: list[_Label | Problem], options: LabelOptions
+    labels: list[_Label | Problem], options: LabelOptions
 ) -> list[_Label | Problem]:
     """Give labels the dimension of their question, if several have pass or fail.
 
@@ -156,7 +156,7 @@ def _by_question(
     words = {**WORDS, **dict(options.words)}
     judging = {
         label.question
-        for label in found
+        for label in labels
         if not isinstance(label, Problem)
         and label.question is not None
         and (
@@ -171,7 +171,7 @@ def _by_question(
         and label.question is not None
         and (len(judging) > 1 or label.question not in judging)
         else label
-        for label in found
+        for label in labels
     ]
 
 
@@ -181,12 +181,12 @@ def _unreadable(why: str) -> Refused:
 
 def _without_repeats(problems: list[Problem]) -> list[Problem]:
     """Return the problems; labels without a labeler are reported together."""
-    nameless = [each for each in problems if each.code == _NAMELESS]
-    others = [each for each in problems if each.code != _NAMELESS]
+    nameless = [problem for problem in problems if problem.code == _NAMELESS]
+    rest = [problem for problem in problems if problem.code != _NAMELESS]
     if len(nameless) > 1:
         message = f"{len(nameless)} labels do not say who labelled, the first in this"
         nameless = [replace(nameless[0], message=f"{message} line; {_NAME_THEM}")]
-    return sorted(others + nameless, key=lambda each: each.line or 0)
+    return sorted(rest + nameless, key=lambda problem: problem.line or 0)
 
 
 _NAMELESS = "no_labeler"
@@ -201,10 +201,10 @@ def _labels(source: Source) -> Iterator[_Label | Problem]:
             yield halves_told(n_halves, **place_of_half([source.data]))
         yield from _of_records(_json_records(data))
         return
-    found = list(_table_records(data, source))
-    problems = [each for each in found if isinstance(each, Problem)]
+    records = list(_table_records(data, source))
+    problems = [record for record in records if isinstance(record, Problem)]
     yield from problems
-    rows = [each for each in found if not isinstance(each, Problem)]
+    rows = [record for record in records if not isinstance(record, Problem)]
     if rows or not problems:
         yield from _of_records(rows)
 
@@ -215,13 +215,13 @@ def _json_records(data: bytes) -> list[tuple[int, dict[str, Any]]]:
     except UNREADABLE:
         whole = None
     if isinstance(whole, dict):
-        lists = [each for each in whole.values() if isinstance(each, list)]
+        lists = [value for value in whole.values() if isinstance(value, list)]
         whole = lists[0] if len(lists) == 1 else [whole]
     if isinstance(whole, list):
         return [
-            (number, each)
-            for number, each in enumerate(whole, 1)
-            if isinstance(each, dict)
+            (number, record)
+            for number, record in enumerate(whole, 1)
+            if isinstance(record, dict)
         ]
     records = []
     for number, line in enumerate(data.split(b"\n"), 1):
@@ -315,8 +315,8 @@ def _argilla(number: int, record: dict[str, Any]) -> Iterator[_Label]:
     about.setdefault("case_id", record.get("external_id"))
     responses: Any = record.get("responses") or {}
     if isinstance(responses, dict):
-        for question, given in responses.items():
-            for response in given or []:
+        for question, answers in responses.items():
+            for response in answers or []:
                 if response.get("status") in {"draft", "discarded"}:
                     continue
                 yield _Label(
@@ -441,8 +441,8 @@ def _sheet(
     columns = [label] if label else []
     are_questions = are_people = False
     if label is None:
-        others = sorted(key for key in keys if key.lower() not in _NO_PERSON)
-        columns = [key for key in others if _are_labels(records, key)]
+        candidates = sorted(key for key in keys if key.lower() not in _NO_PERSON)
+        columns = [key for key in candidates if _are_labels(records, key)]
         are_questions = "annotation_id" in lower  # Label Studio
         are_people = not are_questions
     if not columns:
@@ -469,8 +469,8 @@ def _sheet(
 def _are_labels(records: list[tuple[int, dict[str, Any]]], key: str) -> bool:
     words = [str(record.get(key, "")).strip().lower() for _, record in records]
     filled = [word for word in words if word not in _EMPTY]
-    known = [word for word in filled if word in WORDS or _number(word) is not None]
-    return bool(filled) and len(known) * 2 > len(filled)
+    recognized = [word for word in filled if word in WORDS or _number(word) is not None]
+    return bool(filled) and len(recognized) * 2 > len(filled)
 
 
 def _row(
@@ -524,9 +524,9 @@ def _row(
 
 
 def _bad_word(label: _Label, expected: str) -> Problem:
-    shown = json.dumps(label.word, ensure_ascii=False, default=str)[:60]
+    word = json.dumps(label.word, ensure_ascii=False, default=str)[:60]
     return Problem(
-        "unknown_label", f"the label {shown} is not known; {expected}", line=label.line
+        "unknown_label", f"the label {word} is not known; {expected}", line=label.line
     )
 
 
@@ -564,10 +564,10 @@ def _unpacked(row: str | None) -> dict[str, Any]:
     """Return what `row_id` packed."""
     try:
         packed = base64.urlsafe_b64decode((row or "") + "=" * (-len(row or "") % 4))
-        found = msgspec.json.decode(packed)
+        fields = msgspec.json.decode(packed)
     except (ValueError, *UNREADABLE):
         return {}
-    return found if isinstance(found, dict) else {}
+    return fields if isinstance(fields, dict) else {}
 
 
 def _weight(value: Any) -> float | None:
@@ -606,10 +606,10 @@ def _graded_columns(
         if number is not None:
             numbers.setdefault(_text(label.dimension), []).append(number)
     graded = {}
-    for dimension, found in numbers.items():
-        if options.scale is None and set(found) <= {0.0, 1.0}:
+    for dimension, grades in numbers.items():
+        if options.scale is None and set(grades) <= {0.0, 1.0}:
             continue
-        best = max(found)
+        best = max(grades)
         graded[dimension] = options.scale or next(
             (scale for scale in _SCALES if best <= scale), best
         )

@@ -82,8 +82,8 @@ def check_regular(path: Path) -> os.stat_result:
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
-        what = kind_of_file(status.st_mode)
-        raise OSError(errno.EINVAL, f"it is {what}, not a file", str(path))
+        kind = kind_of_file(status.st_mode)
+        raise OSError(errno.EINVAL, f"it is {kind}, not a file", str(path))
     return status
 
 
@@ -94,9 +94,9 @@ def tidy_targets(target: Path, db: Path) -> None:
     """
     with contextlib.suppress(OSError):
         (target / _DATABASE).write_text(str(db.resolve()), "utf-8")
-        others = [d for d in target.parent.iterdir() if d.is_dir() and d != target]
-        others.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
-        for place, folder in enumerate(others, 2):
+        folders = [d for d in target.parent.iterdir() if d.is_dir() and d != target]
+        folders.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
+        for place, folder in enumerate(folders, 2):
             if place > TARGETS_KEPT or _database_is_gone(folder):
                 shutil.rmtree(folder, ignore_errors=True)
 

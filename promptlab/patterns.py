@@ -113,8 +113,8 @@ def mistyped_prefix(expected: str) -> tuple[str, str] | None:
     begin = _WORD_AND_COLON.match(expected)
     if begin is None:
         return None
-    meant = _nearest_prefix(begin[1].lower())
-    return (begin[0], meant) if meant else None
+    prefix = _nearest_prefix(begin[1].lower())
+    return (begin[0], prefix) if prefix else None
 
 
 @lru_cache(maxsize=1024)

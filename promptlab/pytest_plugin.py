@@ -137,23 +137,23 @@ def _record(
         **(recorded or {}),
     }
     if call.excinfo is not None:
-        said_why = f"{call.excinfo.typename}: {call.excinfo.value}"
+        reason = f"{call.excinfo.typename}: {call.excinfo.value}"
         is_verdict = call.excinfo.errisinstance((AssertionError, pytest.fail.Exception))
         record["status"] = "fail" if is_verdict else "error"
-        record["judge_feedback" if is_verdict else "error"] = said_why
+        record["judge_feedback" if is_verdict else "error"] = reason
     return record
 
 
 def _with_verdict(
-    record: dict[str, Any] | None, of_subtest: dict[str, Any]
+    record: dict[str, Any] | None, subtest: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the record of a test of which a subtest failed."""
     if record is None:
-        return of_subtest
+        return subtest
     if record["status"] != "pass":
         return record
-    verdict = {"status", "judge_feedback", "error"} & of_subtest.keys()
-    return record | {name: of_subtest[name] for name in verdict}
+    verdict = {"status", "judge_feedback", "error"} & subtest.keys()
+    return record | {name: subtest[name] for name in verdict}
 
 
 class _Writer:

@@ -20,10 +20,10 @@ def of_100(share: float | Decimal, beside: float | None = None) -> str:
     grades begin) or the target *beside* it: ``0.89997`` is ``89.997``.
     """
     for digits in range(1, _MOST_DIGITS):
-        shown = rounded(share, digits, scale=100)
-        is_border = shown % 10 == 0 or (
-            beside is not None and shown == rounded(beside, digits, scale=100)
+        percent = rounded(share, digits, scale=100)
+        is_border = percent % 10 == 0 or (
+            beside is not None and percent == rounded(beside, digits, scale=100)
         )
-        if not is_border or shown == Decimal(str(share)) * 100:
+        if not is_border or percent == Decimal(str(share)) * 100:
             break
-    return str(shown)
+    return str(percent)

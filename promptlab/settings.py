@@ -79,10 +79,10 @@ class TitleSettings(BaseModel):
     @field_validator("known_flaky", mode="before")
     @classmethod
     def _has_a_last_day(cls, value: object) -> object:
-        for each in value if isinstance(value, (list, tuple)) else [value]:
-            if isinstance(each, KnownFlaky):
+        for case in value if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(case, KnownFlaky):
                 continue
-            if not isinstance(each, dict) or not {"case", "until"} <= each.keys():
+            if not isinstance(case, dict) or not {"case", "until"} <= case.keys():
                 raise ValueError(
                     "each case needs its id and the last day, such as"
                     ' [{case = "refund", until = 2026-12-31, why = "…"}]'
@@ -91,10 +91,10 @@ class TitleSettings(BaseModel):
 
     @field_validator("known_flaky")
     @classmethod
-    def _names_each_case_once(
+    def _has_one_day_per_case(
         cls, value: tuple[KnownFlaky, ...]
     ) -> tuple[KnownFlaky, ...]:
-        cases = [each.case for each in value]
+        cases = [case.case for case in value]
         for case in cases:
             if cases.count(case) > 1:
                 raise ValueError(f"{case!r} has two last days; keep one")
@@ -327,7 +327,7 @@ _UNITS = {
 }
 
 
-_BELOW: dict[str, type[BaseModel]] = {
+_TABLES: dict[str, type[BaseModel]] = {
     "sources": SourcePath,
     "titles": TitleSettings,
     "known_flaky": KnownFlaky,
@@ -413,17 +413,17 @@ def _environment_layer(
 
 def _explain(error: ValidationError, origin: Mapping[str, str]) -> str:
     lines = []
-    for fault in error.errors():
-        name = ".".join(map(str, fault["loc"]))
-        top, last = str(fault["loc"][0]), str(fault["loc"][-1])
+    for detail in error.errors():
+        name = ".".join(map(str, detail["loc"]))
+        top, last = str(detail["loc"][0]), str(detail["loc"][-1])
         where = origin.get(top, "settings")
-        if fault["type"] == "extra_forbidden":
-            tables = [_BELOW[key] for key in map(str, fault["loc"]) if key in _BELOW]
+        if detail["type"] == "extra_forbidden":
+            tables = [_TABLES[key] for key in map(str, detail["loc"]) if key in _TABLES]
             below = tables[-1] if tables else TableMapping
             fields = Settings if top == name else below
             hint = did_you_mean(last, fields.model_fields)
             lines.append(f"{where}: there is no setting `{name}`{hint}")
         else:
-            message = fault["msg"].removeprefix("Value error, ")
-            lines.append(f"{where}: {name}: {message}, found {fault['input']!r}")
+            message = detail["msg"].removeprefix("Value error, ")
+            lines.append(f"{where}: {name}: {message}, found {detail['input']!r}")
     return "\n".join(lines)

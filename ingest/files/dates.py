@@ -45,8 +45,8 @@ def pattern_of(name: str) -> str | None:
     """Return a file's name with ``{date}`` for its date, for ``[[sources]]``."""
     from promptlab.contracts.sources import DATE  # pydantic: not for `--help`
 
-    found = re.search(rf"(?<![\dvV]){DATE}(?!\d)", name)
-    return None if found is None else f"{name[: found.start()]}{{date}}*"
+    match = re.search(rf"(?<![\dvV]){DATE}(?!\d)", name)
+    return None if match is None else f"{name[: match.start()]}{{date}}*"
 
 
 def night_of(path: str) -> str:

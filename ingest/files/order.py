@@ -46,7 +46,7 @@ def in_reading_order(paths: Sequence[Path]) -> list[Path]:
 
 
 def _is_sorted(names: Sequence[str]) -> bool:
-    return all(one <= other for one, other in itertools.pairwise(names))
+    return all(name <= next_name for name, next_name in itertools.pairwise(names))
 
 
 def _letters(name: str) -> str:

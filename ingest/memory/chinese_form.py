@@ -73,16 +73,16 @@ def cmrc_f1(
 def is_same(
     answer: str, references: Sequence[str], category: str | None
 ) -> bool | None:
-    """Return whether an answer says what a reference says; ``None``: not plain."""
+    """Return true if an answer equals a reference; ``None``: it cannot be decided."""
     if max(map(len, (answer, *references))) > _LONGEST:
         return None
-    results = [_compared(answer, reference, category) for reference in references]
+    results = [_compare(answer, reference, category) for reference in references]
     if True in results:
         return True
     return None if None in results else False
 
 
-def _compared(answer: str, reference: str, category: str | None) -> bool | None:
+def _compare(answer: str, reference: str, category: str | None) -> bool | None:
     answered = sorted(map(_form, _answer_parts(answer, category)))
     expected = sorted(map(_form, _parts(reference, category)))
     if answered == expected:

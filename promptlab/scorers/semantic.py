@@ -69,13 +69,13 @@ class SemanticScorer:
         if not golden or not case.rounds:
             return
         references = model.vectors(golden)
-        answers = [each.raw_output.strip() for each in case.rounds]
-        for each, answer, vector in zip(
+        answers = [round_.raw_output.strip() for round_ in case.rounds]
+        for round_, answer, vector in zip(
             case.rounds, answers, model.vectors(answers), strict=True
         ):
             cosine, nearest = _nearest(answer, vector, golden, references)
             yield RoundScore(
-                round_id=each.round_id,
+                round_id=round_.round_id,
                 score=None if cosine is None else min(1.0, max(0.0, cosine)),
                 summary=_summary(cosine, nearest),
                 payload={
@@ -118,8 +118,8 @@ def _cosine(a: Vector, b: Vector) -> float | None:
 def _summary(cosine: float | None, nearest: str | None) -> str:
     if cosine is None or nearest is None:
         return "the model knows no word of the answer, or none of the golden answers"
-    shown = nearest if len(nearest) <= 80 else f"{nearest[:79]}…"
-    return f"cosine {cosine:.3f}: {shown}"
+    text = nearest if len(nearest) <= 80 else f"{nearest[:79]}…"
+    return f"cosine {cosine:.3f}: {text}"
 
 
 def _model_folder(dimension: DimensionConfig) -> Path:

@@ -142,24 +142,24 @@ PATH_PARTS = r"""case
 end"""
 
 
-def found(document: str, path: str) -> str:
-    """Return what Spark finds at its own path, as JSON.
+def json_at(document: str, path: str) -> str:
+    """Return the value at a path of Spark, as JSON.
 
-    In a list, since a text alone would come without its quotes. Null where a number may
+    It is read in a list, since a text alone would lose its quotes. Null where a number may
     have become the text "Infinity".
     """
-    found = f"get_json_object('[' || {document} || ']', {path})"
-    return fill(PLAIN_NUMBERS, document=found)
+    value = f"get_json_object('[' || {document} || ']', {path})"
+    return fill(PLAIN_NUMBERS, document=value)
 
 
 def compact(document: str) -> str:
-    """Return what a step left, as an extraction writes it.
+    """Return the result of a step, as an extraction writes it.
 
-    A number beyond a double stays as it stands.
+    A number beyond a double stays as it is written.
     """
     return (
         f"transform(array({document}),"
-        f" taken -> coalesce({found('taken', quoted('$[*]'))}, taken))[0]"
+        f" taken -> coalesce({json_at('taken', quoted('$[*]'))}, taken))[0]"
     )
 
 
@@ -196,21 +196,21 @@ VALUE_AT = fill(
 )""",
     unusual_path=UNUSUAL_PATH,
     hard_number=HARD_NUMBER,
-    at_path=found("$document", JAVA_PATH),
-    at_parent=found("$document", fill(JAVA_PATH, path=PARENT_PATH)),
+    at_path=json_at("$document", JAVA_PATH),
+    at_parent=json_at("$document", fill(JAVA_PATH, path=PARENT_PATH)),
     walked=compact(WALKED),
 )
 
 OBJECT_MEMBER = fill(
     r"""coalesce(
-    case when not $key rlike '^\s|[\x27?]|^\*?$' then $found end,
+    case when not $key rlike '^\s|[\x27?]|^\*?$' then $quick end,
     case
         when array_contains(json_object_keys($document), $key)
             or $document rlike '$hard_number'
             then $slow
     end
 )""",
-    found=found("$document", """concat('$[*][', "'", $key, "']")"""),
+    quick=json_at("$document", """concat('$[*][', "'", $key, "']")"""),
     hard_number=HARD_NUMBER,
     slow=compact(SLOW_MEMBER),
 )
@@ -236,7 +236,7 @@ def field(document: str, path: str) -> str:
     key = key_of(path)
     if key is None:
         raise Untranslatable(f"no path to one member: {path}")
-    return found(document, f"\"$[*]['{key}']\"")
+    return json_at(document, f"\"$[*]['{key}']\"")
 
 
 def text_of_field(document: str, path: str) -> str:
@@ -409,7 +409,7 @@ end"""
 
 
 def is_document(node: exp.Expr) -> bool:
-    """Whether an expression is JSON already, by how it is written."""
+    """Return true if an expression is written as JSON already."""
     match node:
         case exp.Cast():
             return node.to.is_type(exp.DType.JSON)
@@ -437,7 +437,7 @@ def json_of(value: Sql) -> str:
 
 
 def is_list(node: exp.Expr) -> bool:
-    """Whether an expression is a list, by how it is written."""
+    """Return true if an expression is written as a list."""
     return isinstance(node, exp.Array) or (
         isinstance(node, exp.Anonymous) and node.this.lower() in _LISTS
     )
