@@ -129,7 +129,7 @@ class _CaseChecks:
     """Collects the checks of one case."""
 
     strict: bool
-    """Whether objects name the keys that they may have."""
+    """True if objects name the keys that they may have."""
     ignored: list[str]
     """Keys to leave out at every depth."""
     id_size: int

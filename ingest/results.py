@@ -85,7 +85,7 @@ class ResultsSoFar:
         self.inputs: dict[Id, str] = {}
         """Task and case → the inputs of its first result."""
         self.judged_by: dict[Id, set[JudgedBy]] = {}
-        """Task and case → what judged its results."""
+        """Task and case → the yardsticks of its results."""
         self.judges: dict[str, set[Judge]] = {}
         self.zoneless = CountedProblems(
             lambda _name, _first, count: zone_message(count)
@@ -97,7 +97,7 @@ class ResultsSoFar:
         """First result of another variant than its run."""
 
     def cases(self) -> Iterator[tuple[str, str, int, str, list[str], str | None]]:
-        """Yield task, case, its position, inputs and tags, and what judged it."""
+        """Yield task, case, its position, inputs, tags and the hash of its yardsticks."""
         for task_id, counts in self.counts.items():
             for position, case_id in enumerate(counts):
                 key = (task_id, case_id)
@@ -276,7 +276,7 @@ class ResultRows:
                 so_far.rounds.add((*pair, round_id))
 
     def _remember_yardstick(self) -> None:
-        """Add what judged each result, if it says so; errors are judged by nothing."""
+        """Add the yardstick of each result that records one; errors have none."""
         so_far, ids = self._so_far, self.ids
         for task_id, case_id, result in zip(
             ids["task_id"], ids["case_id"], self._records.structs, strict=True
@@ -534,7 +534,7 @@ OWN_FIELDS = ("entity_id", "variant")
 
 
 def mixed_run(task_id: str, field: str, first: str, where: str, second: str) -> str:
-    """Return why a file is left out whose run_id is that of two variants."""
+    """Return why a file is left out if one run_id has two variants."""
     return (
         f"run_id {shown(task_id)} has results of the {field} {shown(first)} {where},"
         f" and others of {shown(second)}: this file is left out. Give each of them a"

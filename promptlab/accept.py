@@ -1,7 +1,7 @@
-"""Accept a run: a person says that it is as it should be.
+"""Accept a run: a person declares it to be correct.
 
-What is accepted is a row per task in ``raw.accepts``: the history of its cases that are
-broken, watched or not compared starts at that run. All other cases keep theirs.
+An accepted task is a row of ``raw.accepts``: the history of its cases that are broken,
+watched or not compared starts at that run. All other cases keep their history.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Accepted:
 
 
 def accept(warehouse: WarehouseFile, selection: str, reason: str) -> list[Accepted]:
-    """Accept tasks, and build again what depends on them.
+    """Accept tasks, and rebuild the tables that depend on them.
 
     *selection* is as `selected_tasks` takes it; tasks without anything to accept are
     left out.
@@ -125,7 +125,7 @@ def accept(warehouse: WarehouseFile, selection: str, reason: str) -> list[Accept
 
 
 def undo(warehouse: WarehouseFile, selection: str) -> list[str]:
-    """Delete what was accepted of a selection; return the ids of its tasks.
+    """Undo the acceptance of a selection; return the ids of its tasks.
 
     *selection* is as `selected_tasks` takes it.
 
@@ -152,5 +152,5 @@ def undo(warehouse: WarehouseFile, selection: str) -> list[str]:
 
 
 def accepted(con: duckdb.DuckDBPyConnection) -> list[AcceptedRow]:
-    """Return what was accepted, the newest first; values are named by ``ACCEPTED``."""
+    """Return the accepted tasks, newest first; ``ACCEPTED`` names the values."""
     return con.execute(_ACCEPTED).fetchall()

@@ -43,7 +43,7 @@ class Decoded(NamedTuple):
     encoding: str
     """The name of Python's codec."""
     is_guess: bool = False
-    """Whether another encoding was possible."""
+    """True if another encoding was possible."""
     n_halves: int = 0
     """Halves of surrogate pairs that became U+FFFD."""
 
@@ -128,7 +128,7 @@ def halves(data: bytes, *, escaped: bool = True) -> Iterator[tuple[int, int]]:
 
     Args:
         data: The bytes.
-        escaped: Whether an escape of JSON means a character there.
+        escaped: True if the text is JSON, where an escape means a character.
     """
     if b"\xed" in data:
         for match in _HALF_IN_BYTES.finditer(data):

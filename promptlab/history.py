@@ -201,7 +201,7 @@ def exit_code(results: Iterable[GateResult], *, allow_inconclusive: bool) -> int
 # ---------- tasks built since the last ``promptlab run`` wrote its reports
 
 
-# A time that is still to come is of a clock that was put back: it says nothing.
+# A time in the future was written before the clock was put back: it is ignored.
 _NOT_REPORTED = """
     built_at >= coalesce(
         (
@@ -220,7 +220,7 @@ def to_report(
     everything: bool = False,
     built_since: datetime | None = None,
 ) -> list[str]:
-    """Tasks without a report; ``Warehouse.to_report`` says more."""
+    """Return tasks without a report; arguments as of ``Warehouse.to_report``."""
     of_task = "true"
     if not everything:
         of_task = f"""

@@ -14,22 +14,22 @@ LOGGER = logging.getLogger("promptlab")
 
 
 def detail(message: str, event: str, **fields: Any) -> None:
-    """A detail for programs."""
+    """Log a detail for programs."""
     _log(logging.DEBUG, message, event, fields)
 
 
 def say(message: str, event: str = "progress", **fields: Any) -> None:
-    """Progress or information."""
+    """Log progress or information."""
     _log(logging.INFO, message, event, fields)
 
 
 def warn(message: str, event: str = "warning", **fields: Any) -> None:
-    """A probable mistake; the work continues."""
+    """Log a probable mistake; the work continues."""
     _log(logging.WARNING, message, event, fields)
 
 
 def fail(message: str, **fields: Any) -> None:
-    """The error that stopped the work."""
+    """Log the error that stopped the work."""
     _log(logging.ERROR, message, "error", fields)
 
 

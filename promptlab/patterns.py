@@ -103,9 +103,9 @@ def text_check(expected: str) -> TextCheck:
 
 
 def mistyped_prefix(expected: str) -> tuple[str, str] | None:
-    """Find ``contain:``, ``Contains:``, ``regexp:`` and the like, and what is meant.
+    """Return a prefix such as ``contain:`` or ``regexp:``, and the one that is meant.
 
-    A prefix with a space before it, or with a full-width colon, is one of them: such a
+    A prefix with a space before it, or with a full-width colon, is mistyped too: such a
     text is compared as a whole, which is rarely intended.
     """
     if expected.startswith(_ALL_PREFIXES):

@@ -26,7 +26,7 @@ reached for this many further numbers."""
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a suite can detect, and the size that it needs for another drop."""
+    """The changes that a suite can detect, and its size for another drop."""
 
     cases: int
     rounds: int
@@ -64,7 +64,7 @@ def plan(
     drop: float | None = None,
     power: float = 0.8,
 ) -> Plan:
-    """Return what a suite can detect; arguments as of :class:`Plan`.
+    """Compute what a suite can detect; arguments as of :class:`Plan`.
 
     *within* is ``None`` where no case was asked twice: the figures then assume
     ``ASSUMED``.

@@ -20,7 +20,7 @@ _MARKER: Final = frozenset({"title", "variant", "case", "tags"})
 _FIELDS: Final = frozenset(
     {"inputs", "score", "step_outputs", "model", "prompt", "prompt_version", "testset"}
 ) | {"input_tokens", "output_tokens"}
-"""What a test may record about its answer."""
+"""Fields that a test may record about its answer."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -91,7 +91,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add the evaluation result of a test to the report of its teardown.
 
-    A subtest has a report of its own, before that of its test, which passes.
+    A subtest has its own report, before that of its test, which passes.
     """
     report = yield
     if report.when == "setup" and report.failed:
@@ -147,7 +147,7 @@ def _record(
 def _with_verdict(
     record: dict[str, Any] | None, subtest: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the record of a test of which a subtest failed."""
+    """Return the record of a test with a failed subtest."""
     if record is None:
         return subtest
     if record["status"] != "pass":

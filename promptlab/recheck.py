@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import duckdb
 
 ROUNDS = 5
-"""Rounds that each case is asked more, and earlier rounds that suffice."""
+"""Number of new rounds per case; with as many earlier ones, the old side needs none."""
 
 # A side is a task that is asked again: the candidate, and the last run before it.
 _CASES = """
@@ -264,9 +264,10 @@ class _Group:
 
     @property
     def _can_be_asked(self) -> bool:
-        """True if the tool can ask this side: the old one at its commit or prompt.
+        """True if the tool can ask this side.
 
-        Where neither is another one, answers of today are no answers of the old side.
+        The old side needs its own commit or prompt: with those of the new side, the
+        answers would not be answers of the old side.
         """
         first = self.cases[0]
         if first["side"] == "new" or self._commit is not None:

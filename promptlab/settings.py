@@ -35,7 +35,7 @@ ONLY_IN_FILES = frozenset(
 
 
 def language_of(environ: Mapping[str, str]) -> str:
-    """The language of a locale, as POSIX reads it; English where we have no other."""
+    """Return the language of a locale, as POSIX reads it; English if it is unknown."""
     names = ("LC_ALL", "LC_MESSAGES", "LANG")
     locale = next((environ[name] for name in names if environ.get(name)), "")
     return next((c for c in languages() if locale.lower().startswith(c)), "en")
@@ -352,7 +352,7 @@ def load_settings(
     environ: Mapping[str, str] = os.environ,
     folder: Path | None = None,
 ) -> Settings:
-    """Settings from options (those that are not ``None``), environment, config file.
+    """Load settings from options that are not ``None``, environment, config file.
 
     Raises:
         SettingsError: a file that cannot be read, an unknown key, a wrong value.

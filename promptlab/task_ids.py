@@ -148,7 +148,7 @@ def selected_pairs(
 
 
 def _names(con: duckdb.DuckDBPyConnection, loads: str) -> dict[str, str]:
-    """Return what a selection may name in addition to tasks, and how it is written.
+    """Return the other names that a selection may use, and how each is written.
 
     A file is also found by its name without folder and suffix.
     """
@@ -179,9 +179,9 @@ def _is_export(con: duckdb.DuckDBPyConnection) -> bool:
     return row == (0,)
 
 
-# Files left out with or after the newest load of the tasks, and not read since. A file
-# that is no run at all may be next to one; where nothing else came, or where a file had
-# runs whose name differs in its numbers only, it may be the run.
+# Files left out with or after the newest load of the tasks, and not read since. A
+# skipped file counts if it may be a run: nothing else was loaded since, or a file whose
+# name differs only in its numbers had runs.
 _LEFT_OUT = """
     with newest as (
 

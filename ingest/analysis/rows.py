@@ -223,7 +223,7 @@ def spellings(
     Args:
         types: ``golden_answer``, ``rules`` …
         payloads: JSON objects, as text.
-        are_answers_patterns: Whether golden answers are patterns (``match_rule:
+        are_answers_patterns: True if golden answers are patterns (``match_rule:
             regex``); translating long ones that are not patterns would take long.
 
     Returns:
@@ -272,7 +272,7 @@ def task_rows(
 ) -> tuple[Rows, list[tuple[int, int]], list[tuple[int, Fault]]]:
     """Turn the cases of a task into columns, without a Python object per row.
 
-    Their ids are unique, and those of a case's rounds are.
+    Case ids are unique, and so are the ids of a case's rounds.
 
     Returns:
         The rows; the rounds whose time has no zone, as (case, position in it); the

@@ -36,7 +36,7 @@ def without_date(name: str) -> str:
 def base_of(name: str) -> str:
     """Return a file's name without its endings; empty for one that is hidden.
 
-    A dot between two digits is no end: ``gpt-4.1.jsonl`` is ``gpt-4.1``.
+    A dot between two digits does not start an ending: ``gpt-4.1.jsonl`` is ``gpt-4.1``.
     """
     return _ENDING.split(name, maxsplit=1)[0]
 

@@ -98,7 +98,6 @@ COOKIE = r"(?i:(?:set-)?cookie:[ \t]*)"
 
 _OF_KEYS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-%"
 _LONGEST_KEY = 80
-_BLANKS = b" \t\r\n"
 _PERCENT = re.compile(rb"%5f|%2d", re.IGNORECASE)
 _HEADER = re.compile(WHOLE.encode(), re.IGNORECASE)
 _FORM_OF_KEY = re.compile(
@@ -275,7 +274,7 @@ def find_element(data: bytes, start: int, place: int) -> SecretValue | None:
 
 def find_cookie(data: bytes, start: int, place: int) -> SecretValue | None:
     """Return the value of a header at the start of a line."""
-    # first what is quick: the value may be as long as the file
+    # check the start of the line first: the value may be as long as the file
     if not _LINE.search(data[max(0, start - _LONGEST_KEY) : start]):
         return None
     value = _COOKIES.match(data, place)

@@ -1,4 +1,4 @@
-"""Compare Chinese answers with references: CMRC 2018's F1, and what is surely equal.
+"""Compare Chinese answers with references: CMRC 2018's F1, and a strict equality.
 
 Published F1 scores of Chinese call "南京" half right for "北京", so only the plain
 cases are decided here: the same text after Unicode's NFKC, without punctuation, in one
@@ -152,7 +152,7 @@ def _form(text: str) -> str:
     text = _NUMERAL.sub(lambda m: _value(m[0]), text)
     text = _DATE.sub(lambda m: f"{int(m[1])}年{int(m[2])}月{int(m[3])}日", text)
     text = _DAY.sub(lambda m: f"{int(m[1])}月{int(m[2])}日", text)
-    # The point of a number is no punctuation.
+    # The point of a number is not punctuation.
     pieces, end = [], 0
     for number in _NUMBER.finditer(text):
         pieces += [_PUNCTUATION.sub("", text[end : number.start()])]

@@ -119,7 +119,7 @@ def tolerant(
         model: A contract whose required fields, if any, exist in the object.
         value: The object; null and missing count as an empty object.
         keys: Its path in the file.
-        findings: Receives a warning for every value that is set aside.
+        findings: Receives a warning for every invalid value.
 
     Returns:
         The known fields, and the rest as a JSON object, which may be empty.

@@ -1,4 +1,4 @@
-"""What is analysed: tasks with their rounds, evaluation results, scores.
+"""Inputs of an analysis: tasks with their rounds, evaluation results, scores.
 
 Scalars of the analysis contract (section 3) are required, containers may be left out
 and are then empty, and a field that may be null may be left out too. Unknown keys are

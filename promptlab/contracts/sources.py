@@ -263,7 +263,7 @@ class TableMapping(BaseModel):
     def facts(self) -> frozenset[str]:
         """Return the columns of errors, times, tokens and costs.
 
-        Where rows have keys of their own, not every row has these.
+        If the rows have different keys, not every row has these columns.
         """
         columns = {self.error, self.latency_ms, self.latency_s, self.cost}
         columns |= {self.input_tokens, self.output_tokens}

@@ -64,7 +64,7 @@ class MatchOptions:
     """Keys that are ignored at every depth, in expected and actual values."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what differs from the defaults, as an ``evaluation_config``."""
+        """Return an ``evaluation_config`` of the options that are not the default."""
         options = {
             "strict_mode": self.strict,
             "tolerance": self.tolerance,

@@ -9,8 +9,6 @@ from typing import Any, Final
 from promptlab.errors import UsageError
 from promptlab.evaluator.matching import MISSING
 
-# ---------- the evaluator's view of a pipeline
-
 
 @dataclass(frozen=True, slots=True)
 class StepOutline:

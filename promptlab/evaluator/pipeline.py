@@ -249,7 +249,7 @@ def _evaluate_all(
     concurrency: int,
     on_progress: Callable[[int, int], None],
 ) -> list[EvaluationResult]:
-    """Evaluate rounds, so many at a time; the first error ends all that wait."""
+    """Evaluate *concurrency* rounds at a time; an error cancels the waiting ones."""
     if concurrency == 1:
         results = []
         for done, sample in enumerate(rounds, 1):

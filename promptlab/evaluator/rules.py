@@ -55,7 +55,7 @@ class Subject:
 class RuleFindings:
     """The result of the rules of one sample."""
 
-    holding: int = 0
+    n_passed: int = 0
     broken: list[dict[str, Any]] = field(default_factory=list)
     """One object per broken rule, in the order of the rules."""
 
@@ -72,7 +72,7 @@ class RuleFindings:
         """False: a must is broken; ``None``: no rule could be judged."""
         if self.breaks_must:
             return False
-        return True if self.holding or self.broken else None
+        return True if self.n_passed or self.broken else None
 
 
 def whole_answer(
@@ -104,7 +104,7 @@ def judge_rules(
 
     *is_error*: the run gave no usable answer, so every rule is broken.
     """
-    holding = 0
+    n_passed = 0
     broken, unjudged = [], []
     for rule in rules:
         subject = subject_of(rule, answer, final, steps)
@@ -112,7 +112,7 @@ def judge_rules(
         if passes is None:
             unjudged.append(rule)
         elif passes:
-            holding += 1
+            n_passed += 1
         else:
             broken.append(
                 {
@@ -123,7 +123,7 @@ def judge_rules(
                     "message": rule.message or _message(rule, subject, lang),
                 }
             )
-    return RuleFindings(holding, broken, unjudged)
+    return RuleFindings(n_passed, broken, unjudged)
 
 
 def subject_of(
@@ -178,7 +178,7 @@ def _equals(subject: Subject, expected: Any) -> bool:
 
 
 def _read(value: Any) -> Any:
-    """Return the JSON value that a text holds, else the text; others as they are."""
+    """Parse a text as JSON; return any other text or value unchanged."""
     if not isinstance(value, str):
         return value
     try:
@@ -230,7 +230,7 @@ KINDS: Final[dict[str, Callable[[Subject, Any], bool]]] = {
     "ends_with": _ends_with,
     "equals": _equals,
     "allowed_values": lambda subject, values: any(
-        _equals(subject, each) for each in values
+        _equals(subject, value) for value in values
     ),
     "max_chars": lambda subject, most: len(_text(subject)) <= most,
     "min_chars": lambda subject, least: len(_text(subject)) >= least,

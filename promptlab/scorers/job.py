@@ -69,7 +69,7 @@ def load_scorer(name: str) -> Scorer:
 
 
 def unknown_scorer(name: str, installed: Iterable[str]) -> str:
-    """Return the sentence for a scorer that no package brings."""
+    """Return the message for a scorer that no package provides."""
     names = sorted(installed)
     hint = did_you_mean(name, names)
     return (
@@ -274,8 +274,8 @@ def score_case(
 ) -> CaseScores:
     """Score one case.
 
-    A wrong score becomes null with the reason as its summary. Where the scorer stopped
-    half-way or named a round that is not there, so do the rounds that are left over.
+    An invalid score becomes null with the reason as its summary. If the scorer stopped
+    half-way or named an unknown round, the rounds without a score become null, too.
 
     Raises:
         PromptlabError: the scorer cannot work at all, and says what is missing.
@@ -501,8 +501,8 @@ def score_task(
 ) -> Scoring:
     """Score a task with the scorers that its dimensions name.
 
-    The warehouse is read first and then let go while the scorers run. A dimension
-    whose scorer cannot work is given up; the others are still scored.
+    The warehouse is read first and closed while the scorers run. A dimension whose
+    scorer cannot work is not scored; the others are.
 
     Args:
         warehouse: where the task is.
@@ -514,7 +514,7 @@ def score_task(
             not given.
         on_start: called with the number of cases to score, all dimensions together.
         on_case: called after each of them.
-        on_warning: called with a sentence whenever a scorer does something wrong.
+        on_warning: called with a sentence for each error of a scorer.
 
     Raises:
         NothingToDo: no task, or none of its dimensions has an installed scorer.
@@ -667,9 +667,9 @@ def _write(
 def _file_name(task_id: str, dimension_id: str) -> str:
     """Return a name that no other task and dimension have, safe anywhere.
 
-    The name is what the warehouse knows the scores by: a second run replaces them.
+    The warehouse identifies the scores by this name: a second run replaces them.
     """
-    if "." in dimension_id:  # a dot more would leave open where the task ends
+    if "." in dimension_id:  # with one more dot, the end of the task's id is unknown
         return folder_name(json.dumps([task_id, dimension_id], ensure_ascii=False))
     return folder_name(f"{task_id}.{dimension_id}")
 

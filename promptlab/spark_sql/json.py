@@ -30,7 +30,7 @@ PLAIN_NUMBER = r"""transform(
     end
 )[0]"""
 
-# As few digits as tell the number, which Java's are not always, and an exponent only below
+# As few digits as identify the number, which Java's are not always, and an exponent only below
 # 1e-6 and from 1e21. Null where a number may have become the text "Infinity".
 PLAIN_NUMBERS = fill(
     r"""transform(
@@ -180,8 +180,8 @@ WALKED = fill(
 )
 
 # Spark's own lookup is quick, but knows no JSON null, no number beyond a double and not
-# every key, so what it does not find is looked for step by step: only where there is
-# reason to, a missing key is common.
+# every key. A value that it does not find is looked up step by step, where there is
+# a reason to: a missing key is common.
 VALUE_AT = fill(
     r"""coalesce(
     case when not $path rlike '$unusual_path' then $at_path end,
@@ -228,10 +228,10 @@ def extracted(document: str, path: str) -> str:
 
 
 def field(document: str, path: str) -> str:
-    """Return a member by a key of our own; null also for a JSON null.
+    """Return the member with a fixed key; null also for a JSON null.
 
     Raises:
-        Untranslatable: the path is none to one member.
+        Untranslatable: the path is not that of one member.
     """
     key = key_of(path)
     if key is None:
@@ -240,10 +240,10 @@ def field(document: str, path: str) -> str:
 
 
 def text_of_field(document: str, path: str) -> str:
-    """Return a member by a key of our own as text.
+    """Return the member with a fixed key as text.
 
     Raises:
-        Untranslatable: the path is none to one member.
+        Untranslatable: the path is not that of one member.
     """
     key = key_of(path)
     return fill(

@@ -136,7 +136,7 @@ end""",
 )
 
 # Patterns are RE2's. A Java pattern that is at fault would end the query, and one that
-# RE2 refuses may mean something there, so what stands unchecked in the data (patterns
+# RE2 refuses may mean something there, so what is unchecked in the data (patterns
 # without a backslash) is checked here.
 REGEX_FOUND = fill(
     r"""transform(

@@ -1,4 +1,4 @@
-"""Text, and patterns of our own, which are literals."""
+"""Text, and the patterns of the models, which are literals."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def rules_used(sql: str) -> Iterator[Rule]:
 
 
 def _number_elements(select: exp.Select) -> None:
-    """Make one column of two: elements of a list, and their places beside them.
+    """Merge two columns into one: the elements of a list, and their places.
 
     DuckDB unnests both, `unnest(list), unnest(range(n))`; Spark has one function for it.
     """
@@ -217,7 +217,7 @@ def _number_elements(select: exp.Select) -> None:
 
 @cache
 def _by_key() -> dict[tuple[type, str], list[tuple[Rule, exp.Expr]]]:
-    """Return the rules by what their expressions begin with, the longest first."""
+    """Return the rules by the first node of their expressions, the longest first."""
     from promptlab.spark_sql import RULES
 
     rules: dict[tuple[type, str], list[tuple[Rule, exp.Expr]]] = {}
