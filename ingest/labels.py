@@ -279,9 +279,13 @@ def _label_studio(number: int, task: dict[str, Any]) -> Iterator[_Label]:
     for annotation in task.get("annotations") or []:
         if annotation.get("was_cancelled"):
             continue
-        by = annotation.get("completed_by")
-        if isinstance(by, dict):
-            by = by.get("email") or by.get("username") or by.get("id")
+        annotator = annotation.get("completed_by")
+        if isinstance(annotator, dict):
+            annotator = (
+                annotator.get("email")
+                or annotator.get("username")
+                or annotator.get("id")
+            )
         results = annotation.get("result") or []
         comment = " ".join(
             text
@@ -296,7 +300,7 @@ def _label_studio(number: int, task: dict[str, Any]) -> Iterator[_Label]:
                 number,
                 words[0] if len(words) == 1 else words,
                 about,
-                labeler=None if by is None else str(by),
+                labeler=None if annotator is None else str(annotator),
                 question=_text(result.get("from_name")),
                 comment=comment or None,
                 at=annotation.get("updated_at") or annotation.get("created_at"),
@@ -366,10 +370,10 @@ def _langfuse(number: int, row: dict[str, Any]) -> Iterator[_Label]:
 
 
 def _langsmith(number: int, row: dict[str, Any]) -> Iterator[_Label]:
-    by = row.get("feedback_source") or {}
-    if not isinstance(by, dict):
-        by = {"type": by}
-    kind = by.get("type")
+    feedback_source = row.get("feedback_source") or {}
+    if not isinstance(feedback_source, dict):
+        feedback_source = {"type": feedback_source}
+    kind = feedback_source.get("type")
     word = row.get("correction")
     if isinstance(word, dict):
         word = word.get("score", word.get("value"))
@@ -381,7 +385,7 @@ def _langsmith(number: int, row: dict[str, Any]) -> Iterator[_Label]:
         number,
         word,
         row,
-        labeler=by.get("user_id") or by.get("user_name"),
+        labeler=feedback_source.get("user_id") or feedback_source.get("user_name"),
         dimension=row.get("key"),
         comment=row.get("comment"),
         at=row.get("modified_at") or row.get("created_at"),
@@ -394,13 +398,13 @@ _OPIK = re.compile(r"^(?P<by>[^.]+)\.(?P<score>[^.]+)$")
 def _opik(number: int, row: dict[str, Any]) -> Iterator[_Label]:
     scores = _opik_scores(row)
     for key in scores:
-        by, score = key.split(".")
+        labeler, score = key.split(".")
         comment = row.get(f"{key}.comment") or row.get(f"{key}.reason")
         yield _Label(
             number,
             row[key],
             row,
-            labeler=by,
+            labeler=labeler,
             question=score,
             comment=comment or None,
         )

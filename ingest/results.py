@@ -97,7 +97,7 @@ class ResultsSoFar:
         """First result of another variant than its run."""
 
     def cases(self) -> Iterator[tuple[str, str, int, str, list[str], str | None]]:
-        """Yield task, case, its position, inputs, tags and the hash of its yardsticks."""
+        """Yield task, case, position, inputs, tags, and the hash of its yardsticks."""
         for task_id, counts in self.counts.items():
             for position, case_id in enumerate(counts):
                 key = (task_id, case_id)

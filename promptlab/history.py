@@ -221,9 +221,9 @@ def to_report(
     built_since: datetime | None = None,
 ) -> list[str]:
     """Return tasks without a report; arguments as of ``Warehouse.to_report``."""
-    of_task = "true"
+    condition = "true"
     if not everything:
-        of_task = f"""
+        condition = f"""
             task_id in (
                 select candidate_task_id
                 from raw.comparison_builds
@@ -233,7 +233,7 @@ def to_report(
             )
         """
     tasks = con.execute(
-        f"select task_id from marts.dim_tasks where role = 'full' and {of_task}"
+        f"select task_id from marts.dim_tasks where role = 'full' and {condition}"
         " order by created_at, task_id",
         None if everything else {"since": built_since},
     ).fetchall()

@@ -287,8 +287,8 @@ class _Group:
     def _ingest(self, files: str) -> str:
         first = self.cases[0]
         key = "run_id" if first["source_kind"] == "promptfoo" else "task_id"
-        of = shlex.quote(str(first[key]))
-        return f"promptlab ingest{self.db_option} {files} --recheck-of={of}"
+        run_or_task = shlex.quote(str(first[key]))
+        return f"promptlab ingest{self.db_option} {files} --recheck-of={run_or_task}"
 
     def _promptfoo(self) -> Iterator[tuple[int, str]]:
         """Yield calls of promptfoo that ask these cases of these variants, no others.
@@ -299,7 +299,7 @@ class _Group:
         """
         cases_of: dict[tuple[str, str], dict[str, Row]] = {}
         for case in self.cases:
-            cases = cases_of.setdefault((_prompt_of(case), str(case["model"])), {})
+            cases = cases_of.setdefault((_prompt_pattern(case), str(case["model"])), {})
             cases[str(case["case_id"])] = case
         prompts_of: dict[tuple[tuple[str, ...], str], list[str]] = {}
         for (prompt, model), cases in cases_of.items():
@@ -340,9 +340,9 @@ class _Group:
         variants = [v for v in self.suite.variants if v["run_id"] == first["run_id"]]
         filters = ""
         if self._commit is None and first["side"] == "old":
-            variants = [v for v in variants if _prompt_of(v) in prompts]
+            variants = [v for v in variants if _prompt_pattern(v) in prompts]
             filters += f" -p {self._old_prompts(number, prompts)}"
-        elif any(_prompt_of(variant) not in prompts for variant in variants):
+        elif any(_prompt_pattern(variant) not in prompts for variant in variants):
             variants = [v for v in variants if _is_selected(prompts, v)]
             filters += f" --filter-prompts={shlex.quote('|'.join(prompts))}"
         if any(variant["model"] not in models for variant in variants):
@@ -379,7 +379,7 @@ class _Group:
             if isinstance(case["prompt"], str)
             else json.dumps(case["prompt"], ensure_ascii=False)
             for case in self.cases
-            if _prompt_of(case) in prompts
+            if _prompt_pattern(case) in prompts
         )
         names = []
         for place, text in enumerate(texts, 1):
@@ -393,7 +393,7 @@ _SUFFIX = {"promptfoo": ".json", "inspect_ai": ""}
 """Suffix of the results of a tool; without one they are a folder."""
 
 
-def _prompt_of(variant: Row) -> str:
+def _prompt_pattern(variant: Row) -> str:
     """Return a pattern of the label of the prompt."""
     if variant["prompt_label_begins"]:
         return f"^{_escaped(variant['prompt_label_begins'])}"

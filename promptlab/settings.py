@@ -277,7 +277,7 @@ class Settings(BaseModel):
 
     @field_validator("lang")
     @classmethod
-    def _is_written(cls, value: str) -> str:
+    def _has_texts(cls, value: str) -> str:
         if value not in languages():
             raise ValueError(f"the languages are {', '.join(languages())}")
         return value

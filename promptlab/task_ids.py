@@ -79,12 +79,14 @@ def selected_tasks(con: duckdb.DuckDBPyConnection, selection: str) -> list[str]:
     if path.exists():
         uri = path.resolve().as_posix()
         names = {"uri": uri, "folder": f"{uri.rstrip('/')}/"}
-        of_path = "file_uri = $uri or starts_with(file_uri, $folder)"
-        of_shard = (
+        path_condition = "file_uri = $uri or starts_with(file_uri, $folder)"
+        shard_condition = (
             "tasks.task_id in (select rounds.object_id from raw.objects as rounds"
-            f" inner join {{loads}} as shards using (load_id) where {of_path})"
+            f" inner join {{loads}} as shards using (load_id) where {path_condition})"
         )
-        task_ids = matching(f"({of_path})", **names) or matching(of_shard, **names)
+        task_ids = matching(f"({path_condition})", **names) or matching(
+            shard_condition, **names
+        )
         if task_ids:
             return task_ids
         raise UsageError(
@@ -126,14 +128,16 @@ def selected_pairs(
         " where task_id in (select unnest($1))",
         [[*before, *after]],
     ).fetchall()
-    of_task = {task_id: (title, variant) for title, variant, task_id in rows}
-    if all(len({of_task[task][1] for task in side}) == 1 for side in (before, after)):
-        of_task = {task_id: (title, None) for title, _, task_id in rows}
-    of_variant = {of_task[task]: task for task in before}
+    group_of_task = {task_id: (title, variant) for title, variant, task_id in rows}
+    if all(
+        len({group_of_task[task][1] for task in side}) == 1 for side in (before, after)
+    ):
+        group_of_task = {task_id: (title, None) for title, _, task_id in rows}
+    baseline_of_group = {group_of_task[task]: task for task in before}
     pairs = [
-        (of_variant[of_task[task]], task)
+        (baseline_of_group[group_of_task[task]], task)
         for task in after
-        if of_task[task] in of_variant
+        if group_of_task[task] in baseline_of_group
     ]
     if not pairs:
         sides = (
@@ -314,7 +318,7 @@ def resolve_task(
         UsageError: no task, or several, begin with ``reference``.
     """
     if reference in WORDS:
-        return _by_word(con, reference, of, tasks)
+        return _by_keyword(con, reference, of, tasks)
     rows = con.execute(
         f"select task_id from {tasks}"
         " where task_id = $1 or starts_with(task_id, $1) order by task_id",
@@ -342,7 +346,7 @@ def _near(wrong: str, names: Mapping[str, str]) -> str:
     return f"; did you mean `{folded[near[0]]}`?"
 
 
-def _by_word(
+def _by_keyword(
     con: duckdb.DuckDBPyConnection, word: str, of: str | None, tasks: str
 ) -> str:
     if word == "latest":

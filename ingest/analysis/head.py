@@ -344,5 +344,4 @@ def _task_rows(contract: AnalysisInput, extras: str) -> Columns:
 
 
 def _first_text(*values: Any) -> str | None:
-    """Return the first of *values* that is a text and not empty."""
     return next((v for v in values if isinstance(v, str) and v.strip()), None)

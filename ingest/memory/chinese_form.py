@@ -110,7 +110,7 @@ def _shares_nothing(answered: str, expected: str) -> bool | None:
 
 
 def _parts(text: str, category: str | None) -> list[str]:
-    text = _plain(text)
+    text = unicodedata.normalize("NFKC", text).lower()
     if category == MULTI_HOP:
         return [part for part in _SEPARATOR.split(text) if part.strip()] or [text]
     return [text.split(";")[0]] if category == OPEN_DOMAIN else [text]
@@ -118,10 +118,6 @@ def _parts(text: str, category: str | None) -> list[str]:
 
 def _answer_parts(text: str, category: str | None) -> list[str]:
     return _parts(text, category if category == MULTI_HOP else None)
-
-
-def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).lower()
 
 
 def _run_f1(answer: str, reference: str) -> float:

@@ -79,12 +79,10 @@ def golden_answers(case: TestCaseBundle) -> list[str]:
     Values other than text are written as JSON.
     """
     return [
-        answer if isinstance(answer, str) else _json(answer)
+        answer
+        if isinstance(answer, str)
+        else json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
         for baseline in case.baselines
         if baseline.type == "golden_answer"
         for answer in golden_alternatives(baseline.payload)
     ]
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
