@@ -565,7 +565,7 @@ def _about(label: _Label) -> dict[str, Any]:
 
 
 def _unpacked(row: str | None) -> dict[str, Any]:
-    """Return what `row_id` packed."""
+    """Return the fields that `row_id` packed."""
     try:
         packed = base64.urlsafe_b64decode((row or "") + "=" * (-len(row or "") % 4))
         fields = msgspec.json.decode(packed)

@@ -344,7 +344,7 @@ def case_columns(so_far: ResultsSoFar) -> Table:
 
 
 def judge_columns(so_far: ResultsSoFar) -> Table:
-    """Return a row per task that names its judges; several are one together."""
+    """Return a row per task with judges; the names of several are joined."""
 
     def joined(names: Iterable[str]) -> str | None:
         return ", ".join(sorted(set(filter(None, names)))) or None

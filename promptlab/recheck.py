@@ -394,7 +394,7 @@ _SUFFIX = {"promptfoo": ".json", "inspect_ai": ""}
 
 
 def _prompt_pattern(variant: Row) -> str:
-    """Return a pattern of the label of the prompt."""
+    """Return a regular expression for the label of the prompt."""
     if variant["prompt_label_begins"]:
         return f"^{_escaped(variant['prompt_label_begins'])}"
     return f"^{_escaped(variant['prompt_label'] or '')}$"
@@ -406,7 +406,7 @@ def _is_selected(prompts: Iterable[str], variant: Row) -> bool:
 
 
 def _pattern(names: Iterable[str]) -> str:
-    """Return a quoted regular expression that is one of these names as a whole."""
+    """Return a quoted regular expression that matches these names only."""
     return shlex.quote(f"^({'|'.join(map(_escaped, names))})$")
 
 

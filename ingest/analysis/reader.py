@@ -62,8 +62,8 @@ class AnalysisDocument:
     def read(self, cases: StructRecords) -> Mapping[str, str]:
         """Read the cases, and return the JSON text of every other member.
 
-        A file without a fault is decoded in one go, and so is one whose contract lacks
-        some of its keys. In any other the cases are read one by one.
+        A valid file is decoded in one go, and so is one with unknown keys. In any
+        other file, the cases are read one by one.
 
         Returns:
             Member of the file → its text; ``cases`` is ``[]`` if it is a list.
@@ -219,7 +219,7 @@ def head_warnings(document: AnalysisDocument, head: AnalysisHead) -> list[Proble
 def testset_references(
     document: AnalysisDocument, head: AnalysisHead
 ) -> list[Reference]:
-    """The testsets that a task names; ``env.dataset`` may also name something else."""
+    """Return the testsets of a task; not ``env.dataset``, which may be anything."""
     extras, env = head.contract.extras, head.contract.task.env
     named = (
         (extras.get("testset"), ("extras", "testset")),

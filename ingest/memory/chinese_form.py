@@ -164,7 +164,7 @@ def _written(number: str) -> str:
 def _value(numeral: str) -> str:
     """Return a Chinese numeral in digits; one that is not plain stays as it is."""
     if not set(numeral) & _UNITS.keys():
-        # "三五天" are three to five days; years and numbers of houses are longer.
+        # "三五天" means three to five days; years and house numbers have more digits.
         if len(numeral) == 2:
             return numeral
         return "".join(str(_DIGITS[digit]) for digit in numeral)

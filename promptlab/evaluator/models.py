@@ -79,7 +79,7 @@ class RuleConfig:
             raise UsageError(f"{where}: pattern {self.value!r} cannot be used: {error}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what decides about an answer: all but the message."""
+        """Return the fields that decide about an answer: all but the message."""
         required = {"name": self.name, "type": self.type, "severity": self.severity}
         optional = {"field": self.field, "value": self.value}
         return required | {

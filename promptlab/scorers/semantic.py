@@ -143,7 +143,7 @@ def _model_folder(dimension: DimensionConfig) -> Path:
 
 
 def _load(folder: Path) -> _Model:
-    # read when its library is first imported, should anything still ask for the network
+    # set before its library is imported, so that nothing uses the network
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     try:
         from model2vec import StaticModel

@@ -10,8 +10,8 @@ from promptlab.spark_sql.rules import Rule, Sql, Untranslatable, fill, literal, 
 
 # ---------- numbers as DuckDB writes them
 
-# 15 digits, or 16 or 17 where fewer are not the same double; then as digits alone, or with
-# an exponent.
+# 15 digits, or 16 or 17 if fewer give another double; written as plain digits, or with an
+# exponent.
 PLAIN_NUMBER = r"""transform(
     array(case
         when cast(format_string('%.14e', $number) as double) = $number
@@ -276,8 +276,8 @@ LEAF = r"""case
     else $value
 end"""
 
-# The members of an object and the elements of a list: the path of each names it, its label
-# stands before it.
+# The members of an object and the elements of a list: each has a path that identifies it,
+# and a label that is written before it.
 CHILDREN = fill(
     """case left($node.value, 1)
     when '{' then transform(
@@ -370,8 +370,8 @@ CANONICAL = fill(CANONICAL, value="node.value")
 
 # ---------- whether a text is JSON
 
-# By the grammar: scalars become a letter, then the innermost lists and objects of letters
-# do, as often as there are brackets.
+# By the grammar: scalars are replaced by a letter, then the innermost lists and objects
+# of letters, once for each bracket.
 IS_JSON_TEXT = r"""case
     when $text is null then null
     when not $text rlike '^\s*[-{\["0-9tfn]' or $text rlike '[\x00-\x08\x0b\x0c\x0e-\x1f]'
