@@ -80,9 +80,9 @@ def invoke(
     from dbt.cli.main import dbtRunner
 
     project = str(dbt_project())
-    places = ["--project-dir", project, "--profiles-dir", project]
-    places += ["--target-path", str(target), "--log-path", str(target)]
-    places += ["--target", settings.target]
+    options = ["--project-dir", project, "--profiles-dir", project]
+    options += ["--target-path", str(target), "--log-path", str(target)]
+    options += ["--target", settings.target]
     is_text = settings.log_format == "text"
     stream = output or (sys.stderr if is_text else LinesAsEvents("dbt"))
     with (
@@ -91,7 +91,7 @@ def invoke(
         contextlib.redirect_stdout(stream),
     ):
         try:
-            result = dbtRunner(manifest=manifest).invoke([*call, *places])
+            result = dbtRunner(manifest=manifest).invoke([*call, *options])
         finally:
             # dbt keeps the file open and locked until the process ends
             DuckDBConnectionManager.close_all_connections()
@@ -301,14 +301,16 @@ def compile_plan(project: Path) -> Plan:
         dbt("seed", manifest=manifest)
         compiled = dbt("compile", manifest=manifest).result.results
         nodes = dict(manifest.nodes) | {r.node.unique_id: r.node for r in compiled}
-        words = json.loads(_unqualified(nodes["analysis.promptlab.plan"].compiled_code))
+        analysis = json.loads(
+            _unqualified(nodes["analysis.promptlab.plan"].compiled_code)
+        )
         nodes = {k: node for k, node in nodes.items() if node.resource_type in _RUN}
         return Plan(
             sources_hash=sources_hash(project),
-            project_hash=words["project_hash"],
-            forget=words["forget"],
-            remember=words["remember"],
-            nodes=list(_nodes(_Graph(nodes), words, settings.db)),
+            project_hash=analysis["project_hash"],
+            forget=analysis["forget"],
+            remember=analysis["remember"],
+            nodes=list(_nodes(_Graph(nodes), analysis, settings.db)),
             comments=read_comments(manifest),
         )
 
@@ -345,7 +347,7 @@ class _Graph:
         return list(placed)
 
 
-def _nodes(graph: _Graph, words: dict[str, Any], db: Path) -> Iterator[Node]:
+def _nodes(graph: _Graph, analysis: dict[str, Any], db: Path) -> Iterator[Node]:
     with open_duckdb(db) as con:
         emptiness = Emptiness(con)
         for key in graph.ordered():
@@ -385,7 +387,7 @@ def _nodes(graph: _Graph, words: dict[str, Any], db: Path) -> Iterator[Node]:
                 key=node.config.get("unique_key") if kind in _TABLES else None,
                 batch=node.config.meta.get("batch") if kind in _TABLES else None,
                 mentions=node.config.meta.get("mentions", []),
-                replaced=words["replaced"].get(node.name),
+                replaced=analysis["replaced"].get(node.name),
             )
 
 

@@ -279,14 +279,14 @@ def tune(con: duckdb.DuckDBPyConnection) -> None:
 
 def steps_fit_in_memory(con: duckdb.DuckDBPyConnection, *, rebuild: bool) -> bool:
     """Return true if the steps of a build fit in memory."""
-    waiting = _rows_of_raw(con)
+    n_new = _rows_of_raw(con)
     if not rebuild:
-        (built,) = con.execute(
+        (n_built,) = con.execute(
             "select (select count(*) from marts.fct_rounds)"
             " + (select count(*) from marts.fct_memory_answers)"
         ).fetchall()[0]
-        waiting -= built
-    return waiting <= FIT_IN_MEMORY
+        n_new -= n_built
+    return n_new <= FIT_IN_MEMORY
 
 
 def _rows_of_raw(con: duckdb.DuckDBPyConnection) -> int:
