@@ -160,7 +160,7 @@ class _CaseChecks:
         # value, path, pointer below base, whether a pointer must replace the path
         stack: list[tuple[Any, str, str, bool]] = [(expected, "$", "", False)]
         while stack:
-            value, path, pointer, odd = stack.pop()
+            value, path, pointer, needs_pointer = stack.pop()
             place = (scope, step_id, field, path, base + pointer)
             if type(value) is dict:
                 self._spend((repeated + len(path) + len(pointer)) * len(value))
@@ -173,21 +173,25 @@ class _CaseChecks:
                 for key in reversed(value):
                     if key in self.ignored:
                         continue
-                    below = f"{pointer}/{escape_pointer(key)}"
-                    if odd or key in ("", "*"):
-                        stack.append((value[key], below, below, True))
+                    child_pointer = f"{pointer}/{escape_pointer(key)}"
+                    if needs_pointer or key in ("", "*"):
+                        stack.append((value[key], child_pointer, child_pointer, True))
                     else:
                         quoted = key.replace("\\", "\\\\").replace('"', '\\"')
-                        stack.append((value[key], f'{path}."{quoted}"', below, False))
+                        stack.append(
+                            (value[key], f'{path}."{quoted}"', child_pointer, False)
+                        )
             elif type(value) is list:
                 size = len(value)
                 self._spend((repeated + len(path) + len(pointer)) * size)
                 text = self._text_of(value, long_containers)
                 self.checks.append(ExpectationCheck(*place, "array", text, length=size))
                 for index in range(size - 1, -1, -1):
-                    below = f"{pointer}/{index}"
-                    deeper = below if odd else f"{path}[{index}]"
-                    stack.append((value[index], deeper, below, odd))
+                    child_pointer = f"{pointer}/{index}"
+                    child_path = child_pointer if needs_pointer else f"{path}[{index}]"
+                    stack.append(
+                        (value[index], child_path, child_pointer, needs_pointer)
+                    )
             else:
                 self._add_leaf(value, place)
 
@@ -210,14 +214,14 @@ class _CaseChecks:
             )
 
     def _add_text(self, value: str, place: _Place) -> None:
-        written = compact(value)
+        expected = compact(value)
         matcher, operand = text_check(value)
         mistyped = mistyped_prefix(value)
         if mistyped is not None:
-            begin, prefix = map(compact, mistyped)
+            written_prefix, prefix = map(compact, mistyped)
             message = (
-                f"{begin} is not a prefix, so the whole text is compared; did you mean"
-                f" {prefix}? If not, put literal: in front."
+                f"{written_prefix} is not a prefix, so the whole text is compared; did"
+                f" you mean {prefix}? If not, put literal: in front."
             )
             self._remark(place, "doubtful_prefix", message)
         if matcher == "regex":
@@ -229,13 +233,13 @@ class _CaseChecks:
                 self._remark(place, "doubtful_pattern", warning)
             self.checks.append(
                 ExpectationCheck(
-                    *place, matcher, written, pattern.translated, pattern.ascii
+                    *place, matcher, expected, pattern.translated, pattern.ascii
                 )
             )
             return
         if matcher == "contains" and not operand:
             self._remark(place, "empty_needle", "contains: alone matches every text.")
-        self.checks.append(ExpectationCheck(*place, matcher, written, operand))
+        self.checks.append(ExpectationCheck(*place, matcher, expected, operand))
 
     def _allowed(self, keys: Iterable[str]) -> str:
         text = compact([*keys, *self.ignored])

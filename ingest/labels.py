@@ -97,7 +97,7 @@ class _Label:
 
     line: int
     word: Any
-    about: Mapping[str, Any]
+    identity: Mapping[str, Any]
     """Columns or fields that identify the answer: ids, output, row of a sheet."""
     labeler: str | None = None
     dimension: str | None = None
@@ -107,9 +107,9 @@ class _Label:
     """The question of a form; a dimension where several have pass or fail."""
 
 
-def row_id(about: Mapping[str, Any]) -> str:
+def row_id(identity: Mapping[str, Any]) -> str:
     """Return the id of a row of a sheet: the answer, and how it was drawn."""
-    packed = json.dumps(about, ensure_ascii=False, separators=(",", ":"))
+    packed = json.dumps(identity, ensure_ascii=False, separators=(",", ":"))
     return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")
 
 
@@ -211,16 +211,16 @@ def _labels(source: Source) -> Iterator[_Label | Problem]:
 
 def _json_records(data: bytes) -> list[tuple[int, dict[str, Any]]]:
     try:
-        whole = msgspec.json.decode(data)
+        document = msgspec.json.decode(data)
     except UNREADABLE:
-        whole = None
-    if isinstance(whole, dict):
-        lists = [value for value in whole.values() if isinstance(value, list)]
-        whole = lists[0] if len(lists) == 1 else [whole]
-    if isinstance(whole, list):
+        document = None
+    if isinstance(document, dict):
+        lists = [value for value in document.values() if isinstance(value, list)]
+        document = lists[0] if len(lists) == 1 else [document]
+    if isinstance(document, list):
         return [
             (number, record)
-            for number, record in enumerate(whole, 1)
+            for number, record in enumerate(document, 1)
             if isinstance(record, dict)
         ]
     records = []
@@ -275,7 +275,7 @@ def _of_records(
 
 
 def _label_studio(number: int, task: dict[str, Any]) -> Iterator[_Label]:
-    about: dict[str, Any] = {**(task.get("data") or {}), **(task.get("meta") or {})}
+    identity: dict[str, Any] = {**(task.get("data") or {}), **(task.get("meta") or {})}
     for annotation in task.get("annotations") or []:
         if annotation.get("was_cancelled"):
             continue
@@ -299,7 +299,7 @@ def _label_studio(number: int, task: dict[str, Any]) -> Iterator[_Label]:
             yield _Label(
                 number,
                 words[0] if len(words) == 1 else words,
-                about,
+                identity,
                 labeler=None if annotator is None else str(annotator),
                 question=_text(result.get("from_name")),
                 comment=comment or None,
@@ -315,8 +315,8 @@ def _choices(result: Mapping[str, Any]) -> list[Any]:
 
 
 def _argilla(number: int, record: dict[str, Any]) -> Iterator[_Label]:
-    about = {**(record.get("fields") or {}), **(record.get("metadata") or {})}
-    about.setdefault("case_id", record.get("external_id"))
+    identity = {**(record.get("fields") or {}), **(record.get("metadata") or {})}
+    identity.setdefault("case_id", record.get("external_id"))
     responses: Any = record.get("responses") or {}
     if isinstance(responses, dict):
         for question, answers in responses.items():
@@ -326,7 +326,7 @@ def _argilla(number: int, record: dict[str, Any]) -> Iterator[_Label]:
                 yield _Label(
                     number,
                     response.get("value"),
-                    about,
+                    identity,
                     labeler=str(response.get("user_id")),
                     question=question,
                 )
@@ -356,12 +356,12 @@ def _langfuse(number: int, row: dict[str, Any]) -> Iterator[_Label]:
     if str(row.get("source", "")).upper() not in {"ANNOTATION", "API"}:
         return
     metadata = row.get("metadata")
-    about = {**row, **(metadata if isinstance(metadata, dict) else {})}
+    identity = {**row, **(metadata if isinstance(metadata, dict) else {})}
     word = row.get("stringValue") or row.get("string_value")
     yield _Label(
         number,
         row.get("value") if word in (None, "") else word,
-        about,
+        identity,
         labeler=row.get("authorUserId") or row.get("author_user_id"),
         dimension=row.get("name"),
         comment=row.get("comment"),
@@ -486,8 +486,8 @@ def _row(
         text = "pass" if word else "fail"
     if text.lower() in _EMPTY:
         return None
-    about = _about(label)
-    dimension = about["dimension_id"] or _text(label.dimension) or options.dimension
+    identity = _identity(label)
+    dimension = identity["dimension_id"] or _text(label.dimension) or options.dimension
     key = _text(label.dimension)
     value = grade = scale = None
     if key in graded:
@@ -505,24 +505,24 @@ def _row(
     if not labeler:
         message = f"does not say who labelled; {_NAME_THEM}"
         return Problem(_NAMELESS, message, line=label.line)
-    if not (about["round_id"] or about["output_hash"]):
+    if not (identity["round_id"] or identity["output_hash"]):
         return Problem(
             "no_answer_named",
             "names no answer; expected round_id, or case_id with output or output_hash",
             line=label.line,
         )
-    weight = about["weight"]
+    weight = identity["weight"]
     if weight is not None and not 0 < weight < _MOST_WEIGHT:
         return Problem(
             "odd_weight",
             f"the weight of the answer is {weight:g}; expected a number above 0",
             line=label.line,
         )
-    case_id = about["case_id"] and plain_name(about["case_id"])
+    case_id = identity["case_id"] and plain_name(identity["case_id"])
     return (
-        label.line, about["task_id"], case_id, about["round_id"],
-        about["output_hash"], dimension, labeler, value, grade, scale,
-        about["policy"] or options.policy, about["split"], about["draw"],
+        label.line, identity["task_id"], case_id, identity["round_id"],
+        identity["output_hash"], dimension, labeler, value, grade, scale,
+        identity["policy"] or options.policy, identity["split"], identity["draw"],
         weight, _text(label.comment), _moment(label.at),
     )  # fmt: skip
 
@@ -534,9 +534,9 @@ def _bad_word(label: _Label, expected: str) -> Problem:
     )
 
 
-def _about(label: _Label) -> dict[str, Any]:
-    about = label.about
-    packed = _unpacked(_first(about, _ROW))
+def _identity(label: _Label) -> dict[str, Any]:
+    identity = label.identity
+    packed = _unpacked(_first(identity, _ROW))
     if packed:
         names = ("task", "case", "round", "hash", "dimension", "draw")
         task, case, round_id, digest, dimension, draw = (
@@ -544,10 +544,10 @@ def _about(label: _Label) -> dict[str, Any]:
         )
         weight = packed.get("weight")
     else:
-        task, case, draw = (_first(about, n) for n in (_TASK, _CASE, _DRAW))
-        digest, round_id = _first(about, _HASH), _first(about, _ROUND)
-        dimension, weight = _first(about, _DIMENSION[:2]), _first(about, _WEIGHT)
-        output = about.get(next((key for key in _OUTPUT if key in about), ""))
+        task, case, draw = (_first(identity, n) for n in (_TASK, _CASE, _DRAW))
+        digest, round_id = _first(identity, _HASH), _first(identity, _ROUND)
+        dimension, weight = _first(identity, _DIMENSION[:2]), _first(identity, _WEIGHT)
+        output = identity.get(next((key for key in _OUTPUT if key in identity), ""))
         # a tool may show the answer of a round in another form
         if digest is None and round_id is None and isinstance(output, str) and output:
             digest = hashlib.md5(output.encode(), usedforsecurity=False).hexdigest()
@@ -559,8 +559,8 @@ def _about(label: _Label) -> dict[str, Any]:
         "dimension_id": dimension,
         "draw": draw,
         "weight": _weight(weight),
-        "policy": _first(about, _POLICY),
-        "split": _first(about, _SPLIT),
+        "policy": _first(identity, _POLICY),
+        "split": _first(identity, _SPLIT),
     }
 
 

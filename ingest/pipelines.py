@@ -158,13 +158,13 @@ class _PipelineCheck:
             if isinstance(step, dict):
                 places += [(step, key, ("steps", index, key)) for key in _STEP_TEXTS]
         for holder, key, keys in places:
-            written = self.text.written.get(keys)
-            if written is not None:
-                holder[key] = written
+            source_text = self.text.written.get(keys)
+            if source_text is not None:
+                holder[key] = source_text
                 self._report(
                     "unquoted_text",
                     keys,
-                    f'read as the text "{written}". Put it in quotes.',
+                    f'read as the text "{source_text}". Put it in quotes.',
                     "warning",
                 )
 

@@ -202,8 +202,8 @@ class ResultRows:
 
     def twins(self) -> list[int]:
         """Return the rows whose round id is already in their case."""
-        own = self.ids.select("task_id", "case_id", "own_round_id")
-        return twins(own, self._so_far.rounds)
+        own_ids = self.ids.select("task_id", "case_id", "own_round_id")
+        return twins(own_ids, self._so_far.rounds)
 
     def rounds(self) -> Table:
         """Return a row per result."""
@@ -217,18 +217,22 @@ class ResultRows:
         }
 
     def _round_ids(self) -> pl.Series:
-        named = self.ids.with_columns(
+        with_round_ids = self.ids.with_columns(
             pl.coalesce("own_round_id", pl.format("{}-{}", "case_id", "n")).alias(
                 "round_id"
             )
         )
         key = pl.struct("task_id", "case_id", "round_id")
-        if named.select(key.n_unique()).item() == named.height and not any(
-            map(self._so_far.rounds.__contains__, self._numbered(named))
+        if with_round_ids.select(
+            key.n_unique()
+        ).item() == with_round_ids.height and not any(
+            map(self._so_far.rounds.__contains__, self._numbered(with_round_ids))
         ):
-            return named["round_id"]
+            return with_round_ids["round_id"]
         # A generated number is another round's own id: use the next free one.
-        used = set(named.select("task_id", "case_id", "own_round_id").iter_rows())
+        used = set(
+            with_round_ids.select("task_id", "case_id", "own_round_id").iter_rows()
+        )
         earlier = self._so_far.rounds
         ids = []
         for task_id, case_id, own_id, n in self.ids.iter_rows():
@@ -242,20 +246,20 @@ class ResultRows:
             used.add((task_id, case_id, ids[-1]))
         return texts(ids)
 
-    def _numbered(self, named: pl.DataFrame) -> Iterable[tuple[str, ...]]:
+    def _numbered(self, with_round_ids: pl.DataFrame) -> Iterable[tuple[str, ...]]:
         """Return the generated ids that may be in earlier batches."""
         if not self._so_far.tasks:
             return ()
-        ours = named.filter(pl.col("own_round_id").is_null())
-        return ours.select("task_id", "case_id", "round_id").rows()
+        generated = with_round_ids.filter(pl.col("own_round_id").is_null())
+        return generated.select("task_id", "case_id", "round_id").rows()
 
     def remember(self, round_ids: pl.Series) -> None:
         """Add the batch's cases and rounds to the state of the file."""
         so_far = self._so_far
         counts = self.ids.group_by("task_id", "case_id", maintain_order=True).len()
         for task_id, case_id, results in counts.iter_rows():
-            of_task = so_far.counts.setdefault(task_id, {})
-            of_task[case_id] = of_task.get(case_id, 0) + results
+            counts_of_task = so_far.counts.setdefault(task_id, {})
+            counts_of_task[case_id] = counts_of_task.get(case_id, 0) + results
         for row, result in enumerate(self._records.structs):
             if result.tags:
                 task_id, case_id, *_ = self.ids.row(row)
@@ -313,11 +317,11 @@ class ResultRows:
         # Very many results, but few different values of task fields.
         common = ["task_id", *TASK_FIELDS]
         if frame.select(pl.max_horizontal(pl.col(common).n_unique()) > 1).item():
-            few = frame.unique(common, keep="first", maintain_order=True)
+            distinct = frame.unique(common, keep="first", maintain_order=True)
         else:
-            few = frame.head(1)
+            distinct = frame.head(1)
         return (
-            few.group_by("task_id", maintain_order=True)
+            distinct.group_by("task_id", maintain_order=True)
             .agg(pl.col("row").first(), **first, **differs)
             .join(times, on="task_id", how="left", maintain_order="left")
         )
@@ -381,13 +385,13 @@ def task_columns(so_far: ResultsSoFar) -> Table:
         }
     )
     # without a run_id, variants of one file and one time are one run, side by side
-    begin = pl.concat_str("entity_id", "variant", pl.lit(""), separator="/")
+    generated_prefix = pl.concat_str("entity_id", "variant", pl.lit(""), separator="/")
     created_at = pl.Series(
         [task.created_at for task in so_far.tasks.values()],
         dtype=pl.Datetime("us", "UTC"),
     )
-    stem = pl.when(pl.col("task_id").str.starts_with(begin)).then(
-        pl.col("task_id").str.strip_prefix(begin)
+    stem = pl.when(pl.col("task_id").str.starts_with(generated_prefix)).then(
+        pl.col("task_id").str.strip_prefix(generated_prefix)
     )
     run = ("stem", "title", "entity_id", "declared_at")
     tasks = tasks.with_columns(stem=stem, declared_at=created_at)
@@ -417,8 +421,8 @@ def task_columns(so_far: ResultsSoFar) -> Table:
 
 def _extras(task: dict[str, str | None]) -> str:
     prompt = task.pop("prompt")
-    own = {} if prompt is None else {"prompt": msgspec.Raw(prompt.encode())}
-    return _encode({**task, **own}).decode()
+    prompt_member = {} if prompt is None else {"prompt": msgspec.Raw(prompt.encode())}
+    return _encode({**task, **prompt_member}).decode()
 
 
 def _error(error: Any) -> str | None:
@@ -457,7 +461,7 @@ def read(source: Source) -> Iterator[Reading]:
 
 def _read_batch(records: StructRecords, stem: str, so_far: ResultsSoFar) -> Reading:
     def build() -> ResultRows:
-        return records.build(lambda good: ResultRows(good, stem, so_far))
+        return records.build(lambda valid: ResultRows(valid, stem, so_far))
 
     _keep_unknown_keys(records)
     rows = build()

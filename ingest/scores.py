@@ -51,7 +51,9 @@ def read(source: Source) -> Iterator[Reading]:
             repeated = twins(_ids(table), seen)
             if repeated:
                 structs = records.structs
-                records.leave_out({row: _twin(structs[row]) for row in repeated})
+                records.leave_out(
+                    {row: _duplicate_score(structs[row]) for row in repeated}
+                )
                 table = records.build(_columns)
             if not records.is_last:
                 for ids in _ids(table).iter_rows():
@@ -83,9 +85,9 @@ def _columns(records: StructRecords) -> Table:
         "scorer": names(values("scorer")),
         "scorer_version": texts(values("scorer_version")),
     }
-    above = table["score"] > table["scale"]
-    if above.any():
-        raise Doubtful(above.arg_true().to_list())
+    too_large = table["score"] > table["scale"]
+    if too_large.any():
+        raise Doubtful(too_large.arg_true().to_list())
     return table
 
 
@@ -104,10 +106,10 @@ def _ids(table: Table) -> pl.DataFrame:
     return pl.DataFrame([table[key].alias(key) for key in _KEY])
 
 
-def _twin(twin: Any) -> Fault:
+def _duplicate_score(record: Any) -> Fault:
     message = (
-        f"{twin.scorer} scored round {shown(twin.round_id)} on"
-        f" {shown(twin.dimension_id)} before in this file: the first score counts"
+        f"{record.scorer} scored round {shown(record.round_id)} on"
+        f" {shown(record.dimension_id)} before in this file: the first score counts"
     )
     return Fault((), "duplicate_score", message)
 

@@ -306,8 +306,8 @@ class StepReferences:
     def _suggestion(self, step_id: str, allowed: Sequence[str]) -> str:
         if step_id in self._step_of:
             return f"; that is the output of step {shown(self._step_of[step_id])}"
-        listed = ", ".join(map(shown, allowed))
-        return nearest(step_id, allowed) or f"; it has {listed}"
+        step_names = ", ".join(map(shown, allowed))
+        return nearest(step_id, allowed) or f"; it has {step_names}"
 
 
 def _is_reference_to(reference: str, testset_id: str) -> bool:
@@ -514,8 +514,8 @@ _CHECK_COLUMNS = (
 
 def _testset_row(name: str, cases: int) -> Columns:
     """Return the row of ``testsets``."""
-    named = _NAME.fullmatch(name.rsplit("/", 1)[-1])
-    feature, type_, version = named.groups() if named else (None, None, None)
+    match = _NAME.fullmatch(name.rsplit("/", 1)[-1])
+    feature, type_, version = match.groups() if match else (None, None, None)
     return {
         "testset_id": [name],
         "feature": [feature],
@@ -549,11 +549,11 @@ _SOURCES = {
 
 def _place_of(remark: Remark, record: CaseRecord) -> Keys:
     """Return the path of a warning in the record as written."""
-    below = keys_of(remark.pointer)
-    if remark.scope == "final" and below and below[0] in record.fields_at:
-        return (record.fields_at[below[0]], *below[1:])
+    path = keys_of(remark.pointer)
+    if remark.scope == "final" and path and path[0] in record.fields_at:
+        return (record.fields_at[path[0]], *path[1:])
     step = () if remark.step_id is None else (remark.step_id,)
-    return (_SOURCES[remark.scope], *step, *below)
+    return (_SOURCES[remark.scope], *step, *path)
 
 
 def _json(value: Any, empty: str = "{}") -> str:
@@ -588,11 +588,11 @@ def validate_testset(path: str | Path) -> list[Problem]:
     Raises:
         InputError: The file cannot be read.
     """
-    written = read_whole(Path(path))
-    data, n_halves = mended(written)
+    original = read_whole(Path(path))
+    data, n_halves = mended(original)
     problems = [problem for record in read_cases(data) for problem in record.problems]
     if n_halves:
-        problems.append(halves_told(n_halves, **place_of_half([written])))
+        problems.append(halves_told(n_halves, **place_of_half([original])))
     return problems
 
 

@@ -156,10 +156,10 @@ def without_halves(data: bytes, *, escaped: bool = True) -> tuple[bytes, int]:
     spans = list(halves(data, escaped=escaped))
     if not spans:
         return data, 0
-    written = bytearray(data)
+    result = bytearray(data)
     for start, end in spans:
-        written[start:end] = b"\\ufffd" if end - start == 6 else b"\xef\xbf\xbd"
-    return bytes(written), len(spans)
+        result[start:end] = b"\\ufffd" if end - start == 6 else b"\xef\xbf\xbd"
+    return bytes(result), len(spans)
 
 
 _SLASHES = re.compile(rb"//")
@@ -172,19 +172,19 @@ def without_comments(data: bytes) -> bytes:
     A line never begins inside a text of JSON, so nothing else is lost; all places stay.
     """
     first = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
-    pieces, done = [], 0
+    pieces, position = [], 0
     for match in _SLASHES.finditer(data):
-        start = begins = match.start()
-        if start < done:
+        start = line_start = match.start()
+        if start < position:
             continue
-        while begins and data[begins - 1] in b" \t":
-            begins -= 1
-        if begins in (0, first) or data[begins - 1] == _LINE_FEED:
-            pieces.append(data[done:start])
+        while line_start and data[line_start - 1] in b" \t":
+            line_start -= 1
+        if line_start in (0, first) or data[line_start - 1] == _LINE_FEED:
+            pieces.append(data[position:start])
             end = data.find(b"\n", start)
-            done = len(data) if end < 0 else end
-            pieces.append(b" " * (done - start))
-    return b"".join([*pieces, data[done:]]) if pieces else data
+            position = len(data) if end < 0 else end
+            pieces.append(b" " * (position - start))
+    return b"".join([*pieces, data[position:]]) if pieces else data
 
 
 def mended(data: bytes) -> tuple[bytes, int]:

@@ -171,17 +171,17 @@ def mcnemar_power(cases: int, broken: float, fixed: float) -> float:
 @cache
 def _rejected(pairs: int, share: float) -> float:
     """Return the chance that the test rejects if this many pairs changed."""
-    most = _most_fixed(pairs)
-    if most < 0:
+    most_fixed = _most_fixed(pairs)
+    if most_fixed < 0:
         return 0.0
     tail = 0.0
     for chance in (share, 1 - share):
         if chance <= 0:
             continue
         term = chance**pairs
-        for few in range(most + 1):
+        for n_fixed in range(most_fixed + 1):
             tail += term
-            term *= (1 - chance) / chance * (pairs - few) / (few + 1)
+            term *= (1 - chance) / chance * (pairs - n_fixed) / (n_fixed + 1)
     return tail
 
 
@@ -189,10 +189,10 @@ def _rejected(pairs: int, share: float) -> float:
 def _most_fixed(pairs: int) -> int:
     """Return the largest smaller count that the test rejects; -1: none."""
     tail = 0.0
-    for few in range(pairs // 2 + 1):
-        tail += _binomial(few, pairs, 0.5)
+    for n_fixed in range(pairs // 2 + 1):
+        tail += _binomial(n_fixed, pairs, 0.5)
         if 2 * tail > _ALPHA:
-            return few - 1
+            return n_fixed - 1
     return pairs // 2
 
 

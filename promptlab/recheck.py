@@ -186,8 +186,8 @@ def _script(
 def _load_key(case: Row) -> tuple[str, ...]:
     """Return the scope of one load: promptfoo's whole run, Inspect's task."""
     is_whole_run = case["source_kind"] == "promptfoo"
-    own = "" if is_whole_run else str(case["task_id"])
-    return str(case["side"]), case["title"], case["run_id"], own
+    task_key = "" if is_whole_run else str(case["task_id"])
+    return str(case["side"]), case["title"], case["run_id"], task_key
 
 
 @dataclass
@@ -233,10 +233,10 @@ class _Group:
         if self._commit is None:
             yield from lines
         else:
-            here = '"$out/base/$(git rev-parse --show-prefix)"'
+            worktree = '"$out/base/$(git rev-parse --show-prefix)"'
             yield f'git worktree add --force --detach "$out/base" {self._commit}'
             for line in lines:
-                yield f"(cd {here} && {line})"
+                yield f"(cd {worktree} && {line})"
             yield 'git worktree remove --force "$out/base"'
         yield self._ingest(" ".join(results))
 
@@ -322,7 +322,7 @@ class _Group:
             str(context.get("description") or "") for context in suite_contexts
         ]
         if all(named) and all(descriptions.count(name) == 1 for name in named):
-            which = f"--filter-pattern={_pattern(dict.fromkeys(named))}"
+            case_filter = f"--filter-pattern={_pattern(dict.fromkeys(named))}"
             n_tests = len(contexts)
         else:
             # a test without a description is found by its variables
@@ -332,7 +332,7 @@ class _Group:
             ]
             name = f"{self.number}-{number}-cases.json"
             self.files[name] = json.dumps({"results": {"results": failing}}, indent=1)
-            which = f'--filter-failing="$out/{name}"'
+            case_filter = f'--filter-failing="$out/{name}"'
             variables = [context["vars"] for context in failing]
             n_tests = sum(
                 (context.get("vars") or {}) in variables for context in suite_contexts
@@ -348,11 +348,11 @@ class _Group:
         if any(variant["model"] not in models for variant in variants):
             variants = [v for v in variants if v["model"] in models]
             # a provider of the user's own has another id in the config
-            own = json.loads(first["provider_config_ids"] or "[]")
-            filters += f" --filter-providers={_pattern([*models, *own])}"
+            custom_ids = json.loads(first["provider_config_ids"] or "[]")
+            filters += f" --filter-providers={_pattern([*models, *custom_ids])}"
         self.n_calls += ROUNDS * n_tests * len(variants)
         return (
-            f"npx promptfoo eval {which}{filters}"
+            f"npx promptfoo eval {case_filter}{filters}"
             f" --repeat {ROUNDS} --no-cache --no-table"
         )
 

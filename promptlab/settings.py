@@ -287,7 +287,9 @@ class Settings(BaseModel):
     def _has_one_title_per_alias(
         cls, value: dict[str, TitleSettings]
     ) -> dict[str, TitleSettings]:
-        aliases = [alias for about in value.values() for alias in about.alias]
+        aliases = [
+            alias for title_settings in value.values() for alias in title_settings.alias
+        ]
         for alias in aliases:
             if aliases.count(alias) > 1 or (alias in value and value[alias].alias):
                 raise ValueError(f"{alias!r} is an alias of one title, and no title")
@@ -419,8 +421,8 @@ def _explain(error: ValidationError, origin: Mapping[str, str]) -> str:
         where = origin.get(top, "settings")
         if detail["type"] == "extra_forbidden":
             tables = [_TABLES[key] for key in map(str, detail["loc"]) if key in _TABLES]
-            below = tables[-1] if tables else TableMapping
-            fields = Settings if top == name else below
+            model = tables[-1] if tables else TableMapping
+            fields = Settings if top == name else model
             hint = did_you_mean(last, fields.model_fields)
             lines.append(f"{where}: there is no setting `{name}`{hint}")
         else:

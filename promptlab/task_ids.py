@@ -165,11 +165,11 @@ def _names(con: duckdb.DuckDBPyConnection, loads: str) -> dict[str, str]:
         f"select distinct file_uri from {loads} semi join marts.dim_tasks"
         " using (load_id)"
     ).fetchall()
-    here = Path.cwd()
+    cwd = Path.cwd()
     for (uri,) in files:
         file = Path(uri)
-        is_below = file.is_relative_to(here)
-        path = (file.relative_to(here) if is_below else file).as_posix()
+        is_below = file.is_relative_to(cwd)
+        path = (file.relative_to(cwd) if is_below else file).as_posix()
         for name in (path, file.name, file.stem):
             names.setdefault(name, path)
     return names
@@ -337,10 +337,10 @@ def resolve_task(
     raise UsageError(f"{reference}: there is no such task{hint}")
 
 
-def _near(wrong: str, names: Mapping[str, str]) -> str:
+def _near(reference: str, names: Mapping[str, str]) -> str:
     """Return a clause with the nearest name, or with the command that lists them."""
-    folded = {name.casefold(): written for name, written in names.items()}
-    near = get_close_matches(wrong.casefold(), folded, n=1)
+    folded = {name.casefold(): spelling for name, spelling in names.items()}
+    near = get_close_matches(reference.casefold(), folded, n=1)
     if not near:
         return "; `promptlab runs` lists them"
     return f"; did you mean `{folded[near[0]]}`?"

@@ -79,8 +79,8 @@ def dimension_rows(contract: AnalysisInput) -> tuple[Columns, list[Fault]]:
 
 def scorer_of(dimension: DimensionConfig) -> str:
     """Return the name of the scorer that a dimension asks for."""
-    named = _text(dimension.parameters.get("scorer"))
-    return (named or "").strip(" ") or dimension.dimension_id
+    name = _text(dimension.parameters.get("scorer"))
+    return (name or "").strip(" ") or dimension.dimension_id
 
 
 def _text(value: Any) -> str | None:
@@ -98,14 +98,14 @@ def _parameters(
         model.model_validate(parameters)
     except ValidationError as error:
         invalid = faults(error, parameters, model)
-    bad = {str(name): None for fault in invalid for name in fault.keys[:1]}
+    invalid_names = {str(name): None for fault in invalid for name in fault.keys[:1]}
     if any(not fault.keys for fault in invalid):
-        bad |= {"must": None, "must_not": None}
+        invalid_names |= {"must": None, "must_not": None}
     if own_scorer == "stability":
         referred_id = parameters.get("of")
         referred = scorers.get(referred_id) if isinstance(referred_id, str) else None
         if referred in (None, "stability"):
-            bad["of"] = None
+            invalid_names["of"] = None
             known = [
                 name
                 for name, scorer_name in scorers.items()
@@ -117,7 +117,9 @@ def _parameters(
             )
             invalid.append(Fault(("of",) if "of" in parameters else (), "", message))
     typed = {
-        name: parameters.get(name) for name in model.model_fields if name not in bad
+        name: parameters.get(name)
+        for name in model.model_fields
+        if name not in invalid_names
     }
     for name in ("must", "must_not", "required_keys"):
         if typed.get(name) is not None:
@@ -126,7 +128,7 @@ def _parameters(
         typed["trim_share"] = typed.pop("trim")
     typed["scorer_name"] = _text(parameters.get("scorer_name"))
     typed["stability_of"] = _text(parameters.get("of"))
-    typed["bad_parameters"] = _shown_parameters(parameters, bad)
+    typed["bad_parameters"] = _shown_parameters(parameters, invalid_names)
     warnings = [
         Fault(
             ("parameters", *fault.keys),
@@ -145,10 +147,12 @@ def _parameters(
     return typed, warnings
 
 
-def _shown_parameters(parameters: Mapping[str, Any], bad: Iterable[str]) -> str | None:
+def _shown_parameters(
+    parameters: Mapping[str, Any], invalid_names: Iterable[str]
+) -> str | None:
     """Return invalid parameters as shown in the alert: ``k = 0, trim = 0.5``."""
     texts = []
-    for name in bad:
+    for name in invalid_names:
         value = parameters.get(name)
         is_word = isinstance(value, str) and name in _WORDS
         texts.append(f"{name} = {value if is_word else compact(value)}")
@@ -206,14 +210,16 @@ def _target(
         problem = "target_negative"
     elif lower is not None and lower <= 0:
         problem = "target_not_positive"
-    odd = next((n for n in _THRESHOLDS if n in target and typed[n] is None), None)
+    not_a_number = next(
+        (n for n in _THRESHOLDS if n in target and typed[n] is None), None
+    )
     warning = problem or problems["max"] or problems["min"]
-    warning = warning or ("target_not_a_number" if odd else None)
+    warning = warning or ("target_not_a_number" if not_a_number else None)
     typed |= {"target_problem": problem, "target_warning": warning}
     if warning is None:
         return typed, []
     bad_side = "max" if problems["max"] == warning else "min"
-    key = keys[bad_side] if warning in problems.values() else odd
+    key = keys[bad_side] if warning in problems.values() else not_a_number
     message = _ADVICE[warning].format(value=shown(target.get(key or "")), mode=mode)
     if problem:
         message += ". The dimension will have no score"

@@ -221,12 +221,12 @@ def testset_references(
 ) -> list[Reference]:
     """Return the testsets of a task; not ``env.dataset``, which may be anything."""
     extras, env = head.contract.extras, head.contract.task.env
-    named = (
+    candidates = (
         (extras.get("testset"), ("extras", "testset")),
         (env.get("testset"), ("task", "env", "testset")),
     )
     references = []
-    for name, path in named:
+    for name, path in candidates:
         if isinstance(name, str) and name.strip():
             fault = Fault(path, "unknown_testset", "")
             place = document.problem(fault, head.task_id, "warning")
@@ -273,10 +273,13 @@ def _read_cases(
 ) -> Reading:
     _leave_out_twins(cases)
     _drop_twin_rounds(cases)
-    rows, zoneless, slips = cases.build(partial(task_rows, head))
+    rows, zoneless, row_warnings = cases.build(partial(task_rows, head))
     unusable = CountedProblems()
-    for row, slip in slips:
-        unusable.add((slip.code, slip.message), partial(cases.problem, row, slip))
+    for row, row_warning in row_warnings:
+        unusable.add(
+            (row_warning.code, row_warning.message),
+            partial(cases.problem, row, row_warning),
+        )
     warnings = [
         *unknown_keys(document, parts, head, cases),
         *head_warnings(document, head),

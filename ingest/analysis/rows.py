@@ -99,10 +99,10 @@ def _rule_rows(
 def rules_of(payload: str) -> Rules:
     """Return the rules of one payload, given as JSON text."""
     value, _ = parse_all(payload)
-    listed = value.get("rules") if isinstance(value, dict) else None
+    rule_list = value.get("rules") if isinstance(value, dict) else None
     entries: list[tuple[Keys, Any]] = [((), value)]
-    if isinstance(listed, list):
-        entries = [(("rules", n), entry) for n, entry in enumerate(listed)]
+    if isinstance(rule_list, list):
+        entries = [(("rules", n), entry) for n, entry in enumerate(rule_list)]
     severity = _text(value.get("severity")) if isinstance(value, dict) else None
     rules: list[Rule] = []
     warnings: list[Fault] = []
@@ -196,10 +196,10 @@ def _rule(name: str, operand: Any, severity: str | None, field: str | None) -> R
 
 
 def _unknown_rule(entry: dict[str, Any]) -> str:
-    named = [str(entry[key]) for key in _KINDS if entry.get(key) is not None]
+    kinds = [str(entry[key]) for key in _KINDS if entry.get(key) is not None]
     keys = [key for key in entry if key not in ("severity", "field", *_KINDS)]
     near = ""
-    for word in (*named, *keys):
+    for word in (*kinds, *keys):
         near = near or nearest(word, [*RULE_VALUES])
     hint = near or f"; expected one of {', '.join(RULE_VALUES)}"
     return f"names no known kind of rule{hint}. It stays unevaluated"
@@ -246,12 +246,12 @@ def _spelled(
     candidates: set[str],
 ) -> Iterator[tuple[str, dict[str, str | None] | None]]:
     """Yield the patterns with another spelling, and that spelling."""
-    for written in sorted(candidates):
-        pattern = translate(written)
+    for source in sorted(candidates):
+        pattern = translate(source)
         if pattern.error is not None:
-            yield written, None
-        elif not written == pattern.translated == pattern.ascii:
-            yield written, {"unicode": pattern.translated, "ascii": pattern.ascii}
+            yield source, None
+        elif not source == pattern.translated == pattern.ascii:
+            yield source, {"unicode": pattern.translated, "ascii": pattern.ascii}
 
 
 def _candidates(payload: str) -> Iterator[str]:
@@ -311,24 +311,24 @@ def task_rows(
         are_answers_patterns="regex" in match_rules,
     )
     rows: Rows = {name: cast("Columns", table) for name, table in tables.items()}
-    rules, slips = _rule_rows(baselines, baseline_parts)
+    rules, warnings = _rule_rows(baselines, baseline_parts)
     for part, key in costs:
         row, place = rounds.place(part)
         fault = Fault(("rounds", place, "metadata", key), "odd_cost", NEGATIVE_COST)
-        slips.append((row, fault))
+        warnings.append((row, fault))
     if rules:
         rows["rules"] = rules
     if MATCH_RULE in match_rules:
         rows["golden_checks"] = _golden_checks(case_ids, baselines)
     task_id = texts([head.task_id])
-    of_task: Rows = {
+    tables_of_task: Rows = {
         name: {
             "task_id": cast("Sequence[str]", task_id.new_from_index(0, height(table))),
             **table,
         }
         for name, table in rows.items()
     }
-    return of_task, [rounds.place(row) for row in without_zone], slips
+    return tables_of_task, [rounds.place(row) for row in without_zone], warnings
 
 
 class _Parts:
@@ -387,8 +387,8 @@ def _check_limits(table: Table, limits: Limits) -> None:
     rows: set[int] = set()
     for name, column in table.items():
         if column.dtype == pl.String:
-            least = limits.harmless if name in _JSON else limits.max_string
-            long = column.str.len_bytes() > least
+            limit = limits.harmless if name in _JSON else limits.max_string
+            long = column.str.len_bytes() > limit
             if long.any():
                 rows |= {
                     row

@@ -133,12 +133,14 @@ def _walk(folder: Path) -> Iterator[FoundFile]:
             (subfolder for subfolder in folders if subfolder not in _NEVER_WALKED),
             key=natural_key,
         )
-        below = Path(root).relative_to(folder)
+        relative_folder = Path(root).relative_to(folder)
         real_root = os.path.realpath(root).rstrip("/")
         for file in sorted(files, key=file_key):
             path = Path(root, file)
             uri = os.path.realpath(path) if path.is_symlink() else f"{real_root}/{file}"
-            yield FoundFile(path, (below / path.stem).as_posix(), uri, named=False)
+            yield FoundFile(
+                path, (relative_folder / path.stem).as_posix(), uri, named=False
+            )
     for error in unreadable:
         path = Path(error.filename)
         if path == folder:

@@ -156,12 +156,12 @@ class SecretValue(NamedTuple):
 
 def find_value(data: bytes, key_start: int, place: int) -> SecretValue | None:
     """Return the value of a key, if the key is secret and the value can be one."""
-    whole = data[key_start:place]
-    equals = _EQUALS.search(whole)
-    form = None if equals else _FORM_OF_KEY.search(whole)
+    key_text = data[key_start:place]
+    equals = _EQUALS.search(key_text)
+    form = None if equals else _FORM_OF_KEY.search(key_text)
     ends = equals or form
     assert ends
-    word = whole[: ends.start()]
+    word = key_text[: ends.start()]
     quote = form[1] or b"" if form else b""
     before = data[max(0, key_start - _LONGEST_KEY) : key_start]
     prefix = before[len(before.rstrip(_OF_KEYS)) :]
@@ -206,8 +206,8 @@ def _after_equals(
     text = _text(data, place)
     if text is not None:
         return text
-    bare = _BARE.match(data, place)
-    return SecretValue(*bare.span()) if bare else None
+    word = _BARE.match(data, place)
+    return SecretValue(*word.span()) if word else None
 
 
 def _to_end_of_line(data: bytes, place: int, key: bytes) -> SecretValue | None:
@@ -306,21 +306,21 @@ def _text(data: bytes, place: int) -> SecretValue | None:
 
 def _list(data: bytes, place: int, quote: bytes) -> SecretValue | None:
     """Return the content of a list of texts and numbers, unless it contains objects."""
-    depth, at, last = 0, place, place + _LONGEST_LIST
-    while (token := _IN_LIST.search(data, at, last)) is not None:
-        at = token.end()
+    depth, position, last = 0, place, place + _LONGEST_LIST
+    while (token := _IN_LIST.search(data, position, last)) is not None:
+        position = token.end()
         if token[0] in b"{}:":
             return None
         depth += {b"[": 1, b"(": 1, b"]": -1, b")": -1}.get(token[0], 0)
         if depth == 0:
-            inside = data[place + 1 : at - 1]
+            inside = data[place + 1 : position - 1]
             is_empty = _NOTHING.match(inside) is not None
-            return None if is_empty else SecretValue(place + 1, at - 1, quote)
+            return None if is_empty else SecretValue(place + 1, position - 1, quote)
         if token[0] not in b"[](){}":
             opening = _OPENING.match(data, token.start())
             text = _text(data, token.start())
             assert opening is not None and text is not None
-            at = text.end + len(opening[1]) + len(opening[2])
+            position = text.end + len(opening[1]) + len(opening[2])
     return None
 
 
@@ -646,7 +646,7 @@ class Redactor:
         rules: dict[int, tuple[Rule, int | None]],
     ) -> Iterator[bytes]:
         strings = _Strings(data)
-        done = 0
+        position = 0
         while match is not None:
             rule, group = rules[match.lastindex]
             quote = b""
@@ -657,16 +657,16 @@ class Redactor:
                 start, end = match.span(group)
             mark = self._mark(rule, data, start, end, strings, quote)
             if mark is not None:
-                yield data[done:start]
+                yield data[position:start]
                 is_bare = self._yaml and rule.find is None
                 line_before = data[data.rfind(b"\n", 0, start) + 1 : start]
                 if is_bare and _YAML_VALUE.match(line_before):
                     mark, end = b'"' + mark + b'"', _end_of_line(data, end)
                 yield mark
-                done = end
+                position = end
             # after the value, but at least after the pattern's first character
-            match = pattern.search(data, max(end, match.start() + 1, done))
-        yield data[done:]
+            match = pattern.search(data, max(end, match.start() + 1, position))
+        yield data[position:]
 
     def _mark(
         self,
@@ -702,18 +702,18 @@ class Redactor:
         places = _values_of_yaml(text)
         if places is None:
             return _YAML_SECRET.sub(self._yaml_secret, data)
-        pieces, done = [], 0
+        pieces, position = [], 0
         for start, end in places:
             value = text[start:end].rstrip()  # a block ends where the next key begins
-            if start < done or _MARK.fullmatch(value.strip("\"'").encode()):
+            if start < position or _MARK.fullmatch(value.strip("\"'").encode()):
                 continue
             self.counts["secret"] += 1
             anchor = (_ANCHOR.match(value) or [""])[1] or ""
             lines = "\n" * (value.count("\n") - anchor.count("\n"))
             mark = f'{anchor}"[redacted:secret]"{lines}'
-            pieces += [text[done:start], mark]
-            done = start + len(value)
-        return "".join([*pieces, text[done:]]).encode("utf-8", "surrogateescape")
+            pieces += [text[position:start], mark]
+            position = start + len(value)
+        return "".join([*pieces, text[position:]]).encode("utf-8", "surrogateescape")
 
     def _yaml_secret(self, match: re.Match[bytes]) -> bytes:
         if not is_secret(match[2]):

@@ -206,21 +206,23 @@ def _read_statistics(
     value: Any, findings: Findings
 ) -> tuple[DatasetStatistics, list[InvalidQuestion], Any]:
     """Read ``dataset_statistics``; leave out malformed questions."""
-    here: Keys = ("dataset_statistics",)
-    listed = value.get("invalid_questions") if isinstance(value, dict) else None
-    if not isinstance(listed, list):
-        statistics, rest = tolerant(DatasetStatistics, value, here, findings)
+    path: Keys = ("dataset_statistics",)
+    invalid_questions = (
+        value.get("invalid_questions") if isinstance(value, dict) else None
+    )
+    if not isinstance(invalid_questions, list):
+        statistics, rest = tolerant(DatasetStatistics, value, path, findings)
         return statistics, [], rest
     members = {name: value[name] for name in value if name != "invalid_questions"}
-    statistics, rest = tolerant(DatasetStatistics, members, here, findings)
-    questions, odd = [], {}
-    for place, entry in enumerate(listed):
+    statistics, rest = tolerant(DatasetStatistics, members, path, findings)
+    questions, unknown_by_place = [], {}
+    for place, entry in enumerate(invalid_questions):
         question, unknown = tolerant(
-            InvalidQuestion, entry, (*here, "invalid_questions", place), findings
+            InvalidQuestion, entry, (*path, "invalid_questions", place), findings
         )
         questions.append(question)
         if unknown:
-            odd[str(place)] = unknown
-    if odd:
-        rest["invalid_questions"] = odd
+            unknown_by_place[str(place)] = unknown
+    if unknown_by_place:
+        rest["invalid_questions"] = unknown_by_place
     return statistics, questions, rest

@@ -50,23 +50,23 @@ def timing_rows(
     rows: list[tuple[Any, ...]] = []
     rest: dict[str, Any] = {}
     for name, timings in _members(value, keys, findings, rest):
-        here = (*keys, name)
+        path = (*keys, name)
         if name not in _OPERATIONS:
-            findings.unknown(here)
+            findings.unknown(path)
             rest[name] = timings
             continue
-        odd: dict[str, Any] = {}
-        for part, inner in _members(timings, here, findings, odd):
+        unknown_parts: dict[str, Any] = {}
+        for part, part_value in _members(timings, path, findings, unknown_parts):
             if part not in _PARTS:
-                findings.unknown((*here, part))
-                odd[part] = inner
+                findings.unknown((*path, part))
+                unknown_parts[part] = part_value
                 continue
-            part_rows, unknown = _PARTS[part](inner, (*here, part), findings)
+            part_rows, unknown = _PARTS[part](part_value, (*path, part), findings)
             rows += [(_OPERATIONS[name], *row) for row in part_rows]
             if unknown is not None:
-                odd[part] = unknown
-        if odd:
-            rest[name] = odd
+                unknown_parts[part] = unknown
+        if unknown_parts:
+            rest[name] = unknown_parts
     return rows, rest
 
 
@@ -117,19 +117,19 @@ def _details(
     rows: list[tuple[Any, ...]] = []
     calls: dict[str, Any] = {}
     for position, call in enumerate(value):
-        here = (*keys, position)
+        path = (*keys, position)
         rest: dict[str, Any] = {}
-        members = dict(_members(call, here, findings, rest))
+        members = dict(_members(call, path, findings, rest))
         index = members.pop("test_index", None)
         if index is not None and not _is_round(index):
-            _odd("is no number of a round", (*here, "test_index"), findings)
+            _odd("is no number of a round", (*path, "test_index"), findings)
             rest["test_index"], index = index, None
         for name, duration in members.items():
             if _is_duration(duration) and name.endswith("_ms"):
                 measured = (float(duration), None, None, None)
                 rows.append(("detail", position, index, _stage(name), *measured))
             elif duration is not None:
-                _odd("is no time in milliseconds", (*here, name), findings)
+                _odd("is no time in milliseconds", (*path, name), findings)
                 rest[name] = duration
         if rest:
             calls[str(position)] = rest

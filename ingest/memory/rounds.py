@@ -171,8 +171,8 @@ class Rounds:
             keys: Keys = ("test_results", place)
             error = _fault_of_round(round_, indexes)
             if error:
-                code, message, below = error
-                self.findings.reject(code, message, keys + below, record=round_)
+                code, message, path = error
+                self.findings.reject(code, message, keys + path, record=round_)
                 self.rejected += _answers_in(round_)
                 continue
             frame = {name: round_[name] for name in round_ if name != "questions"}
@@ -211,14 +211,14 @@ class Rounds:
     ) -> None:
         indexes: set[int] = set()
         twins: Counter[Identity] = Counter()
-        here = (*keys, "questions")
-        parsed = self._questions(questions, test_index, here)
+        path = (*keys, "questions")
+        parsed = self._questions(questions, test_index, path)
         for place, question in enumerate(parsed):
             if question is None:
                 continue
             raw = questions[place]
             if question.question_index in indexes:
-                self._reject_second(question, raw, test_index, (*here, place))
+                self._reject_second(question, raw, test_index, (*path, place))
                 continue
             indexes.add(question.question_index)
             if not isinstance(question.predicted_answer, str | None):
@@ -226,13 +226,13 @@ class Rounds:
                     "answer_not_text",
                     "expected text; it is read as its JSON text. Write answers as"
                     " text.",
-                    (*here, place, "predicted_answer"),
+                    (*path, place, "predicted_answer"),
                 )
             unknown = {}
             if not _KNOWN.issuperset(raw):
                 unknown = {name: raw[name] for name in raw if name not in _KNOWN}
             for name in unknown:
-                self.findings.unknown((*here, place, name))
+                self.findings.unknown((*path, place, name))
             self.answers.append(
                 answer_row(self.task_id, test_index, place, question, unknown, twins)
             )
@@ -271,14 +271,14 @@ class Rounds:
         self.rejected += 1
 
     def _reject_answer(
-        self, error: ValidationError, raw: Any, test_index: int, here: Keys
+        self, error: ValidationError, raw: Any, test_index: int, path: Keys
     ) -> None:
         index = raw.get("question_index") if isinstance(raw, dict) else None
         for fault in faults(error, raw):
             self.findings.reject(
                 fault.code,
                 f"{fault.message}; the answer is left out.",
-                here + fault.keys,
+                path + fault.keys,
                 record_id=self._record_id(test_index, index),
                 record=raw,
             )

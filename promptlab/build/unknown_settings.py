@@ -35,7 +35,7 @@ def warn_of_unknown_names(con: duckdb.DuckDBPyConnection, settings: Settings) ->
 
     A title without any run is not loaded yet: there is no warning.
     """
-    for title, setting, name, query in _named(settings):
+    for title, setting, name, query in _names_in(settings):
         names = [row[0] for row in con.execute(query, [plain_name(title)]).fetchall()]
         if names and plain_name(name) not in names:
             warn(
@@ -45,9 +45,9 @@ def warn_of_unknown_names(con: duckdb.DuckDBPyConnection, settings: Settings) ->
             )
 
 
-def _named(settings: Settings) -> Iterator[tuple[str, str, str, str]]:
-    for title, about in settings.titles.items():
-        for flaky in about.known_flaky:
+def _names_in(settings: Settings) -> Iterator[tuple[str, str, str, str]]:
+    for title, title_settings in settings.titles.items():
+        for flaky in title_settings.known_flaky:
             yield title, "known_flaky", flaky.case, _CASES
-        for run in about.known_outage:
+        for run in title_settings.known_outage:
             yield title, "known_outage", run, _RUNS

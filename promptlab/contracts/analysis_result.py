@@ -455,14 +455,14 @@ class AnalysisResult(Contract):
     @property
     def is_graded(self) -> bool:
         """True if a grade is shown: an analysis file asks for it."""
-        own = self.provenance
-        return own is None or own.source_kind == "analysis"
+        provenance = self.provenance
+        return provenance is None or provenance.source_kind == "analysis"
 
     @property
     def title(self) -> str:
         """The title of the history, which the config may have renamed."""
-        own = self.extras.get("promptlab")
-        renamed = own.get("title") if isinstance(own, dict) else None
+        provenance = self.extras.get("promptlab")
+        renamed = provenance.get("title") if isinstance(provenance, dict) else None
         return renamed if isinstance(renamed, str) else self.task.title
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:

@@ -108,8 +108,8 @@ def descriptions(model: type[BaseModel]) -> dict[str, str]:
             continue
         [definition] = ast.parse(inspect.getsource(part)).body
         assert isinstance(definition, ast.ClassDef)
-        for field, below in pairwise(definition.body):
-            match field, below:
+        for field, docstring in pairwise(definition.body):
+            match field, docstring:
                 case (
                     ast.AnnAssign(target=ast.Name(id=name)),
                     ast.Expr(value=ast.Constant(value=str(text))),

@@ -238,9 +238,11 @@ def final_result(
     actual = {
         key: output.value for key, output in fields.items() if not output.is_missing
     }
-    whole = FoundOutput(actual if actual else MISSING, final_source(fields, final))
+    whole_output = FoundOutput(
+        actual if actual else MISSING, final_source(fields, final)
+    )
     verdict = Verdict(checks, tuple(failures))
-    return _result(case.expected_outputs, whole, verdict, lang)
+    return _result(case.expected_outputs, whole_output, verdict, lang)
 
 
 def _strict_root(case: JudgedCase, final: FinalOutput) -> tuple[int, list[Failure]]:

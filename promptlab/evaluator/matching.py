@@ -418,11 +418,11 @@ def details(verdict: Verdict, lang: Language) -> str:
         return ALL_MATCHED[lang]
     if all(failure.reason == "missing_step" for failure in failures):
         return _HEAD[lang]["no_output"].format(count=verdict.checks)
-    named = [_sentence(failure, lang) for failure in failures[:SHOWN_FAILURES]]
-    rest = len(failures) - len(named)
+    sentences = [_sentence(failure, lang) for failure in failures[:SHOWN_FAILURES]]
+    rest = len(failures) - len(sentences)
     return _HEAD[lang][verdict.status].format(
         count=len(failures),
-        named=_JOINT[lang].join(named),
+        named=_JOINT[lang].join(sentences),
         more=_MORE[lang].format(count=rest) if rest else "",
     )
 

@@ -274,8 +274,8 @@ class EvaluationResult:
             value = getattr(self, name)
             if not isinstance(value, str) or not value.strip():
                 raise UsageError(
-                    f"{name} is {value!r}; it must be a non-blank text, as it "
-                    "identifies the result"
+                    f"{name} is {value!r}; a result needs a non-blank text there to be "
+                    "told from others"
                 )
 
     def to_dict(self) -> dict[str, Any]:

@@ -83,9 +83,9 @@ def whole_answer(
     output_tokens: int | None = None,
 ) -> Subject:
     """Return the whole answer of a run."""
-    written = None if final.is_missing else searchable_text(final.value)
+    text = None if final.is_missing else searchable_text(final.value)
     return Subject(
-        text=written if raw_output is None else raw_output,
+        text=text if raw_output is None else raw_output,
         value=final.value if parsed_output is None else parsed_output,
         tokens=output_tokens,
     )

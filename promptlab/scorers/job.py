@@ -81,10 +81,10 @@ def unknown_scorer(name: str, installed: Iterable[str]) -> str:
 def _installed() -> dict[str, list[EntryPoint]]:
     entries: dict[str, list[EntryPoint]] = {}
     for entry in entry_points(group=GROUP):
-        twins = entries.setdefault(entry.name, [])
+        same_name = entries.setdefault(entry.name, [])
         # one package may be seen twice, say by its checkout and its installation
-        if all(twin.value != entry.value for twin in twins):
-            twins.append(entry)
+        if all(other.value != entry.value for other in same_name):
+            same_name.append(entry)
     return entries
 
 
@@ -396,8 +396,8 @@ SEMANTIC = "semantic"
 
 def scorer_of(dimension: DimensionConfig) -> str:
     """Return the dimension's scorer, as SQL determines it."""
-    named = dimension.parameters.get("scorer")
-    return (named.strip() if isinstance(named, str) else "") or dimension.dimension_id
+    name = dimension.parameters.get("scorer")
+    return (name.strip() if isinstance(name, str) else "") or dimension.dimension_id
 
 
 def python_scorer_of(dimension: DimensionConfig) -> str:
@@ -405,9 +405,9 @@ def python_scorer_of(dimension: DimensionConfig) -> str:
 
     ``parameters.scorer_name`` comes first: SQL takes no other scorer's scores then.
     """
-    named = dimension.parameters.get("scorer_name")
-    if isinstance(named, str) and named:
-        return named
+    name = dimension.parameters.get("scorer_name")
+    if isinstance(name, str) and name:
+        return name
     return SEMANTIC if _is_semantic(dimension) else scorer_of(dimension)
 
 

@@ -123,23 +123,25 @@ def _summary(cosine: float | None, nearest: str | None) -> str:
 
 
 def _model_folder(dimension: DimensionConfig) -> Path:
-    named = dimension.parameters.get("model")
-    place = "parameters.model"
-    if named is None:
-        named, place = os.environ.get(MODEL_VARIABLE) or None, MODEL_VARIABLE
-    if named is None:
+    folder = dimension.parameters.get("model")
+    origin = "parameters.model"
+    if folder is None:
+        folder, origin = os.environ.get(MODEL_VARIABLE) or None, MODEL_VARIABLE
+    if folder is None:
         raise SettingsError(
             "scorer `semantic`: no model is named; give the folder of a model2vec model"
             f" as `parameters.model` of the dimension or in {MODEL_VARIABLE}"
         )
     if not (
-        isinstance(named, str) and named.strip() and Path(named).expanduser().is_dir()
+        isinstance(folder, str)
+        and folder.strip()
+        and Path(folder).expanduser().is_dir()
     ):
         raise SettingsError(
-            f"scorer `semantic`: {place} is {named!r}, which is no folder here; name"
+            f"scorer `semantic`: {origin} is {folder!r}, which is no folder here; name"
             " the folder of a model2vec model (models are never downloaded)"
         )
-    return Path(named).expanduser().resolve()
+    return Path(folder).expanduser().resolve()
 
 
 def _load(folder: Path) -> _Model:

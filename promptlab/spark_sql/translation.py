@@ -126,10 +126,10 @@ class _Spark(Spark):
             return super().sql(expression, key, comment)
 
         def _part(self, nodes: list[exp.Expr]) -> Sql:
-            bare = [
+            values = [
                 node.this if isinstance(node, exp.Ordered) else node for node in nodes
             ]
-            texts = [self.sql(node) for node in bare]
+            texts = [self.sql(node) for node in values]
             part = Sql(", ".join(texts))
             part.nodes, part.texts = nodes, texts
             return part
@@ -267,8 +267,11 @@ def _all_match(
 ) -> bool:
     if patterns:
         last = patterns[-1]
-        of = last.this if isinstance(last, exp.Ordered) else last
-        if isinstance(of, exp.Placeholder | exp.Parameter) and of.name == "rest":
+        placeholder = last.this if isinstance(last, exp.Ordered) else last
+        if (
+            isinstance(placeholder, exp.Placeholder | exp.Parameter)
+            and placeholder.name == "rest"
+        ):
             first = len(patterns) - 1
             bindings["rest"] = nodes[first:]
             return len(nodes) >= first and _all_match(
