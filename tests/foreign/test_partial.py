@@ -116,7 +116,12 @@ def test_doctor_names_it(
     assert "cut" in found.value
 
 
-def test_the_index_marks_it(warehouse: Warehouse, tmp_path: Path) -> None:
+def test_the_index_marks_it(tmp_path: Path) -> None:
+    for name, log in {"cut": _log("cut", 2, 1), "empty": _log("empty", 4, 0)}.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(log), "utf-8")
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(tmp_path)
+    warehouse.build()
     warehouse.report(["cut"], tmp_path)
     page = (tmp_path / "index.html").read_text("utf-8")
     n_samples = len(LOG["samples"])
