@@ -48,6 +48,7 @@ from promptlab.ingest.foreign.identity import (
 from promptlab.ingest.foreign.names import plain_name
 from promptlab.ingest.foreign.prompts import env_of, model_settings, setting
 from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
+from promptlab.ingest.foreign.table.opening import rows_of
 from promptlab.ingest.foreign.writing import (
     CaseWriter,
     Record,
@@ -668,17 +669,17 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 
 
 def _written(source: Source) -> Iterator[tuple[int, bytes | Problem]]:
-    """Yield each trace as JSON, and the number of its line or row."""
+    """Yield each trace as JSON, and the number of its line."""
     if source.form == "csv":
-        for number, row in enumerate(_FILES.csv(source), start=1):
-            if isinstance(row, Problem):
-                yield number, row
+        for each in rows_of(source, "csv"):
+            if isinstance(each, Problem):
+                yield 0, each
             else:
-                yield number, (row.get("trace") or "null").encode()
+                yield each[0], each[1].get("trace", "null").encode()
         return
-    for number, line in lines(source):
+    for place, line in lines(source):
         if line.lstrip()[:1] == b"[":  # a list, all in one line
             rows = _FILES.decoded(line, list[Any])
-            yield from ((number, text(row).encode()) for row in rows)
+            yield from ((place, text(row).encode()) for row in rows)
         else:
-            yield number, line
+            yield place, line
