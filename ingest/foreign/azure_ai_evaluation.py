@@ -23,16 +23,15 @@ from promptlab.ingest.foreign.documents import (
     ToolFiles,
     members,
     number,
-    on_scale,
     text,
 )
 from promptlab.ingest.foreign.identity import SameRun, case_name
 from promptlab.ingest.foreign.names import is_best_unclear, plain_name
 from promptlab.ingest.foreign.registry import Head
+from promptlab.ingest.foreign.results import verdict, write_score
 from promptlab.ingest.foreign.writing import (
     Direction,
     Record,
-    Status,
     TaskWriter,
     unclear_problem,
 )
@@ -77,6 +76,8 @@ _OF_RESULTS = (
 )
 """Members of what Azure says of a judge that belong to its result. Its model is read by
 itself."""
+_BROKEN = frozenset({"error", "errored", "failed"})
+"""States of an evaluator that could not judge, whatever it says of the answer."""
 _PASSED = {"pass": True, "fail": False, "true": True, "false": False}
 _BESIDE = ("_result", "_threshold", "_reason", "_status", "_properties", "_passed")
 _BESIDE_TOO = ("_score", "_details", "_label", "_sample", "_model", "_finish_reason")
@@ -204,16 +205,20 @@ class _RunOfRows:
             for name in (column, key, f"{key}_score")
             if _is_not_applicable(outputs.get(name))
         }
+        broken = {
+            name.removesuffix("_status"): str(said)
+            for name, said in outputs.items()
+            if name.endswith("_status") and str(said).lower() in _BROKEN
+        }
         passed = {
-            key: None if key in skipped else _PASSED.get(str(outputs[column]).lower())
+            key: _PASSED.get(str(outputs[column]).lower())
             for key, column in judged.items()
         }
-        found = {
-            name.removesuffix("_label"): not outputs[name]
-            if isinstance(outputs[name], bool)
-            else None
-            for name in labels
-        }
+        for name in labels:
+            said = outputs[name]
+            is_said = isinstance(said, bool)
+            passed[name.removesuffix("_label")] = not said if is_said else None
+        passed |= dict.fromkeys(passed.keys() & {*skipped, *broken})
         answer = case.round(
             answered if isinstance(answered, str | None) else text(answered),
             metadata={
@@ -221,12 +226,7 @@ class _RunOfRows:
                 for name, value in [*inputs.items(), *self._texts(outputs, measured)]
                 if name not in _SHOWN
             },
-            status=_verdict(
-                [
-                    *(each for key, each in passed.items() if key not in skipped),
-                    *found.values(),
-                ]
-            ),
+            status=verdict(each for key, each in passed.items() if key not in skipped),
         )
         for key, is_passed in passed.items():
             reason = outputs.get(f"{key}_reason")
@@ -234,24 +234,17 @@ class _RunOfRows:
                 key,
                 "evaluator",
                 is_passed,
-                score=_value(outputs, judged[key].removesuffix("_result")),
+                score=_value(outputs, judged.get(key, "").removesuffix("_result")),
                 threshold=number(
                     outputs.get(
                         f"{key}_threshold", outputs.get(f"{_of(key)}.threshold")
                     )
                 ),
                 reason=reason if isinstance(reason, str) else None,
+                error=broken.get(key),
             )
-        for key in (*passed, *found, *measured):
+        for key in (*passed, *measured):
             self._see_judge(key, outputs)
-        for key, is_passed in found.items():
-            reason = outputs.get(f"{key}_reason")
-            answer.check(
-                key,
-                "evaluator",
-                is_passed,
-                reason=reason if isinstance(reason, str) else None,
-            )
         for name in measured:
             given = outputs[name]
             value = _value(outputs, name)
@@ -259,13 +252,13 @@ class _RunOfRows:
                 continue  # a column of texts is not a score
             if name not in self._graded:
                 self._graded[name] = self._is_graded(name)
-            answer.score(
+            shown = given if value is None else value
+            write_score(
+                answer,
                 name,
-                value,
-                on_scale(value) if self._graded[name] else None,
-                payload=None
-                if value is not None or given is None
-                else {"given": given},
+                shown,
+                broke=broken.get(name),
+                is_share=self._graded[name],
             )
 
     def _see_judge(self, key: str, outputs: dict[str, Any]) -> None:
@@ -469,12 +462,3 @@ def _is_beside(name: str, outputs: Collection[str]) -> bool:
     if key in _OF_GRADERS and f"{_of(name)}.type" in outputs:
         return True
     return name.endswith(("_result", "_reason", "_threshold", "_status", "_properties"))
-
-
-def _verdict(passed: Sequence[bool | None]) -> Status | None:
-    """The verdict of all evaluators with a pass rule; unknown if one did not judge."""
-    if not passed:
-        return None
-    if False in passed:
-        return "fail"
-    return "unevaluated" if None in passed else "pass"

@@ -30,11 +30,11 @@ from promptlab.ingest.foreign.documents import (
     members,
     milliseconds,
     number,
-    on_scale,
     time,
 )
 from promptlab.ingest.foreign.identity import SameRun, some_of
 from promptlab.ingest.foreign.registry import Files, Head, Run
+from promptlab.ingest.foreign.results import write_score
 from promptlab.ingest.foreign.writing import Record, TaskWriter
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
@@ -251,10 +251,7 @@ class _Reading:
             if each.is_judged and (main := each.main or next(iter(each.values), None)):
                 self._main[main] += 1
             for name, given in each.values.items():
-                value = number(given)
-                payload = {"given": given} if value is None else None
-                score = on_scale(value) if each.is_judged else None
-                answer.score(name, value, score, summary=each.why, payload=payload)
+                write_score(answer, name, given, why=each.why, is_share=each.is_judged)
         there = {each.index for each in attempts}
         n = self._requested(subset) or max(there, default=-1) + 1
         gaps = dict.fromkeys(i // repeats for i in range(n) if i not in there)

@@ -159,6 +159,12 @@ class Failure(Struct):
     """The error that stopped a run or a sample."""
 
     message: str | None = None
+    traceback: str | None = None
+
+    @property
+    def is_of_scorer(self) -> bool:
+        """Return true if a scorer raised it: the answer is there, and not judged."""
+        return "scorer(state, Target(" in (self.traceback or "")
 
 
 class Log(Struct):
@@ -270,7 +276,9 @@ def write_round(
     if usage is None and len(usages) == 1 and not is_judged:
         usage = next(iter(usages.values()))
     error = sample.error
+    unjudged = error is not None and error.is_of_scorer
     about = {
+        "scorer_error": error.message if error is not None and unjudged else None,
         "uuid": sample.uuid,
         "working_time": sample.working_time,
         "cost": number(usage.total_cost) if usage else None,
@@ -286,7 +294,8 @@ def write_round(
         latency_ms=milliseconds(sample.total_time),
         metadata={key: each for key, each in about.items() if each is not None},
         executed_at=time(sample.started_at),
-        error=(error.message or "the sample broke") if error else None,
+        error=(error.message or "the sample broke") if error and not unjudged else None,
+        status="unevaluated" if unjudged else None,
     )
 
 

@@ -29,11 +29,11 @@ from promptlab.ingest.foreign.documents import (
     members,
     milliseconds,
     number,
-    on_scale,
     time,
     values_in,
 )
 from promptlab.ingest.foreign.registry import Files, Head, Run, apart, by_folder
+from promptlab.ingest.foreign.results import write_score
 from promptlab.ingest.foreign.writing import Record, RoundWriter, TaskWriter
 from promptlab.ingest.foreign.yardstick import SaidOfScorers
 from promptlab.ingest.reading.problems import Problem, warning
@@ -412,10 +412,6 @@ def _write(score: Score, answer: RoundWriter) -> None:
     if score.data_type in ("NUMERIC", "BOOLEAN"):
         value = number(score.value)
         label = score.value
-    answer.score(
-        score.name,
-        value,
-        on_scale(value),
-        summary=score.comment if isinstance(score.comment, str) else None,
-        payload={"given": label} if value is None and label is not None else None,
+    write_score(
+        answer, score.name, label if value is None else value, why=score.comment
     )

@@ -20,7 +20,6 @@ from promptlab.ingest.foreign.documents import (
     milliseconds,
     number,
     numeric,
-    on_scale,
     text,
     time,
 )
@@ -32,6 +31,7 @@ from promptlab.ingest.foreign.identity import (
     first_text,
 )
 from promptlab.ingest.foreign.registry import Head
+from promptlab.ingest.foreign.results import write_score
 from promptlab.ingest.foreign.table.opening import Rows
 from promptlab.ingest.foreign.writing import Record, TaskWriter
 from promptlab.ingest.reading.problems import Problem
@@ -123,9 +123,7 @@ def _write(row: Row, task: TaskWriter) -> None:
         if given is None and error:  # no answer to judge
             task.dimensions.see(name, None)
             continue
-        is_label = value is None and given is not None
-        payload = {"given": given} if is_label else None
-        answer.score(name, value, on_scale(value), payload=payload)
+        write_score(answer, name, given if value is None else value)
 
 
 def _below(row: Row, prefix: str, *, keep_empty: bool = False) -> dict[str, Any]:

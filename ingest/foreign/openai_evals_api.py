@@ -31,7 +31,6 @@ from promptlab.ingest.foreign.documents import (
     integer,
     members,
     number,
-    on_scale,
     text,
     time,
     values_in,
@@ -45,6 +44,7 @@ from promptlab.ingest.foreign.identity import (
 )
 from promptlab.ingest.foreign.names import plain_name
 from promptlab.ingest.foreign.registry import Files, Head, Run, apart, by_folder
+from promptlab.ingest.foreign.results import error_text, verdict, write_score
 from promptlab.ingest.foreign.writing import Record, RoundWriter, Status, TaskWriter
 from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem, warning
@@ -102,7 +102,7 @@ class Result(Struct):
         failed = members(self.sample).get("error") or self.error
         if not failed and str(self.status).lower() in _BROKEN:
             failed = f"status {self.status}"
-        return _message(failed) if failed else None
+        return error_text(failed)
 
     @property
     def is_judged(self) -> bool:
@@ -289,8 +289,7 @@ class _Run:
             golden=_first(given, _EXPECTED),
             golden_id="ground_truth",
         )
-        failed = sample.get("error")
-        error = _message(failed) if failed else None
+        error = error_text(sample.get("error"))
         results = item.results or []
         status = _verdict(results, item.status)
         if error is None and status == "error":
@@ -352,7 +351,6 @@ class _Run:
             )
         if result.passed is not None and result.score is None and broke is None:
             return  # a verdict without a number
-        is_odd = broke is None and value is None and result.score is not None
         value = value if broke is None else None
         key = plain_name(result.metric or result.name).replace(" ", "_")
         if key in SEVERITIES:
@@ -363,12 +361,8 @@ class _Run:
         self._graded[name] = self._graded.get(name, True) and (
             is_share and (value is None or 0 <= value <= 1)
         )
-        answer.score(
-            name,
-            value,
-            on_scale(value) if is_share else None,
-            summary=reason,
-            payload={"given": result.score} if is_odd else None,
+        write_score(
+            answer, name, result.score, why=reason, broke=broke, is_share=is_share
         )
 
     def _is_share(self, result: Result, key: str) -> bool:
@@ -465,11 +459,6 @@ def _first(given: Mapping[str, Any], names: Iterable[str]) -> Any:
     return next((given[n] for n in names if given.get(n) is not None), None)
 
 
-def _message(failed: Any) -> str:
-    said = members(failed).get("message") or members(failed).get("code") or failed
-    return said if isinstance(said, str) else text(said)
-
-
 def _messages(given: Any) -> list[Any]:
     if not isinstance(given, list):
         return []
@@ -492,9 +481,10 @@ def _verdict(results: list[Result], status: Any) -> Status | None:
     said = _STATUS.get(str(status).lower())
     if said == "error":
         return said
-    verdicts = [each.passed for each in results if each.broke is None]
-    if False in verdicts:
-        return "fail"
-    if not all(each.is_judged for each in results):
-        return "unevaluated"
-    return "pass" if True in verdicts else said if not results else None
+    # a grader with a score and no verdict has no part in it
+    passed = [
+        each.passed if each.broke is None else None
+        for each in results
+        if each.passed is not None or not each.is_judged
+    ]
+    return verdict(passed) if results else said
