@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from promptlab.ingest.foreign.documents import (
     time,
     values_in,
 )
-from promptlab.ingest.foreign.registry import Files, Head, Run, apart, by_folder
+from promptlab.ingest.foreign.registry import Files, Head, Run, pages_of_runs
 from promptlab.ingest.foreign.results import write_score
 from promptlab.ingest.foreign.writing import Record, RoundWriter, TaskWriter
 from promptlab.ingest.foreign.yardstick import SaidOfScorers
@@ -162,29 +163,17 @@ def gather(files: Files) -> Iterator[Run]:
 
     A page of questions or scores may say something of several runs.
     """
-    for folder in by_folder(files):
-        whose = {file.path: _whose(file.path) for file in folder}
-        leads: dict[str, list[FoundFile]] = defaultdict(list)
-        for file in folder:
-            if file.form in ("experiment", "run"):
-                named = _EXPERIMENT.search(beginning(file.path))
-                own_id = named[1].decode("utf-8", "replace") if named else None
-                leads[own_id or str(file.path)].append(file)
-        others = [file for file in folder if file.form not in ("experiment", "run")]
-        used: set[Path] = set()
-        for own in leads.values():
-            ids = set[str]().union(*(whose[file.path] for file in own))
-            beside = [file for file in others if whose[file.path] & ids]
-            used |= {file.path for file in beside}
-            for first, *pages in apart(own, _item_ids):
-                yield first, [*pages, *beside]
-        for file in others:
-            if file.path not in used:
-                yield file, ()
+    ids, runs = (partial(_ids, each) for each in (_WHOSE, _EXPERIMENT))
+    return pages_of_runs(files, ("experiment", "run"), runs, ids, _item_ids)
 
 
-def _item_ids(path: Path) -> set[str]:
-    rows = (row for value in values_in(path) for row in _rows(value))
+def _ids(named: re.Pattern[bytes], file: FoundFile) -> list[str]:
+    found = named.findall(beginning(file.path))
+    return [each.decode("utf-8", "replace") for each in found]
+
+
+def _item_ids(file: FoundFile) -> set[str]:
+    rows = (row for value in values_in(file.path) for row in _rows(value))
     return {str(members(row).get("id")) for row in rows}
 
 
@@ -192,10 +181,6 @@ def _rows(value: Any) -> list[Any]:
     """Return the objects of a page, or of a list; else the object itself."""
     listed = members(value).get("data", value)
     return listed if isinstance(listed, list) else [listed]
-
-
-def _whose(path: Path) -> set[str]:
-    return {each.decode("utf-8", "replace") for each in _WHOSE.findall(beginning(path))}
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:

@@ -43,7 +43,7 @@ from promptlab.ingest.foreign.identity import (
     unjudged_problems,
 )
 from promptlab.ingest.foreign.names import plain_name
-from promptlab.ingest.foreign.registry import Files, Head, Run, apart, by_folder
+from promptlab.ingest.foreign.registry import Files, Head, Run, pages_of_runs
 from promptlab.ingest.foreign.results import error_text, verdict, write_score
 from promptlab.ingest.foreign.writing import Record, RoundWriter, Status, TaskWriter
 from promptlab.ingest.foreign.yardstick import yardstick
@@ -56,7 +56,6 @@ _FILES = ToolFiles("the Evals API", "output items of 2025 and 2026")
 _ITEM = "eval.run.output_item"
 _KINDS = {_ITEM: "items", "eval.run": "run", "eval": "eval"}
 _KIND = re.compile(rb'"object"\s*:\s*"(eval(?:\.run(?:\.output_item)?)?)"')
-_ID = re.compile(rb'"(id|run_id|eval_id)"\s*:\s*"([^"\\]+)"')
 _DEEPEST = 3
 _UUID = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 """What OpenAI puts behind the name of a grader: another one in each eval."""
@@ -133,43 +132,25 @@ def recognise(head: Head) -> str | None:
 
 def gather(files: Files) -> Iterator[Run]:
     """Group the pages of a run with its run and its eval in the same folder."""
-    for folder in by_folder(files):
-        pages: dict[str, list[FoundFile]] = defaultdict(list)
-        others: list[tuple[FoundFile, dict[str, str]]] = []
-        of_eval: dict[str, str] = {}
-        for file in folder:
-            ids = _ids(file.path)
-            if file.form == "items":
-                run_id = ids.get("run_id", str(file.path))
-                pages[run_id].append(file)
-                of_eval[run_id] = ids.get("eval_id", "")
-            else:
-                others.append((file, ids))
-        used: set[Path] = set()
-        for run_id, own in pages.items():
-            about = [
-                file
-                for file, ids in others
-                if ids.get("id") in (run_id, of_eval[run_id] or run_id)
-            ]
-            used |= {file.path for file in about}
-            for first, *others_of_it in apart(own, _item_ids):
-                yield first, [*others_of_it, *about]
-        for file, _ in others:
-            if file.path not in used:
-                yield file, ()
+
+    def ids(file: FoundFile) -> set[str]:
+        names = ("run_id", "eval_id") if file.form == "items" else ("id",)
+        return {each for name in names if (each := _first_id(file.path, name))}
+
+    def run_id(file: FoundFile) -> list[str]:
+        return list(filter(None, [_first_id(file.path, "run_id")]))
+
+    return pages_of_runs(files, ("items",), run_id, ids, _item_ids)
 
 
-def _ids(path: Path) -> dict[str, str]:
-    """Return the first value of each id in a file."""
-    found: dict[str, str] = {}
-    for name, value in _ID.findall(beginning(path)):
-        found.setdefault(name.decode(), value.decode("utf-8", "replace"))
-    return found
+def _first_id(path: Path, name: str) -> str | None:
+    """Return the first value of an id in a file."""
+    found = re.search(rb'"%b"\s*:\s*"([^"\\]+)"' % name.encode(), beginning(path))
+    return found[1].decode("utf-8", "replace") if found else None
 
 
-def _item_ids(path: Path) -> set[str]:
-    found = (each for value in values_in(path) for each in _inside(value))
+def _item_ids(file: FoundFile) -> set[str]:
+    found = (each for value in values_in(file.path) for each in _inside(value))
     return {str(each.get("id")) for each in found if each.get("object") == _ITEM}
 
 

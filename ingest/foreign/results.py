@@ -29,12 +29,12 @@ def write_score(
         name: The dimension.
         given: A number, a truth value, or a label, which is kept and has no value.
         why: Its reason; anything but a text is left out.
-        broke: Why it could not judge: then *given* is no value.
+        broke: Why it could not judge: then *given* says nothing.
         is_share: False if a number from 0 to 1 need not be a score.
     """
     value = None if broke else number(given)
-    payload = {"error": broke} if broke else {}
-    if value is None and given is not None:
+    payload: dict[str, Any] = {"error": broke} if broke else {}
+    if value is None and given is not None and not broke:
         payload["given"] = given
     answer.score(
         name,
