@@ -21,6 +21,7 @@ import msgspec
 from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
+    at,
     members,
     number,
     text,
@@ -186,8 +187,8 @@ class _RunOfRows:
         inputs = {name: row[column] for column, name in of_inputs.items()}
         outputs = {name: row[column] for column, name in of_outputs.items()}
         # a target's own answer is the one that was judged
-        answered = _first({**inputs, **_present(outputs)}, _ANSWER)
-        query = _first(inputs, _QUERY)
+        answered = at({**inputs, **_present(outputs)}, *_ANSWER)
+        query = at(inputs, *_QUERY)
         case_id = inputs.get("id")
         if case_id is None:
             asked = query if query is not None else _asked(inputs) or inputs
@@ -389,10 +390,6 @@ def _present(held: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in held.items() if value is not None}
 
 
-def _first(held: dict[str, Any], names: Sequence[str]) -> Any:
-    return next((held[name] for name in names if held.get(name) is not None), None)
-
-
 def _of(key: str) -> str:
     """Return the evaluator or grader of an output."""
     return key.partition(".")[0]
@@ -406,7 +403,7 @@ def _expected(inputs: dict[str, Any]) -> Any:
         if value is not None
         and (name in _TRUTH or not _EXPECTED.isdisjoint(plain_name(name).split()))
     }
-    return found if len(found) > 1 else _first(found, [*found])
+    return found if len(found) > 1 else at(found, *found)
 
 
 def _asked(inputs: dict[str, Any]) -> dict[str, Any]:
@@ -424,7 +421,7 @@ def _asked(inputs: dict[str, Any]) -> dict[str, Any]:
         and _is_asked({*plain_name(name).split()})
     }
     found = {name: value for name, value in asked.items() if name not in _CONTEXT}
-    return asked if not found and _first(inputs, _QUERY) is None else found
+    return asked if not found and at(inputs, *_QUERY) is None else found
 
 
 def _is_asked(words: set[str]) -> bool:

@@ -116,6 +116,22 @@ def members(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def at(value: Any, *names: str) -> Any:
+    """Return the first of these parts of an object that is there; else ``None``.
+
+    Args:
+        value: The object.
+        names: A key of it, or keys inside objects with dots between.
+    """
+    for name in names:
+        found = value
+        for key in (name,) if name in members(value) else name.split("."):
+            found = members(found).get(key)
+        if found is not None:
+            return found
+    return None
+
+
 def answer(value: Any) -> tuple[str | None, str | None]:
     """Return an output as (text, parsed JSON object or null)."""
     if value is None or isinstance(value, str):

@@ -27,6 +27,7 @@ from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.azure_ai_evaluation import RATINGS, SEVERITIES
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
+    at,
     beginning,
     integer,
     members,
@@ -263,11 +264,11 @@ class _Run:
         left_out = {*answers, *_EXPECTED, *_OF_AGENTS}
         inputs = {k: v for k, v in given.items() if k not in left_out} or given
         if output is None:
-            output = _first(given, _ANSWERED)
+            output = at(given, *_ANSWERED)
         case = self._task.case(
             self._case_id(item, given, inputs, has_ids),
             inputs,
-            golden=_first(given, _EXPECTED),
+            golden=at(given, *_EXPECTED),
             golden_id="ground_truth",
         )
         error = error_text(sample.get("error"))
@@ -296,9 +297,9 @@ class _Run:
         place = None
         if item.datasource_item_id is not None:
             place = text(item.datasource_item_id)
-        asked = _first(inputs, _ASKED)
+        asked = at(inputs, *_ASKED)
         name = (
-            str(_first(given, _IDS))
+            str(at(given, *_IDS))
             if has_ids
             else self._of_ids.named(
                 case_name(
@@ -429,15 +430,11 @@ def _own_ids(items: list[Item]) -> bool:
     """Return true if each data set item has an id of its own."""
     ids = defaultdict(set)
     for item in items:
-        own = _first(members(item.datasource_item), _IDS)
+        own = at(item.datasource_item, *_IDS)
         if not isinstance(own, str | int) or own == "":
             return False
         ids[str(own)].add(text(item.datasource_item_id))
     return all(len(places) == 1 for places in ids.values())
-
-
-def _first(given: Mapping[str, Any], names: Iterable[str]) -> Any:
-    return next((given[n] for n in names if given.get(n) is not None), None)
 
 
 def _messages(given: Any) -> list[Any]:
