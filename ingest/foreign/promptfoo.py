@@ -18,9 +18,9 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -606,49 +606,30 @@ class Columns:
             self._settings = _settings(config.providers)
             self._scoring = _scoring(config)
 
-    def expect(self, rows: Iterable[Row | Exception]) -> list[_Test | None]:
+    def expect(self, rows: Iterable[tuple[Row, _Test]]) -> None:
         """Name the run and the cases of the rows that are coming.
 
         A JSONL file names no run, and has its rows as they end, which is another order
         in every run.
-
-        Returns:
-            The test of each row, or ``None`` if it cannot be read.
         """
-        tests: list[_Test | None] = []
-        places: dict[_Test, int] = {}
-        first: tuple[int, int, str] | None = None
-        for row in rows:
-            tests.append(None)
-            if isinstance(row, Exception):
-                continue
-            place = row.testIdx or 0
-            if self.are_lines and row.id:
-                named = place, row.promptIdx or 0, row.id
-                first = min(first or named, named)
-            try:
-                tests[-1] = test = self._test(row)
-            except UNREADABLE:  # `add` reports it
-                continue
-            if place < places.setdefault(test, place):
-                places[test] = place
-        if first is not None:
-            self._run_id = f"promptfoo-{first[-1]}"
-        for test in sorted(places, key=places.__getitem__):
+        rows = list(rows)
+        if self._run_id is None:
+            named = [(e.testIdx or 0, e.promptIdx or 0, e.id) for e, _ in rows if e.id]
+            # nor do files before 2024
+            own_id = min(named)[-1] if named else content_id([text(e) for e, _ in rows])
+            self._run_id = f"promptfoo-{own_id}"
+        for test in dict.fromkeys(test for _, test in rows):
             self._case_id(test, 1)
-        return tests
 
-    def add(self, row: Row, test: _Test | None) -> list[Record | Problem]:
+    def add(self, row: Row, test: _Test) -> list[Record | Problem]:
         """Return the records of one row; no records for a repeated row.
 
         Raises:
-            msgspec.DecodeError: Its test cannot be read, or it is of no column.
+            msgspec.DecodeError: It is of no column.
         """
         if self._ids.again(row.id, row.promptIdx, row.testIdx):
             return []
-        if self._run_id is None:  # nor do files before 2024
-            self._run_id = f"promptfoo-{row.id or content_id(text(row))}"
-        task, test = self._column(row).task, test or self._test(row)
+        task = self._column(row).task
         if test.is_bare and is_there(row.prompt):
             raw = decode(row.prompt, Prompt).raw
             asked = row.testIdx if raw == _LEFT_OUT else raw
@@ -731,6 +712,16 @@ class Columns:
                 " write the file without PROMPTFOO_STRIP_TEST_VARS",
             )
 
+    def problem(self, error: Exception, place: int, raw: bytes | Raw) -> Problem:
+        """Return the reject of a row at a line, or at a place in the list."""
+        line, pointer = (place, None) if self.are_lines else (None, place)
+        return _FILES.problem(
+            error,
+            line=line,
+            pointer=None if pointer is None else f"/results/results/{pointer}",
+            raw=bytes(raw),
+        )
+
     def _config_ids_of(self, provider: str) -> list[str]:
         """Return what the config may call a provider that gives itself another id."""
         if provider in self._settings:
@@ -801,7 +792,12 @@ class Columns:
             self._case_ids[key] = case_id
         return case_id
 
-    def _test(self, row: Row) -> _Test:
+    def test(self, row: Row) -> _Test:
+        """Return the test of a row.
+
+        Raises:
+            msgspec.DecodeError: It cannot be read.
+        """
         key = hash((bytes(row.testCase), bytes(row.vars)))  # texts would take memory
         test = self._tests.get(key)
         if test is None:
@@ -1273,46 +1269,30 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             severity="warning",
         )
     elif source.form == "jsonl":
-        yield from _read(Columns(source), partial(_lines, source))
+        yield from _records(Columns(source), lines(source))
     else:
         export = _FILES.document(source, Export)
-        rows = [(n, raw, _row(raw)) for n, raw in enumerate(export.results.results)]
-        rows.sort(key=lambda each: getattr(each[-1], "testIdx", None) or 0)
-        yield from _read(Columns(source, export), lambda: rows)
+        yield from _records(Columns(source, export), enumerate(export.results.results))
 
 
-_Written = tuple[int, bytes | Raw, Row | Exception]
-"""Line of a row, or its place in the list, the row as it is written, and decoded."""
-
-
-def _lines(source: Source) -> Iterator[_Written]:
-    for line, written in lines(source):
-        yield line, written, _row(written)
-
-
-def _row(written: bytes | Raw) -> Row | Exception:
-    try:
-        return decode(written, Row)
-    except UNREADABLE as error:
-        return error
-
-
-def _read(
-    columns: Columns, rows: Callable[[], Iterable[_Written]]
+def _records(
+    columns: Columns, written: Iterable[tuple[int, bytes | Raw]]
 ) -> Iterator[Record | Problem]:
-    tests = columns.expect(row for _, _, row in rows())
-    for (place, written, row), test in zip(rows(), tests, strict=True):
+    """Yield the records of rows as they are written, each with its line or place."""
+    rows: list[tuple[int, bytes | Raw, Row, _Test]] = []
+    for place, raw in written:
         try:
-            if isinstance(row, Exception):
-                raise row
+            row = decode(raw, Row)
+            rows.append((place, raw, row, columns.test(row)))
+        except UNREADABLE as error:
+            yield columns.problem(error, place, raw)
+    rows.sort(key=lambda each: each[2].testIdx or 0)
+    columns.expect((row, test) for _, _, row, test in rows)
+    for place, raw, row, test in rows:
+        try:
             yield from columns.add(row, test)
         except UNREADABLE as error:
-            yield _FILES.problem(
-                error,
-                line=place if columns.are_lines else None,
-                pointer=None if columns.are_lines else f"/results/results/{place}",
-                raw=bytes(written),
-            )
+            yield columns.problem(error, place, raw)
     yield from columns.closing()
 
 
