@@ -22,6 +22,7 @@ from promptlab.ingest.files.order import natural_key
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
+    at,
     integer,
     members,
     number,
@@ -176,9 +177,8 @@ class _Sample:
                 self.prompt = data.get("prompt")
                 self.executed_at = event.created_at
             self.outputs.append(data.get("sampled"))
-            usage = members(data.get("usage"))
-            names = ("prompt_tokens", "completion_tokens")
-            given, made = (integer(usage.get(name)) for name in names)
+            names = ("usage.prompt_tokens", "usage.completion_tokens")
+            given, made = (integer(at(data, name)) for name in names)
             self.tokens.append((given, made))
         elif event.type == _MATCH:
             self.matches.append(data)
@@ -247,16 +247,15 @@ def _mean(given: Sequence[Any]) -> Any:
 
 
 def _arguments(spec: Spec) -> dict[str, Any]:
-    return members(members(members(spec.run_config).get("eval_spec")).get("args"))
+    return members(at(spec.run_config, "eval_spec.args"))
 
 
 def _judged_by(spec: Spec) -> dict[str, Any]:
     """Return the class that judges and what it was told, if the file says so."""
-    about = members(members(spec.run_config).get("eval_spec"))
     judging = {
         name: each for name, each in _arguments(spec).items() if name not in _OF_PROMPTS
     }
-    said = {"cls": about.get("cls"), "arguments": judging}
+    said = {"cls": at(spec.run_config, "eval_spec.cls"), "arguments": judging}
     return yardstick(said)  # type: ignore[no-any-return]  # an object
 
 

@@ -23,6 +23,7 @@ import msgspec
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
+    at,
     decode,
     integer,
     members,
@@ -218,8 +219,7 @@ def _of_cases(rows: list[dict[str, Any]]) -> set[str]:
     given: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         for name, result in members(row.get("scores")).items():
-            source = members(members(result).get("source"))
-            given[name].add(text(source.get("arguments")))
+            given[name].add(text(at(result, "source.arguments")))
     return {name for name, of in given.items() if len(of) > 1}
 
 
@@ -229,8 +229,7 @@ def _no_asserters(rows: list[dict[str, Any]]) -> set[str]:
     for row in rows:
         for kind in ("scores", "labels", "assertions"):
             for result in members(row.get(kind)).values():
-                source = members(members(result).get("source"))
-                gives[str(source.get("name"))].add(kind)
+                gives[str(at(result, "source.name"))].add(kind)
     return {name for name, kinds in gives.items() if "assertions" not in kinds}
 
 
