@@ -419,8 +419,7 @@ class HelmRun:
             if stat.count and name not in _ABOUT_THE_REQUEST:
                 value = number(stat.mean)
                 self._task.same_run.add(case_id, trial, name, value)
-                given = stat.mean if value is None else value
-                write_score(answer, name, given, is_share=_is_graded(name))
+                write_score(answer, name, stat.mean, is_share=_is_graded(name))
 
     def _tags(self, split: str | None, perturbation: Perturbation | None) -> list[str]:
         """Return the groups of the run, and the part of it that a case belongs to."""
