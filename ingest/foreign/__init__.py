@@ -17,6 +17,9 @@ defines:
 ``HASHES_ANSWERS`` (only if all its tasks have a ``run_hash`` of their own)
     The answers are hashed already, and need no hash of their rows.
 
+`results` writes what scorers gave, also of one that broke; `documents.at` finds a part
+of an object by its path.
+
 A translation is pure: it computes no score, judges no answer and writes nothing. Values
 of the tool are kept unchanged; SQL computes the numbers. Everything downstream
 (batches, copies, limits) is the same for all tools (`reading`).

@@ -21,18 +21,18 @@ import msgspec
 from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
+    at,
     members,
     number,
-    on_scale,
     text,
 )
 from promptlab.ingest.foreign.identity import SameRun, case_name
 from promptlab.ingest.foreign.names import is_best_unclear, plain_name
 from promptlab.ingest.foreign.registry import Head
+from promptlab.ingest.foreign.results import verdict, write_score
 from promptlab.ingest.foreign.writing import (
     Direction,
     Record,
-    Status,
     TaskWriter,
     unclear_problem,
 )
@@ -77,6 +77,8 @@ _OF_RESULTS = (
 )
 """Members of what Azure says of a judge that belong to its result. Its model is read by
 itself."""
+_BROKEN = frozenset({"error", "errored", "failed"})
+"""States of an evaluator that could not judge, whatever it says of the answer."""
 _PASSED = {"pass": True, "fail": False, "true": True, "false": False}
 _BESIDE = ("_result", "_threshold", "_reason", "_status", "_properties", "_passed")
 _BESIDE_TOO = ("_score", "_details", "_label", "_sample", "_model", "_finish_reason")
@@ -185,8 +187,8 @@ class _RunOfRows:
         inputs = {name: row[column] for column, name in of_inputs.items()}
         outputs = {name: row[column] for column, name in of_outputs.items()}
         # a target's own answer is the one that was judged
-        answered = _first({**inputs, **_present(outputs)}, _ANSWER)
-        query = _first(inputs, _QUERY)
+        answered = at({**inputs, **_present(outputs)}, *_ANSWER)
+        query = at(inputs, *_QUERY)
         case_id = inputs.get("id")
         if case_id is None:
             asked = query if query is not None else _asked(inputs) or inputs
@@ -204,16 +206,20 @@ class _RunOfRows:
             for name in (column, key, f"{key}_score")
             if _is_not_applicable(outputs.get(name))
         }
+        broken = {
+            name.removesuffix("_status"): str(said)
+            for name, said in outputs.items()
+            if name.endswith("_status") and str(said).lower() in _BROKEN
+        }
         passed = {
-            key: None if key in skipped else _PASSED.get(str(outputs[column]).lower())
+            key: _PASSED.get(str(outputs[column]).lower())
             for key, column in judged.items()
         }
-        found = {
-            name.removesuffix("_label"): not outputs[name]
-            if isinstance(outputs[name], bool)
-            else None
-            for name in labels
-        }
+        for name in labels:
+            said = outputs[name]
+            is_said = isinstance(said, bool)
+            passed[name.removesuffix("_label")] = not said if is_said else None
+        passed |= dict.fromkeys(passed.keys() & {*skipped, *broken})
         answer = case.round(
             answered if isinstance(answered, str | None) else text(answered),
             metadata={
@@ -221,12 +227,7 @@ class _RunOfRows:
                 for name, value in [*inputs.items(), *self._texts(outputs, measured)]
                 if name not in _SHOWN
             },
-            status=_verdict(
-                [
-                    *(each for key, each in passed.items() if key not in skipped),
-                    *found.values(),
-                ]
-            ),
+            status=verdict(each for key, each in passed.items() if key not in skipped),
         )
         for key, is_passed in passed.items():
             reason = outputs.get(f"{key}_reason")
@@ -234,24 +235,17 @@ class _RunOfRows:
                 key,
                 "evaluator",
                 is_passed,
-                score=_value(outputs, judged[key].removesuffix("_result")),
+                score=_value(outputs, judged.get(key, "").removesuffix("_result")),
                 threshold=number(
                     outputs.get(
                         f"{key}_threshold", outputs.get(f"{_of(key)}.threshold")
                     )
                 ),
                 reason=reason if isinstance(reason, str) else None,
+                error=broken.get(key),
             )
-        for key in (*passed, *found, *measured):
+        for key in (*passed, *measured):
             self._see_judge(key, outputs)
-        for key, is_passed in found.items():
-            reason = outputs.get(f"{key}_reason")
-            answer.check(
-                key,
-                "evaluator",
-                is_passed,
-                reason=reason if isinstance(reason, str) else None,
-            )
         for name in measured:
             given = outputs[name]
             value = _value(outputs, name)
@@ -259,13 +253,13 @@ class _RunOfRows:
                 continue  # a column of texts is not a score
             if name not in self._graded:
                 self._graded[name] = self._is_graded(name)
-            answer.score(
+            shown = given if value is None else value
+            write_score(
+                answer,
                 name,
-                value,
-                on_scale(value) if self._graded[name] else None,
-                payload=None
-                if value is not None or given is None
-                else {"given": given},
+                shown,
+                broke=broken.get(name),
+                is_share=self._graded[name],
             )
 
     def _see_judge(self, key: str, outputs: dict[str, Any]) -> None:
@@ -396,10 +390,6 @@ def _present(held: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in held.items() if value is not None}
 
 
-def _first(held: dict[str, Any], names: Sequence[str]) -> Any:
-    return next((held[name] for name in names if held.get(name) is not None), None)
-
-
 def _of(key: str) -> str:
     """Return the evaluator or grader of an output."""
     return key.partition(".")[0]
@@ -413,7 +403,7 @@ def _expected(inputs: dict[str, Any]) -> Any:
         if value is not None
         and (name in _TRUTH or not _EXPECTED.isdisjoint(plain_name(name).split()))
     }
-    return found if len(found) > 1 else _first(found, [*found])
+    return found if len(found) > 1 else at(found, *found)
 
 
 def _asked(inputs: dict[str, Any]) -> dict[str, Any]:
@@ -431,7 +421,7 @@ def _asked(inputs: dict[str, Any]) -> dict[str, Any]:
         and _is_asked({*plain_name(name).split()})
     }
     found = {name: value for name, value in asked.items() if name not in _CONTEXT}
-    return asked if not found and _first(inputs, _QUERY) is None else found
+    return asked if not found and at(inputs, *_QUERY) is None else found
 
 
 def _is_asked(words: set[str]) -> bool:
@@ -469,12 +459,3 @@ def _is_beside(name: str, outputs: Collection[str]) -> bool:
     if key in _OF_GRADERS and f"{_of(name)}.type" in outputs:
         return True
     return name.endswith(("_result", "_reason", "_threshold", "_status", "_properties"))
-
-
-def _verdict(passed: Sequence[bool | None]) -> Status | None:
-    """The verdict of all evaluators with a pass rule; unknown if one did not judge."""
-    if not passed:
-        return None
-    if False in passed:
-        return "fail"
-    return "unevaluated" if None in passed else "pass"

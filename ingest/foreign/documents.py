@@ -5,12 +5,11 @@ JSON becomes structs; a bare NaN is accepted, and errors are described.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -20,17 +19,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from promptlab.contracts.base import in_utc, read_time
-from promptlab.encoding import Decoded, decoded
 from promptlab.ingest.files.input_file import InputFile, TooLong, blocks
-from promptlab.ingest.reading.problems import Problem, halves_told, warning
-from promptlab.ingest.reading.source import GUESSED, Source
+from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.source import Source
 from promptlab.json_text.places import BOM
 from promptlab.json_text.places import decode as decode_text
 from promptlab.json_text.reading import errors_of
 from promptlab.json_text.writing import compact
 
 if TYPE_CHECKING:
-    from polars import DataFrame
+    pass
 
 T = TypeVar("T")
 
@@ -116,6 +114,22 @@ def is_there(raw: msgspec.Raw) -> bool:
 def members(value: Any) -> dict[str, Any]:
     """Return an object; any other value has no members."""
     return value if isinstance(value, dict) else {}
+
+
+def at(value: Any, *names: str) -> Any:
+    """Return the first of these parts of an object that is there; else ``None``.
+
+    Args:
+        value: The object.
+        names: A key of it, or keys inside objects with dots between.
+    """
+    for name in names:
+        found = value
+        for key in (name,) if name in members(value) else name.split("."):
+            found = members(found).get(key)
+        if found is not None:
+            return found
+    return None
 
 
 def answer(value: Any) -> tuple[str | None, str | None]:
@@ -219,27 +233,6 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
 
 
-def guess_told(found: Decoded, source: Source) -> Problem:
-    """Return the warning of a guessed encoding.
-
-    Raises:
-        Refused: Nothing may be guessed.
-    """
-    name = source.path.name
-    fix = f'write encoding = "{found.encoding}" into its mapping'
-    if not source.limits.may_guess:
-        raise refused(
-            GUESSED,
-            f"the bytes are not UTF-8. They look like {found.name}, and --strict takes"
-            f' no guess: save {name} as "CSV UTF-8", or {fix}',
-        )
-    return warning(
-        GUESSED,
-        f"the bytes are not UTF-8 and read as {found.name}: if letters look wrong, save"
-        f' {name} as "CSV UTF-8"; if they are right, {fix}',
-    )
-
-
 def file_bytes(source: Source, path: Path | None = None) -> bytes:
     """Return all bytes of the leading file or of a companion, unchanged.
 
@@ -317,9 +310,6 @@ def _is_held(source: Source, path: Path | None) -> bool:
     """Return true if the bytes of the leading file are in memory."""
     return bool(source.data) and path in (None, source.path)
 
-
-CsvRow = dict[str, str | None]
-"""Column → text; an empty cell is null."""
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Exceptions of decoding."""
@@ -456,115 +446,3 @@ class ToolFiles:
             pointer=pointer,
             raw_text=None if raw is None else raw.decode("utf-8", "replace"),
         )
-
-    def csv(self, source: Source) -> Iterator[CsvRow | Problem]:
-        """Yield each row of a CSV file, redacted; cells are texts, or null if empty.
-
-        A repeated header is not a row, and is reported.
-
-        Raises:
-            Refused: It is larger than ``max_file_mb``, or not CSV.
-        """
-        import polars as pl
-
-        found = decoded(file_bytes(source))
-        if found.is_guess:
-            yield guess_told(found, source)
-        if found.n_halves:
-            yield halves_told(found.n_halves)
-        data = source.redact(found.text.encode("utf-8", "replace"))
-        cut = None
-        try:
-            table = _table_of(data)
-            is_short = table.height > 0 and table.row(-1)[-1] is None
-            if is_short and (cut := _cut_at(data, source)) is not None:
-                table = _table_of(data[:cut])
-        except pl.exceptions.PolarsError as error:
-            cut = _cut_at(data, source)
-            try:
-                if cut is None:
-                    raise
-                table = _table_of(data[:cut])
-            except pl.exceptions.PolarsError:
-                why = first_line(str(error), LONGEST_LINE // 2)
-                raise refused(
-                    "unexpected_shape",
-                    f"looks like {self.tool}'s CSV, but: {why}. The reader knows"
-                    f" {self.versions}: write it again, or as JSON lines",
-                ) from None
-        for place, row in enumerate(table.iter_rows(named=True), start=1):
-            cells = list(row.values())
-            if all(cell is None for cell in cells):
-                continue  # an empty line
-            where = f"row {place} below the header"
-            again = repeated_header(cells, table.columns, where)
-            yield row if again is None else again
-        if cut is not None:
-            yield Problem(
-                "cut_row",
-                "the file ends within its last row, which has fewer cells than the"
-                " header or an open quote: it is left out. Save the file again",
-                line=data.count(b"\n", 0, cut) + 1,
-            )
-
-
-def _table_of(data: bytes) -> DataFrame:
-    import polars as pl
-
-    return pl.read_csv(io.BytesIO(data), infer_schema=False)
-
-
-def _cut_at(data: bytes, source: Source) -> int | None:
-    """Return where the last row of a CSV file begins, if the file ends within it."""
-    csv.field_size_limit(max(source.limits.max_record, 1 << 17))
-    text = data.decode("utf-8", "surrogateescape")
-    file = io.StringIO(text, newline="")
-    rows = csv.reader(file, strict=True)
-    header = last = next(rows, [])
-    begins = place = file.tell()
-    try:
-        for cells in rows:
-            if cells:
-                last, begins = cells, place
-            place = file.tell()
-    except csv.Error as error:
-        if "unexpected end of data" not in str(error):
-            return None
-        last, begins = [], place
-    if len(last) >= len(header):
-        return None
-    return len(text[:begins].encode("utf-8", "surrogateescape"))
-
-
-_FEW = 3
-
-
-def repeated_header(
-    cells: Sequence[Any], names: Sequence[str], place: str, line: int | None = None
-) -> Problem | None:
-    """Return a warning for a repeated header in a table.
-
-    Raises:
-        Refused: It is the header of another table, so the next rows have other columns.
-    """
-    first = cells[0] if cells else None
-    if not isinstance(first, str) or first.removeprefix("\ufeff") not in names:
-        return None
-    cells = [first.removeprefix("\ufeff"), *cells[1:]]
-    if cells == list(names):
-        return warning(
-            "repeated_header",
-            f"{place} is the header once more: two exports were joined here. It is no"
-            " row, and is left out",
-            line=line,
-        )
-    known = sum(each in names for each in cells)
-    if known >= _FEW and 2 * known > len(cells):
-        raise refused(
-            "two_headers",
-            f"{place} is a header with other columns than the first line: two"
-            " exports were joined that cannot be read as one table. Give each as"
-            " a file of its own",
-            line=line,
-        )
-    return None

@@ -14,27 +14,27 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, convert
+from msgspec import Struct
 
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.foreign.documents import (
-    UNREADABLE,
     ToolFiles,
+    at,
     decode,
     integer,
     lines,
     members,
     milliseconds,
     number,
-    on_scale,
     time,
 )
 from promptlab.ingest.foreign.identity import SameRun, some_of
 from promptlab.ingest.foreign.registry import Files, Head, Run
+from promptlab.ingest.foreign.results import write_score
 from promptlab.ingest.foreign.writing import Record, TaskWriter
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
@@ -44,54 +44,10 @@ FORMS = ("report", "review", "prediction")
 _FILES = ToolFiles("EvalScope", "1.14.1, 1.0.0 and 0.13.2")
 
 
-class Score(Struct):
-    """What the metrics, or a judge, said of an answer."""
-
-    value: dict[str, Any] = {}
-    status: str | None = None
-    """``degraded``: the judge failed, and other metrics stand in for it."""
-    prediction: Any = None
-    explanation: str | None = None
-    main_score_name: str | None = None
-
-
-class Sample(Struct):
-    """One attempt at a question."""
-
-    score: Score
-    group_id: int | None = None
-    generation_index: int | None = None
-    sample_metadata: Any = None
-
-
-class Review(Struct):
-    """A row of 1.0 and newer."""
+class Row(Struct):
+    """A row of any version: all of them have its place in the data set."""
 
     index: int
-    sample_score: Sample
-    target: Any = None
-    messages: list[dict[str, Any]] | None = None
-    input: Any = None
-
-
-class OldReview(Struct):
-    """A row of 0.13: the response of the model, and its review in each choice."""
-
-    index: int
-    choices: list[dict[str, Any]]
-    raw_input: Any = None
-    usage: dict[str, Any] | None = None
-    created: float | None = None
-    model: str | None = None
-    reviewer_spec: dict[str, Any] | None = None
-
-
-class Prediction(Struct):
-    """What 1.0 says of an answer in its other file only."""
-
-    index: int
-    model: str | None = None
-    model_output: dict[str, Any] | None = None
 
 
 class Report(Struct):
@@ -103,24 +59,45 @@ class Report(Struct):
     execution_summary: dict[str, Any] | None = None
 
 
-class Attempt(Struct):
-    """One answer, of any version."""
+Part = dict[str, Any]
+Layout = Mapping[str, tuple[str, ...]]
 
-    index: int
-    group: int
-    n: int
-    question: Any
-    context: Any
-    target: Any
-    output: Any
-    values: dict[str, Any]
-    main: str | None = None
-    is_judged: bool = True
-    why: str | None = None
-    model: str | None = None
-    latency_ms: float | None = None
-    tokens: tuple[int | None, int | None] = (None, None)
-    created: Any = None
+_LAYOUT: Layout = {
+    "group": ("sample_score.group_id", "index"),
+    "n": ("sample_score.generation_index",),
+    "question": ("sample_score.sample_metadata.id",),
+    "target": ("target",),
+    "output": ("last.content", "sample_score.score.prediction"),
+    "values": ("sample_score.score.value",),
+    "main": ("sample_score.score.main_score_name",),
+    "status": ("sample_score.score.status",),
+    "why": ("sample_score.score.explanation",),
+    "model": ("last.model", "prediction.model"),
+    "seconds": ("last.perf_metrics.latency", "prediction.time"),
+    "input_tokens": ("last.perf_metrics.input_tokens", "prediction.usage.input_tokens"),
+    "output_tokens": (
+        *("last.perf_metrics.output_tokens", "prediction.usage.output_tokens"),
+    ),
+}
+"""Where the parts of a review of 1.0 and newer are: the first place that it has.
+
+``last`` is the message of the model, and ``prediction`` what only 1.0 says of it, in
+its other file.
+"""
+_LAYOUT_OF_0_13: Layout = {
+    "group": ("index",),
+    "question": ("raw_input.id",),
+    "target": ("choice.review.gold",),
+    "output": ("choice.message.content",),
+    "values": ("choice.review.result",),
+    "model": ("model",),
+    "input_tokens": ("usage.prompt_tokens",),
+    "output_tokens": ("usage.completion_tokens",),
+    "created": ("created",),
+}
+"""The same in 0.13: the response of the model, with its review in each choice."""
+_DEGRADED = "degraded"
+"""The status of a score where the judge failed, and other metrics stand in for it."""
 
 
 def recognise(head: Head) -> str | None:
@@ -218,52 +195,50 @@ class _Reading:
         """Return the subset of a review, which only the name of its file says."""
         return path.stem.removeprefix(self._name).removeprefix("_") or "default"
 
-    def add(self, attempts: list[Attempt], subset: str) -> None:
+    def add(self, attempts: list[Part], subset: str) -> None:
         """Write the cases of a subset in the order of the data set."""
         by_id: dict[str, set[int]] = defaultdict(set)
         for each in attempts:
-            if each.question is not None:
-                by_id[str(each.question)].add(each.group)
+            by_id[str(each.get("question"))].add(each["group"])
         # an id is one if every question has its own
-        has_ids = all(each.question is not None for each in attempts)
+        has_ids = all(each.get("question") is not None for each in attempts)
         has_ids &= all(len(groups) == 1 for groups in by_id.values())
-        repeats = max((each.n for each in attempts), default=0) + 1
-        for each in sorted(attempts, key=lambda each: (each.group, each.n)):
-            self._model = self._model or each.model
-            own = str(each.question) if has_ids else str(each.group)
+        repeats = max((each["n"] for each in attempts), default=0) + 1
+        for each in sorted(attempts, key=lambda each: (each["group"], each["n"])):
+            self._model = self._model or each.get("model")
+            own = str(each["question"]) if has_ids else str(each["group"])
             case = self._task.case(
                 f"{subset}/{own}",
-                each.context,
-                golden=each.target,
+                each["context"],
+                golden=each["target"],
                 golden_id="target",
                 tags=[f"subset:{subset}"],
             )
+            is_judged = each.get("status") != _DEGRADED
             answer = case.round(
-                each.output,
-                n=each.n + 1,
-                executed_at=time(each.created),
-                latency_ms=each.latency_ms,
-                input_tokens=each.tokens[0],
-                output_tokens=each.tokens[1],
-                status=None if each.is_judged else "unevaluated",
+                each.get("output"),
+                n=each["n"] + 1,
+                executed_at=time(each.get("created")),
+                latency_ms=milliseconds(number(each.get("seconds"))),
+                input_tokens=integer(each.get("input_tokens")),
+                output_tokens=integer(each.get("output_tokens")),
+                status=None if is_judged else "unevaluated",
             )
-            self._n_broken += not each.is_judged
-            if each.is_judged and (main := each.main or next(iter(each.values), None)):
+            self._n_broken += not is_judged
+            main = each.get("main") or next(iter(each["values"]), None)
+            if is_judged and main:
                 self._main[main] += 1
-            for name, given in each.values.items():
-                value = number(given)
-                payload = {"given": given} if value is None else None
-                score = on_scale(value) if each.is_judged else None
-                answer.score(name, value, score, summary=each.why, payload=payload)
-        there = {each.index for each in attempts}
+            for name, given in each["values"].items():
+                why = each.get("why")
+                write_score(answer, name, given, why=why, is_share=is_judged)
+        there = {each["index"] for each in attempts}
         n = self._requested(subset) or max(there, default=-1) + 1
         gaps = dict.fromkeys(i // repeats for i in range(n) if i not in there)
         self._missing += [f"{place} of {subset}" for place in gaps]
 
     def _requested(self, subset: str) -> int | None:
-        summary = members(self._report and self._report.execution_summary)
-        of_subset = members(members(summary.get("subsets")).get(subset))
-        return integer(of_subset.get("requested"))
+        summary = self._report and self._report.execution_summary
+        return integer(at(members(at(summary, "subsets")).get(subset), "requested"))
 
     def close(self, run: str, model: str) -> None:
         """Write the task, its dimensions, and what is missing."""
@@ -303,90 +278,52 @@ class _Reading:
 
 def _attempts(
     source: Source, path: Path, predicted: Path | None
-) -> tuple[list[Attempt], list[Problem]]:
+) -> tuple[list[Part], list[Problem]]:
     """Return the rows of a review, with what its predictions say of them."""
-    known: dict[int, Prediction] = {}
-    found: dict[int, Attempt] = {}
+    known: dict[Any, Any] = {}
+    for row in _FILES.lines(source, Any, predicted) if predicted else ():
+        if not isinstance(row, Problem):  # a review says the rest
+            known[at(row, "index")] = at(row, "model_output")
+    found: dict[int, Part] = {}
     problems: list[Problem] = []
-    for _, line in lines(source, predicted) if predicted else ():
-        try:
-            prediction = decode(line, Prediction)
-        except UNREADABLE:  # a review says the rest
-            continue
-        known[prediction.index] = prediction
-    for at, line in lines(source, path):
-        try:
-            for each in _read(decode(line, dict[str, Any]), known):
-                found[each.index] = each  # a resumed run writes a row again
-        except UNREADABLE as error:
-            problems.append(_FILES.problem(error, line=at, pointer=path.name, raw=line))
+    for n, line in lines(source, path):
+        read = _FILES.record(line, Row, line=n, pointer=path.name)
+        if isinstance(read, Problem):
+            problems.append(read)
+        else:  # a resumed run writes a row again
+            found[read.index] = _parts(read.index, decode(line, Part), known)
     return list(found.values()), problems
 
 
-def _read(row: dict[str, Any], known: Mapping[int, Prediction]) -> Iterable[Attempt]:
-    if "choices" in row:
-        return _old(convert(row, OldReview))
-    review = convert(row, Review)
-    sample, score = review.sample_score, review.sample_score.score
-    said = review.messages or []
-    last = said[-1] if said and said[-1].get("role") == "assistant" else {}
-    asked = [
-        {"role": each.get("role"), "content": each.get("content")}
-        for each in (said[:-1] if last else said)
-    ]
-    output = members(getattr(known.get(review.index), "model_output", None))
-    usage = members(output.get("usage"))
-    perf = {**usage, **members(last.get("perf_metrics"))}
-    target = review.target
+def _parts(index: int, row: Part, known: Mapping[Any, Any]) -> Part:
+    """Return the parts of a row, of any version."""
+    said = [each for each in row.get("messages") or () if isinstance(each, dict)]
+    last = said.pop() if said and said[-1].get("role") == "assistant" else None
+    choice = next(iter(row.get("choices") or ()), None)
+    row |= {"last": last, "choice": choice, "prediction": known.get(index)}
+    layout = _LAYOUT_OF_0_13 if "choices" in row else _LAYOUT
+    parts = {name: at(row, *places) for name, places in layout.items()}
+    target, values = parts["target"], parts["values"]
     if isinstance(target, list) and len(target) == 1:
-        target = target[0]
-    answer = score.prediction if last.get("content") is None else last["content"]
-    return (
-        Attempt(
-            index=review.index,
-            group=review.index if sample.group_id is None else sample.group_id,
-            n=sample.generation_index or 0,
-            question=members(sample.sample_metadata).get("id"),
-            context={"messages": asked} if asked else {"input": review.input},
-            target=None if target in ("", []) else target,
-            output=answer,
-            values=score.value,
-            main=score.main_score_name,
-            is_judged=score.status != "degraded",
-            why=score.explanation,
-            model=last.get("model") or output.get("model"),
-            latency_ms=milliseconds(number(perf.get("latency", output.get("time")))),
-            tokens=(
-                integer(perf.get("input_tokens")),
-                integer(perf.get("output_tokens")),
-            ),
-        ),
-    )
-
-
-def _old(row: OldReview) -> Iterator[Attempt]:
-    metrics = members(row.reviewer_spec).get("metric")
-    name = str(metrics[0]) if isinstance(metrics, list) and metrics else "result"
-    usage = members(row.usage)
-    for place, choice in enumerate(row.choices[:1] or [{}]):
-        review = members(choice.get("review"))
-        result = review.get("result")
-        yield Attempt(
-            index=row.index,
-            group=row.index,
-            n=place,
-            question=members(row.raw_input).get("id"),
-            context={"raw_input": row.raw_input},
-            target=review.get("gold"),
-            output=members(choice.get("message")).get("content"),
-            values=result if isinstance(result, dict) else {name: result},
-            model=row.model,
-            tokens=(
-                integer(usage.get("prompt_tokens")),
-                integer(usage.get("completion_tokens")),
-            ),
-            created=row.created,
-        )
+        (target,) = target
+    if not isinstance(values, dict):
+        metrics = at(row, "reviewer_spec.metric")
+        is_named = isinstance(metrics, list) and metrics
+        values = {str(metrics[0]) if is_named else "result": values}
+    asked = [{key: each.get(key) for key in ("role", "content")} for each in said]
+    if "choices" in row:
+        context = {"raw_input": row.get("raw_input")}
+    else:
+        context = {"messages": asked} if asked else {"input": row.get("input")}
+    return {
+        **parts,
+        "index": index,
+        "group": integer(parts["group"]) or 0,
+        "n": integer(parts.get("n")) or 0,
+        "context": context,
+        "target": None if target in ("", []) else target,
+        "values": values,
+    }
 
 
 _TIME = re.compile(r"(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)")

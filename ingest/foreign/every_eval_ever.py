@@ -19,6 +19,7 @@ import msgspec
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
+    at,
     integer,
     members,
     number,
@@ -62,21 +63,16 @@ class Metric(msgspec.Struct):
     @property
     def judges(self) -> tuple[str, str]:
         """The models that judge, and their prompt."""
-        said = members(self.llm_scoring)
-        judges = said.get("judges")
-        infos = [
-            members(members(each).get("model_info"))
-            for each in (judges if isinstance(judges, list) else ())
-        ]
-        models = [str(info.get("id") or info.get("name") or "") for info in infos]
-        return ", ".join(filter(None, models)), str(said.get("input_prompt") or "")
+        judges = at(self.llm_scoring, "judges")
+        listed = judges if isinstance(judges, list) else ()
+        models = [at(each, "model_info.id", "model_info.name") for each in listed]
+        template = at(self.llm_scoring, "input_prompt")
+        return ", ".join(str(each) for each in models if each), str(template or "")
 
     @property
     def judging(self) -> dict[str, Any]:
-        """All that decides, but for the models that judge, and their prompt."""
-        scoring = {"llm_scoring": yardstick(self.llm_scoring, *_OF_JUDGE)}
-        found: dict[str, Any] = yardstick({**self.said, **scoring}, *_NO_YARDSTICK)
-        return found
+        """All that decides, also of the models that judge."""
+        return dict(yardstick(self.said, *_NO_YARDSTICK))
 
     def value_of(self, score: float | None) -> float | None:
         """Return a score; of levels -1 may be the unknown one."""
@@ -91,13 +87,12 @@ class Metric(msgspec.Struct):
         )
 
 
-_OF_JUDGE = (
-    *("id", "name", "input_prompt", "expert_baseline", "developer"),
-    *("inference_platform", "inference_engine"),
+_NO_YARDSTICK = (
+    *("evaluation_description", "metric_name", "level_metadata"),
+    *("expert_baseline", "developer", "inference_platform", "inference_engine"),
     *("deployment_type", "model_availability"),
 )
-"""What ``llm_scoring`` says of the judges by name, and what decides nothing."""
-_NO_YARDSTICK = ("evaluation_description", "metric_name", "level_metadata", "said")
+"""What decides nothing in the configuration of a metric."""
 
 
 class Result(msgspec.Struct):

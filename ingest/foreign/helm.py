@@ -25,12 +25,12 @@ from promptlab.ingest.foreign.documents import (
     integer,
     members,
     number,
-    on_scale,
     refused,
     time,
 )
 from promptlab.ingest.foreign.identity import content_id
 from promptlab.ingest.foreign.registry import Files, Head, Run, led_by
+from promptlab.ingest.foreign.results import write_score
 from promptlab.ingest.foreign.writing import (
     CaseWriter,
     Record,
@@ -419,12 +419,7 @@ class HelmRun:
             if stat.count and name not in _ABOUT_THE_REQUEST:
                 value = number(stat.mean)
                 self._task.same_run.add(case_id, trial, name, value)
-                answer.score(
-                    name,
-                    value,
-                    on_scale(value) if _is_graded(name) else None,
-                    payload={"given": stat.mean} if value is None else None,
-                )
+                write_score(answer, name, stat.mean, is_share=_is_graded(name))
 
     def _tags(self, split: str | None, perturbation: Perturbation | None) -> list[str]:
         """Return the groups of the run, and the part of it that a case belongs to."""

@@ -159,6 +159,12 @@ class Failure(Struct):
     """The error that stopped a run or a sample."""
 
     message: str | None = None
+    traceback: str | None = None
+
+    @property
+    def is_of_scorer(self) -> bool:
+        """Return true if a scorer raised it: the answer is there, and not judged."""
+        return "scorer(state, Target(" in (self.traceback or "")
 
 
 class Log(Struct):
@@ -241,6 +247,8 @@ class Sample(Struct, omit_defaults=True):
     attachments: dict[str, str] | None = None
 
 
+_GRADED = ("model_graded_qa", "model_graded_fact")
+"""Inspect's built-in judges, with values from 0 to 1."""
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _BROKEN_GRADER = "Grade not found in model output"
@@ -270,7 +278,9 @@ def write_round(
     if usage is None and len(usages) == 1 and not is_judged:
         usage = next(iter(usages.values()))
     error = sample.error
+    unjudged = error is not None and error.is_of_scorer
     about = {
+        "scorer_error": error.message if error is not None and unjudged else None,
         "uuid": sample.uuid,
         "working_time": sample.working_time,
         "cost": number(usage.total_cost) if usage else None,
@@ -286,7 +296,8 @@ def write_round(
         latency_ms=milliseconds(sample.total_time),
         metadata={key: each for key, each in about.items() if each is not None},
         executed_at=time(sample.started_at),
-        error=(error.message or "the sample broke") if error else None,
+        error=(error.message or "the sample broke") if error and not unjudged else None,
+        status="unevaluated" if unjudged else None,
     )
 
 
@@ -486,12 +497,10 @@ def _dimension(score: ScoreResult, dimensions: Dimensions) -> str:
     return score.name or score.scorer or "score"
 
 
-_RULES_OF_INSPECT = frozenset(
-    ("match", "includes", "pattern", "answer", "exact", "f1", "choice", "math")
+_RULES_OF_INSPECT = re.compile(
+    r"(match|includes|pattern|answer|exact|f1|choice|math)\d*"
 )
-"""Inspect's built-in scorers that ask no model."""
-_GRADED_SCORERS = _RULES_OF_INSPECT | {"model_graded_qa", "model_graded_fact"}
-"""Inspect's built-in scorers, with values from 0 to 1."""
+"""Inspect's built-in scorers that ask no model; a second one of a name has a number."""
 
 
 class LogReading:
@@ -572,14 +581,13 @@ class LogReading:
         """Return task, dimensions and claims, and problems of the whole run."""
         log, task = self._log, self._task
         self._describe()
-        self._write_judges()
         headline = members(log.eval.headline_metric)
         named = (headline.get("scorer"), headline.get("score"))
         scorers = [
             ".".join(str(each) for each in dict.fromkeys(named) if each),
             *(each.name for each in log.eval.scorers or ()),
         ]
-        task.grade(order=list(filter(None, scorers)), parameters=self._options())
+        task.grade(order=list(filter(None, scorers)), parameters=self._judge())
         results = log.results or Results()
         if log.results is not None:
             _claim(results, task)
@@ -615,7 +623,8 @@ class LogReading:
         its name holds.
         """
         is_said = name in self._truths and is_best_unclear(name)
-        if name in _GRADED_SCORERS or not (name in self._numbers or is_said):
+        is_built_in = _RULES_OF_INSPECT.fullmatch(name) or name in _GRADED
+        if is_built_in or not (name in self._numbers or is_said):
             return True
         return _has_accuracy(self._log, name)
 
@@ -666,62 +675,62 @@ class LogReading:
             return []
         return [category_tag((k, about[k])) for k in self._group_keys if k in about]
 
-    def _options(self) -> dict[str, dict[str, Any]]:
-        """Return the options of the scorer of each dimension, and its roles.
-
-        Who judges, and by which prompt, is said of the judge.
-        """
-        dimensions, about = self._task.dimensions, self._log.eval
-        said: dict[str, Any] = dict.fromkeys(dimensions)
-        kept: dict[str, Any] = {}
-        for each in about.scorers or []:
-            own = [n for n in dimensions if n.split(".")[0] == each.name]
-            said |= dict.fromkeys(own, each.options)
-            kept |= dict.fromkeys(own, each.metadata)
-        for claim in (self._log.results and self._log.results.scores) or []:
-            if members(claim.params):
-                said[_dimension(claim, dimensions)] = claim.params
-        roles = members(about.model_roles)
+    def _judge(self) -> dict[str, dict[str, Any]]:
+        """Write who judged; return all that the log says of each dimension's scorer."""
+        about, dimensions = self._log.eval, self._task.dimensions
+        scorers = {each.name: each for each in about.scorers or ()}
+        claims = (self._log.results and self._log.results.scores) or []
+        claimed = {_dimension(c, dimensions): c.params for c in claims if c.params}
         # of a task whose prompts have versions of their own, this one is of its scorers
         is_own = self._prompt_version is not about.task_version
         found: dict[str, dict[str, Any]] = {}
-        for name, options in said.items():
+        for name in dimensions:
+            of = name.split(".")[0]
+            scorer = scorers.get(of, Scorer())
+            options = members(claimed.get(name, scorer.options))
+            judge, roles = self._graders(of, options)
+            if judge is not None:
+                asked = [options.get(each) for each in ("template", "instructions")]
+                template = "\n".join(each for each in asked if isinstance(each, str))
+                self._task.judge(name, _models(judge), template=template)
+                options = {k: v for k, v in options.items() if k not in _OF_JUDGE}
             found[name] = yardstick(
                 {
-                    "options": _rest(name, members(options), roles, self._asked),
-                    "roles": _roles_of(name.split(".")[0], members(options), roles),
-                    "metadata": kept.get(name),
+                    "options": options,
+                    "judge": judge,
+                    "roles": roles,
+                    "metadata": scorer.metadata,
                     "task_version": (about.task_version or None) if is_own else None,
                 }
             )
         return {name: each for name, each in found.items() if each}
 
-    @property
-    def _asked(self) -> dict[str, Any]:
-        """The model under test, which grades where nothing names another."""
-        about = self._log.eval
-        return {
-            "model": about.model,
-            "config": _generation(self._log),
-            "args": about.model_args,
-        }
+    def _graders(
+        self, scorer: str, options: dict[str, Any]
+    ) -> tuple[Any, dict[str, Any]]:
+        """Return the model that judges, or several, and other models that may.
 
-    def _write_judges(self) -> None:
-        """Write the models that graded; by default the grader role."""
+        A judge is asked by its own name, by its role, or is the model under test. Which
+        roles a scorer of one's own asks is in no log: they are those that its options
+        name, and those with the name of a grader. Others may be those of a solver.
+        """
         about = self._log.eval
         roles = members(about.model_roles)
-        for scorer in about.scorers or []:
-            options = members(scorer.options)
-            name = scorer.name or ""
-            if not _is_judge(name, options):
-                continue
-            model = _models(_grader(options, roles, self._asked))
-            asked = (options.get(key) for key in _ASKED)
-            template = "\n".join(each for each in asked if isinstance(each, str))
-            # of a scorer with several values each is a dimension
-            own = [n for n in self._task.dimensions if n.split(".")[0] == name]
-            for dimension in own or [name]:
-                self._task.judge(dimension, model, template=template)
+        if options.get("model") or scorer.startswith("model_graded"):
+            role = options.get("model_role")
+            named = options.get("model") or roles.get(
+                str(members(role).get("name", role) or "grader")
+            )
+            tested = {"model": about.model, "args": about.model_args}
+            return named or {**tested, "config": _generation(self._log)}, {}
+        if _RULES_OF_INSPECT.fullmatch(scorer):
+            return None, {}
+        named = [members(each).get("name", each) for each in options.values()]
+        return None, {
+            role: model
+            for role, model in sorted(roles.items())
+            if role in named or _GRADERS.search(role)
+        }
 
     def _case_id(self, sample: Sample) -> str:
         case_id = plain_name(str(sample.id)) or "(blank)"
@@ -733,36 +742,12 @@ class LogReading:
         return case_id
 
 
-_ASKED = ("template", "instructions")
-"""Options that make the prompt of a judge."""
-
-
-def _is_judge(name: str, options: dict[str, Any]) -> bool:
-    return name.startswith("model_graded") or bool(options.get("model"))
-
-
-def _rest(
-    name: str, options: dict[str, Any], roles: dict[str, Any], asked: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the options that the judge of a dimension does not have."""
-    if not _is_judge(name, options):
-        return options
-    of_judge = {key for key in _ASKED if isinstance(options.get(key), str)}
-    rest = {key: options[key] for key in options.keys() - of_judge - {"model"}}
-    rest |= _settings_of(_grader(options, roles, asked))
-    return dict(sorted(rest.items()))
-
-
-def _grader(
-    options: dict[str, Any], roles: dict[str, Any], asked: dict[str, Any]
-) -> Any:
-    """Return the model of a judge, or several: its own, else that of its role.
-
-    Without both the model under test grades itself.
-    """
-    role = options.get("model_role")
-    role = members(role).get("name", role) or "grader"
-    return options.get("model") or roles.get(str(role)) or asked
+_OF_JUDGE = ("model", "model_role")
+"""Options that name the judge."""
+_GRADERS = re.compile(
+    r"(^|[_\W])(grader|judge|scorer|rater|evaluator)s?\d*($|[_\W])", re.IGNORECASE
+)
+"""Usual names of the roles of models that grade."""
 
 
 def _models(given: Any) -> str:
@@ -770,50 +755,6 @@ def _models(given: Any) -> str:
     listed = given if isinstance(given, list) else [given]
     names = (each.get("model") if isinstance(each, dict) else each for each in listed)
     return ", ".join(str(name) for name in names if name)
-
-
-def _settings_of(given: Any) -> dict[str, Any]:
-    """Return the settings that a model, or each of several, has of its own."""
-    found = {}
-    for name, keys in (("config", ("config",)), ("model_args", ("model_args", "args"))):
-        said = [
-            {
-                setting: value
-                for key in keys
-                for setting, value in members(members(each).get(key)).items()
-                if value is not None
-            }
-            for each in (given if isinstance(given, list) else [given])
-        ]
-        if any(said):
-            found[f"model.{name}"] = said if isinstance(given, list) else said[0]
-    return found
-
-
-_GRADERS = re.compile(
-    r"(^|[_\W])(grader|judge|scorer|rater|evaluator)s?\d*($|[_\W])", re.IGNORECASE
-)
-"""Usual names of the roles of models that grade."""
-
-
-def _roles_of(
-    scorer: str, options: dict[str, Any], roles: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the models that a scorer of one's own may ask, with their settings.
-
-    The log does not say which it asks: these are roles that its options name, and those
-    with the name of a grader. Other roles may be those of a solver.
-    """
-    # a second scorer of a name has a number after it
-    is_rule = any(re.fullmatch(rf"{rule}\d*", scorer) for rule in _RULES_OF_INSPECT)
-    if is_rule or scorer.startswith("model_graded"):
-        return {}
-    named = [members(each).get("name", each) for each in options.values()]
-    return {
-        role: {"model": _models(model), **_settings_of(model)}
-        for role, model in sorted(roles.items())
-        if role in named or _GRADERS.search(role)
-    }
 
 
 def _name_as_in_scores(scorers: Sequence[Scorer]) -> None:

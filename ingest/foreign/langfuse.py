@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +25,17 @@ from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
+    at,
     beginning,
     integer,
     members,
     milliseconds,
     number,
-    on_scale,
     time,
     values_in,
 )
-from promptlab.ingest.foreign.registry import Files, Head, Run, apart, by_folder
+from promptlab.ingest.foreign.registry import Files, Head, Run, pages_of_runs
+from promptlab.ingest.foreign.results import write_score
 from promptlab.ingest.foreign.writing import Record, RoundWriter, TaskWriter
 from promptlab.ingest.foreign.yardstick import SaidOfScorers
 from promptlab.ingest.reading.problems import Problem, warning
@@ -56,28 +58,10 @@ _EXPERIMENT = re.compile(rb'"experimentId"\s*:\s*"([^"\\]+)"')
 _MEAN = re.compile(r"(?:avg|average|mean)[ _-]|[ _-](?:avg|average|mean)$", re.I)
 
 
-class Score(Struct, rename="camel"):
-    """What an evaluator or a person said."""
-
-    name: str
-    data_type: str | None = None
-    value: Any = None
-    string_value: str | None = None
-    trace_id: str | None = None
-    observation_id: str | None = None
-    dataset_run_id: str | None = None
-    comment: Any = None
-    timestamp: Any = None
-    config_id: str | None = None
-
-
 class Link(Struct, rename="camel"):
     """An item of a run: which question, and in which trace its answer is."""
 
     dataset_item_id: str
-    trace_id: str | None = None
-    observation_id: str | None = None
-    created_at: Any = None
 
 
 class DatasetRun(Struct, rename="camel"):
@@ -85,63 +69,58 @@ class DatasetRun(Struct, rename="camel"):
 
     id: str
     dataset_run_items: list[Link]
-    name: Any = None
-    metadata: Any = None
-    dataset_id: str | None = None
-    dataset_name: str | None = None
-    created_at: Any = None
-
-
-class DatasetItem(Struct, rename="camel"):
-    """A question."""
-
-    id: str
-    input: Any = None
-    expected_output: Any = None
-    metadata: Any = None
-    dataset_id: str | None = None
-    dataset_name: str | None = None
-
-
-class Trace(Struct, rename="camel"):
-    """An answer."""
-
-    id: str
-    input: Any = None
-    output: Any = None
-    latency: Any = None
-    total_cost: Any = None
 
 
 class ExperimentItem(Struct, rename="camel"):
-    """A question with its answer and scores."""
+    """A question of an experiment, with its answer and scores."""
 
     experiment_id: str
     experiment_item_id: str
-    experiment_name: Any = None
-    experiment_metadata: Any = None
-    experiment_dataset_id: str | None = None
-    start_time: Any = None
-    end_time: Any = None
-    level: str | None = None
-    status_message: Any = None
-    input: Any = None
-    output: Any = None
-    expected_output: Any = None
-    scores: list[Score] | None = None
 
 
-class Answer(Struct):
-    """One answer, of either API."""
+class DatasetItem(Struct):
+    """A question."""
 
-    item: DatasetItem
-    scores: list[Score]
-    output: Any = None
-    at: Any = None
-    error: str | None = None
-    latency_ms: float | None = None
-    cost: float | None = None
-    trace_id: str | None = None
+    id: str
+
+
+class Trace(Struct):
+    """An answer."""
+
+    id: str
+
+
+class Score(Struct):
+    """What an evaluator or a person said."""
+
+    name: str
+
+
+_KINDS: dict[str, type[Struct]] = {
+    "datasetRunItems": DatasetRun,
+    "experimentItemId": ExperimentItem,
+    "sourceTraceId": DatasetItem,
+    "htmlPath": Trace,
+    "dataType": Score,
+}
+"""Key → what an object is that has it, with the members that it must have."""
+Object = dict[str, Any]
+_LAYOUT = {
+    "case": ("datasetItemId", "experimentItemId"),
+    "input": ("input", "item.input", "trace.input"),
+    "expected": ("expectedOutput", "item.expectedOutput"),
+    "metadata": ("item.metadata",),
+    "output": ("output", "trace.output"),
+    "began": ("startTime", "createdAt"),
+    "ended": ("endTime",),
+    "seconds": ("trace.latency",),
+    "cost": ("trace.totalCost",),
+    "trace_id": ("traceId",),
+}
+"""Where the parts of an item are: the first place that it has.
+
+``item`` and ``trace`` are those of an item of an older run, which has ids alone.
+"""
 
 
 def recognise(head: Head) -> str | None:
@@ -162,29 +141,17 @@ def gather(files: Files) -> Iterator[Run]:
 
     A page of questions or scores may say something of several runs.
     """
-    for folder in by_folder(files):
-        whose = {file.path: _whose(file.path) for file in folder}
-        leads: dict[str, list[FoundFile]] = defaultdict(list)
-        for file in folder:
-            if file.form in ("experiment", "run"):
-                named = _EXPERIMENT.search(beginning(file.path))
-                own_id = named[1].decode("utf-8", "replace") if named else None
-                leads[own_id or str(file.path)].append(file)
-        others = [file for file in folder if file.form not in ("experiment", "run")]
-        used: set[Path] = set()
-        for own in leads.values():
-            ids = set[str]().union(*(whose[file.path] for file in own))
-            beside = [file for file in others if whose[file.path] & ids]
-            used |= {file.path for file in beside}
-            for first, *pages in apart(own, _item_ids):
-                yield first, [*pages, *beside]
-        for file in others:
-            if file.path not in used:
-                yield file, ()
+    ids, runs = (partial(_ids, each) for each in (_WHOSE, _EXPERIMENT))
+    return pages_of_runs(files, ("experiment", "run"), runs, ids, _item_ids)
 
 
-def _item_ids(path: Path) -> set[str]:
-    rows = (row for value in values_in(path) for row in _rows(value))
+def _ids(named: re.Pattern[bytes], file: FoundFile) -> list[str]:
+    found = named.findall(beginning(file.path))
+    return [each.decode("utf-8", "replace") for each in found]
+
+
+def _item_ids(file: FoundFile) -> set[str]:
+    rows = (row for value in values_in(file.path) for row in _rows(value))
     return {str(members(row).get("id")) for row in rows}
 
 
@@ -194,50 +161,37 @@ def _rows(value: Any) -> list[Any]:
     return listed if isinstance(listed, list) else [listed]
 
 
-def _whose(path: Path) -> set[str]:
-    return {each.decode("utf-8", "replace") for each in _WHOSE.findall(beginning(path))}
-
-
 def translate(source: Source) -> Iterator[Record | Problem]:
     """Yield the runs of a file and of the pages beside it as records."""
     pages = _Pages()
     for path in (source.path, *source.companions):
         yield from pages.read(source, path)
     yield from pages.missing()
-    if not (pages.runs or pages.experiments):
+    if not (pages.of(DatasetRun) or pages.of(ExperimentItem)):
         yield warning(
             "totals_only",
             f"{source.path.name} says what a run was asked or scored, and no run is"
             " beside it. Export …/datasets/<name>/runs/<run> or experiment items too",
         )
-    for run in pages.runs:
-        yield from _records(run, pages.answers(run), pages, source)
-    for items in pages.experiments.values():
-        first = items[0]
-        run = DatasetRun(
-            id=first.experiment_id,
-            dataset_run_items=[],
-            name=first.experiment_name,
-            metadata=first.experiment_metadata,
-            dataset_id=first.experiment_dataset_id,
-        )
-        answers = list(map(_of_experiment, items))
-        yield from _records(run, answers, pages, source)
+    for run in pages.of(DatasetRun):
+        yield from _records(run, pages.joined(run), pages, source)
+    experiments: dict[str, list[Object]] = defaultdict(list)
+    for item in pages.of(ExperimentItem):
+        experiments[item["experimentId"]].append(item)
+    for items in experiments.values():
+        yield from _records(items[0], items, pages, source)
 
 
 class _Pages:
     """What the files of a run say."""
 
     def __init__(self) -> None:
-        self.runs: list[DatasetRun] = []
-        self.experiments: dict[str, list[ExperimentItem]] = defaultdict(list)
-        self.items: dict[str, DatasetItem] = {}
-        self.traces: dict[str, Trace] = {}
-        self.scores: dict[str, list[Score]] = defaultdict(list)
-        self.of_runs: list[Score] = []
-        self.names: dict[str, str] = {}
-        """Name of each data set that is known."""
+        self._objects: dict[type[Struct], list[Object]] = defaultdict(list)
         self._n_rows: dict[tuple[str, int], int] = defaultdict(int)
+
+    def of(self, kind: type[Struct]) -> list[Object]:
+        """Return the objects of a kind."""
+        return self._objects[kind]
 
     def read(self, source: Source, path: Path) -> Iterator[Problem]:
         """Read a file: a page, a list, lines of objects or of pages."""
@@ -247,33 +201,16 @@ class _Pages:
                 continue
             listed = _rows(value)
             found = [_kind(each) for each in listed]
-            total = integer(members(members(value).get("meta")).get("totalItems"))
+            total = integer(at(value, "meta.totalItems"))
             if total is not None and found:
                 self._n_rows[(found[0] or DatasetRun).__name__, total] += len(listed)
             for each, kind in zip(listed, found, strict=True):
                 if kind is not None:
                     one = _FILES.converted(each, kind, path.name)
-                    yield from (one,) if isinstance(one, Problem) else self._keep(one)
-
-    def _keep(self, one: Struct) -> Iterator[Problem]:
-        if isinstance(one, DatasetRun):
-            self.runs.append(one)
-            if one.dataset_id and one.dataset_name:
-                self.names[one.dataset_id] = one.dataset_name
-        elif isinstance(one, ExperimentItem):
-            self.experiments[one.experiment_id].append(one)
-        elif isinstance(one, DatasetItem):
-            self.items[one.id] = one
-            if one.dataset_id and one.dataset_name:
-                self.names[one.dataset_id] = one.dataset_name
-        elif isinstance(one, Trace):
-            self.traces[one.id] = one
-        elif isinstance(one, Score):
-            if one.trace_id:
-                self.scores[one.trace_id].append(one)
-            else:
-                self.of_runs.append(one)
-        yield from ()
+                    if isinstance(one, Problem):
+                        yield one
+                    else:
+                        self._objects[kind].append(each)
 
     def missing(self) -> Iterator[Problem]:
         """Return a warning for each page that is missing."""
@@ -285,119 +222,100 @@ class _Pages:
                     " others too, and give all of them",
                 )
 
-    def answers(self, run: DatasetRun) -> list[Answer]:
-        """Return the answers of a run of the older API."""
+    def title(self, run: Object) -> str | None:
+        """Return the name of the data set of a run; its id, if none has its name."""
+        own_id = at(run, "experimentDatasetId", "datasetId")
+        named = (*self.of(DatasetRun), *self.of(DatasetItem))
+        names = [e.get("datasetName") for e in named if e.get("datasetId") == own_id]
+        listed = (run.get("datasetName"), *names, own_id)
+        return next((each for each in listed if isinstance(each, str) and each), None)
+
+    def joined(self, run: Object) -> list[Object]:
+        """Return the items of an older run with question, answer and scores."""
+        items, traces = (
+            {each["id"]: each for each in self.of(kind)}
+            for kind in (DatasetItem, Trace)
+        )
+        scores: dict[str, list[Object]] = defaultdict(list)
+        for score in self.of(Score):
+            scores[str(score.get("traceId"))].append(score)
         found = []
-        for link in run.dataset_run_items:
-            trace = self.traces.get(link.trace_id or "")
-            item = self.items.get(link.dataset_item_id)
-            if item is None:
-                item = DatasetItem(link.dataset_item_id, trace.input if trace else None)
-            given = [
-                each
-                for each in self.scores.get(link.trace_id or "", ())
-                if each.observation_id in (None, link.observation_id)
-            ]
+        for link in run["datasetRunItems"]:
+            trace_id = str(link.get("traceId"))
+            others = scores[trace_id] if link.get("traceId") else []
+            places = (None, link.get("observationId"))
+            given = [each for each in others if each.get("observationId") in places]
             # what an evaluator said of a step counts where it says nothing of the whole
-            named = {each.name for each in given}
-            others = self.scores.get(link.trace_id or "", ())
-            given += [each for each in others if each.name not in named]
-            found.append(
-                Answer(
-                    item,
-                    given,
-                    output=trace.output if trace else None,
-                    at=link.created_at,
-                    latency_ms=milliseconds(number(trace.latency)) if trace else None,
-                    cost=number(trace.total_cost) if trace else None,
-                    trace_id=link.trace_id,
-                )
-            )
+            named = {each["name"] for each in given}
+            given += [each for each in others if each["name"] not in named]
+            item, trace = items.get(link["datasetItemId"]), traces.get(trace_id)
+            found.append(link | {"item": item, "trace": trace, "scores": given})
         return found
 
 
 def _kind(value: Any) -> type[Struct] | None:
     """Return what an object is, by its keys."""
     keys = members(value).keys()
-    for key, kind in (
-        ("datasetRunItems", DatasetRun),
-        ("experimentItemId", ExperimentItem),
-        ("sourceTraceId", DatasetItem),
-        ("htmlPath", Trace),
-        ("dataType", Score),
-    ):
-        if key in keys:
-            return kind
-    return None
-
-
-def _of_experiment(item: ExperimentItem) -> Answer:
-    began, ended = time(item.start_time), time(item.end_time)
-    error = None
-    if item.level == "ERROR":
-        error = str(item.status_message or "level ERROR")
-    asked = DatasetItem(item.experiment_item_id, item.input, item.expected_output)
-    return Answer(
-        asked,
-        item.scores or [],
-        output=item.output,
-        at=item.start_time,
-        error=error,
-        latency_ms=(ended - began).total_seconds() * 1000 if began and ended else None,
-    )
+    return next((kind for key, kind in _KINDS.items() if key in keys), None)
 
 
 def _records(
-    run: DatasetRun, answers: list[Answer], pages: _Pages, source: Source
+    run: Object, items: list[Object], pages: _Pages, source: Source
 ) -> Iterator[Record | Problem]:
-    task = TaskWriter("langfuse", run.id, source)
+    """Yield a run; *run* is an item of it, if it is an experiment."""
+    run_id = at(run, "experimentId", "id")
+    task = TaskWriter("langfuse", run_id, source)
     said = SaidOfScorers()
     booleans: dict[str, None] = {}
-    answers.sort(key=lambda each: str(each.at))  # lists begin with the newest
-    for each in answers:
+    has_answers = False
+    parts = [e | {k: at(e, *names) for k, names in _LAYOUT.items()} for e in items]
+    parts.sort(key=lambda each: str(each["began"]))  # lists begin with the newest
+    for each in parts:
         case = task.case(
-            each.item.id,
-            {"input": each.item.input},
-            golden=each.item.expected_output,
+            each["case"],
+            {"input": each["input"]},
+            golden=each["expected"],
             golden_id="expectedOutput",
-            categories=each.item.metadata,
+            categories=each["metadata"],
         )
-        about = {"cost": each.cost, "trace_id": each.trace_id}
+        error = None
+        if each.get("level") == "ERROR":
+            error = str(each.get("statusMessage") or "level ERROR")
+        scores = [e for e in each.get("scores") or () if at(e, "name")]
+        seconds = number(each["seconds"])
+        began, ended = time(each["began"]), time(each["ended"])
+        if began and ended:
+            seconds = (ended - began).total_seconds()
+        about = {"cost": number(each["cost"]), "trace_id": each["trace_id"]}
         answer = case.round(
-            each.output,
-            latency_ms=each.latency_ms,
+            each["output"],
+            latency_ms=milliseconds(seconds),
             metadata={k: v for k, v in about.items() if v is not None},
-            executed_at=time(each.at),
-            error=each.error,
-            status=None if each.error or each.scores else "unevaluated",
+            executed_at=began,
+            error=error,
+            status=None if error or scores else "unevaluated",
         )
-        newest = sorted(each.scores, key=lambda score: str(score.timestamp))
-        for score in {each.name: each for each in newest}.values():
-            said.see(score.name, {"config": score.config_id, "type": score.data_type})
-            if score.data_type == "BOOLEAN":
-                booleans[score.name] = None
-            _write(score, answer)
+        has_answers = has_answers or bool(error) or each["output"] is not None
+        scores.sort(key=lambda score: str(score.get("timestamp")))
+        for score in {str(each["name"]): each for each in scores}.values():
+            name, kind = str(score["name"]), score.get("dataType")
+            said.see(name, {"config": score.get("configId"), "type": kind})
+            if kind == "BOOLEAN":
+                booleans[name] = None
+            _write(name, score, answer)
         yield from task.written()
-    about_run = members(run.metadata)
-    name = run.name if isinstance(run.name, str) else None
-    version = prompts.setting(about_run, "prompt version", "prompt name", "prompt")
-    task.describe(
-        run.dataset_name or pages.names.get(run.dataset_id or "") or run.dataset_id,
-        model=prompts.setting(about_run, "model", "model name", "model id"),
-        prompt_version=version or (without_date(name) if name else None),
-        created_at=time(run.created_at),
-        settings=prompts.model_settings(about_run),
-        extras=prompts.about(prompts.in_settings(about_run), run_name=name),
-    )
+    _describe(run, pages, task)
     task.grade(order=list(booleans), parameters=said.parameters("scorer_of"))
     means = {
-        _MEAN.sub("", each.name): each.value
-        for each in pages.of_runs
-        if each.dataset_run_id == run.id and each.name not in task.dimensions
+        _MEAN.sub("", each["name"]): each.get("value")
+        for each in pages.of(Score)
+        if each.get("datasetRunId") == run_id
+        and not each.get("traceId")
+        and each["name"] not in task.dimensions
     }
     if means:
         task.claim(means)
-    if answers and not any(each.output is not None or each.error for each in answers):
+    if items and not has_answers:
         task.warn(
             "answers_missing",
             "the files hold no answers, which are in the traces: export …/traces of the"
@@ -406,16 +324,26 @@ def _records(
     yield from task.written()
 
 
-def _write(score: Score, answer: RoundWriter) -> None:
-    label = score.string_value if score.string_value is not None else score.value
-    value = None
-    if score.data_type in ("NUMERIC", "BOOLEAN"):
-        value = number(score.value)
-        label = score.value
-    answer.score(
-        score.name,
-        value,
-        on_scale(value),
-        summary=score.comment if isinstance(score.comment, str) else None,
-        payload={"given": label} if value is None and label is not None else None,
+def _describe(run: Object, pages: _Pages, task: TaskWriter) -> None:
+    is_older = "experimentId" not in run
+    about = members(at(run, "experimentMetadata", "metadata"))
+    name = at(run, "experimentName", "name")
+    name = name if isinstance(name, str) else None
+    version = prompts.setting(about, "prompt version", "prompt name", "prompt")
+    task.describe(
+        pages.title(run),
+        model=prompts.setting(about, "model", "model name", "model id"),
+        prompt_version=version or (without_date(name) if name else None),
+        created_at=time(run.get("createdAt")) if is_older else None,
+        settings=prompts.model_settings(about),
+        extras=prompts.about(prompts.in_settings(about), run_name=name),
     )
+
+
+def _write(name: str, score: Object, answer: RoundWriter) -> None:
+    """Write a score; of a category the label counts, not its place in a list."""
+    given = score.get("value")
+    if score.get("dataType") not in ("NUMERIC", "BOOLEAN"):
+        label = score.get("stringValue")
+        given = label if label is not None else None if given is None else str(given)
+    write_score(answer, name, given, why=score.get("comment"))

@@ -17,11 +17,9 @@ from datetime import datetime
 from typing import Any
 
 from promptlab.ingest.foreign.documents import (
-    ToolFiles,
     milliseconds,
     number,
     numeric,
-    on_scale,
     text,
     time,
 )
@@ -33,13 +31,14 @@ from promptlab.ingest.foreign.identity import (
     first_text,
 )
 from promptlab.ingest.foreign.registry import Head
+from promptlab.ingest.foreign.results import write_score
+from promptlab.ingest.foreign.table.opening import Rows
 from promptlab.ingest.foreign.writing import Record, TaskWriter
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 
 FORMS = ("jsonl", "json", "csv")
 
-_FILES = ToolFiles("LangSmith", "0.15.0")
 _RATINGS = ("score_string:", "labeled_score_string:")
 """Prefixes of LangChain's evaluators that rate from 1 to 10."""
 _WORDS = {"true": 1.0, "false": 0.0}
@@ -62,14 +61,21 @@ def recognise(head: Head) -> str | None:
 def translate(source: Source) -> Iterator[Record | Problem]:
     """Yield the experiment as records; its id is that of its earliest run."""
     task: TaskWriter | None = None
+    rows = Rows(source, source.form or "csv")
     # in a reading of its own, since an export may have its rows in any order
-    read = (row for row in _rows(source) if not isinstance(row, Problem))
+    read = (each[1] for each in rows if not isinstance(each, Problem))
     earliest = min(map(_order, read), default=None)
     ids = OwnIds("run id")
-    for row in _rows(source):
-        if isinstance(row, Problem):
-            yield row
+    for each in rows:
+        if isinstance(each, Problem):
+            yield each
             continue
+        line, row = each
+        if source.form == "csv":
+            if "id" not in row:
+                yield Problem("cut_row", "the row has no cell for its `id`", line=line)
+                continue
+            row = {name: cell if cell != "" else None for name, cell in row.items()}
         own_id = row.get("id")
         if ids.again(str(own_id) if own_id else None, str(row.get("example_id"))):
             continue
@@ -86,15 +92,6 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         names.ratings = {name for name in names if name.startswith(_RATINGS)}
         task.grade()
         yield from (*task.written(), *ids.problems())
-
-
-def _rows(source: Source) -> Iterator[Row | Problem]:
-    if source.form == "csv":
-        yield from _FILES.csv(source)
-    elif source.form == "json":
-        yield from _FILES.document(source, list[dict[str, Any]])
-    else:
-        yield from _FILES.lines(source, dict[str, Any])
 
 
 def _order(row: Row) -> tuple[bool, str]:
@@ -126,9 +123,7 @@ def _write(row: Row, task: TaskWriter) -> None:
         if given is None and error:  # no answer to judge
             task.dimensions.see(name, None)
             continue
-        is_label = value is None and given is not None
-        payload = {"given": given} if is_label else None
-        answer.score(name, value, on_scale(value), payload=payload)
+        write_score(answer, name, given if value is None else value)
 
 
 def _below(row: Row, prefix: str, *, keep_empty: bool = False) -> dict[str, Any]:

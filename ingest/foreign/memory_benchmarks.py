@@ -24,6 +24,7 @@ from promptlab.ingest.files.dates import base_of, without_date
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
+    at,
     file_bytes,
     integer,
     members,
@@ -375,11 +376,11 @@ def _answers(source: Source, path: Path) -> list[Placed]:
 
 def _are_judged(answers: Iterable[Placed], judged: Iterable[Placed]) -> bool:
     """Return true if no answer is another one than the one that was judged."""
-    known = {text(_at(row, _LME.id)): _at(row, _LME.output) for _, row in judged}
+    known = {text(at(row, *_LME.id)): at(row, *_LME.output) for _, row in judged}
     return all(
-        known.get(text(_at(row, _LME.id)), output) == output
+        known.get(text(at(row, *_LME.id)), output) == output
         for _, row in answers
-        for output in [_at(row, _LME.output)]
+        for output in [at(row, *_LME.output)]
     )
 
 
@@ -405,17 +406,6 @@ def _placed(listed: Any) -> tuple[list[Placed], int]:
             else:
                 n_odd += 1
     return rows, n_odd
-
-
-def _at(row: Mapping[str, Any], names: Iterable[str]) -> Any:
-    """Return the first of these parts that is in a row; dots lead into objects."""
-    for name in names:
-        value: Any = row
-        for key in name.split("."):
-            value = value.get(key) if isinstance(value, dict) else None
-        if value is not None:
-            return value
-    return None
 
 
 def _word(value: Any) -> str | None:
@@ -473,12 +463,12 @@ class _Run:
             {
                 str(judge)
                 for _, row in rows
-                if (judge := _at(row, layout.judge) or _at(document, layout.judge))
+                if (judge := at(row, *layout.judge) or at(document, *layout.judge))
             }
         )
         systems = [
             n
-            if (said := _at(document, [n])) is True
+            if (said := at(document, n)) is True
             else _word(said) or _word(rows[0][1].get(n))
             for n in layout.system
         ]
@@ -493,7 +483,7 @@ class _Run:
         )
         same_run = SameRun(_KIND, self._system, *self._judges, source=source)
         for case_id, _, row in self._rows:
-            same_run.add(case_id, text(_at(row, layout.output)))
+            same_run.add(case_id, text(at(row, *layout.output)))
         task_id = content_id(same_run.hash_of_night(), self._system)
         self._task = TaskWriter(_KIND, task_id, source, same_run, is_share=_is_share)
         self._codes: Counter[str] = Counter()
@@ -511,12 +501,12 @@ class _Run:
         found: dict[str, tuple[str, str | None, Row]] = {}
         for name, row in rows:
             cluster = name or _word(
-                _at(row, ("sample_id", "instance_id", "conversation_id"))
+                at(row, "sample_id", "instance_id", "conversation_id")
             )
             indexed = _CONVERSATION.fullmatch(cluster or "")
             cluster = indexed[1] if indexed else cluster
-            own = _word(_at(row, self._layout.id))
-            asked = _at(row, self._layout.question)
+            own = _word(at(row, *self._layout.id))
+            asked = at(row, *self._layout.question)
             if own is None or (self._layout.title == "LoCoMo" and asked is not None):
                 base = content_id(
                     [cluster, asked if asked is not None else row], _word(asked)
@@ -539,11 +529,11 @@ class _Run:
             self._write(case_id, cluster, row)
             yield from task.written()
         title = joined_texts(
-            [_word(_at(self._document, [n])) for n in self._layout.title_of]
+            [_word(at(self._document, n)) for n in self._layout.title_of]
         )
         task.describe(
             f"{self._layout.title}: {title}" if title else self._layout.title,
-            model=_word(_at(self._document, self._layout.model)),
+            model=_word(at(self._document, *self._layout.model)),
             provider=self._system,
             variant=self._system,
             judge={"models": self._judges} if self._judges else None,
@@ -568,7 +558,7 @@ class _Run:
 
     def _write(self, case_id: str, cluster: str | None, row: Row) -> None:
         layout, task = self._layout, self._task
-        asked, output = _at(row, layout.question), _at(row, layout.output)
+        asked, output = at(row, *layout.question), at(row, *layout.output)
         self._n_answers += output is not None
         tags = self._tags_of(case_id, row)
         tags += [
@@ -583,11 +573,11 @@ class _Run:
                 **({"question": asked} if asked is not None else {"id": case_id}),
                 **self._asked_beside(row),
             },
-            golden=_at(row, layout.golden),
+            golden=at(row, *layout.golden),
             tags=tags,
             cluster=cluster,
         )
-        verdict = _at(row, layout.verdict)
+        verdict = at(row, *layout.verdict)
         repeats = list(members(verdict).items())
         judged = [_judgement(each) for _, each in repeats] or [_judgement(verdict)]
         known = [each for each in judged if each is not None]
@@ -611,7 +601,7 @@ class _Run:
             else row.get("tokens")
         )
         usage = members(usage)
-        seconds = number(_at(row, ("response_time",)))
+        seconds = number(at(row, "response_time"))
         spent = number(row.get("duration_ms"))
         kept = {
             n: row[n]
@@ -630,7 +620,7 @@ class _Run:
         if layout.verdict and known:
             self._judging.see(_JUDGE, self._judged_by(row))
         if layout.verdict and (known or status == "unevaluated"):
-            reason = _word(_at(row, layout.reason))
+            reason = _word(at(row, *layout.reason))
             if self._has_share and value is not None:
                 value = self._share_of(row)
             answer.score(_JUDGE, value, value, summary=reason)
@@ -640,7 +630,7 @@ class _Run:
         self._write_scores(row, answer)
 
     def _share_of(self, row: Row) -> float | None:
-        return on_scale(number(_at(row, self._layout.share)))
+        return on_scale(number(at(row, *self._layout.share)))
 
     def _asked_beside(self, row: Row) -> dict[str, Any]:
         """Return what is asked in addition: a date, options, its data."""

@@ -48,6 +48,8 @@ from promptlab.ingest.foreign.identity import (
 from promptlab.ingest.foreign.names import plain_name
 from promptlab.ingest.foreign.prompts import env_of, model_settings, setting
 from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
+from promptlab.ingest.foreign.results import error_text, write_score
+from promptlab.ingest.foreign.table.opening import rows_of
 from promptlab.ingest.foreign.writing import (
     CaseWriter,
     Record,
@@ -74,18 +76,12 @@ _DEFINES = re.compile(
 """How names of settings end in the metadata of other scorers' feedback."""
 
 
-class Failure(msgspec.Struct):
-    """The error of a scorer."""
-
-    error_code: str | None = None
-    error_message: str | None = None
-
-
 class Feedback(msgspec.Struct):
     """The result of a scorer."""
 
     value: Any = None
-    error: Failure | None = None
+    error: Any = None
+    """Why the scorer broke: what it gave then is no value."""
 
 
 class Assessment(msgspec.Struct):
@@ -460,15 +456,16 @@ def _moment(written: Any) -> datetime | None:
 
 
 def _value(assessment: Assessment) -> float | None:
-    given = assessment.feedback.value if assessment.feedback else None
+    feedback = assessment.feedback or Feedback()
+    given = None if feedback.error else feedback.value
     return _WORDS.get(given.lower()) if isinstance(given, str) else number(given)
 
 
 def _write_score(assessments: Sequence[Assessment], answer: RoundWriter) -> None:
     """Write the result of a scorer; of several chunks their mean."""
     *_, assessment = assessments
-    feedback = assessment.feedback
-    given = feedback.value if feedback else None
+    feedback = assessment.feedback or Feedback()
+    given = feedback.value
     values = [value for each in assessments if (value := _value(each)) is not None]
     value = sum(values) / len(values) if values else None
     for each in assessments:
@@ -483,8 +480,8 @@ def _write_score(assessments: Sequence[Assessment], answer: RoundWriter) -> None
         ]
     elif given is not None and (value is None or isinstance(given, str)):
         about["given"] = given
-    if feedback and feedback.error:
-        about["error"] = feedback.error.error_message or feedback.error.error_code
+    if feedback.error:
+        about["error"] = error_text(feedback.error)
     answer.score(
         assessment.assessment_name,
         value,
@@ -557,11 +554,8 @@ def _write(row: dict[str, Any], task: TaskWriter) -> None:
     for key, given in measured.items():
         if key.endswith("/justification"):
             continue
-        value = number(given)
         why = measured.get(f"{key.removesuffix('/score')}/justification")
-        summary = why if isinstance(why, str) else None
-        odd = {"given": given} if value is None and given is not None else None
-        answer.score(key, value, on_scale(value), summary=summary, payload=odd)
+        write_score(answer, key, given, why=why)
 
 
 def totals_alone(
@@ -668,17 +662,17 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 
 
 def _written(source: Source) -> Iterator[tuple[int, bytes | Problem]]:
-    """Yield each trace as JSON, and the number of its line or row."""
+    """Yield each trace as JSON, and the number of its line."""
     if source.form == "csv":
-        for number, row in enumerate(_FILES.csv(source), start=1):
-            if isinstance(row, Problem):
-                yield number, row
+        for each in rows_of(source, "csv"):
+            if isinstance(each, Problem):
+                yield 0, each
             else:
-                yield number, (row.get("trace") or "null").encode()
+                yield each[0], each[1].get("trace", "null").encode()
         return
-    for number, line in lines(source):
+    for place, line in lines(source):
         if line.lstrip()[:1] == b"[":  # a list, all in one line
             rows = _FILES.decoded(line, list[Any])
-            yield from ((number, text(row).encode()) for row in rows)
+            yield from ((place, text(row).encode()) for row in rows)
         else:
-            yield number, line
+            yield place, line

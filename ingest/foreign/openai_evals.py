@@ -22,21 +22,18 @@ from promptlab.ingest.files.order import natural_key
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
+    at,
     integer,
     members,
     number,
-    on_scale,
     refused,
     text,
     time,
 )
 from promptlab.ingest.foreign.identity import OwnIds, case_name, unjudged_problems
 from promptlab.ingest.foreign.registry import Head
-from promptlab.ingest.foreign.writing import (
-    Record,
-    Status,
-    TaskWriter,
-)
+from promptlab.ingest.foreign.results import verdict, write_score
+from promptlab.ingest.foreign.writing import Record, TaskWriter
 from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
@@ -49,6 +46,7 @@ _GRADED = frozenset({_MATCH, "accuracy", "f1_score", "exact_match"})
 """Metrics on the scale 0 to 1 by definition."""
 _CHOSEN = "score"
 """The number of a model-graded choice: any, by the eval's definition."""
+_NO_CHOICE = "__invalid__"
 _OF_PROMPTS = frozenset(
     {
         *("samples_jsonl", "few_shot_jsonl", "num_few_shot", "max_tokens"),
@@ -179,29 +177,18 @@ class _Sample:
                 self.prompt = data.get("prompt")
                 self.executed_at = event.created_at
             self.outputs.append(data.get("sampled"))
-            usage = members(data.get("usage"))
-            names = ("prompt_tokens", "completion_tokens")
-            given, made = (integer(usage.get(name)) for name in names)
+            names = ("usage.prompt_tokens", "usage.completion_tokens")
+            given, made = (integer(at(data, name)) for name in names)
             self.tokens.append((given, made))
         elif event.type == _MATCH:
             self.matches.append(data)
         elif event.type == "metrics":
+            # a judge that named no choice: the lowest score of all says nothing
+            broke = data.get("choice") == _NO_CHOICE
             for name, given in data.items():
-                self.metrics.setdefault(name, []).append(given)
+                self.metrics.setdefault(name, []).append(None if broke else given)
         elif event.type == "error":
             self.error = str(data.get("message") or data.get("type") or "error")
-
-    @property
-    def status(self) -> Status | None:
-        """Return the verdict of all matches; ``None`` without matches."""
-        if self.error is not None:
-            return "error"
-        if not self.matches:
-            return None
-        verdicts = [each.get("correct") for each in self.matches]
-        if any(each is False for each in verdicts):
-            return "fail"
-        return "unevaluated" if self.is_unjudged else "pass"
 
     @property
     def correct(self) -> Any:
@@ -232,7 +219,9 @@ def _write(sample: _Sample, task: TaskWriter) -> None:
         metadata={"sample_id": sample.id, "calls": len(sample.outputs)},
         executed_at=time(sample.executed_at),
         error=sample.error,
-        status=sample.status,
+        status=None
+        if sample.error is not None
+        else verdict(each.get("correct") for each in sample.matches),
     )
     for match in sample.matches:
         correct = match.get("correct")
@@ -247,13 +236,8 @@ def _write(sample: _Sample, task: TaskWriter) -> None:
     values = {_MATCH: sample.correct} if sample.matches else {}
     values |= {name: _mean(given) for name, given in sample.metrics.items()}
     for name, given in values.items():
-        value = number(given)
-        answer.score(
-            name,
-            value,
-            on_scale(value) if name in {*_GRADED, _CHOSEN} else None,
-            payload={"given": given} if value is None else None,
-        )
+        is_share = name in {*_GRADED, _CHOSEN}
+        write_score(answer, name, given, is_share=is_share)
 
 
 def _mean(given: Sequence[Any]) -> Any:
@@ -263,16 +247,15 @@ def _mean(given: Sequence[Any]) -> Any:
 
 
 def _arguments(spec: Spec) -> dict[str, Any]:
-    return members(members(members(spec.run_config).get("eval_spec")).get("args"))
+    return members(at(spec.run_config, "eval_spec.args"))
 
 
 def _judged_by(spec: Spec) -> dict[str, Any]:
     """Return the class that judges and what it was told, if the file says so."""
-    about = members(members(spec.run_config).get("eval_spec"))
     judging = {
         name: each for name, each in _arguments(spec).items() if name not in _OF_PROMPTS
     }
-    said = {"cls": about.get("cls"), "arguments": judging}
+    said = {"cls": at(spec.run_config, "eval_spec.cls"), "arguments": judging}
     return yardstick(said)  # type: ignore[no-any-return]  # an object
 
 

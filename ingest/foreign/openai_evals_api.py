@@ -27,11 +27,11 @@ from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.azure_ai_evaluation import RATINGS, SEVERITIES
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
+    at,
     beginning,
     integer,
     members,
     number,
-    on_scale,
     text,
     time,
     values_in,
@@ -44,7 +44,8 @@ from promptlab.ingest.foreign.identity import (
     unjudged_problems,
 )
 from promptlab.ingest.foreign.names import plain_name
-from promptlab.ingest.foreign.registry import Files, Head, Run, apart, by_folder
+from promptlab.ingest.foreign.registry import Files, Head, Run, pages_of_runs
+from promptlab.ingest.foreign.results import error_text, verdict, write_score
 from promptlab.ingest.foreign.writing import Record, RoundWriter, Status, TaskWriter
 from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem, warning
@@ -56,7 +57,6 @@ _FILES = ToolFiles("the Evals API", "output items of 2025 and 2026")
 _ITEM = "eval.run.output_item"
 _KINDS = {_ITEM: "items", "eval.run": "run", "eval": "eval"}
 _KIND = re.compile(rb'"object"\s*:\s*"(eval(?:\.run(?:\.output_item)?)?)"')
-_ID = re.compile(rb'"(id|run_id|eval_id)"\s*:\s*"([^"\\]+)"')
 _DEEPEST = 3
 _UUID = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 """What OpenAI puts behind the name of a grader: another one in each eval."""
@@ -102,7 +102,7 @@ class Result(Struct):
         failed = members(self.sample).get("error") or self.error
         if not failed and str(self.status).lower() in _BROKEN:
             failed = f"status {self.status}"
-        return _message(failed) if failed else None
+        return error_text(failed)
 
     @property
     def is_judged(self) -> bool:
@@ -133,43 +133,25 @@ def recognise(head: Head) -> str | None:
 
 def gather(files: Files) -> Iterator[Run]:
     """Group the pages of a run with its run and its eval in the same folder."""
-    for folder in by_folder(files):
-        pages: dict[str, list[FoundFile]] = defaultdict(list)
-        others: list[tuple[FoundFile, dict[str, str]]] = []
-        of_eval: dict[str, str] = {}
-        for file in folder:
-            ids = _ids(file.path)
-            if file.form == "items":
-                run_id = ids.get("run_id", str(file.path))
-                pages[run_id].append(file)
-                of_eval[run_id] = ids.get("eval_id", "")
-            else:
-                others.append((file, ids))
-        used: set[Path] = set()
-        for run_id, own in pages.items():
-            about = [
-                file
-                for file, ids in others
-                if ids.get("id") in (run_id, of_eval[run_id] or run_id)
-            ]
-            used |= {file.path for file in about}
-            for first, *others_of_it in apart(own, _item_ids):
-                yield first, [*others_of_it, *about]
-        for file, _ in others:
-            if file.path not in used:
-                yield file, ()
+
+    def ids(file: FoundFile) -> set[str]:
+        names = ("run_id", "eval_id") if file.form == "items" else ("id",)
+        return {each for name in names if (each := _first_id(file.path, name))}
+
+    def run_id(file: FoundFile) -> list[str]:
+        return list(filter(None, [_first_id(file.path, "run_id")]))
+
+    return pages_of_runs(files, ("items",), run_id, ids, _item_ids)
 
 
-def _ids(path: Path) -> dict[str, str]:
-    """Return the first value of each id in a file."""
-    found: dict[str, str] = {}
-    for name, value in _ID.findall(beginning(path)):
-        found.setdefault(name.decode(), value.decode("utf-8", "replace"))
-    return found
+def _first_id(path: Path, name: str) -> str | None:
+    """Return the first value of an id in a file."""
+    found = re.search(rb'"%b"\s*:\s*"([^"\\]+)"' % name.encode(), beginning(path))
+    return found[1].decode("utf-8", "replace") if found else None
 
 
-def _item_ids(path: Path) -> set[str]:
-    found = (each for value in values_in(path) for each in _inside(value))
+def _item_ids(file: FoundFile) -> set[str]:
+    found = (each for value in values_in(file.path) for each in _inside(value))
     return {str(each.get("id")) for each in found if each.get("object") == _ITEM}
 
 
@@ -282,15 +264,14 @@ class _Run:
         left_out = {*answers, *_EXPECTED, *_OF_AGENTS}
         inputs = {k: v for k, v in given.items() if k not in left_out} or given
         if output is None:
-            output = _first(given, _ANSWERED)
+            output = at(given, *_ANSWERED)
         case = self._task.case(
             self._case_id(item, given, inputs, has_ids),
             inputs,
-            golden=_first(given, _EXPECTED),
+            golden=at(given, *_EXPECTED),
             golden_id="ground_truth",
         )
-        failed = sample.get("error")
-        error = _message(failed) if failed else None
+        error = error_text(sample.get("error"))
         results = item.results or []
         status = _verdict(results, item.status)
         if error is None and status == "error":
@@ -316,9 +297,9 @@ class _Run:
         place = None
         if item.datasource_item_id is not None:
             place = text(item.datasource_item_id)
-        asked = _first(inputs, _ASKED)
+        asked = at(inputs, *_ASKED)
         name = (
-            str(_first(given, _IDS))
+            str(at(given, *_IDS))
             if has_ids
             else self._of_ids.named(
                 case_name(
@@ -352,7 +333,6 @@ class _Run:
             )
         if result.passed is not None and result.score is None and broke is None:
             return  # a verdict without a number
-        is_odd = broke is None and value is None and result.score is not None
         value = value if broke is None else None
         key = plain_name(result.metric or result.name).replace(" ", "_")
         if key in SEVERITIES:
@@ -363,12 +343,8 @@ class _Run:
         self._graded[name] = self._graded.get(name, True) and (
             is_share and (value is None or 0 <= value <= 1)
         )
-        answer.score(
-            name,
-            value,
-            on_scale(value) if is_share else None,
-            summary=reason,
-            payload={"given": result.score} if is_odd else None,
+        write_score(
+            answer, name, result.score, why=reason, broke=broke, is_share=is_share
         )
 
     def _is_share(self, result: Result, key: str) -> bool:
@@ -454,20 +430,11 @@ def _own_ids(items: list[Item]) -> bool:
     """Return true if each data set item has an id of its own."""
     ids = defaultdict(set)
     for item in items:
-        own = _first(members(item.datasource_item), _IDS)
+        own = at(item.datasource_item, *_IDS)
         if not isinstance(own, str | int) or own == "":
             return False
         ids[str(own)].add(text(item.datasource_item_id))
     return all(len(places) == 1 for places in ids.values())
-
-
-def _first(given: Mapping[str, Any], names: Iterable[str]) -> Any:
-    return next((given[n] for n in names if given.get(n) is not None), None)
-
-
-def _message(failed: Any) -> str:
-    said = members(failed).get("message") or members(failed).get("code") or failed
-    return said if isinstance(said, str) else text(said)
 
 
 def _messages(given: Any) -> list[Any]:
@@ -492,9 +459,10 @@ def _verdict(results: list[Result], status: Any) -> Status | None:
     said = _STATUS.get(str(status).lower())
     if said == "error":
         return said
-    verdicts = [each.passed for each in results if each.broke is None]
-    if False in verdicts:
-        return "fail"
-    if not all(each.is_judged for each in results):
-        return "unevaluated"
-    return "pass" if True in verdicts else said if not results else None
+    # a grader with a score and no verdict has no part in it
+    passed = [
+        each.passed if each.broke is None else None
+        for each in results
+        if each.passed is not None or not each.is_judged
+    ]
+    return verdict(passed) if results else said

@@ -35,12 +35,12 @@ from promptlab.ingest.foreign.documents import (
     first_line,
     members,
     number,
-    on_scale,
     text,
     time,
 )
 from promptlab.ingest.foreign.identity import SameRun, joined_texts, some_of
 from promptlab.ingest.foreign.registry import Files, Head, Run
+from promptlab.ingest.foreign.results import write_score
 from promptlab.ingest.foreign.writing import Record, TaskWriter
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
@@ -352,10 +352,7 @@ class _Run:
                 status=None if values else "unevaluated",
             )
             for name, given in values.items():
-                value = number(given)
-                payload = {"given": given} if value is None else None
-                why = detail.judgement if isinstance(detail.judgement, str) else None
-                answer.score(name, value, on_scale(value), summary=why, payload=payload)
+                write_score(answer, name, given, why=detail.judgement)
         main = next((name for each in verdicts.values() for name in each), "correct")
         task.grade(order=[main])
         # up to 1 it may be a share: other tools write this file too

@@ -18,9 +18,9 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -567,7 +567,7 @@ class Columns:
         """Settings of each provider, by its label or id, which several may have."""
         self._about: dict[str, Any] = {}
         """Fields of every task."""
-        self._scoring: dict[str, Any] = {}
+        self._scoring: list[Any] = []
         if export is not None:
             self._read_head(export)
         self._columns: dict[Any, PromptOnProvider] = {}
@@ -606,49 +606,30 @@ class Columns:
             self._settings = _settings(config.providers)
             self._scoring = _scoring(config)
 
-    def expect(self, rows: Iterable[Row | Exception]) -> list[_Test | None]:
+    def expect(self, rows: Iterable[tuple[Row, _Test]]) -> None:
         """Name the run and the cases of the rows that are coming.
 
         A JSONL file names no run, and has its rows as they end, which is another order
         in every run.
-
-        Returns:
-            The test of each row, or ``None`` if it cannot be read.
         """
-        tests: list[_Test | None] = []
-        places: dict[_Test, int] = {}
-        first: tuple[int, int, str] | None = None
-        for row in rows:
-            tests.append(None)
-            if isinstance(row, Exception):
-                continue
-            place = row.testIdx or 0
-            if self.are_lines and row.id:
-                named = place, row.promptIdx or 0, row.id
-                first = min(first or named, named)
-            try:
-                tests[-1] = test = self._test(row)
-            except UNREADABLE:  # `add` reports it
-                continue
-            if place < places.setdefault(test, place):
-                places[test] = place
-        if first is not None:
-            self._run_id = f"promptfoo-{first[-1]}"
-        for test in sorted(places, key=places.__getitem__):
+        rows = list(rows)
+        if self._run_id is None:
+            named = [(e.testIdx or 0, e.promptIdx or 0, e.id) for e, _ in rows if e.id]
+            # nor do files before 2024
+            own_id = min(named)[-1] if named else content_id([text(e) for e, _ in rows])
+            self._run_id = f"promptfoo-{own_id}"
+        for test in dict.fromkeys(test for _, test in rows):
             self._case_id(test, 1)
-        return tests
 
-    def add(self, row: Row, test: _Test | None) -> list[Record | Problem]:
+    def add(self, row: Row, test: _Test) -> list[Record | Problem]:
         """Return the records of one row; no records for a repeated row.
 
         Raises:
-            msgspec.DecodeError: Its test cannot be read, or it is of no column.
+            msgspec.DecodeError: It is of no column.
         """
         if self._ids.again(row.id, row.promptIdx, row.testIdx):
             return []
-        if self._run_id is None:  # nor do files before 2024
-            self._run_id = f"promptfoo-{row.id or content_id(text(row))}"
-        task, test = self._column(row).task, test or self._test(row)
+        task = self._column(row).task
         if test.is_bare and is_there(row.prompt):
             raw = decode(row.prompt, Prompt).raw
             asked = row.testIdx if raw == _LEFT_OUT else raw
@@ -731,6 +712,16 @@ class Columns:
                 " write the file without PROMPTFOO_STRIP_TEST_VARS",
             )
 
+    def problem(self, error: Exception, place: int, raw: bytes | Raw) -> Problem:
+        """Return the reject of a row at a line, or at a place in the list."""
+        line, pointer = (place, None) if self.are_lines else (None, place)
+        return _FILES.problem(
+            error,
+            line=line,
+            pointer=None if pointer is None else f"/results/results/{pointer}",
+            raw=bytes(raw),
+        )
+
     def _config_ids_of(self, provider: str) -> list[str]:
         """Return what the config may call a provider that gives itself another id."""
         if provider in self._settings:
@@ -801,7 +792,12 @@ class Columns:
             self._case_ids[key] = case_id
         return case_id
 
-    def _test(self, row: Row) -> _Test:
+    def test(self, row: Row) -> _Test:
+        """Return the test of a row.
+
+        Raises:
+            msgspec.DecodeError: It cannot be read.
+        """
         key = hash((bytes(row.testCase), bytes(row.vars)))  # texts would take memory
         test = self._tests.get(key)
         if test is None:
@@ -844,13 +840,10 @@ class Columns:
         files = _contents_of_files(asked, filled)
         context = {"description": described, "vars": asked, "files": files}
         context = {key: each for key, each in context.items() if each is not None}
-        function = _decoded(test.assertScoringFunction)
-        if self._scoring and not function:
-            in_config = self._scoring.get(_told_in_config(test.description, given))
-            function = in_config or self._scoring.get("")
         options = judging.options
         deciding = {
-            "assertScoringFunction": function,
+            "assertScoringFunction": _decoded(test.assertScoringFunction)
+            or (any(self._scoring) and self._scoring),
             "transform": options.get("transform") or options.get("postprocess"),
             # what graders of red teams judge by
             "pluginConfig": metadata.get("pluginConfig"),
@@ -987,7 +980,7 @@ class _Judging(Struct):
         return cls(
             written=text(asserts) if asserts else "",
             canonical=[canonical(asserts), canonical(_decoded(test.threshold))],
-            types=list(_types(asserts)),
+            types=[kind for kind, *_ in _flat(asserts)],
             judges=list(_judges(asserts, options)),
             options=options,
             settings=text(dict(sorted(beside.items()))) if beside else None,
@@ -1061,27 +1054,17 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+$")
 """The time at the end of the id of a run."""
 
 
-def _scoring(config: Config) -> dict[str, Any]:
-    """Return the scoring functions of tests, and of all under an empty key.
+def _scoring(config: Config) -> list[Any]:
+    """Return the scoring functions in a config: rows have none of them.
 
     promptfoo loads them before it runs the tests, and writes no functions in rows.
     """
     written = (config.defaultTest, config.tests)
     if not any(b'"assertScoringFunction"' in bytes(each) for each in written):
-        return {}
-    said, tests = map(_decoded, written)
-    default = members(said)
-    found = {"": default.get("assertScoringFunction")}
-    for test in map(members, tests if isinstance(tests, list) else ()):
-        given = {**members(default.get("vars")), **members(test.get("vars"))}
-        key = _told_in_config(test.get("description"), given)
-        found[key] = test.get("assertScoringFunction")
-    return found
-
-
-def _told_in_config(description: Any, given: Mapping[str, Any] | None) -> str:
-    """Return what tells a test from others, in the config as in its rows."""
-    return text([description or None, sorted((given or {}).items())])
+        return []
+    default, tests = map(_decoded, written)
+    said = [default, *(tests if isinstance(tests, list) else ())]
+    return [members(each).get("assertScoringFunction") for each in said]
 
 
 def _slots(prompt: Prompt) -> str:
@@ -1099,50 +1082,8 @@ _RULES = re.compile(
 """Types of assertions that ask no model; any other may."""
 
 
-def _types(asserts: Sequence[Any]) -> Iterator[str]:
-    """Yield the types of assertions, and of those in sets."""
-    for each in map(members, asserts):
-        if isinstance(kind := each.get("type"), str):
-            yield kind
-        if isinstance(inner := each.get("assert"), list):
-            yield from _types(inner)
-
-
 Judged = tuple[str, str, str, str]
 """Name of an assertion; model, template and rubric, empty if the file has none."""
-
-
-def _judges(asserts: Sequence[Any], options: Mapping[str, Any]) -> Iterator[Judged]:
-    """Return the judge of each assertion that a model judges."""
-    for each in asserts:
-        if not isinstance(each, dict):
-            continue
-        kind, metric = each.get("type"), each.get("metric")
-        if isinstance(each.get("assert"), list):
-            members_of_set = list(_judges(each["assert"], options))
-            yield from members_of_set
-            if isinstance(metric, str) and metric:  # a set is what its members make it
-                yield from ((metric, *judged[1:]) for judged in members_of_set)
-        if not isinstance(kind, str) or _RULES.fullmatch(kind):
-            continue
-        model = _models(each.get("provider") or options.get("provider"), kind)
-        template, rubric = (
-            value if isinstance(value, str) else text(value)
-            for value in (
-                each.get("rubricPrompt") or options.get("rubricPrompt") or "",
-                each.get("value") or "",
-            )
-        )
-        if kind.endswith("factuality") and options.get("factuality"):
-            template = f"{template}\nfactuality: {text(options['factuality'])}".strip()
-        yield (
-            metric if isinstance(metric, str) and metric else kind,
-            model,
-            template,
-            rubric,
-        )
-
-
 _OUTPUTS = {
     "similar": ("embedding",),
     "answer-relevance": ("text", "embedding"),
@@ -1152,37 +1093,44 @@ _OUTPUTS = {
 """Assertion → types of the providers that it asks; others ask for a text."""
 
 
-def _models(given: Any, kind: str) -> str:
-    """Return the models of a judge with their settings; empty for the default.
+def _flat(
+    asserts: Any, of_set: Any = None
+) -> Iterator[tuple[str, dict[str, Any], Any]]:
+    """Yield each assertion, also inside sets: type, what it says, metric of its set."""
+    for each in map(members, asserts if isinstance(asserts, list) else ()):
+        if isinstance(kind := each.get("type"), str):
+            yield kind, each, of_set
+        yield from _flat(each.get("assert"), each.get("metric"))
 
-    Args:
-        given: Its provider, or an object with one for each type of output.
-        kind: The type of the assertion.
+
+def _judges(asserts: Any, options: Mapping[str, Any]) -> Iterator[Judged]:
+    """Yield the judge of each assertion that a model judges, also for its set.
+
+    Its template is all that the assertion and the options say of it.
     """
-    outputs = _OUTPUTS.get(kind.removeprefix("not-").partition(":")[0], ("text",))
-    typed = [members(given)[each] for each in outputs if members(given).get(each)]
-    return ", ".join(filter(None, map(_model, typed or [given])))
-
-
-def _model(given: Any) -> str:
-    """Return a model with its settings, without possible secrets."""
-    if not isinstance(given, dict):
-        return given if isinstance(given, str) else ""
-    about = _in_order_of_names(
-        yardstick({"transform": given.get("transform"), **members(given.get("config"))})
-    )
-    said = ", ".join(
-        f"{key}={text(value) if isinstance(value, dict | list) else value}"
-        for key, value in about.items()
-        if value is not None
-    )
-    name = given.get("id") or given.get("modelName")  # as a loaded provider is written
-    if not isinstance(name, str):  # of another form: all that it says
-        name, said = text(_in_order_of_names(yardstick(given))), ""
-    elif not said:
-        return name
-    in_one_line = " ".join(f"{name} ({said})".split()) if said else name
-    return short_name(in_one_line, 120) or ""
+    for kind, said, of_set in _flat(asserts):
+        if _RULES.fullmatch(kind):
+            continue
+        given = said.get("provider") or options.get("provider")
+        outputs = _OUTPUTS.get(kind.removeprefix("not-").partition(":")[0], ("text",))
+        typed = [each for name in outputs if (each := members(given).get(name))]
+        asked = [e if isinstance(e, dict) else {"id": e} for e in typed or [given]]
+        is_of_facts = kind.endswith("factuality")
+        told = {
+            "provider": [yardstick(each, "id", "label") for each in asked],
+            "rubricPrompt": said.get("rubricPrompt") or options.get("rubricPrompt"),
+            "factuality": options.get("factuality") if is_of_facts else None,
+        }
+        known = {name: each for name, each in told.items() if each and any(each)}
+        rubric = said.get("value") or ""
+        for name in (said.get("metric") or kind, of_set):
+            if isinstance(name, str):
+                yield (
+                    name,
+                    ", ".join(e["id"] for e in asked if isinstance(e.get("id"), str)),
+                    canonical(known).decode() if known else "",
+                    rubric if isinstance(rubric, str) else text(rubric),
+                )
 
 
 _EXPECTATION = re.compile(
@@ -1191,15 +1139,6 @@ _EXPECTATION = re.compile(
     re.IGNORECASE,
 )
 """Usual names of variables with what is expected."""
-
-
-def _in_order_of_names(value: Any) -> Any:
-    """Return a value with the members of objects in the order of their names."""
-    if isinstance(value, list):
-        return [_in_order_of_names(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    return {key: _in_order_of_names(each) for key, each in sorted(value.items())}
 
 
 _OF_PROVIDER = ("id", "label", "prompts", "delay", "config")
@@ -1330,46 +1269,30 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             severity="warning",
         )
     elif source.form == "jsonl":
-        yield from _read(Columns(source), partial(_lines, source))
+        yield from _records(Columns(source), lines(source))
     else:
         export = _FILES.document(source, Export)
-        rows = [(n, raw, _row(raw)) for n, raw in enumerate(export.results.results)]
-        rows.sort(key=lambda each: getattr(each[-1], "testIdx", None) or 0)
-        yield from _read(Columns(source, export), lambda: rows)
+        yield from _records(Columns(source, export), enumerate(export.results.results))
 
 
-_Written = tuple[int, bytes | Raw, Row | Exception]
-"""Line of a row, or its place in the list, the row as it is written, and decoded."""
-
-
-def _lines(source: Source) -> Iterator[_Written]:
-    for line, written in lines(source):
-        yield line, written, _row(written)
-
-
-def _row(written: bytes | Raw) -> Row | Exception:
-    try:
-        return decode(written, Row)
-    except UNREADABLE as error:
-        return error
-
-
-def _read(
-    columns: Columns, rows: Callable[[], Iterable[_Written]]
+def _records(
+    columns: Columns, written: Iterable[tuple[int, bytes | Raw]]
 ) -> Iterator[Record | Problem]:
-    tests = columns.expect(row for _, _, row in rows())
-    for (place, written, row), test in zip(rows(), tests, strict=True):
+    """Yield the records of rows as they are written, each with its line or place."""
+    rows: list[tuple[int, bytes | Raw, Row, _Test]] = []
+    for place, raw in written:
         try:
-            if isinstance(row, Exception):
-                raise row
+            row = decode(raw, Row)
+            rows.append((place, raw, row, columns.test(row)))
+        except UNREADABLE as error:
+            yield columns.problem(error, place, raw)
+    rows.sort(key=lambda each: each[2].testIdx or 0)
+    columns.expect((row, test) for _, _, row, test in rows)
+    for place, raw, row, test in rows:
+        try:
             yield from columns.add(row, test)
         except UNREADABLE as error:
-            yield _FILES.problem(
-                error,
-                line=place if columns.are_lines else None,
-                pointer=None if columns.are_lines else f"/results/results/{place}",
-                raw=bytes(written),
-            )
+            yield columns.problem(error, place, raw)
     yield from columns.closing()
 
 

@@ -23,12 +23,12 @@ import msgspec
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
+    at,
     decode,
     integer,
     members,
     milliseconds,
     number,
-    on_scale,
     text,
 )
 from promptlab.ingest.foreign.identity import (
@@ -40,7 +40,8 @@ from promptlab.ingest.foreign.identity import (
 )
 from promptlab.ingest.foreign.prompts import env_of, model_settings, setting
 from promptlab.ingest.foreign.registry import Head
-from promptlab.ingest.foreign.writing import Record, RoundWriter, Status, TaskWriter
+from promptlab.ingest.foreign.results import verdict, write_score
+from promptlab.ingest.foreign.writing import Record, RoundWriter, TaskWriter
 from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
@@ -114,6 +115,12 @@ class Broken(msgspec.Struct):
 
     name: str
     error_message: str | None = None
+    source: Any = None
+
+    @property
+    def evaluator(self) -> str:
+        """Its name, as in the results that it gives elsewhere."""
+        return str(members(self.source).get("name") or self.name)
 
 
 class Row(msgspec.Struct):
@@ -168,7 +175,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     same_run = SameRun("pydantic_evals", report.name, source=source)
     rows: list[Any] = [decode(each, Any) for each in (*report.cases, *report.failures)]
     rows = [row for row in rows if isinstance(row, dict)]
-    of_cases = _of_cases(rows)
+    of_cases, no_asserters = _of_cases(rows), _no_asserters(rows)
     for said in _own_rows(rows):
         same_run.add(said)
     task_id = content_id(same_run.hash(), report.name)
@@ -183,7 +190,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             if isinstance(row, Problem):
                 yield row
             elif not ids.again(row.span_id, row.trace_id):
-                _write(row, task, of_cases)
+                _write(row, task, of_cases, no_asserters)
                 for name, result in row.results.items():
                     arguments[name].add(result.arguments)
                     version = _words(result.evaluator_version) or ""
@@ -212,9 +219,18 @@ def _of_cases(rows: list[dict[str, Any]]) -> set[str]:
     given: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         for name, result in members(row.get("scores")).items():
-            source = members(members(result).get("source"))
-            given[name].add(text(source.get("arguments")))
+            given[name].add(text(at(result, "source.arguments")))
     return {name for name, of in given.items() if len(of) > 1}
+
+
+def _no_asserters(rows: list[dict[str, Any]]) -> set[str]:
+    """Return the evaluators that give scores or labels, and nowhere an assertion."""
+    gives: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        for kind in ("scores", "labels", "assertions"):
+            for result in members(row.get(kind)).values():
+                gives[str(at(result, "source.name"))].add(kind)
+    return {name for name, kinds in gives.items() if "assertions" not in kinds}
 
 
 def _own_rows(rows: list[dict[str, Any]]) -> list[str]:
@@ -234,7 +250,9 @@ def _own_rows(rows: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def _write(row: Row, task: TaskWriter, of_cases: set[str]) -> None:
+def _write(
+    row: Row, task: TaskWriter, of_cases: set[str], no_asserters: set[str]
+) -> None:
     """Write a case that ran or failed, and the results of evaluators."""
     repeat = _REPEAT.search(row.name)
     n = int(repeat[1]) if repeat else 1
@@ -256,6 +274,8 @@ def _write(row: Row, task: TaskWriter, of_cases: set[str]) -> None:
         categories=row.metadata,
     )
     metrics = row.metrics
+    asserted = [each.value for each in row.assertions.values()]
+    broken = {each.evaluator for each in row.evaluator_failures} - no_asserters
     about = {
         "metrics": metrics,
         "attributes": row.attributes,
@@ -270,28 +290,13 @@ def _write(row: Row, task: TaskWriter, of_cases: set[str]) -> None:
         latency_ms=milliseconds(row.task_duration),
         metadata={key: each for key, each in about.items() if each},
         error=row.error_message,
-        status=None if row.error_message is not None else _verdict(row),
+        status=None
+        if row.error_message is not None
+        else verdict([*asserted, *dict.fromkeys(broken).values()]),
     )
     _write_checks(row, answer)
     for name, result in row.results.items():
-        value, given = number(result.value), result.value
-        answer.score(
-            name,
-            value,
-            on_scale(value),
-            summary=result.reason,
-            payload={"given": given} if value is None else None,
-        )
-
-
-def _verdict(row: Row) -> Status | None:
-    """Return whether all assertions hold; ``None`` without any."""
-    given = [each.value for each in row.assertions.values()]
-    if not given:
-        return None
-    if any(value is False for value in given):
-        return "fail"
-    return "pass" if all(value is True for value in given) else "unevaluated"
+        write_score(answer, name, result.value, why=result.reason)
 
 
 def _case_id(row: Row, repeat: re.Match[str] | None) -> str:

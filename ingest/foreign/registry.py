@@ -135,21 +135,50 @@ def led_by(form: str, files: Files) -> Iterator[Run]:
             yield from ((file, ()) for file in of_folder)
 
 
-def apart(
-    files: Files, ids_in: Callable[[Path], Collection[str]]
-) -> list[list[FoundFile]]:
-    """Group the pages of one run: two files with a common id are two versions of it."""
-    files = list(files)
+Ids = Callable[[FoundFile], Collection[str]]
+
+
+def pages_of_runs(
+    files: Files, forms: Collection[str], runs_of: Ids, ids_of: Ids, rows_of: Ids
+) -> Iterator[Run]:
+    """Group the pages of each run with what other files of their folder say of it.
+
+    Args:
+        files: The files of a tool.
+        forms: The forms of pages with rows.
+        runs_of: Returns the run of a page; of several the first.
+        ids_of: Returns the ids by which files belong together.
+        rows_of: Returns the ids of its rows: pages with a common one are two versions.
+    """
+    for folder in by_folder(files):
+        pages: dict[str, list[FoundFile]] = defaultdict(list)
+        for file in folder:
+            if file.form in forms:
+                run = next(iter(runs_of(file)), str(file.path))
+                pages[run].append(file)
+        others = [file for file in folder if file.form not in forms]
+        unused = {file.path: file for file in others}
+        for own in pages.values():
+            ids = set[str]().union(*map(ids_of, own))
+            about = [file for file in others if not ids.isdisjoint(ids_of(file))]
+            for file in about:
+                unused.pop(file.path, None)
+            for first, *rest in _versions(own, rows_of):
+                yield first, [*rest, *about]
+        yield from ((file, ()) for file in unused.values())
+
+
+def _versions(pages: Sequence[FoundFile], rows_of: Ids) -> list[list[FoundFile]]:
     groups: list[tuple[list[FoundFile], set[str]]] = []
-    for file in files:
-        ids = set(ids_in(file.path)) if len(files) > 1 else set()
+    for page in pages:
+        ids = set(rows_of(page)) if len(pages) > 1 else set()
         for group, seen in groups:
             if ids.isdisjoint(seen):
-                group.append(file)
+                group.append(page)
                 seen |= ids
                 break
         else:
-            groups.append(([file], ids))
+            groups.append(([page], ids))
     return [group for group, _ in groups]
 
 

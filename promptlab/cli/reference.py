@@ -127,11 +127,13 @@ def _write_mapping(call: Call, folder: Path, table: Path) -> int:
         guess,
         mapping_as_toml,
         mapping_name,
+        toml_key,
     )
     from promptlab.settings import load_settings
 
     mapping, columns, notes = guess(table)
     name = mapping_name(table)
+    key = f"tables.{toml_key(name)}"
     own, shared = folder / "promptlab.toml", folder / "pyproject.toml"
     is_shared = (
         not own.exists()
@@ -140,13 +142,13 @@ def _write_mapping(call: Call, folder: Path, table: Path) -> int:
     )
     config = shared if is_shared else own
     if config.exists() and name in load_settings({}, config=config, environ={}).tables:
-        raise UsageError(f"{config}: [tables.{name}] exists already; nothing written")
+        raise UsageError(f"{config}: [{key}] exists already; nothing written")
     before = _CONFIG.format(lang=call.settings.lang)
     if config.exists():
         before = config.read_text("utf-8")
     folder.mkdir(parents=True, exist_ok=True)
     prefix = "tool.promptlab." if is_shared else ""
-    section = mapping_as_toml(f"{prefix}tables.{name}", mapping, notes)
+    section = mapping_as_toml(f"{prefix}{key}", mapping, notes)
     config.write_text(f"{before.rstrip()}\n\n{section}", "utf-8")
     meanings = _meanings(mapping)
     named = dict.fromkeys([*columns, *meanings])
@@ -155,7 +157,7 @@ def _write_mapping(call: Call, folder: Path, table: Path) -> int:
     for note in notes:
         call.say(note)
     call.say(
-        f"guessed, and written to {config} as [tables.{name}]: correct it there, then"
+        f"guessed, and written to {config} as [{key}]: correct it there, then"
         f" promptlab run {table}"
     )
     return 0

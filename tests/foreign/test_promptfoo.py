@@ -734,8 +734,7 @@ def test_a_scoring_function_that_rows_leave_out_is_known_by_the_config(
         before, after = hashes(one), hashes(other)
         assert before.keys() == after.keys()
         assert all(before[case] != after[case] for case in before)
-    (changed,) = plain.items() - hashes(None, "own").items()
-    assert "names the sea" in changed[0]
+    assert not plain.items() & hashes(None, "own").items()
     assert hashes(strict, "own") != hashes(strict)
 
 

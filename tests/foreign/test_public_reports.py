@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from promptlab.ingest.foreign.table.guessing import NoGuess, guess, no_mapping
+from promptlab.ingest.foreign.table.guessing import (
+    NoGuess,
+    guess,
+    mapping_as_toml,
+    mapping_name,
+    no_mapping,
+    toml_key,
+)
 from promptlab.ingest.raw.rows import Reading
 from tests.foreign.reading_of import reading_of, table
 
@@ -235,6 +243,28 @@ def test_chinese_columns_are_guessed(tmp_path: Path, lines: tuple[str, ...]) -> 
     found = guess(_csv(tmp_path / "t.csv", *lines)).mapping
     assert found.inputs == (asked,)
     assert (found.expected, found.output, found.verdict) == (expected, said, verdict)
+
+
+def test_a_mapping_has_the_chinese_name_of_its_file_in_quotes(tmp_path: Path) -> None:
+    file = _csv(tmp_path / "评测结果.csv", *HEADERS[0])
+    header = f"tables.{toml_key(mapping_name(file))}"
+    section = tomllib.loads(mapping_as_toml(header, guess(file).mapping))
+    assert [*section["tables"]] == ["评测结果"]
+
+
+REASONED = ["{}_reason", "{}_理由", "{}理由", "{} reasoning", "{}.explanation"]
+
+
+@pytest.mark.parametrize("reason", REASONED)
+def test_the_reason_of_a_score_is_its_summary(tmp_path: Path, reason: str) -> None:
+    names = ("准确性", reason.format("准确性"))
+    header = ",".join(("问题", "回答", *names))
+    file = _csv(tmp_path / "t.csv", header, "甲,乙,0.5,少一句", "丙,丁,1,")
+    mapping = guess(file).mapping
+    assert mapping.scores == ("准确性",)
+    reading = reading_of(file, {"t": mapping})
+    assert table(reading, "reported_scores")["summary"].to_list() == ["少一句", None]
+    assert names[1] not in table(reading, "rounds")["metadata"][0]
 
 
 MEANINGS = [

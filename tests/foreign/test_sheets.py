@@ -129,6 +129,7 @@ def test_another_version_of_an_evaluator_is_the_same_dimension_judged_anew(
     assert judges[0]["正确性"].endswith("version 0.0.2")
     assert judges[1]["正确性"].endswith("version 0.0.3")
     assert judges[0]["语气"] == judges[1]["语气"]
+    assert any(table(second, "reported_scores")["summary"])
 
 
 def test_two_versions_of_an_evaluator_in_one_sheet_are_two_dimensions(

@@ -621,6 +621,8 @@ def test_only_lines_may_lack_the_column_of_errors(tmp_path: Path) -> None:
         ("Results_2026-10-12.csv", "results"),
         ("qa-v2.csv", "qa_v2"),
         ("2026-10-12.csv", "table"),
+        ("评测结果_2026-10-12.csv", "评测结果"),
+        ("客服 v2.csv", "客服_v2"),
     ],
 )
 def test_a_guessed_mapping_has_the_name_of_the_file_without_its_date(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -19,10 +19,10 @@ from promptlab.encoding import (
     Decoded,
     decoded,
 )
-from promptlab.ingest.foreign.documents import guess_told, repeated_header
+from promptlab.ingest.foreign.documents import refused
 from promptlab.ingest.foreign.table.cells import with_point
 from promptlab.ingest.reading.problems import Problem, halves_told, warning
-from promptlab.ingest.reading.source import Source
+from promptlab.ingest.reading.source import GUESSED, Source
 
 HEAD_BYTES = 1 << 20
 
@@ -173,6 +173,27 @@ def csv_rows(
     yield from _CsvRows(found, source, numbers).read()
 
 
+def guess_told(found: Decoded, source: Source) -> Problem:
+    """Return the warning of a guessed encoding.
+
+    Raises:
+        Refused: Nothing may be guessed.
+    """
+    name = source.path.name
+    fix = f'write encoding = "{found.encoding}" into its mapping'
+    if not source.limits.may_guess:
+        raise refused(
+            GUESSED,
+            f"the bytes are not UTF-8. They look like {found.name}, and --strict takes"
+            f' no guess: save {name} as "CSV UTF-8", or {fix}',
+        )
+    return warning(
+        GUESSED,
+        f"the bytes are not UTF-8 and read as {found.name}: if letters look wrong, save"
+        f' {name} as "CSV UTF-8"; if they are right, {fix}',
+    )
+
+
 class _CsvRows:
     """The rows of one CSV text."""
 
@@ -276,3 +297,37 @@ class _CsvRows:
             f" {short[0]}: the rest is read as empty. Does the file break off?",
             line=short[0],
         )
+
+
+_FEW = 3
+
+
+def repeated_header(
+    cells: Sequence[Any], names: Sequence[str], place: str, line: int | None = None
+) -> Problem | None:
+    """Return a warning for a repeated header in a table.
+
+    Raises:
+        Refused: It is the header of another table, so the next rows have other columns.
+    """
+    first = cells[0] if cells else None
+    if not isinstance(first, str) or first.removeprefix("\ufeff") not in names:
+        return None
+    cells = [first.removeprefix("\ufeff"), *cells[1:]]
+    if cells == list(names):
+        return warning(
+            "repeated_header",
+            f"{place} is the header once more: two exports were joined here. It is no"
+            " row, and is left out",
+            line=line,
+        )
+    known = sum(each in names for each in cells)
+    if known >= _FEW and 2 * known > len(cells):
+        raise refused(
+            "two_headers",
+            f"{place} is a header with other columns than the first line: two"
+            " exports were joined that cannot be read as one table. Give each as"
+            " a file of its own",
+            line=line,
+        )
+    return None

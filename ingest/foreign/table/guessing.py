@@ -255,7 +255,7 @@ def guess(path: Path) -> Guess:
         needed = error.errors()[0]["msg"].removeprefix("Value error, ")
         name = mapping_name(path)
         started = _start(cells, settings).model_copy(update={"encoding": encoding})
-        start = mapping_as_toml(f"tables.{name}", started)
+        start = mapping_as_toml(f"tables.{toml_key(name)}", started)
         raise NoGuess(
             f"{path}: no meaning could be guessed of {', '.join(columns)}: a mapping"
             f" {needed}. Write one by hand: put these lines at the end of"
@@ -469,7 +469,7 @@ def _guess_numbers(
                 notes.append(
                     f"{name}: less seems better, so it is compared and not graded; to"
                     " grade it move it to scores and write"
-                    f' scales = {{ "{name}" = [1, 0] }}'
+                    f" scales = {{ {toml_key(name)} = [1, 0] }}"
                 )
         elif _PARAMETER.search(plain):
             notes.append(
@@ -486,7 +486,7 @@ def _guess_numbers(
             elif _BEST_AT_1.search(plain):
                 notes.append(
                     f"{name}: to grade it move it to scores and write"
-                    f' scales = {{ "{name}" = [worst, best] }}'
+                    f" scales = {{ {toml_key(name)} = [worst, best] }}"
                 )
     settings["scores"] = tuple(scores)
     settings["values"] = tuple(values)
@@ -622,9 +622,14 @@ def _on_scale(cells: Iterable[Any]) -> bool:
 
 
 def mapping_name(path: Path) -> str:
-    """Return the name of the mapping of a file, a bare key of TOML, without a date."""
+    """Return the name of the mapping of a file, without a date: for people."""
     name = without_date(path.stem).lower()
-    return re.sub(r"[^a-z0-9]+", "_", name).strip("_") or "table"
+    return re.sub(r"[\W_]+", "_", name).strip("_") or "table"
+
+
+def toml_key(name: str) -> str:
+    """Return a key of TOML: in quotes, if it has letters other than English ones."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)
 
 
 def mapping_as_toml(

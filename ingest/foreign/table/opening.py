@@ -29,7 +29,6 @@ from promptlab.ingest.foreign.documents import (
     lines,
     members,
     refused,
-    repeated_header,
     values_in,
 )
 from promptlab.ingest.foreign.registry import Head
@@ -40,6 +39,7 @@ from promptlab.ingest.foreign.table.dialect import (
     ROWS_PROBED,
     Row,
     head_of,
+    repeated_header,
     repeated_names,
     told_apart,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -33,6 +34,7 @@ from promptlab.ingest.foreign.table.cells import (
     verdict_of,
 )
 from promptlab.ingest.foreign.table.dialect import Row
+from promptlab.ingest.foreign.table.guessing import toml_key
 from promptlab.ingest.foreign.writing import (
     CaseWriter,
     Direction,
@@ -49,6 +51,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_REASON = re.compile(
+    r"(.+?)[ _.-]?(reason|reasoning|rationale|explanation|comment|理由|原因|说明|评语)"
+)
+"""A score, and the name of the column with its reason."""
 _DUST = 1e-9
 _VERDICT = "verdict"
 
@@ -64,10 +70,8 @@ def _share(value: float | None) -> float | None:
 
 
 def _off_scale(column: str, value: float, kind: str) -> Problem:
-    is_bare = column.isascii() and column.replace("_", "").replace("-", "").isalnum()
-    key = column if is_bare else f'"{column}"'  # of TOML
     fix = (
-        f". If it has a scale, write scales = {{ {key} = [worst, best] }};"
+        f". If it has a scale, write scales = {{ {toml_key(column)} = [worst, best] }};"
         " else name it under `values`"
         if kind == "table"
         else ""
@@ -138,6 +142,7 @@ class Tasks:
         self._renamed: dict[tuple[str, ...], dict[str, str]] = {}
         self._graded = mapping.scores
         self._named = mapping.columns
+        self._reasons: dict[tuple[str, ...], dict[str, str]] = {}
         self._alike: dict[str, Callable[[Any], str]] = dict.fromkeys(
             mapping.texts, text_alike
         )
@@ -313,7 +318,9 @@ class Tasks:
                 self._see_odd(code, column, _EXPECTED[code], held, case_id, task)
             return value
 
-        rest = {k: _plain(content(row[k])) for k in row if k not in self._named}
+        reasons = self._reasons_in(row)
+        apart = {*self._named, *reasons.values()}
+        rest = {k: _plain(content(row[k])) for k in row if k not in apart}
         if mapping.cost is not None:
             rest["cost"] = cell(mapping.cost, _from_zero, "odd_cost")
         answer = case.round(
@@ -333,7 +340,23 @@ class Tasks:
             status=status,
         )
         for name in self._columns:
-            self._write_score(name, row.get(name), answer)
+            why = self._cell(row, reasons.get(name))
+            self._write_score(name, row.get(name), why, answer)
+
+    def _reasons_in(self, row: Row) -> dict[str, str]:
+        """Return the column with the reason of each score that has one."""
+        columns = tuple(row)
+        if columns not in self._reasons:
+            bases = {base: column for column, base in self._shown.items()}
+            found = {}
+            for column in set(columns) - {*self._named}:
+                named = _REASON.fullmatch(column)
+                score = named[1] if named else ""
+                score = bases.get(evaluator_of(score)[0], score)
+                if score in self._columns:
+                    found[score] = column
+            self._reasons[columns] = found
+        return self._reasons[columns]
 
     def _again(self, row: Row, case_id: str, task: TaskWriter) -> bool:
         """Return true for a whole row that was seen, with its number of the round."""
@@ -375,7 +398,9 @@ class Tasks:
         *_, lines = self._odd.setdefault((code, column, expected), first)
         lines.append(task.line or 0)
 
-    def _write_score(self, name: str, cell: Any, answer: RoundWriter) -> None:
+    def _write_score(
+        self, name: str, cell: Any, why: str | None, answer: RoundWriter
+    ) -> None:
         value = self._number(name, cell)
         is_off = self._is_off(name, cell)
         if is_off:
@@ -388,6 +413,7 @@ class Tasks:
             self._shown.get(name, name),
             value,
             self._share(name, value) if name in self._graded else None,
+            summary=why,
             payload={"given": said(cell)} if is_odd else None,
         )
 

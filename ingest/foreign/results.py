@@ -1,0 +1,70 @@
+"""What scorers said of an answer: a number, a label, or that they broke.
+
+A scorer that broke says nothing of the answer. Its check was not judged, it has no
+score, and the answer is neither right nor wrong unless another scorer says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from promptlab.ingest.foreign.documents import members, number, on_scale, text
+from promptlab.ingest.foreign.writing import RoundWriter, Status
+
+
+def write_score(
+    answer: RoundWriter,
+    name: str,
+    given: Any,
+    *,
+    why: Any = None,
+    broke: str | None = None,
+    is_share: bool = True,
+) -> None:
+    """Write what a scorer gave.
+
+    Args:
+        answer: The answer.
+        name: The dimension.
+        given: A number, a truth value, or a label, which is kept and has no value.
+        why: Its reason; anything but a text is left out.
+        broke: Why it could not judge: then *given* says nothing.
+        is_share: False if a number from 0 to 1 need not be a score.
+    """
+    value = None if broke else number(given)
+    payload: dict[str, Any] = {"error": broke} if broke else {}
+    if value is None and given is not None and not broke:
+        payload["given"] = given
+    answer.score(
+        name,
+        value,
+        on_scale(value) if is_share else None,
+        summary=why if isinstance(why, str) else None,
+        payload=payload,
+    )
+
+
+def verdict(passed: Iterable[bool | None]) -> Status | None:
+    """Return whether all scorers with a pass rule passed; ``None`` without any.
+
+    One that did not judge leaves open what no other one failed.
+    """
+    listed = list(passed)
+    if any(each is False for each in listed):
+        return "fail"
+    if not listed:
+        return None
+    return "pass" if all(each is True for each in listed) else "unevaluated"
+
+
+def error_text(said: Any) -> str | None:
+    """Return the words of an error: a text, or an object with a message or a code."""
+    about: Mapping[str, Any] = members(said)
+    for name in ("message", "error_message", "code", "error_code"):
+        if about.get(name):
+            said = about[name]
+            break
+    if not said:
+        return None
+    return said if isinstance(said, str) else text(said)
