@@ -56,6 +56,7 @@ from promptlab.ingest.reading.records import (
     twins,
 )
 from promptlab.ingest.reading.source import Source, no_garbage_collection
+from promptlab.ingest.reading.steps import steps_in
 from promptlab.json_text.reading import Fault
 from promptlab.json_text.writing import shown
 
@@ -169,6 +170,7 @@ class ResultRows:
             "error": texts([_error(one.error) for one in records.structs]),
             "final_output": json_values_or_null(each("final_output")),
             "step_outputs": json_objects(each("step_outputs")),
+            "steps": steps_in(metadata),
             "failed_steps": _lists(each("failed_steps")),
             "rule_violations": _lists(each("rule_violations")),
             "judge_feedback": texts(each("judge_feedback")),

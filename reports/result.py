@@ -6,7 +6,6 @@ fast.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -242,12 +241,26 @@ from marts.dim_case_contents
 where task_id = $task_id and case_id in (select unnest($cases))
 """
 
-_TRACES = """
-select
-    case_id, round_id, judge_feedback, step_outputs,
-    json_extract(metadata, '/steps') as figures
+_FEEDBACK = """
+select case_id, round_id, judge_feedback
 from marts.fct_round_traces
+where
+    task_id = $task_id
+    and case_id in (select unnest($cases))
+    and judge_feedback <> ''
+"""
+
+_STEPS = f"""
+select
+    case_id, round_id, coalesce(step_id, role) as step, tool,
+    left(cast(arguments as varchar), 500) as arguments,
+    left(result, {MOST_CHARS}) as output, coalesce(length(result), 0) as output_chars,
+    left(error, 500) as error, latency_ms, input_tokens, output_tokens,
+    count(*) over (partition by case_id, round_id) as n_steps
+from marts.fct_steps
 where task_id = $task_id and case_id in (select unnest($cases))
+qualify step_no <= {MOST_STEPS}
+order by case_id, round_id, step_no
 """
 
 _BASELINE_ROUNDS = f"""
@@ -340,7 +353,8 @@ ByCase = Callable[[str], dict[str, list[Row]]]
 def add_contents(cases: list[Row], by_case: ByCase) -> None:
     """Add inputs, expectations, the baseline's rounds and history to these cases."""
     contents = by_case(_CONTENTS)
-    traces = by_case(_TRACES)
+    feedback = by_case(_FEEDBACK)
+    steps = by_case(_STEPS)
     before = by_case(_BASELINE_ROUNDS)
     history = by_case(_HISTORY)
     for case in cases:
@@ -348,9 +362,15 @@ def add_contents(cases: list[Row], by_case: ByCase) -> None:
         case.update(_contents(contents.get(case_id, [])))
         case["baseline_rounds"] = [round_row(row) for row in before.get(case_id, [])]
         case["history"] = history.get(case_id, [])
-        by_round = {row["round_id"]: row for row in traces.get(case_id, [])}
-        for outcome in case["rounds"]:
-            outcome.update(_trace(by_round.get(outcome["round_id"])))
+        rounds = {outcome["round_id"]: outcome for outcome in case["rounds"]}
+        for row in feedback.get(case_id, []):
+            if row["round_id"] in rounds:
+                rounds[row["round_id"]]["feedback"] = row["judge_feedback"]
+        for row in steps.get(case_id, []):
+            if row["round_id"] in rounds:
+                outcome = rounds[row["round_id"]]
+                outcome["n_steps"] = row.pop("n_steps")
+                outcome.setdefault("steps", []).append(row)
 
 
 def round_row(row: Row) -> Row:
@@ -404,42 +424,8 @@ def _golden(payload: Any) -> list[str]:
     return []
 
 
-def _trace(row: Row | None) -> Row:
-    if row is None:
-        return {"feedback": None, "steps": []}
-    outputs, figures = _object(row["step_outputs"]), _object(row["figures"])
-    shown = [(k, v) for k, v in outputs.items() if not k.startswith("_")]
-    return {
-        "feedback": row["judge_feedback"] or None,
-        "steps": [_step(k, v, figures.get(k)) for k, v in shown[:MOST_STEPS]],
-    }
-
-
-def _step(step: str, value: Any, figures: Any) -> Row:
-    text = _text(value)
-    given = figures if isinstance(figures, dict) else {}
-    return {
-        "step": step,
-        "output": text[:MOST_CHARS],
-        "output_chars": len(text),
-        "latency_ms": _figure(given.get("latency_ms")),
-        "input_tokens": _count(given.get("input_tokens")),
-        "output_tokens": _count(given.get("output_tokens")),
-    }
-
-
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json_text(value)
-
-
-def _figure(value: Any) -> float | None:
-    if type(value) not in (int, float) or not math.isfinite(value) or value < 0:
-        return None
-    return float(value)
-
-
-def _count(value: Any) -> int | None:
-    return value if type(value) is int and value >= 0 else None
 
 
 def _prompt(value: Any) -> str | None:

@@ -155,15 +155,20 @@ class DimensionResult(Contract):
 
 
 class StepOutcome(Contract):
-    """Ours: one step of a pipeline in a round."""
+    """Ours: one step of a pipeline, or one message or tool call of an agent."""
 
     step: str
-    """Key of the output, in the order of the steps."""
-    output: str
+    """Id of the step, the tool (its second call ``#2``), or the role of the message."""
+    tool: str | None = None
+    arguments: str | None = None
+    """Arguments of the call as JSON, cut at 500 characters."""
+    output: str | None = None
     """A text unchanged, other values as JSON; cut at 2,000 characters."""
-    output_chars: int
+    output_chars: int = 0
+    error: str | None = None
+    """Cut at 500 characters."""
     latency_ms: float | None = None
-    """Milliseconds; this and the tokens are from ``metadata.steps``."""
+    """Milliseconds."""
     input_tokens: int | None = None
     output_tokens: int | None = None
 
@@ -257,6 +262,8 @@ class RoundOutcome(Contract):
     feedback: str | None = None
     """The judge's comment."""
     steps: list[StepOutcome] = Field(default_factory=list)
+    n_steps: int = 0
+    """Number of all steps; the first 30 are listed."""
 
 
 class ScopeOutcome(Contract):
