@@ -364,11 +364,10 @@ def add_contents(cases: list[Row], by_case: ByCase) -> None:
         case["history"] = history.get(case_id, [])
         rounds = {outcome["round_id"]: outcome for outcome in case["rounds"]}
         for row in feedback.get(case_id, []):
-            if row["round_id"] in rounds:
-                rounds[row["round_id"]]["feedback"] = row["judge_feedback"]
+            if outcome := rounds.get(row["round_id"]):
+                outcome["feedback"] = row["judge_feedback"]
         for row in steps.get(case_id, []):
-            if row["round_id"] in rounds:
-                outcome = rounds[row["round_id"]]
+            if outcome := rounds.get(row.pop("round_id")):
                 outcome["n_steps"] = row.pop("n_steps")
                 outcome.setdefault("steps", []).append(row)
 

@@ -128,6 +128,8 @@ def _call(call: dict[str, Any]) -> Step:
     result, error = _first(call, "result", "output", "content"), _error(call)
     if error is None and call.get("is_error") is True:
         error, result = _text(result) or "error", None
+    if error is not None and result in ("", []):
+        result = None
     return Step(
         "tool",
         tool=name if isinstance(name, str) and name else "unknown",
