@@ -19,6 +19,7 @@ from promptlab.contracts.analysis_result import (
     AnalysisResult,
     CaseResult,
     DimensionResult,
+    ErrorCategory,
     EvidenceLink,
     JudgeResult,
     PastRun,
@@ -325,6 +326,26 @@ select
         as baseline_text
 """
 
+# Also those that only the baseline has.
+_ERRORS = """
+select
+    coalesce(now.category, before.category) as category,
+    coalesce(now.n_rounds, 0) as n_rounds,
+    case when $baseline is not null then coalesce(before.n_rounds, 0) end
+        as baseline_n_rounds,
+    now.example
+from (from marts.fct_error_categories where task_id = $task_id) as now
+full join (from marts.fct_error_categories where task_id = $baseline) as before
+    on now.category = before.category
+order by n_rounds desc, baseline_n_rounds desc, category
+"""
+
+_ALL_ROUNDS = """
+select
+    (select n_rounds from marts.fct_task_summaries where task_id = $task_id) as n,
+    (select n_rounds from marts.fct_task_summaries where task_id = $baseline) as before
+"""
+
 MOST_RUNS = 30
 
 RUNS = f"""
@@ -478,6 +499,7 @@ def analysis_result(
     histograms = reader.histograms([row["dimension_id"] for row in dimension_rows])
     evidence = [_evidence(row, speech) for row in reader.all(EVIDENCE)]
     gate = edition.gates_of(con, [task_id])[task_id] if baseline is None else None
+    errors = reader.all(_ERRORS)
     return AnalysisResult(
         task=of_contract(
             ResultTask, task, title=task["given_title"], env=from_json(task["env"])
@@ -513,6 +535,8 @@ def analysis_result(
         ],
         prompt=prompt_of(reader.all(PROMPT)),
         runs=[PastRun(**row) for row in reversed(reader.all(RUNS))],
+        errors=[ErrorCategory(**row) for row in errors],
+        errors_text=sentences.errors(speech, errors, *reader.all(_ALL_ROUNDS)),
     )
 
 

@@ -195,6 +195,17 @@ class PastRun(Contract):
     """Number of the run in its title, from 1 for the oldest."""
 
 
+class ErrorCategory(Contract):
+    """Ours: rounds that ended in one kind of error."""
+
+    category: str
+    n_rounds: int
+    baseline_n_rounds: int | None = None
+    """The same of the baseline; ``None`` without one."""
+    example: str | None = None
+    """Code or message of one of them; ``None``: only the baseline has some."""
+
+
 class JudgeResult(Contract):
     """Ours: a judge that people checked, and the pass rate corrected for its errors."""
 
@@ -433,6 +444,11 @@ class AnalysisResult(Contract):
     """Ours: the prompt, if the task's file or its pipeline contains it."""
     runs: list[PastRun] = Field(default_factory=list)
     """Ours: the last 30 runs of the title and variant up to this one, oldest first."""
+
+    errors: list[ErrorCategory] = Field(default_factory=list)
+    """Ours: rounds in error by kind, the most frequent first."""
+    errors_text: str | None = None
+    """Ours: them in words, in the report's language; ``None`` without errors."""
 
     def as_json(self) -> str:
         """Return JSON with an entry of a list on each line, such as a case.
