@@ -40,7 +40,8 @@ categorised as (
         ) as match_no
 
     from errors
-    inner join categories on regexp_matches(lower(errors.error_code), categories.pattern)
+    inner join categories
+        on {{ regex_found('lower(errors.error_code)', 'categories.pattern', 'categories.pattern') }}
 
 ),
 
