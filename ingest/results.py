@@ -56,6 +56,7 @@ from promptlab.ingest.reading.records import (
     twins,
 )
 from promptlab.ingest.reading.source import Source, no_garbage_collection
+from promptlab.ingest.reading.steps import steps_in
 from promptlab.json_text.reading import Fault
 from promptlab.json_text.writing import shown
 
@@ -173,6 +174,7 @@ class ResultRows:
             "error": texts([_error(result.error) for result in records.structs]),
             "final_output": json_values_or_null(values_of("final_output")),
             "step_outputs": json_objects(values_of("step_outputs")),
+            "steps": steps_in(metadata),
             "failed_steps": _lists(values_of("failed_steps")),
             "rule_violations": _lists(values_of("rule_violations")),
             "judge_feedback": texts(values_of("judge_feedback")),

@@ -11,6 +11,7 @@ import os
 import shutil
 import stat
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
@@ -118,6 +119,13 @@ TEXTS = PACKAGE / "reports" / "texts"
 def languages() -> tuple[str, ...]:
     """Return the codes of all languages, sorted: ``("en", "zh")``."""
     return tuple(sorted(file.stem for file in TEXTS.glob("*.toml")))
+
+
+def language_of(environ: Mapping[str, str]) -> str:
+    """Return the language of a locale, as POSIX reads it; English if it is unknown."""
+    names = ("LC_ALL", "LC_MESSAGES", "LANG")
+    locale = next((environ[name] for name in names if environ.get(name)), "")
+    return next((c for c in languages() if locale.lower().startswith(c)), "en")
 
 
 @functools.cache

@@ -25,20 +25,13 @@ from pydantic import (
 
 from promptlab.contracts.sources import SourcePath, TableMapping
 from promptlab.errors import SettingsError, did_you_mean
-from promptlab.paths import languages
+from promptlab.paths import language_of, languages
 
 ENV_PREFIX = "PROMPTLAB_"
 ONLY_IN_FILES = frozenset(
     {"tables", "sources", "titles", "variants", "prices", "memory", "webhook_hosts"}
 )
 """Settings that environment variables cannot set."""
-
-
-def language_of(environ: Mapping[str, str]) -> str:
-    """Return the language of a locale, as POSIX reads it; English if it is unknown."""
-    names = ("LC_ALL", "LC_MESSAGES", "LANG")
-    locale = next((environ[name] for name in names if environ.get(name)), "")
-    return next((c for c in languages() if locale.lower().startswith(c)), "en")
 
 
 class KnownFlaky(BaseModel):

@@ -175,6 +175,9 @@ def comparison_markdown(comparison: Comparison) -> str:
     return page
 
 
+_STALE_DAYS = 4
+"""Age of the base branch's last run from which the comment names it."""
+
 _ROWS = 12
 """Rows of the table about several tasks; the comment has 25 lines at most."""
 
@@ -187,6 +190,12 @@ def gate_markdown(
     It is one table for all variants, at most 25 lines, with a *link* to the page.
     """
     broken = [result for result in results if result.advice]
+    ages = [
+        (each.created_at - each.last_run_at).days
+        for each in results
+        if each.last_run_at
+    ]
+    age = max(ages, default=0)
     return render(
         environment(lang),
         "gate.md.j2",
@@ -196,6 +205,7 @@ def gate_markdown(
         next_step=next_step(broken[0]) if broken else None,
         next_step_as_code=next_step_as_code(broken[0]) if broken else None,
         link=link,
+        age=age if age >= _STALE_DAYS else None,
     )
 
 

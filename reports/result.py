@@ -6,7 +6,6 @@ fast.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -20,6 +19,7 @@ from promptlab.contracts.analysis_result import (
     AnalysisResult,
     CaseResult,
     DimensionResult,
+    ErrorCategory,
     EvidenceLink,
     JudgeResult,
     PastRun,
@@ -242,12 +242,26 @@ from marts.dim_case_contents
 where task_id = $task_id and case_id in (select unnest($cases))
 """
 
-_TRACES = """
-select
-    case_id, round_id, judge_feedback, step_outputs,
-    json_extract(metadata, '/steps') as figures
+_FEEDBACK = """
+select case_id, round_id, judge_feedback
 from marts.fct_round_traces
+where
+    task_id = $task_id
+    and case_id in (select unnest($cases))
+    and judge_feedback <> ''
+"""
+
+_STEPS = f"""
+select
+    case_id, round_id, coalesce(step_id, role) as step, tool,
+    left(cast(arguments as varchar), 500) as arguments,
+    left(result, {MOST_CHARS}) as output, coalesce(length(result), 0) as output_chars,
+    left(error, 500) as error, latency_ms, input_tokens, output_tokens,
+    count(*) over (partition by case_id, round_id) as n_steps
+from marts.fct_steps
 where task_id = $task_id and case_id in (select unnest($cases))
+qualify step_no <= {MOST_STEPS}
+order by case_id, round_id, step_no
 """
 
 _BASELINE_ROUNDS = f"""
@@ -312,6 +326,26 @@ select
         as baseline_text
 """
 
+# Also those that only the baseline has.
+_ERRORS = """
+select
+    coalesce(now.category, before.category) as category,
+    coalesce(now.n_rounds, 0) as n_rounds,
+    case when $baseline is not null then coalesce(before.n_rounds, 0) end
+        as baseline_n_rounds,
+    now.example
+from (from marts.fct_error_categories where task_id = $task_id) as now
+full join (from marts.fct_error_categories where task_id = $baseline) as before
+    on now.category = before.category
+order by n_rounds desc, baseline_n_rounds desc, category
+"""
+
+_ALL_ROUNDS = """
+select
+    (select n_rounds from marts.fct_task_summaries where task_id = $task_id) as n,
+    (select n_rounds from marts.fct_task_summaries where task_id = $baseline) as before
+"""
+
 MOST_RUNS = 30
 
 RUNS = f"""
@@ -340,7 +374,8 @@ ByCase = Callable[[str], dict[str, list[Row]]]
 def add_contents(cases: list[Row], by_case: ByCase) -> None:
     """Add inputs, expectations, the baseline's rounds and history to these cases."""
     contents = by_case(_CONTENTS)
-    traces = by_case(_TRACES)
+    feedback = by_case(_FEEDBACK)
+    steps = by_case(_STEPS)
     before = by_case(_BASELINE_ROUNDS)
     history = by_case(_HISTORY)
     for case in cases:
@@ -348,9 +383,14 @@ def add_contents(cases: list[Row], by_case: ByCase) -> None:
         case.update(_contents(contents.get(case_id, [])))
         case["baseline_rounds"] = [round_row(row) for row in before.get(case_id, [])]
         case["history"] = history.get(case_id, [])
-        by_round = {row["round_id"]: row for row in traces.get(case_id, [])}
-        for outcome in case["rounds"]:
-            outcome.update(_trace(by_round.get(outcome["round_id"])))
+        rounds = {outcome["round_id"]: outcome for outcome in case["rounds"]}
+        for row in feedback.get(case_id, []):
+            if outcome := rounds.get(row["round_id"]):
+                outcome["feedback"] = row["judge_feedback"]
+        for row in steps.get(case_id, []):
+            if outcome := rounds.get(row.pop("round_id")):
+                outcome["n_steps"] = row.pop("n_steps")
+                outcome.setdefault("steps", []).append(row)
 
 
 def round_row(row: Row) -> Row:
@@ -404,42 +444,8 @@ def _golden(payload: Any) -> list[str]:
     return []
 
 
-def _trace(row: Row | None) -> Row:
-    if row is None:
-        return {"feedback": None, "steps": []}
-    outputs, figures = _object(row["step_outputs"]), _object(row["figures"])
-    shown = [(k, v) for k, v in outputs.items() if not k.startswith("_")]
-    return {
-        "feedback": row["judge_feedback"] or None,
-        "steps": [_step(k, v, figures.get(k)) for k, v in shown[:MOST_STEPS]],
-    }
-
-
-def _step(step: str, value: Any, figures: Any) -> Row:
-    text = _text(value)
-    given = figures if isinstance(figures, dict) else {}
-    return {
-        "step": step,
-        "output": text[:MOST_CHARS],
-        "output_chars": len(text),
-        "latency_ms": _figure(given.get("latency_ms")),
-        "input_tokens": _count(given.get("input_tokens")),
-        "output_tokens": _count(given.get("output_tokens")),
-    }
-
-
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json_text(value)
-
-
-def _figure(value: Any) -> float | None:
-    if type(value) not in (int, float) or not math.isfinite(value) or value < 0:
-        return None
-    return float(value)
-
-
-def _count(value: Any) -> int | None:
-    return value if type(value) is int and value >= 0 else None
 
 
 def _prompt(value: Any) -> str | None:
@@ -493,6 +499,7 @@ def analysis_result(
     histograms = reader.histograms([row["dimension_id"] for row in dimension_rows])
     evidence = [_evidence(row, speech) for row in reader.all(EVIDENCE)]
     gate = edition.gates_of(con, [task_id])[task_id] if baseline is None else None
+    errors = reader.all(_ERRORS)
     return AnalysisResult(
         task=of_contract(
             ResultTask, task, title=task["given_title"], env=from_json(task["env"])
@@ -528,6 +535,8 @@ def analysis_result(
         ],
         prompt=prompt_of(reader.all(PROMPT)),
         runs=[PastRun(**row) for row in reversed(reader.all(RUNS))],
+        errors=[ErrorCategory(**row) for row in errors],
+        errors_text=sentences.errors(speech, errors, *reader.all(_ALL_ROUNDS)),
     )
 
 

@@ -7,7 +7,7 @@ facts. Numbers are only formatted, not computed.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -330,6 +330,31 @@ def _quoted(text: str | None, most: int = _MOST_OF_ANSWERS) -> str | None:
 
 
 _ENDS = ("low", "high")
+
+
+def errors(speech: Speech, found: Sequence[Facts], rounds: Facts) -> str | None:
+    """Return the kinds of errors with their rounds: ``timeouts 2 → 11``.
+
+    *found* are rows of ``fct_error_categories`` with the baseline's number; *rounds*
+    are the numbers of all rounds, ``n`` and ``before``.
+    """
+    if not found:
+        return None
+    number = speech.filters.number
+    parts = [
+        f"{speech.label('errors', each['category'])} "
+        + " → ".join(
+            number(n)
+            for n in (each["baseline_n_rounds"], each["n_rounds"])
+            if n is not None
+        )
+        for each in found
+    ]
+    is_same = rounds["before"] in (None, rounds["n"])
+    of = speech.text("errors.of" if is_same else "errors.of_both", **rounds)
+    listed = speech.text("word.comma").join(parts)
+    title = speech.text("errors.title") + speech.text("word.colon")
+    return title + listed + speech.text("word.bracket", text=of)
 
 
 def conclusion(speech: Speech, summary: Facts) -> str:

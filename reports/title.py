@@ -35,7 +35,7 @@ _LEAST_OPEN = 5
 MOST_WITH_INTERVALS = 2
 """Lines that have their intervals; more would lie on each other."""
 _FLAT = 0.02
-"""Times and costs that differ by less than this share are not drawn."""
+"""Times, costs and lengths that differ by less than this share are not drawn."""
 MOST_COLUMNS = 20
 """Maximum number of runs of a heat map."""
 
@@ -57,7 +57,9 @@ with measures as (
         max(ci_high) filter (measure = 'pass_rate') as pass_rate_high,
         max(value) filter (measure = 'cost_total') as cost_total,
         max(value) filter (measure = 'latency_p50') as latency_p50,
-        max(value) filter (measure = 'error_share') as error_share
+        max(value) filter (measure = 'error_share') as error_share,
+        max(value) filter (measure = 'answer_chars_mean') as answer_chars_mean,
+        max(value) filter (measure = 'output_tokens_mean') as output_tokens_mean
     from marts.fct_trends
     where title = $title and subject is null
     group by task_id
@@ -171,6 +173,8 @@ _CHARTS = (
     ("pass_rate", "pass_rate", "pass_rate_low", "pass_rate_high"),
     ("latency_p50", "latency_p50", None, None),
     ("cost_total", "cost_total", None, None),
+    ("answer_chars_mean", "answer_chars_mean", None, None),
+    ("output_tokens_mean", "output_tokens_mean", None, None),
     ("error_share", "error_share", None, None),
 )
 """Measure, and the columns of its value and interval."""
@@ -274,6 +278,8 @@ def _charts(
         "error_share": lambda value: f"{filters.number(value * 100, 0)}%",
         "latency_p50": lambda value: f"{filters.number(value / 1000, 2)} s",
         "cost_total": filters.number,
+        "answer_chars_mean": lambda value: filters.number(value, 0),
+        "output_tokens_mean": lambda value: filters.number(value, 0),
     }
     words: dict[str, Callable[[float], str]] = {
         "overall_score": filters.score,
@@ -281,6 +287,8 @@ def _charts(
         "error_share": filters.percent,
         "latency_p50": filters.seconds,
         "cost_total": filters.number,
+        "answer_chars_mean": lambda value: filters.number(value, 0),
+        "output_tokens_mean": lambda value: filters.number(value, 0),
     }
     charts = []
     is_crowded = len(by_variant) > MOST_WITH_INTERVALS
@@ -303,16 +311,17 @@ def _charts(
             for variant, runs in by_variant.items()
         }
         values = [point.value for points in series.values() for point in points]
-        # no errors, or times and costs that stay as they are
+        # no errors, or times, costs and lengths that stay as they are
+        is_share = measure in ("overall_score", "pass_rate", "error_share")
         if measure == "error_share" and not any(values):
             continue
-        if measure in ("latency_p50", "cost_total") and _is_flat(values):
+        if not is_share and _is_flat(values):
             continue
         chart = line_chart(
             series,
             labels,
             form=forms[measure],
-            is_share=measure in ("overall_score", "pass_rate", "error_share"),
+            is_share=is_share,
             marks=marks,
         )
         if chart is not None:

@@ -41,6 +41,7 @@ from promptlab.ingest.reading.checked_columns import (
 )
 from promptlab.ingest.reading.records import StructRecords, Table
 from promptlab.ingest.reading.source import Limits
+from promptlab.ingest.reading.steps import steps_in
 from promptlab.json_text.places import STRINGS, Keys
 from promptlab.json_text.reading import Fault, parse_all
 from promptlab.json_text.writing import compact, shown
@@ -426,6 +427,7 @@ def _rounds(
         "latency_ms": doubles(_values("latency_ms", rounds)),
         "metadata": metadata,
         "executed_at": executed_at,
+        "steps": steps_in(metadata),
     }
 
 

@@ -53,6 +53,7 @@ from promptlab.ingest.foreign.writing import (
 from promptlab.ingest.foreign.yardstick import without_machine, yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
+from promptlab.ingest.reading.steps import steps_of
 
 if TYPE_CHECKING:
     from promptlab.ingest.foreign.archives import Archive
@@ -227,6 +228,7 @@ class Sample(Struct, omit_defaults=True):
     input: Any = None
     choices: Any = None
     target: Any = None
+    messages: Raw = ABSENT
     sandbox: Any = None
     files: Any = None
     setup: Any = None
@@ -245,6 +247,22 @@ class Sample(Struct, omit_defaults=True):
     started_at: str | None = None
     uuid: str | None = None
     attachments: dict[str, str] | None = None
+
+
+class Event(Struct):
+    """A call of the model or of a tool."""
+
+    event: Any = None
+    id: Any = None
+    output: Any = None
+    working_time: Any = None
+    """Seconds."""
+
+
+class Events(Struct):
+    """The events of a sample, without all else."""
+
+    events: list[Event] = []
 
 
 _GRADED = ("model_graded_qa", "model_graded_fact")
@@ -268,9 +286,9 @@ class Value(NamedTuple):
 
 
 def write_round(
-    sample: Sample, case: CaseWriter, name: str | int, model: str
+    sample: Sample, case: CaseWriter, name: str | int, model: str, written: bytes
 ) -> RoundWriter:
-    """Write the answer of one epoch."""
+    """Write the answer of one epoch; *written* is the whole sample."""
     usages = sample.model_usage or {}
     # a judge's tokens are next to the model's own
     usage = usages.get(model)
@@ -298,7 +316,41 @@ def write_round(
         executed_at=time(sample.started_at),
         error=(error.message or "the sample broke") if error and not unjudged else None,
         status="unevaluated" if unjudged else None,
+        steps=_steps(sample, written),
     )
+
+
+def _steps(sample: Sample, written: bytes) -> str | None:
+    """Return messages and tool calls, with the times and tokens of their events."""
+    messages = decode(sample.messages, Any) if is_there(sample.messages) else None
+    if steps_of(messages) is None:
+        return None
+    messages, of_event = _resolved(messages, sample), _figures(written)
+    for message in map(members, messages):
+        calls = message.get("tool_calls")
+        for each in (message, *(calls if isinstance(calls, list) else ())):
+            members(each).update(of_event.get(str(members(each).get("id")), {}))
+    return steps_of(messages)
+
+
+def _figures(written: bytes) -> dict[str, dict[str, Any]]:
+    """Return latency and tokens by the id of the message or the call."""
+    found: dict[str, dict[str, Any]] = {}
+    with suppress(*UNREADABLE):
+        for event in decode(written, Events).events:
+            key, output = event.id, members(event.output)
+            if event.event == "model":
+                choices = output.get("choices")
+                choice = choices[0] if isinstance(choices, list) and choices else None
+                key = members(members(choice).get("message")).get("id")
+            if event.event in ("model", "tool") and isinstance(key, str):
+                usage = members(output.get("usage"))
+                found[key] = {"latency_ms": milliseconds(number(event.working_time))}
+                found[key] |= {each: usage.get(each) for each in _TOKENS}
+    return found
+
+
+_TOKENS = ("input_tokens", "output_tokens")
 
 
 class Scored(Struct):
@@ -528,8 +580,8 @@ class LogReading:
         """Dimensions with truth values."""
         self._n_invalid = 0
 
-    def add(self, sample: Sample) -> Iterable[Record | Problem]:
-        """Return the records of one sample in one epoch."""
+    def add(self, sample: Sample, written: bytes) -> Iterable[Record | Problem]:
+        """Return the records of one sample in one epoch; *written* is all of it."""
         task, case_id = self._task, self._case_id(sample)
         if self._ids.again(sample.uuid, case_id, sample.epoch):
             return ()
@@ -558,7 +610,7 @@ class LogReading:
         # an epoch that occurs twice is a separate round
         again = self._seen.next(case_id, str(sample.epoch))
         name = sample.epoch if again == 1 else f"{sample.epoch}~{again}"
-        answer = write_round(sample, case, name, self._log.eval.model)
+        answer = write_round(sample, case, name, self._log.eval.model, written)
         self._n_invalid += bool(sample.invalidation)
         task.same_run.add(case_id, sample.epoch, sample.uuid)
         for value in values_of(sample, self._own_alphabet):
@@ -916,7 +968,8 @@ def _log(
     for place, written in samples:
         # nothing but its records stays in memory: a sample may be very large
         try:
-            yield from reading.add(_redacted(decode(written, Sample), source.redact))
+            sample = _redacted(decode(written, Sample), source.redact)
+            yield from reading.add(sample, written)
         except UNREADABLE as error:
             raw = source.redact(written)
             yield _FILES.problem(error, pointer=place, raw=raw)

@@ -69,6 +69,7 @@ from promptlab.ingest.foreign.writing import (
 from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
+from promptlab.ingest.reading.steps import steps_of
 from promptlab.json_text.writing import canonical
 
 
@@ -107,6 +108,7 @@ class Response(Struct, gc=False):
     cached: bool | None = None
     cost: Any = None
     error: Any = None
+    metadata: Raw = ABSENT
 
 
 class Assertion(Struct):
@@ -427,6 +429,31 @@ def round_of(row: Row, place: Place, n: int, status: Status) -> Round:
         error=error_of(row) if status == "error" else None,
         reported_status=status,
         is_cached=cached,
+        steps=_steps(response) if response else None,
+    )
+
+
+def _steps(response: Response) -> str | None:
+    """Return the messages and tool calls of an agent.
+
+    Multi-turn providers keep ``messages`` and agents ``toolCalls`` in the metadata; a
+    model that is asked once puts its calls into the output, alone or in a message.
+    """
+    about = members(decode(response.metadata, Any) if response.metadata else None)
+    output = response.output
+    if isinstance(output, dict):
+        output = output.get("tool_calls")
+    calls = about.get("toolCalls") or output
+    if calls is output and not _are_calls(output):
+        calls = None
+    return steps_of(about.get("messages"), calls)
+
+
+def _are_calls(output: Any) -> bool:
+    """Return true for the shape of calls that chat APIs return."""
+    return isinstance(output, list) and any(
+        members(each).get("type") in ("function", "function_call", "tool_use")
+        for each in output
     )
 
 

@@ -160,6 +160,8 @@ class Round(msgspec.Struct, gc=False, kw_only=True):
     """The tool's own verdict; ``None`` without a pass rule."""
     is_cached: bool | None = None
     """True if the answer came from a cache; ``None``: unknown."""
+    steps: Json | None = None
+    """Messages and tool calls, as `steps_of` returns them; ``None``: none."""
 
 
 class Check(msgspec.Struct, gc=False, kw_only=True):

@@ -238,7 +238,8 @@ create table if not exists raw.rounds (
     overall_score double,               -- evaluation results: the judge's 0–10
     reported_must_have_pass boolean,    -- Evaluation results: `must_have_pass` as given
     reported_status varchar,            -- the verdict of the tool that wrote it: pass, fail, error, unevaluated; null: it has none
-    is_cached boolean                   -- the answer came from a cache; null: not known
+    is_cached boolean,                  -- the answer came from a cache; null: not known
+    steps json                          -- messages and tool calls of an agent, in order; null: none
 );
 
 create table if not exists raw.baselines (

@@ -19,6 +19,12 @@ import click
 from promptlab import messages
 from promptlab.cli import streams
 from promptlab.cli.streams import for_people
+from promptlab.cli.translation import (
+    LANGUAGE,
+    HelpContext,
+    asked_language,
+    translated_message,
+)
 from promptlab.errors import PromptlabError, WarehouseError, storage_error
 
 if TYPE_CHECKING:
@@ -55,6 +61,8 @@ _INTERRUPTED = 130
 
 
 class _LazyGroup(click.Group):
+    context_class = HelpContext
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
@@ -63,6 +71,8 @@ class _LazyGroup(click.Group):
             return None
         module = import_module(f"promptlab.cli.{COMMANDS[name]}")
         command: click.Command = getattr(module, name)
+        for each in (command, *getattr(command, "commands", {}).values()):
+            each.context_class = HelpContext
         return command
 
     def format_commands(
@@ -120,6 +130,7 @@ def run_cli(args: list[str] | None = None) -> int:
     given = sys.argv[1:] if args is None else args
     verbose = bool({"--verbose", "-v"} & set(given))
     streams.listen(streams.asked_form(given))
+    LANGUAGE.set(asked_language(given))
     with _interrupts() as interrupted:
         try:
             code = cli.main(args=args, prog_name="promptlab", standalone_mode=False)
@@ -140,7 +151,8 @@ def _failed(error: Exception, *, verbose: bool) -> int:
         else:
             shown = io.StringIO()
             error.show(file=shown)
-            click.echo(for_people(shown.getvalue()), err=True, nl=False)
+            lines = translated_message(shown.getvalue())
+            click.echo(for_people(lines), err=True, nl=False)
         return 2
     if not isinstance(error, PromptlabError):
         known = None if verbose else storage_error(error) or _other_marts(error)

@@ -293,6 +293,8 @@ def _print_task(result: AnalysisResult, *, wide: bool) -> None:
         print_headline(result.gate)
     print_text(f"{result.title}  {task.task_id}  {task.prompt_version}  {task.model}")
     print_text(summary.conclusion)
+    if result.errors_text is not None:
+        print_text(result.errors_text)
     for alert in summary.alerts:
         sign = judged(alert.severity)
         print_text(

@@ -5,8 +5,8 @@ each. The table is laid out within the width of the terminal, or within ``COLUMN
 or ``PIPE`` cells if stdout is not a terminal.
 
 The English text is in the code that prints it; ``[printed]`` of a language's file in
-``reports/texts`` contains its translation. Help, progress and errors are always
-English: they are for the person who runs the command, and for logs.
+``reports/texts`` contains its translation. Help, progress and errors are translated
+where they are printed (`translation`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -34,6 +33,7 @@ from promptlab.cli.streams import (
     is_read_by_a_runner,
     without_controls,
 )
+from promptlab.cli.translation import LANGUAGE
 from promptlab.rounding import of_100, rounded
 
 if TYPE_CHECKING:
@@ -60,12 +60,10 @@ _GROUPS = frozenset(
 )
 """Sections of the reports' texts that tables also use, for words of codes."""
 
-_lang: ContextVar[str] = ContextVar("lang", default="en")
-
 
 def speak(lang: str) -> None:
     """Set the language of printed texts, one of ``languages()``."""
-    _lang.set(lang)
+    LANGUAGE.set(lang)
 
 
 def spoken(text: str, **values: object) -> str:
@@ -73,7 +71,7 @@ def spoken(text: str, **values: object) -> str:
 
     *text* is a key of ``[printed]``; any other text is returned unchanged.
     """
-    lang = _lang.get()
+    lang = LANGUAGE.get()
     told = text if lang == "en" else printed(lang).get(text, text)
     return told.format(**values) if values else told
 

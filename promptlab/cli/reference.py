@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from importlib import resources
@@ -20,6 +21,7 @@ from promptlab.cli.output import (
     print_text,
     speak,
 )
+from promptlab.cli.translation import translated
 from promptlab.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,22 +36,29 @@ PARTS = ("customer_service", "memory")
 """Folders of ``examples/``: a testset with two runs and scores, and a memory run."""
 
 _CONFIG = """\
-# Settings of promptlab. An option wins over the environment (PROMPTLAB_<NAME>), that
-# over this file.
+# {Settings of promptlab.}
+# {An option wins over the environment (PROMPTLAB_<NAME>), that over this file.}
 
-db = "promptlab.duckdb"     # the warehouse
-out = "out"                 # folder for reports
-lang = "{lang}"                 # of reports and of what commands print: zh or en
-lock_timeout = 60.0         # seconds to wait for a warehouse that is in use
-# threads = 4               # DuckDB's, and models that dbt builds at a time
-# memory_limit = "4GB"      # DuckDB's; by default most of the machine's
-# templates = "templates"   # templates that replace built-in ones of the same name
-# policy = "ci/gate.toml"   # rules of the gate, for `gate` and every report
+db = "promptlab.duckdb"     # {the warehouse}
+out = "out"                 # {folder for reports}
+lang = "LANG"                 # {of reports and of what commands print: zh or en}
+lock_timeout = 60.0         # {seconds to wait for a warehouse that is in use}
+# threads = 4               # {DuckDB's, and models that dbt builds at a time}
+# memory_limit = "4GB"      # {DuckDB's; by default most of the machine's}
+# templates = "templates"   # {templates that replace built-in ones of the same name}
+# policy = "ci/gate.toml"   # {rules of the gate, for `gate` and every report}
 #
-# [memory]                  # of memory benchmarks
-# right_metric = "cmrc_f1"  # metric that says whether an answer is right
-# right_threshold = 0.8     # score from which it is
+# [memory]                  # {of memory benchmarks}
+# right_metric = "cmrc_f1"  # {metric that says whether an answer is right}
+# right_threshold = 0.8     # {score from which it is}
 """
+"""The comments in braces are in the language of the call."""
+
+
+def _config(lang: str) -> str:
+    """Return the config that ``init`` writes."""
+    text = re.sub(r"\{(.+?)\}", lambda found: translated(found[1]), _CONFIG)
+    return text.replace("LANG", lang)
 
 
 TASK_FILE = "run.json"
@@ -107,7 +116,7 @@ def _write_examples(call: Call, folder: Path) -> int:
     config, data = folder / "promptlab.toml", folder / "examples"
     _refuse_to_overwrite(config, data)
     folder.mkdir(parents=True, exist_ok=True)
-    config.write_text(_CONFIG.format(lang=call.settings.lang), "utf-8")
+    config.write_text(_config(call.settings.lang), "utf-8")
     for part in PARTS:
         shutil.copytree(examples(call.settings.lang) / part, data / part)
     click.echo(config)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from promptlab.cli.translation import translated_message
 from promptlab.errors import PromptlabError
 from promptlab.messages import LOGGER
 
@@ -118,7 +119,7 @@ class _Handler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         if self.form == "text":
-            line = for_people(record.getMessage())
+            line = for_people(translated_message(record.getMessage()))
         else:
             line = for_json(_json_line(record))
         click.echo(line, err=True)

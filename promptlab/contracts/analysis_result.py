@@ -155,15 +155,20 @@ class DimensionResult(Contract):
 
 
 class StepOutcome(Contract):
-    """Ours: one step of a pipeline in a round."""
+    """Ours: one step of a pipeline, or one message or tool call of an agent."""
 
     step: str
-    """Key of the output, in the order of the steps."""
-    output: str
+    """Id of the step, the tool (its second call ``#2``), or the role of the message."""
+    tool: str | None = None
+    arguments: str | None = None
+    """Arguments of the call as JSON, cut at 500 characters."""
+    output: str | None = None
     """A text unchanged, other values as JSON; cut at 2,000 characters."""
-    output_chars: int
+    output_chars: int = 0
+    error: str | None = None
+    """Cut at 500 characters."""
     latency_ms: float | None = None
-    """Milliseconds; this and the tokens are from ``metadata.steps``."""
+    """Milliseconds."""
     input_tokens: int | None = None
     output_tokens: int | None = None
 
@@ -188,6 +193,17 @@ class PastRun(Contract):
     ci_high: Share | None = None
     number: int
     """Number of the run in its title, from 1 for the oldest."""
+
+
+class ErrorCategory(Contract):
+    """Ours: rounds that ended in one kind of error."""
+
+    category: str
+    n_rounds: int
+    baseline_n_rounds: int | None = None
+    """The same of the baseline; ``None`` without one."""
+    example: str | None = None
+    """Code or message of one of them; ``None``: only the baseline has some."""
 
 
 class JudgeResult(Contract):
@@ -257,6 +273,8 @@ class RoundOutcome(Contract):
     feedback: str | None = None
     """The judge's comment."""
     steps: list[StepOutcome] = Field(default_factory=list)
+    n_steps: int = 0
+    """Number of all steps; the first 30 are listed."""
 
 
 class ScopeOutcome(Contract):
@@ -426,6 +444,11 @@ class AnalysisResult(Contract):
     """Ours: the prompt, if the task's file or its pipeline contains it."""
     runs: list[PastRun] = Field(default_factory=list)
     """Ours: the last 30 runs of the title and variant up to this one, oldest first."""
+
+    errors: list[ErrorCategory] = Field(default_factory=list)
+    """Ours: rounds in error by kind, the most frequent first."""
+    errors_text: str | None = None
+    """Ours: them in words, in the report's language; ``None`` without errors."""
 
     def as_json(self) -> str:
         """Return JSON with an entry of a list on each line, such as a case.

@@ -60,7 +60,7 @@ from promptlab.evaluator.outputs import (
 from promptlab.evaluator.rules import MUST, RuleFindings, judge_rules, whole_answer
 from promptlab.json_text.reading import copy_json
 from promptlab.json_text.writing import compact_as_duckdb
-from promptlab.settings import language_of
+from promptlab.paths import language_of
 
 # ---------- the user's judge
 

@@ -18,6 +18,7 @@ select
     verdicts.*, epoch_us(verdicts.accepted_at) as accepted_at,
     tasks.prompt_version, tasks.model, tasks.source_kind, tasks.testset_id,
     tasks.run_number, epoch_us(tasks.created_at) as created_at,
+    epoch_us(last_tasks.created_at) as last_run_at,
     baselines.baseline_task_id,
     summaries.n_cases, summaries.n_pass, summaries.n_error,
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged
@@ -25,7 +26,9 @@ from marts.fct_verdicts as verdicts
 inner join marts.dim_tasks as tasks using (task_id)
 inner join marts.fct_task_summaries as summaries using (task_id)
 left join marts.dim_task_baselines as baselines using (task_id)
-where task_id in (select unnest($tasks))
+left join marts.dim_tasks as last_tasks
+    on verdicts.last_task_id = last_tasks.task_id
+where verdicts.task_id in (select unnest($tasks))
 """
 
 _CASES = """

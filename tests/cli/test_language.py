@@ -12,7 +12,8 @@ import pytest
 
 from promptlab.cli import decide, run_cli
 from promptlab.cli.output import _MARKS, printed
-from promptlab.settings import Settings, language_of, load_settings
+from promptlab.paths import language_of
+from promptlab.settings import Settings, load_settings
 from tests.cli.test_tables import READING
 
 CLI = Path(decide.__file__).parent

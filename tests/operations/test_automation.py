@@ -23,13 +23,15 @@ PAGE = ROOT / "docs" / "operations.md"
 AUTOMATION = ROOT / "docs" / "automation"
 NIGHTLY = AUTOMATION / "nightly.sh"
 ACTION = ROOT / "action.yml"
+PIPELINES = ("gitlab-ci.yml", "Jenkinsfile", "yunxiao.yml", "gitee-go.yml")
 
 
 def commands() -> list[str]:
     """Every promptlab command of the page, the script and the workflow."""
     code = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text("utf-8"), re.S | re.M)
     inline = re.findall(r"`(promptlab [^`]+)`", PAGE.read_text("utf-8"))
-    files = [NIGHTLY.read_text("utf-8"), ACTION.read_text("utf-8")]
+    scripts = [NIGHTLY, ACTION, *(AUTOMATION / name for name in PIPELINES)]
+    files = [script.read_text("utf-8") for script in scripts]
     lines = "\n".join([*code, *files]).splitlines()
     found = [
         re.search(r"^\s*(?:- )?(?:run: )?(?:\w+= )?(promptlab .*)", x) for x in lines
@@ -135,6 +137,43 @@ def test_the_gitlab_pipeline_writes_its_history_on_the_default_branch_only():
     assert on_default["variables"] == {"HISTORY": "pull-push"}
     assert elsewhere["variables"] == {"HISTORY": "pull"}
     assert job["script"][-1] == "promptlab gate latest"
+
+
+def shell_of(name: str) -> list[str]:
+    """The lines that a pipeline runs, in order."""
+    if name == "Jenkinsfile":
+        text = (AUTOMATION / name).read_text("utf-8")
+        return "".join(re.findall(r"sh '''(.*?)'''", text, re.S)).strip().splitlines()
+    found = workflow(name)
+    if name == "gitee-go.yml":
+        [stage] = found["stages"]
+        [step] = stage["steps"]
+        assert step["step"] == "build@python"
+        return step["commands"]
+    [stage] = found["stages"].values()
+    [job] = stage["jobs"].values()
+    gate, reports = job["steps"].values()
+    assert (gate["step"], reports["step"]) == ("Command", "ArtifactUpload")
+    return gate["with"]["run"].splitlines()
+
+
+@pytest.mark.parametrize("name", ["Jenkinsfile", "yunxiao.yml", "gitee-go.yml"])
+def test_other_pipelines_ask_the_gate_last_write_junit_and_keep_the_history(name):
+    lines = [line.strip() for line in shell_of(name)]
+    script = "\n".join(lines)
+    subprocess.run(["sh", "-n", "-c", script], check=True)
+    assert lines[-1] == "promptlab gate latest"
+    (junit,) = (line for line in lines if "--format junit" in line)
+    assert junit.endswith("gate.xml || true")
+    saved = [line for line in lines if "ossutil cp --force" in line]
+    if name == "Jenkinsfile":
+        text = (AUTOMATION / name).read_text("utf-8")
+        always = text.partition("always {")[2]
+        assert "junit" in always
+        assert "history/**" in always
+        assert text.count("{") == text.count("}")
+    else:
+        assert re.match(r'test "\$\w+" != main \|\| ossutil', saved[0])
 
 
 RUN_SH = """#!/bin/sh

@@ -7,6 +7,7 @@ import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from datetime import timedelta
 from email import message_from_bytes
 from email.policy import default
 from pathlib import Path
@@ -326,6 +327,18 @@ def test_a_command_in_a_comment_is_code_unless_the_run_id_could_leave_it(
     (result,) = results_of(cli, "broke")
     comment = gate_markdown([result.model_copy(update={"run_id": run_id})])
     assert part in comment
+
+
+@pytest.mark.parametrize(("days", "is_said"), [(0, False), (3, False), (12, True)])
+def test_a_comment_says_that_the_last_run_on_the_base_branch_is_old(cli, days, is_said):
+    (result,) = results_of(cli, "broke")
+    assert result.last_run_at < result.created_at
+    last = {"last_run_at": result.created_at - timedelta(days=days, hours=1)}
+    comment = gate_markdown([result.model_copy(update=last)])
+    assert ("is 12 days older than this one" in comment) == is_said
+    assert "days older" not in gate_markdown(
+        [result.model_copy(update={"last_run_at": None})]
+    )
 
 
 @pytest.mark.parametrize("title", ["broke", "gone"])

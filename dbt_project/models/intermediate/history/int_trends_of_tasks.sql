@@ -41,7 +41,9 @@ answered as (
         avg(input_tokens) as input_tokens_mean,
         count(input_tokens) as n_inputs,
         avg(output_tokens) as output_tokens_mean,
-        count(output_tokens) as n_outputs
+        count(output_tokens) as n_outputs,
+        avg(answer_chars) as answer_chars_mean,
+        count(answer_chars) as n_answers
 
     from rounds
     where status <> 'error'
@@ -80,6 +82,8 @@ wide as (
         answered.n_inputs,
         answered.output_tokens_mean,
         answered.n_outputs,
+        answered.answer_chars_mean,
+        answered.n_answers,
         counted.cost_mean,
         counted.cost_total,
         counted.n_costs
@@ -110,6 +114,7 @@ numbers as (
             when 'latency_p95' then wide.latency_p95
             when 'input_tokens_mean' then wide.input_tokens_mean
             when 'output_tokens_mean' then wide.output_tokens_mean
+            when 'answer_chars_mean' then wide.answer_chars_mean
             when 'tokens_total' then wide.tokens_total
             when 'cost_mean' then wide.cost_mean
             when 'cost_total' then wide.cost_total
@@ -134,6 +139,7 @@ numbers as (
             when 'latency_p95' then wide.n_latencies
             when 'input_tokens_mean' then wide.n_inputs
             when 'output_tokens_mean' then wide.n_outputs
+            when 'answer_chars_mean' then wide.n_answers
             when 'tokens_total' then wide.n_tokens
             when 'cost_mean' then wide.n_costs
             when 'cost_total' then wide.n_costs

@@ -5,6 +5,7 @@ with
 expectations as (select * from {{ ref('promptlab', 'stg_testsets__expectations') }}),
 rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }} where testset_id is not null),
 steps as (select * from {{ ref('promptlab', 'stg_pipelines__pipeline_steps') }}),
+calls as (select * from {{ ref('promptlab', 'int_round_steps') }} where tool is not null),
 
 scopes as (
 
@@ -50,6 +51,7 @@ looked_up as (
         final_fields.fields,
         {{ step_output('rounds.step_outputs', 'scopes.step_id') }} as by_step_id,
         {{ step_output('rounds.step_outputs', 'steps.output_key') }} as by_output_key,
+        calls.call as by_tool,
         case
             when scopes.scope = 'aggregation' and {{ json_kind('rounds.step_outputs') }} = 'object'
                 then list_filter(
@@ -81,6 +83,7 @@ looked_up as (
     inner join rounds using (testset_id, case_id)
     left join final_fields using (testset_id, case_id)
     left join steps using (pipeline_id, step_id)
+    left join calls using (task_id, case_id, round_id, step_id)
 
 ),
 
@@ -100,7 +103,7 @@ found as (
         ---------- json
         coalesce(
             case scope
-                when 'intermediate' then coalesce(by_step_id, by_output_key)
+                when 'intermediate' then coalesce(by_step_id, by_output_key, by_tool)
                 when 'aggregation' then {{ json_member('step_outputs', 'aggregation_key') }}
                 else coalesce(from_final, from_steps)
             end,
@@ -114,6 +117,7 @@ found as (
                 then case
                     when by_step_id is not null then 'step_id'
                     when by_output_key is not null then 'output_key:' || output_key
+                    when by_tool is not null then 'tool_call'
                 end
             when scope = 'aggregation' and aggregation_key is not null
                 then 'aggregation_key:' || aggregation_key

@@ -15,14 +15,10 @@ final as (
         judge_feedback,
 
         ---------- json
-        coalesce(step_outputs, nullif(json_extract(metadata, '$.step_outputs'), 'null')) as step_outputs,
         metadata
 
     from rounds
-    where
-        judge_feedback is not null
-        or step_outputs is not null
-        or cast(metadata as string) <> '{}'
+    where judge_feedback is not null or cast(metadata as string) <> '{}'
 
 )
 

@@ -21,7 +21,7 @@ final as (
 
         ---------- numerics
         rounds.run_index,
-        cast(length(rounds.answer) as bigint) as answer_chars,
+        results.answer_chars,
         results.latency_ms,
         results.input_tokens,
         results.output_tokens,

@@ -1,59 +1,21 @@
-{{ config(unique_key='task_id', meta={'batch': 'tasks'}) }}
-
 with
 
-traces as (select * from {{ ref('promptlab', 'fct_round_traces') }} where {{ in_this_build() }}),
+steps as (select * from {{ ref('promptlab', 'fct_steps') }} where {{ in_this_build() }}),
 rounds as (select * from {{ ref('promptlab', 'fct_rounds') }} where {{ in_this_build() }}),
 
 -- an answer that never came has no time and no length, one from a cache no time
-answered as (
-
-    select
-        traces.task_id,
-        coalesce(rounds.is_cached, false) as is_cached,
-        nullif(json_extract(traces.metadata, '$.steps'), 'null') as steps
-
-    from traces
-    inner join rounds using (task_id, case_id, round_id)
-    where rounds.status <> 'error'
-
-),
-
-named as (
-
-    select
-        task_id,
-        is_cached,
-        steps,
-        unnest(json_keys(steps)) as step_id
-
-    from answered
-    where {{ json_kind('steps') }} = 'object'
-
-),
-
-measured as (
-
-    select
-        task_id,
-        is_cached,
-        step_id,
-        {{ json_member('steps', 'step_id') }} as figures
-
-    from named
-
-),
-
 numbers as (
 
     select
-        task_id,
-        step_id,
-        case when not is_cached then {{ json_number('figures', 'latency_ms') }} end as latency_ms,
-        {{ json_number('figures', 'input_tokens') }} as input_tokens,
-        {{ json_number('figures', 'output_tokens') }} as output_tokens
+        steps.task_id,
+        coalesce(steps.tool, steps.step_id) as step_id,
+        case when not coalesce(rounds.is_cached, false) then steps.latency_ms end as latency_ms,
+        steps.input_tokens,
+        steps.output_tokens
 
-    from measured
+    from steps
+    inner join rounds using (task_id, case_id, round_id)
+    where rounds.status <> 'error' and steps.step_id is not null
 
 ),
 
@@ -68,7 +30,7 @@ final as (
         step_id,
 
         ---------- numerics
-        count(latency_ms) as n_rounds,
+        count(latency_ms) as n_calls,
         round(avg(latency_ms), 6) as latency_mean,
         round(percentile_cont(0.5) within group (order by latency_ms), 6) as latency_p50,
         round(percentile_cont(0.9) within group (order by latency_ms), 6) as latency_p90,

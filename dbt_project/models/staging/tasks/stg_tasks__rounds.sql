@@ -40,7 +40,8 @@ renamed as (
         final_output,
         step_outputs,
         failed_steps,
-        rule_violations
+        rule_violations,
+        steps
 
     from source
 
@@ -83,7 +84,8 @@ of_memory as (
         cast(null as json) as final_output,
         cast(null as json) as step_outputs,
         cast(null as json) as failed_steps,
-        cast(null as json) as rule_violations
+        cast(null as json) as rule_violations,
+        cast(null as json) as steps
 
     from memory_questions
 

@@ -126,6 +126,7 @@ results as (
         ---------- numerics
         rounds.latency_ms,
         rounds.answer_ms,
+        cast(length(rounds.answer) as bigint) as answer_chars,
         rounds.input_tokens,
         rounds.output_tokens,
         coalesce(must_haves.n_must_haves, 0) as n_must_haves,

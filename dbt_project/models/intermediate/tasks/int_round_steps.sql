@@ -1,0 +1,175 @@
+{{ config(materialized=view_of_step()) }}
+
+with
+
+rounds as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }} where {{ in_this_build() }}),
+
+stepped as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        steps,
+        nullif(json_extract(metadata, '$.steps'), 'null') as figures,
+        coalesce(
+            step_outputs, nullif(json_extract(metadata, '$.step_outputs'), 'null')
+        ) as outputs
+
+    from rounds
+    where steps is not null or step_outputs is not null or cast(metadata as string) <> '{}'
+
+),
+
+-- steps of a pipeline: keys that start with `_` are earlier verdicts
+keys as (
+
+    select
+        *,
+        unnest(json_keys(outputs)) as step_id,
+        unnest(range(cast(len(json_keys(outputs)) as bigint))) as key_no
+
+    from stepped
+    where {{ json_kind('outputs') }} = 'object'
+
+    union all
+
+    -- figures of a step without an output
+    select
+        *,
+        unnest(json_keys(figures)) as step_id,
+        1000000 as key_no
+
+    from stepped
+    where {{ json_kind('figures') }} = 'object'
+
+),
+
+members as (
+
+    select
+        *,
+        {{ json_member('outputs', 'step_id') }} as output,
+        {{ json_member('figures', 'step_id') }} as step_figures
+
+    from keys
+
+),
+
+of_pipelines as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        key_no,
+        'step' as role,
+        step_id,
+        cast(null as string) as tool,
+        {{ json_as_text('output') }} as result,
+        cast(null as string) as error,
+        {{ json_number('step_figures', 'latency_ms') }} as latency_ms,
+        {{ json_number('step_figures', 'input_tokens') }} as input_tokens,
+        {{ json_number('step_figures', 'output_tokens') }} as output_tokens,
+        cast(null as json) as arguments,
+        cast(null as json) as call
+
+    from members
+    where left(step_id, 1) <> '_' and (key_no < 1000000 or output is null)
+
+),
+
+-- messages and tool calls of an agent
+listed as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        unnest(json_extract(steps, '$[*]')) as step,
+        unnest(range(cast(json_array_length(steps) as bigint))) as key_no
+
+    from stepped
+    where steps is not null
+
+),
+
+named as (
+
+    select
+        *,
+        json_extract_string(step, '$.tool') as tool,
+        row_number() over (
+            partition by task_id, case_id, round_id, json_extract_string(step, '$.tool')
+            order by key_no
+        ) as call_no
+
+    from listed
+
+),
+
+of_agents as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        2000000 + key_no as key_no,
+        json_extract_string(step, '$.role') as role,
+        tool || case when call_no > 1 then '#' || cast(call_no as string) else '' end as step_id,
+        tool,
+        json_extract_string(step, '$.result') as result,
+        json_extract_string(step, '$.error') as error,
+        {{ json_number('step', 'latency_ms') }} as latency_ms,
+        {{ json_number('step', 'input_tokens') }} as input_tokens,
+        {{ json_number('step', 'output_tokens') }} as output_tokens,
+        json_extract(step, '$.arguments') as arguments,
+        case when tool is not null then step end as call
+
+    from named
+
+),
+
+steps as (
+
+    select * from of_pipelines
+
+    union all
+
+    select * from of_agents
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        task_id,
+        case_id,
+        round_id,
+        step_id,
+
+        ---------- strings
+        role,
+        tool,
+        result,
+        error,
+
+        ---------- numerics
+        row_number() over (
+            partition by task_id, case_id, round_id order by key_no, step_id
+        ) as step_no,
+        latency_ms,
+        cast(input_tokens as bigint) as input_tokens,
+        cast(output_tokens as bigint) as output_tokens,
+
+        ---------- json
+        arguments,
+        call
+
+    from steps
+
+)
+
+select * from final

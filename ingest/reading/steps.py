@@ -1,0 +1,190 @@
+"""Convert messages and tool calls of an agent to the steps of a round.
+
+Chat APIs, agents and evaluation tools write almost the same lists. Read are the
+messages of OpenAI (``tool_calls``, role ``tool``), of Anthropic (parts ``tool_use`` and
+``tool_result``) and of Inspect, and lists of calls with their results.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from promptlab.json_text.writing import compact
+
+
+class Step(msgspec.Struct, gc=False, omit_defaults=True):
+    """A message, or a call of a tool with its result: an object in ``rounds.steps``."""
+
+    role: str
+    tool: str | None = None
+    """Name of the tool; ``None``: a message."""
+    arguments: Any = None
+    result: str | None = None
+    """Text of the message, or what the tool returned."""
+    error: str | None = None
+    latency_ms: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+_CALLS = ("tool_use", "tool_call", "server_tool_use", "function_call")
+_RESULTS = ("tool_result", "function_call_output")
+_TOOL_ROLES = ("tool", "function")
+_encode = msgspec.json.Encoder().encode
+
+
+def steps_of(messages: Any, calls: Any = None) -> str | None:
+    """Return the steps as a JSON list, or ``None`` if nothing but an answer happened.
+
+    Without a tool and with one message of the assistant, the messages only repeat the
+    prompt and the answer.
+
+    Args:
+        messages: A list of chat messages; anything else has no steps.
+        calls: A list of calls with their results, in place of or after the messages.
+    """
+    steps: list[Step] = []
+    waiting: dict[str, Step] = {}
+    for message in _objects(messages):
+        _add_message(message, steps, waiting)
+    steps += [_call(call) for call in _objects(calls) if _id(call) not in waiting]
+    n_answers = sum(step.role == "assistant" for step in steps)
+    if n_answers < 2 and not any(step.role == "tool" for step in steps):
+        return None
+    return _encode(steps).decode()
+
+
+def steps_in(metadata: pl.Series) -> pl.Series:
+    """Return the steps of rounds with ``messages`` or a list ``steps`` as metadata."""
+    found: dict[int, str] = {}
+    has_steps = metadata.str.contains(r'"messages"|"steps"\s*:\s*\[')
+    for row in has_steps.arg_true():
+        members = msgspec.json.decode(metadata[row])
+        steps = steps_of(members.get("messages"), members.get("steps"))
+        if steps is not None:
+            found[row] = steps
+    column = pl.Series([None], dtype=pl.String).new_from_index(0, len(metadata))
+    return column.scatter(list(found), list(found.values())) if found else column
+
+
+def _add_message(
+    message: dict[str, Any], steps: list[Step], waiting: dict[str, Step]
+) -> None:
+    parts = message.get("content")
+    role = message.get("role") or message.get("type")
+    role = role if isinstance(role, str) else "unknown"
+    if role in _TOOL_ROLES or role in _RESULTS:
+        _add_result(message, steps, waiting)
+        return
+    if role in _CALLS:
+        calls = [message]
+    else:
+        step = Step(role, result=_text(parts) or None, **_figures(message))
+        step.error = _error(message)
+        if step != Step(role):
+            steps.append(step)
+        calls = _objects(message.get("tool_calls"))
+        calls += [each for each in _objects(parts) if each.get("type") in _CALLS]
+    for call in calls:
+        step = _call(call)
+        steps.append(step)
+        waiting[_id(call) or f"call {len(steps)}"] = step
+    for part in _objects(parts):
+        if part.get("type") in _RESULTS:
+            _add_result(part, steps, waiting)
+
+
+def _add_result(
+    given: dict[str, Any], steps: list[Step], waiting: dict[str, Step]
+) -> None:
+    result = _call(given)
+    step = waiting.get(_id(given))
+    if step is None and not _id(given):  # functions of older chat APIs have a name only
+        unanswered = (each for each in waiting.values() if each.result is None)
+        step = next((each for each in unanswered if each.tool == result.tool), None)
+    if step is None:
+        steps.append(result)
+        return
+    step.tool = step.tool or result.tool
+    step.result, step.error = result.result, result.error
+    step.latency_ms = result.latency_ms if step.latency_ms is None else step.latency_ms
+
+
+def _call(call: dict[str, Any]) -> Step:
+    """Return a call, a result, or both in one object."""
+    function = call.get("function")
+    inner = function if isinstance(function, dict) else call
+    name = _first(inner, "name", "tool", "function", "tool_name")
+    arguments = _first(inner, "arguments", "input", "args")
+    if isinstance(arguments, str):
+        with suppress(msgspec.DecodeError, RecursionError):
+            arguments = msgspec.json.decode(arguments)
+    result, error = _first(call, "result", "output", "content"), _error(call)
+    if error is None and call.get("is_error") is True:
+        error, result = _text(result) or "error", None
+    if error is not None and result in ("", []):
+        result = None
+    return Step(
+        "tool",
+        tool=name if isinstance(name, str) and name else "unknown",
+        arguments=arguments,
+        result=None if result is None else _text(result),
+        error=error,
+        **_figures(call),
+    )
+
+
+def _first(given: Mapping[str, Any], *names: str) -> Any:
+    return next((given[n] for n in names if given.get(n) is not None), None)
+
+
+def _id(call: dict[str, Any]) -> str:
+    found = _first(call, "tool_call_id", "tool_use_id", "call_id", "id")
+    return found if isinstance(found, str) else ""
+
+
+def _error(given: dict[str, Any]) -> str | None:
+    error = given.get("error")
+    if isinstance(error, dict):
+        error = error.get("message") or error
+    return None if error is None or error is False else _text(error)
+
+
+def _text(content: Any) -> str:
+    """Return the text of a content; parts other than text only by their kind."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list) and all(_is_part(each) for each in content):
+        return "\n".join(
+            part["text"] if isinstance(part.get("text"), str) else f"[{part['type']}]"
+            for part in content
+            if part["type"] not in _CALLS + _RESULTS
+        )
+    return "" if content is None else compact(content)
+
+
+def _is_part(part: Any) -> bool:
+    return isinstance(part, dict) and isinstance(part.get("type"), str)
+
+
+def _objects(given: Any) -> list[dict[str, Any]]:
+    found: Sequence[Any] = given if isinstance(given, list) else ()
+    return [each for each in found if isinstance(each, dict)]
+
+
+def _figures(given: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    latency = given.get("latency_ms")
+    if isinstance(latency, int | float) and not isinstance(latency, bool):
+        found = {"latency_ms": float(latency)} if 0 <= latency < math.inf else {}
+    for name in ("input_tokens", "output_tokens"):
+        count = given.get(name)
+        if type(count) is int and 0 <= count < 2**63:
+            found[name] = count
+    return found
