@@ -33,11 +33,12 @@ class Curve:
     height: int = CURVE_HEIGHT
 
 
-def curve(pairs: Sequence[tuple[float | None, float | None]]) -> Curve | None:
-    """Return the line through *pairs* of a place (0 or more) and a score (0–1).
+def curve(items: Sequence[object], along: str, score: str) -> Curve | None:
+    """Return the line through *items* by their place (0 or more) and score (0–1).
 
-    A pair without place or score has no point; a line needs at least two points.
+    An item without place or score has no point; a line needs at least two points.
     """
+    pairs = [(getattr(item, along), getattr(item, score)) for item in items]
     known = [
         (x, y) for x, y in pairs if x is not None and y is not None and math.isfinite(x)
     ]

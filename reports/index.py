@@ -87,7 +87,7 @@ tags as (
 
 select
     tasks.task_id, tasks.title, tasks.variant, tasks.prompt_version, tasks.model,
-    epoch_us(tasks.created_at) as created_at,
+    tasks.created_at,
     case when tasks.is_partial then tasks.n_rows_held end as n_held,
     tasks.n_rows_claimed as n_claimed,
     summaries.overall_score, summaries.pass_rate, summaries.n_pass,
@@ -121,7 +121,7 @@ limit {MOST_LINES}
 _LEVELS = """
 select
     title, variant, measure, value_before, value_now, factor, is_worse,
-    epoch_us(since_at) as since_at
+    since_at
 from marts.fct_level_changes
 where is_beyond_chance
 order by title, variant, is_worse desc, measure desc

@@ -46,7 +46,7 @@ order by
 """
 
 _RATES = f"""
-select rates.*, tasks.variant, epoch_us(tasks.created_at) as created_at
+select rates.*, tasks.variant, tasks.created_at
 from marts.fct_corrected_pass_rates as rates
 inner join marts.dim_tasks as tasks using (task_id)
 where rates.dimension_id = $dimension and rates.judge = $judge

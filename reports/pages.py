@@ -47,7 +47,7 @@ from promptlab.reports.cases import (
     question,
     versions,
 )
-from promptlab.reports.charts import forest, histogram, on_track
+from promptlab.reports.charts import curve, forest, histogram, on_track
 from promptlab.reports.diff import word_diff
 from promptlab.reports.gate.headline import (
     headline,
@@ -182,6 +182,7 @@ def environment(
         interval=filters.interval,
         anchor=case_anchor,
         on_track=on_track,
+        curve=curve,
         forest=forest,
         histogram=histogram,
         diff=word_diff,

@@ -77,7 +77,7 @@ front as (
 select
     variants.variant, tasks.task_id, tasks.run_id, tasks.model, tasks.prompt_version,
     tasks.branch, tasks.commit_sha, tasks.is_partial, tasks.primary_metric,
-    epoch_us(tasks.created_at) as created_at,
+    tasks.created_at,
     summaries.overall_score, summaries.ci_low, summaries.ci_high, summaries.n_cases,
     summaries.n_pass, summaries.n_error,
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,

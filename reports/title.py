@@ -90,7 +90,7 @@ numbered as (
 select
     tasks.task_id, tasks.variant, tasks.run_number, tasks.prompt_version,
     tasks.prompt_hash, tasks.model,
-    epoch_us(tasks.created_at) as created_at, tasks.is_partial,
+    tasks.created_at, tasks.is_partial,
     coalesce(variants.is_current and variants.newest_task_id = tasks.task_id, false)
         as is_current,
     summaries.overall_score, summaries.ci_low, summaries.ci_high, summaries.n_pass,

@@ -109,7 +109,7 @@ def gate_result(
         ],
         n_not_compared=task["n_cases_before"] - task["n_cases_compared"],
         cases=[_record(row, task, speech) for row in failing[:MOST_CASES]],
-        changes=[Change(**change) for change in task["changes"]],
+        changes=[Change(**change) for change in task["changes"] or []],
         accept_reason=(task["accept_reason"] or "") if gate.is_accepted else None,
         advice=list(_advice(decision, facts, rules)),
         rules=rules,
