@@ -178,7 +178,7 @@ def environment(
     speech = Speech.of(lang)
     env.filters.update(filters.as_mapping())
     env.globals.update(
-        t=texts.text,
+        t=speech.text,
         interval=filters.interval,
         anchor=case_anchor,
         on_track=on_track,

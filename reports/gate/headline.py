@@ -235,11 +235,7 @@ class _Words:
         if rules.get("whole_rate") == "fail":
             subject = "score" if result.measure == "score" else "rate"
             before, after = result.rate_before, result.rate_now
-            text = self.text(
-                f"headline.whole_{subject}",
-                before=self.speech.percent(before, after),
-                after=self.speech.percent(after, before),
-            )
+            text = self.text(f"headline.whole_{subject}", before=before, after=after)
             if not by_odds:  # one statement about chance
                 p = result.p_whole or 0
                 text += self.text("headline.by_chance", p=_p(p))

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from itertools import pairwise
+from types import SimpleNamespace
 
 import html5lib
 import pytest
@@ -172,7 +173,8 @@ def test_no_number_stops_a_chart(values, is_share):
     points = pareto(
         [(n, priced | {"cost_total": abs(value)}) for n, value in enumerate(values)]
     )
-    line = curve([(abs(value), 0.5) for value in values])
+    items = [SimpleNamespace(at=abs(value), score=0.5) for value in values]
+    line = curve(items, "at", "score")
     n_known = sum(map(math.isfinite, values))
     assert (chart is not None) == (n_known > 0)
     for text in (repr(chart), repr(points), repr(line)):
