@@ -299,12 +299,12 @@ def level_text(level: Row, filters: Filters, at: datetime) -> str:
     )
 
 
-def _size(row: Row) -> tuple[int, int, float]:
-    """Return the sort key: the worst course first, then the largest change."""
+def _size(row: Row) -> tuple[int, int, int, float]:
+    """Return the sort key: the worst course first, then the most broken cases."""
     change = float(row["change"] or 0.0)
     course = get_args(Course).index(row["course"])
-    is_refused = row["gate"].decision == "do_not_ship"
-    return course, not is_refused, -change if row["course"] == "better" else change
+    gate, size = row["gate"], -change if row["course"] == "better" else change
+    return course, gate.decision != "do_not_ship", -gate.broke.n, size
 
 
 def _chart(values: Sequence[float | None], filters: Filters) -> LineChart | None:

@@ -6,11 +6,11 @@ newest run, or was loaded together with it. All numbers come from the marts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from promptlab.reports.charts import pareto
-from promptlab.reports.gate.verdict import WORST_FIRST, worst
+from promptlab.reports.gate.verdict import alike, worst
 from promptlab.reports.pages import Href, environment, render
 from promptlab.reports.queries import JUDGES, Row, rows
 
@@ -184,7 +184,7 @@ def run_html(
         "run.html.j2",
         title=title,
         gate=worst(gates.values()),
-        decided=_decided(columns),
+        decided=alike(columns),
         columns=columns,
         cases=cases,
         is_linked=len(cases) * len(task_ids) <= MOST_LINKED_CELLS,
@@ -197,17 +197,6 @@ def run_html(
         index=index,
         judge=judge,
         generated_at=edition.generated_at,
-    )
-
-
-def _decided(columns: Sequence[Row]) -> list[list[Row]]:
-    """Group the variants with the same verdict text, the worst first."""
-    alike: dict[str, list[Row]] = {}
-    for column in columns:
-        alike.setdefault(column["gate"].headline, []).append(column)
-    return sorted(
-        alike.values(),
-        key=lambda each: WORST_FIRST.index(each[0]["gate"].decision),
     )
 
 

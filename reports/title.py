@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from promptlab.reports.charts import LineChart, Point, line_chart
-from promptlab.reports.gate.verdict import badness
+from promptlab.reports.gate.verdict import alike, badness
 from promptlab.reports.pages import Href, environment, render
 from promptlab.reports.printing import Filters
 from promptlab.reports.queries import Row, rows
@@ -218,7 +218,7 @@ def read_title(
     ]
     return {
         "title": title,
-        "current": current,
+        "decided": alike(current),
         "charts": charts,
         "has_intervals": len(drawn) <= MOST_WITH_INTERVALS,
         "names": drawn,
