@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptlab.reports.charts import on_track
 from promptlab.reports.pages import Href, environment, render
 from promptlab.reports.queries import rows
 
@@ -120,10 +119,6 @@ def judge_html(
     rates = rows(con, _RATES, given)
     for row in rates:
         row["href"] = href(row["task_id"])
-        row["drawn"] = {
-            column: None if row[column] is None else on_track(row[column])
-            for column in ("raw_rate", "corrected_rate", "ci_low", "ci_high")
-        }
     differences = rows(con, _DIFFERENCES, given)
     named = rows(con, _NAME, {"dimension": dimension_id})
     return render(

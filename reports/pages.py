@@ -47,7 +47,7 @@ from promptlab.reports.cases import (
     question,
     versions,
 )
-from promptlab.reports.charts import curve, forest, histogram, on_track
+from promptlab.reports.charts import axis_of
 from promptlab.reports.diff import word_diff
 from promptlab.reports.gate.headline import (
     headline,
@@ -181,10 +181,7 @@ def environment(
         t=speech.text,
         interval=filters.interval,
         anchor=case_anchor,
-        on_track=on_track,
-        curve=curve,
-        forest=forest,
-        histogram=histogram,
+        axis_of=axis_of,
         diff=word_diff,
         is_share=is_share,
         question=question,

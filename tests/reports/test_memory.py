@@ -13,7 +13,7 @@ import pytest
 from promptlab.contracts.memory import MemoryResult
 from promptlab.errors import NothingToDo
 from promptlab.reports import to_memory_html, to_memory_json
-from promptlab.reports.charts import curve
+from promptlab.reports.pages import environment
 
 
 def words(page):
@@ -21,10 +21,6 @@ def words(page):
     tree = parser.parse(page)
     assert [error[1] for error in parser.errors] == []
     return " ".join(" ".join(tree.find("body").itertext()).split())
-
-
-def placed(*pairs):
-    return [SimpleNamespace(at=at, score=score) for at, score in pairs]
 
 
 def headings(result, section):
@@ -101,18 +97,24 @@ def test_the_curves_are_drawn_and_said_in_words(memory_of):
     assert retention == "Retention, 77.8% after 1, 50.0% after 3"
 
 
+def curve(*pairs):
+    """The points of a drawn curve, if it is drawn."""
+    charts = environment("en").get_template("charts.html.j2").module
+    items = [SimpleNamespace(at=at, score=score) for at, score in pairs]
+    drawn = charts.curve(items, "at", "score", "", "", caller=lambda: "")
+    return re.findall(r'points="([^"]*)"', str(drawn))
+
+
 def test_a_curve_starts_at_0_and_leaves_out_what_is_missing():
-    drawn = curve(placed((0, 1.0), (10, None), (20, 0.5), (40, 0.0)), "at", "score")
-    assert drawn is not None
-    assert drawn.dots == [(6, 6), (300, 80), (594, 154)]
-    assert (drawn.most, drawn.lines) == (40, [6, 80, 154])
+    points = curve((0, 1.0), (10, None), (20, 0.5), (40, 0.0))
+    assert points == ["6.0,6.0 300.0,80.0 594.0,154.0"]
 
 
 @pytest.mark.parametrize(
     "pairs", [[], [(1, 0.5)], [(0, 0.5), (0, 1)], [(None, 1), (2, 1)]]
 )
 def test_less_than_two_places_are_no_curve(pairs):
-    assert curve(placed(*pairs), "at", "score") is None
+    assert curve(*pairs) == []
 
 
 def test_durations_have_their_quantiles_or_say_that_there_are_none(memory_of):
