@@ -12,7 +12,7 @@ from promptlab.reports.judge import judges
 from promptlab.reports.pages import Href, environment, render, script_hash
 from promptlab.reports.printing import Filters
 from promptlab.reports.queries import Row, rows
-from promptlab.reports.texts import catalogue
+from promptlab.reports.sentences import Speech
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -182,7 +182,7 @@ def read_index(
             name: f"{letter}{at}" for at, name in enumerate(list(names)[:MOST_FACETS])
         }
     is_long = len(found) > MOST_LONG
-    filters = Filters(catalogue(edition.lang))
+    speech = Speech.of(edition.lang)
     levels: dict[tuple[str, str], list[Row]] = {}
     for level in rows(con, _LEVELS):
         levels.setdefault((level["title"], level["variant"]), []).append(level)
@@ -202,11 +202,15 @@ def read_index(
         )  # fmt: skip
         row["course"] = _course_of(row, gate, moves)
         row["moves"] = [
-            level_text(level, filters, edition.generated_at) for level in moves
+            speech.text(
+                _LEVEL_WORDS[level["measure"]][not level["is_worse"]],
+                level | {"at": edition.generated_at},
+            )
+            for level in moves
         ]
         row["report"] = task(row["task_id"])
         drawn = row["drawn"][-_DRAWN_WHERE_MANY:] if is_long else row["drawn"]
-        row["chart"] = _chart(drawn, filters)
+        row["chart"] = _chart(drawn, speech.filters)
         row["marks"] = {gate.decision} | {
             known[name]
             for facet, known in facets.items()
@@ -280,23 +284,6 @@ def _course_of(row: Row, gate: GateResult, moves: Sequence[Row]) -> Course:
     if row["is_better"] or moves:
         return "better"
     return "new" if gate.decision == "first_run" or row["is_new"] else "unchanged"
-
-
-def level_text(level: Row, filters: Filters, at: datetime) -> str:
-    """Return ``2.6 times slower since 24 Nov: 880 ms → 2.3 s``."""
-    form: dict[str, Callable[[float], str]] = {
-        "latency_p50": filters.seconds,
-        "cost_mean": lambda value: filters.number(value, 4),
-        "overall_score": filters.score,
-    }  # fmt: skip
-    shown = form.get(level["measure"], filters.percent)
-    return filters.catalogue.text(
-        _LEVEL_WORDS[level["measure"]][not level["is_worse"]],
-        factor=filters.number(level["factor"], 1),
-        day=filters.day(level["since_at"], at),
-        before=shown(level["value_before"]),
-        after=shown(level["value_now"]),
-    )
 
 
 def _size(row: Row) -> tuple[int, int, int, float]:

@@ -1,8 +1,9 @@
 """Sentences of reports: format strings of the catalogue, filled in with facts.
 
-``{score:percent}`` names the form of a fact, ``{value:{unit} limit}`` takes it from
-another fact, and gives more digits where it would look equal to ``limit``. Any other
-form is a group of the catalogue: ``{reason:score_reason}``. No number is computed here.
+``{score:percent}`` names the filter of a fact, ``{n:number 1}`` its decimals;
+``{value:{unit} limit}`` takes the form from another fact, and gives more digits where
+it would look equal to ``limit``. Codes have a group of the catalogue as their form:
+``{reason:score_reason}``. No number is computed here.
 """
 
 from __future__ import annotations
@@ -34,6 +35,11 @@ _PASSED = "default_dimension.passed"
 _DIGITS = {"cost": 6, "variance": 4, "sum": 2, "tokens": 0, "characters": 0}
 """Decimals of a metric by unit. Units without decimals are counted, and are named after
 the number."""
+
+_UNITS = {"share": "percent", "ms": "milliseconds"}
+"""Filters of the other units."""
+_BESIDE = {"percent", "score", "day"}
+"""Filters that take what stands beside a value."""
 
 Facts = Mapping[str, Any]
 
@@ -106,7 +112,7 @@ class Speech(Formatter):
         if isinstance(facts, _Known) or ":" in entry:
             return self.vformat(entry, (), facts)
         # many times faster
-        return entry.format_map({k: self._form(v, "") for k, v in facts.items()})
+        return entry.format_map({k: self.formed(v, "") for k, v in facts.items()})
 
     def get_field(self, field_name: str, _args: Any, kwargs: Any) -> Any:
         """Return the fact and what may stand beside it."""
@@ -115,31 +121,29 @@ class Speech(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         """Return a fact in its form."""
         value, facts = value
-        form, *others = format_spec.split() or ("",)
-        return self._form(value, form, *(facts.get(name) for name in others))
+        form, beside = f"{format_spec} ".split(" ", 1)
+        beside = beside.strip()
+        if beside.isdigit():
+            return str(getattr(self.filters, form)(value, int(beside)))
+        return self.formed(value, form, facts.get(beside))
 
-    def _form(self, value: Any, form: str, beside: Any = None) -> str:
-        shown = self.filters
+    def formed(self, value: Any, form: str, beside: Any = None) -> str:
+        """Return a value in a form: a filter, a unit, or a group of the catalogue."""
         if value is None:
             return UNKNOWN
         if form == "":
             return f"{value:,}" if type(value) is int else str(value)
         if isinstance(value, str):
-            return shown.label(value, form)
-        match form:
-            case "percent" | "share":
-                return shown.percent(value, beside=beside)
-            case "points":
-                fine = 0 < abs(value) < 0.0005  # only 0 is shown as 0
-                return shown.delta(value, FINE_DIGITS if fine else 1)
-            case "size":
-                return shown.points(value)
-            case "ms":
-                return shown.milliseconds(value)
-            case "p":
-                return shown.p_value(value)
-        number = shown.number(value, _DIGITS[form])
-        return number if _DIGITS[form] else self.text(f"measure.{form}", n=number)
+            return self.filters.label(value, form)
+        if form in _DIGITS:
+            number = self.filters.number(value, _DIGITS[form])
+            return number if _DIGITS[form] else self.text(f"measure.{form}", n=number)
+        if form == "change":
+            fine = 0 < abs(value) < 0.0005  # only 0 is shown as 0
+            return self.filters.delta(value, FINE_DIGITS if fine else 1)
+        name = _UNITS.get(form, form)
+        values = {"beside": beside} if name in _BESIDE else {}
+        return str(getattr(self.filters, name)(value, **values))
 
     def label(self, group: str, code: str | None) -> str | None:
         """Return the word for a code; ``None`` for ``None``."""
@@ -152,7 +156,7 @@ class Speech(Formatter):
 
     def measure(self, number: float | None, unit: str | None) -> str | None:
         """Return a metric with its unit."""
-        return None if number is None or unit is None else self._form(number, unit)
+        return None if number is None or unit is None else self.formed(number, unit)
 
     def listed(self, names: Iterable[str]) -> str:
         """Return names separated by commas, shortened if there are too many."""

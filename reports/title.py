@@ -14,7 +14,7 @@ from promptlab.reports.charts import LineChart, Point, line_chart
 from promptlab.reports.gate.verdict import alike, badness
 from promptlab.reports.pages import Href, environment, render
 from promptlab.reports.printing import Filters
-from promptlab.reports.queries import Row, rows
+from promptlab.reports.queries import Row, rows, select
 from promptlab.reports.texts import catalogue
 
 if TYPE_CHECKING:
@@ -109,16 +109,6 @@ cross join numbered
 where tasks.title = $title and tasks.role = 'full'
 order by tasks.run_number desc, tasks.task_id desc
 limit {MOST_RUNS}
-"""
-
-_VERSIONS = """
-select
-    task_id, variant, prompt_version, model, score_rank, overall_score, ci_low, ci_high,
-    pass_rate, n_tasks, overlaps_leader
-from marts.fct_leaderboard
-where title = $title
-order by score_rank nulls last, pass_rate desc nulls last, variant, prompt_version
-limit 30
 """
 
 # Broken and watched cases first, then those whose status changed between the shown
@@ -226,7 +216,14 @@ def read_title(
         "runs": runs[:MOST_LISTED],
         "n_runs": runs[0]["n_runs"] if runs else 0,
         "n_results": runs[0]["n_results"] if runs else 0,
-        "versions": rows(con, _VERSIONS, {"title": title}),
+        "versions": select(
+            con,
+            "fct_leaderboard",
+            order="score_rank nulls last, pass_rate desc nulls last, variant,"
+            " prompt_version",
+            limit=MOST_LISTED,
+            title=title,
+        ),
         "heat_maps": [found for found in heat_maps if found["cases"]],
         "hrefs": hrefs,
     }
