@@ -381,7 +381,7 @@ def _count(value: Any) -> int | None:
     return value if type(value) is int and value >= 0 else None
 
 
-def _prompt(value: Any) -> str | None:
+def prompt_text(value: Any) -> str | None:
     """Return a prompt as one text; messages one per line."""
     if value is None or value == "":
         return None
@@ -539,7 +539,7 @@ def _prompts(
 ) -> Prompt | None:
     """Return the prompts of a task and its baseline, if any."""
     found = {
-        row["task_id"]: _prompt(row["prompt"])
+        row["task_id"]: prompt_text(row["prompt"])
         for row in select(
             con, "dim_task_prompts", order="task_id", task_id=[task_id, baseline]
         )
