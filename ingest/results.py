@@ -363,15 +363,15 @@ def task_columns(so_far: ResultsSoFar) -> Table:
     )
     # without a run_id, variants of one file and one time are one run, side by side
     begin = pl.concat_str("entity_id", "variant", pl.lit(""), separator="/")
-    told = pl.Series(
+    created_at = pl.Series(
         [each.created_at for each in so_far.tasks.values()],
         dtype=pl.Datetime("us", "UTC"),
     )
     stem = pl.when(pl.col("task_id").str.starts_with(begin)).then(
         pl.col("task_id").str.strip_prefix(begin)
     )
-    run = ("stem", "title", "entity_id", "told_at")
-    tasks = tasks.with_columns(stem=stem, told_at=told)
+    run = ("stem", "title", "entity_id", "declared_at")
+    tasks = tasks.with_columns(stem=stem, declared_at=created_at)
     is_side_by_side = pl.col("stem").is_not_null() & (pl.len().over(run) > 1)
     is_pipeline = pl.col("entity_type") == "pipeline"
     unknown = pl.lit("unknown")
@@ -389,17 +389,17 @@ def task_columns(so_far: ResultsSoFar) -> Table:
         testset_ref="testset",
         pipeline_ref=pl.coalesce("pipeline", pl.when(is_pipeline).then("entity_id")),
     ).to_dict()
-    whose = tasks.select("entity_type", "entity_id", "variant", "prompt")
+    fields = tasks.select("entity_type", "entity_id", "variant", "prompt")
     return {
         **columns,
-        "extras": texts([_extras(each) for each in whose.iter_rows(named=True)]),
+        "extras": texts([_extras(each) for each in fields.iter_rows(named=True)]),
     }
 
 
-def _extras(whose: dict[str, str | None]) -> str:
-    prompt = whose.pop("prompt")
-    told = {} if prompt is None else {"prompt": msgspec.Raw(prompt.encode())}
-    return _encode({**whose, **told}).decode()
+def _extras(task: dict[str, str | None]) -> str:
+    prompt = task.pop("prompt")
+    own = {} if prompt is None else {"prompt": msgspec.Raw(prompt.encode())}
+    return _encode({**task, **own}).decode()
 
 
 def _error(error: Any) -> str | None:
@@ -576,8 +576,8 @@ def _add_task(
         task_id, first = task["task_id"], str(known.fields[name])
         if name in OWN_FIELDS:
             other = getattr(records.structs[row], name)
-            told = mixed_run(task_id, name, first, "above", other)
-            problem = records.problem(row, Fault((name,), RUN_ID_SHARED, told))
+            message = mixed_run(task_id, name, first, "above", other)
+            problem = records.problem(row, Fault((name,), RUN_ID_SHARED, message))
             so_far.mixed = so_far.mixed or replace(problem, severity="reject")
         else:
             message = (

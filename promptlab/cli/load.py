@@ -559,9 +559,9 @@ def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
                 json.dumps(each.renamed[name], ensure_ascii=False)
                 for name in ("earlier", "title")
             )
-            said = spoken(_RENAMED, title=old, n=each.renamed["n_same"],
+            note = spoken(_RENAMED, title=old, n=each.renamed["n_same"],
                           total=each.renamed["n_cases"])  # fmt: skip
-            print_text(f"{said} [titles.{new}] alias = [{old}]", lead="  ")
+            print_text(f"{note} [titles.{new}] alias = [{old}]", lead="  ")
     for file in written:
         if MEMORY in file.parts and file.name == PAGE:
             print_lines(str(file))
