@@ -8,7 +8,6 @@ it would look equal to ``limit``. Codes have a group of the catalogue as their f
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from string import Formatter
@@ -123,7 +122,7 @@ class Speech(Formatter):
         value, facts = value
         form, beside = f"{format_spec} ".split(" ", 1)
         beside = beside.strip()
-        if beside.isdigit():
+        if beside.isdigit() and isinstance(value, int | float):
             return str(getattr(self.filters, form)(value, int(beside)))
         return self.formed(value, form, facts.get(beside))
 
@@ -250,8 +249,6 @@ def alert(speech: Speech, row: Facts) -> str:
     parts = {
         "name": speech.dimension(dimension_id, facts.get("name")),
         "cases": speech.listed(row["case_ids"]),
-        "task": shlex.quote(row["task_id"]),
-        "dimension": shlex.quote(dimension_id or ""),
         "conclusion": None if regression is None else comparison(speech, regression),
     }
     return speech.text(f"alert.{row['code']}", facts | parts)
