@@ -90,7 +90,7 @@ select
     tasks.created_at,
     case when tasks.is_partial then tasks.n_rows_held end as n_held,
     tasks.n_rows_claimed as n_claimed,
-    summaries.overall_score, summaries.pass_rate, summaries.n_pass,
+    summaries.* exclude (task_id),
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
     histories.drawn,
     [tasks.model] as model_names, coalesce(tags.tags, []) as tag_names,

@@ -93,9 +93,8 @@ select
     tasks.created_at, tasks.is_partial,
     coalesce(variants.is_current and variants.newest_task_id = tasks.task_id, false)
         as is_current,
-    summaries.overall_score, summaries.ci_low, summaries.ci_high, summaries.n_pass,
+    summaries.* exclude (task_id, pass_rate),
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
-    summaries.n_cases, summaries.n_error,
     measures.* exclude (task_id), changes.* exclude (task_id),
     count(*) over () as n_results,
     numbered.n_runs
