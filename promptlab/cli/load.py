@@ -481,7 +481,7 @@ def run(
             if not ingested.n_held:
                 return ingest_exit_code(ingested, strict=strict)
             bar.begin(1)
-            is_new = full_refresh or ingested.n_loaded or not _is_built(warehouse)
+            is_new = full_refresh or ingested.n_loaded or not is_built(warehouse)
             if is_new:
                 build_with_progress(warehouse, call, bar, full_refresh=full_refresh)
             began_at = datetime.now(UTC)
@@ -568,7 +568,8 @@ def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
     print_lines(str(written[-1]))
 
 
-def _is_built(warehouse: Warehouse) -> bool:
+def is_built(warehouse: Warehouse) -> bool:
+    """Return true if the last build has everything, by the current models."""
     last = warehouse.last_build()
     return last is not None and last.has_all and last.is_of_this_project
 
