@@ -323,7 +323,7 @@ def conclusion(speech: Speech, summary: Facts) -> str:
         "grade": grade if n_evaluated and speech.is_graded else "",
         "n": summary["n_pass"],
         "total": n_evaluated,
-        "name": speech.dimension(weakest, summary["weakest_name"]),
+        "name": speech.dimension(weakest, summary.get("weakest_name")),
     }
     is_scored = summary["overall_score"] is not None
     passed = "passed_of_answered" if summary["n_error"] else "passed"
