@@ -85,7 +85,7 @@ class ResultsSoFar:
         self.inputs: dict[Id, str] = {}
         """Task and case → the inputs of its first result."""
         self.judged_by: dict[Id, set[JudgedBy]] = {}
-        """Task and case → what judged its results."""
+        """Task and case → the yardsticks of its results."""
         self.judges: dict[str, set[Judge]] = {}
         self.zoneless = CountedProblems(
             lambda _name, _first, count: zone_message(count)
@@ -97,7 +97,7 @@ class ResultsSoFar:
         """First result of another variant than its run."""
 
     def cases(self) -> Iterator[tuple[str, str, int, str, list[str], str | None]]:
-        """Yield task, case, its position, inputs and tags, and what judged it."""
+        """Yield task, case, position, inputs, tags, and the hash of its yardsticks."""
         for task_id, counts in self.counts.items():
             for position, case_id in enumerate(counts):
                 key = (task_id, case_id)
@@ -108,9 +108,9 @@ class ResultsSoFar:
     def references(self) -> list[Reference]:
         """Return the testset that each task names."""
         return [
-            (str(each.fields["testset"]), task_id, each.testset)
-            for task_id, each in self.tasks.items()
-            if each.testset is not None
+            (str(task.fields["testset"]), task_id, task.testset)
+            for task_id, task in self.tasks.items()
+            if task.testset is not None
         ]
 
 
@@ -133,53 +133,57 @@ class ResultRows:
     """
 
     def __init__(self, records: StructRecords, stem: str, so_far: ResultsSoFar) -> None:
-        each = records.each
+        values_of = records.each
         self._records = records
         self._so_far = so_far
         for name in ("run_id", "entity_id", "variant"):
-            names(each(name))
-        self.executed_at, self.executed_zoneless = times(each("executed_at"))
-        self.created_at, self.created_zoneless = times(each("created_at"))
-        self._inputs = json_objects(each("inputs"))
+            names(values_of(name))
+        self.executed_at, self.executed_zoneless = times(values_of("executed_at"))
+        self.created_at, self.created_zoneless = times(values_of("created_at"))
+        self._inputs = json_objects(values_of("inputs"))
         metadata, self.negative_costs = without_negative_costs(
-            json_objects(each("metadata"))
+            json_objects(values_of("metadata"))
         )
         self.ids = pl.DataFrame(
             {
                 "task_id": [
-                    one.run_id or f"{one.entity_id}/{one.variant}/{stem}"
-                    for one in records.structs
+                    result.run_id or f"{result.entity_id}/{result.variant}/{stem}"
+                    for result in records.structs
                 ],
-                "case_id": names(each("sample_id")),
-                "given": names(each("round_id")),
+                "case_id": names(values_of("sample_id")),
+                "own_round_id": names(values_of("round_id")),
             },
-            schema={"task_id": pl.String, "case_id": pl.String, "given": pl.String},
+            schema={
+                "task_id": pl.String,
+                "case_id": pl.String,
+                "own_round_id": pl.String,
+            },
         ).with_columns(
             pl.int_range(1, pl.len() + 1).over("task_id", "case_id").alias("n")
         )
         if so_far.tasks:
             self._count_on()
         self._values: Table = {
-            "raw_output": texts(each("raw_output")),
-            "input_tokens": integers(each("input_tokens")),
-            "output_tokens": integers(each("output_tokens")),
-            "latency_ms": (doubles(each("execution_time")) * 1000).round(6),
+            "raw_output": texts(values_of("raw_output")),
+            "input_tokens": integers(values_of("input_tokens")),
+            "output_tokens": integers(values_of("output_tokens")),
+            "latency_ms": (doubles(values_of("execution_time")) * 1000).round(6),
             "metadata": metadata,
             "executed_at": self.executed_at,
-            "error": texts([_error(one.error) for one in records.structs]),
-            "final_output": json_values_or_null(each("final_output")),
-            "step_outputs": json_objects(each("step_outputs")),
-            "failed_steps": _lists(each("failed_steps")),
-            "rule_violations": _lists(each("rule_violations")),
-            "judge_feedback": texts(each("judge_feedback")),
-            "overall_score": doubles(each("overall_score")),
-            "reported_must_have_pass": booleans(each("must_have_pass")),
+            "error": texts([_error(result.error) for result in records.structs]),
+            "final_output": json_values_or_null(values_of("final_output")),
+            "step_outputs": json_objects(values_of("step_outputs")),
+            "failed_steps": _lists(values_of("failed_steps")),
+            "rule_violations": _lists(values_of("rule_violations")),
+            "judge_feedback": texts(values_of("judge_feedback")),
+            "overall_score": doubles(values_of("overall_score")),
+            "reported_must_have_pass": booleans(values_of("must_have_pass")),
             "reported_status": texts(
                 [
-                    one.status
-                    if one.status in _STATUSES
-                    else verdict_of(bytes(one.step_outputs), one.must_have_pass)
-                    for one in records.structs
+                    result.status
+                    if result.status in _STATUSES
+                    else verdict_of(bytes(result.step_outputs), result.must_have_pass)
+                    for result in records.structs
                 ]
             ),
         }
@@ -194,12 +198,12 @@ class ResultRows:
             on=("task_id", "case_id"),
             how="left",
             maintain_order="left",
-        ).select("task_id", "case_id", "given", pl.col("n") + pl.col("before"))
+        ).select("task_id", "case_id", "own_round_id", pl.col("n") + pl.col("before"))
 
     def twins(self) -> list[int]:
         """Return the rows whose round id is already in their case."""
-        own = self.ids.select("task_id", "case_id", "given")
-        return twins(own, self._so_far.rounds)
+        own_ids = self.ids.select("task_id", "case_id", "own_round_id")
+        return twins(own_ids, self._so_far.rounds)
 
     def rounds(self) -> Table:
         """Return a row per result."""
@@ -213,47 +217,59 @@ class ResultRows:
         }
 
     def _round_ids(self) -> pl.Series:
-        named = self.ids.with_columns(
-            pl.coalesce("given", pl.format("{}-{}", "case_id", "n")).alias("round_id")
+        with_round_ids = self.ids.with_columns(
+            pl.coalesce("own_round_id", pl.format("{}-{}", "case_id", "n")).alias(
+                "round_id"
+            )
         )
         key = pl.struct("task_id", "case_id", "round_id")
-        if named.select(key.n_unique()).item() == named.height and not any(
-            map(self._so_far.rounds.__contains__, self._numbered(named))
+        if with_round_ids.select(
+            key.n_unique()
+        ).item() == with_round_ids.height and not any(
+            map(self._so_far.rounds.__contains__, self._numbered(with_round_ids))
         ):
-            return named["round_id"]
+            return with_round_ids["round_id"]
         # A generated number is another round's own id: use the next free one.
-        taken = set(named.select("task_id", "case_id", "given").iter_rows())
-        known = self._so_far.rounds
+        used = set(
+            with_round_ids.select("task_id", "case_id", "own_round_id").iter_rows()
+        )
+        earlier = self._so_far.rounds
         ids = []
-        for task_id, case_id, given, n in self.ids.iter_rows():
-            options = ((task_id, case_id, f"{case_id}-{k}") for k in count(n))
-            free = (one for one in options if one not in taken and one not in known)
-            ids.append(given or next(free)[2])
-            taken.add((task_id, case_id, ids[-1]))
+        for task_id, case_id, own_id, n in self.ids.iter_rows():
+            candidates = ((task_id, case_id, f"{case_id}-{k}") for k in count(n))
+            unused = (
+                candidate
+                for candidate in candidates
+                if candidate not in used and candidate not in earlier
+            )
+            ids.append(own_id or next(unused)[2])
+            used.add((task_id, case_id, ids[-1]))
         return texts(ids)
 
-    def _numbered(self, named: pl.DataFrame) -> Iterable[tuple[str, ...]]:
+    def _numbered(self, with_round_ids: pl.DataFrame) -> Iterable[tuple[str, ...]]:
         """Return the generated ids that may be in earlier batches."""
         if not self._so_far.tasks:
             return ()
-        ours = named.filter(pl.col("given").is_null())
-        return ours.select("task_id", "case_id", "round_id").rows()
+        generated = with_round_ids.filter(pl.col("own_round_id").is_null())
+        return generated.select("task_id", "case_id", "round_id").rows()
 
     def remember(self, round_ids: pl.Series) -> None:
         """Add the batch's cases and rounds to the state of the file."""
         so_far = self._so_far
         counts = self.ids.group_by("task_id", "case_id", maintain_order=True).len()
         for task_id, case_id, results in counts.iter_rows():
-            of_task = so_far.counts.setdefault(task_id, {})
-            of_task[case_id] = of_task.get(case_id, 0) + results
-        for row, one in enumerate(self._records.structs):
-            if one.tags:
+            counts_of_task = so_far.counts.setdefault(task_id, {})
+            counts_of_task[case_id] = counts_of_task.get(case_id, 0) + results
+        for row, result in enumerate(self._records.structs):
+            if result.tags:
                 task_id, case_id, *_ = self.ids.row(row)
                 tags = so_far.tags.setdefault((task_id, case_id), {})
-                tags.update(dict.fromkeys(one.tags))
+                tags.update(dict.fromkeys(result.tags))
         self._remember_yardstick()
-        asked = self.ids.select("task_id", "case_id", self._inputs.alias("inputs"))
-        for *case, inputs in asked.filter(pl.col("inputs") != "{}").iter_rows():
+        with_inputs = self.ids.select(
+            "task_id", "case_id", self._inputs.alias("inputs")
+        )
+        for *case, inputs in with_inputs.filter(pl.col("inputs") != "{}").iter_rows():
             so_far.inputs.setdefault(tuple(case), inputs)
         if not self._records.is_last:
             for pair, round_id in zip(
@@ -264,18 +280,18 @@ class ResultRows:
                 so_far.rounds.add((*pair, round_id))
 
     def _remember_yardstick(self) -> None:
-        """Add what judged each result, if it says so; errors are judged by nothing."""
+        """Add the yardstick of each result that records one; errors have none."""
         so_far, ids = self._so_far, self.ids
-        for task_id, case_id, one in zip(
+        for task_id, case_id, result in zip(
             ids["task_id"], ids["case_id"], self._records.structs, strict=True
         ):
-            if (judge := judge_of(bytes(one.metadata))) is not None:
+            if (judge := judge_of(bytes(result.metadata))) is not None:
                 so_far.judges.setdefault(task_id, set()).add(judge)
-            if one.error or one.status == "error":
+            if result.error or result.status == "error":
                 continue
-            by = judged_by(bytes(one.step_outputs), bytes(one.metadata))
-            if any(by):
-                so_far.judged_by.setdefault((task_id, case_id), set()).add(by)
+            yardstick = judged_by(bytes(result.step_outputs), bytes(result.metadata))
+            if any(yardstick):
+                so_far.judged_by.setdefault((task_id, case_id), set()).add(yardstick)
 
     def tasks(self) -> pl.DataFrame:
         """Return a row per task: its first row, its common fields, its times.
@@ -301,11 +317,11 @@ class ResultRows:
         # Very many results, but few different values of task fields.
         common = ["task_id", *TASK_FIELDS]
         if frame.select(pl.max_horizontal(pl.col(common).n_unique()) > 1).item():
-            few = frame.unique(common, keep="first", maintain_order=True)
+            distinct = frame.unique(common, keep="first", maintain_order=True)
         else:
-            few = frame.head(1)
+            distinct = frame.head(1)
         return (
-            few.group_by("task_id", maintain_order=True)
+            distinct.group_by("task_id", maintain_order=True)
             .agg(pl.col("row").first(), **first, **differs)
             .join(times, on="task_id", how="left", maintain_order="left")
         )
@@ -314,7 +330,7 @@ class ResultRows:
         values = self._records.each(name)
         if name != "prompt":
             return values
-        return [None if each is None else _encode(each).decode() for each in values]
+        return [None if value is None else _encode(value).decode() for value in values]
 
 
 def case_columns(so_far: ResultsSoFar) -> Table:
@@ -332,7 +348,7 @@ def case_columns(so_far: ResultsSoFar) -> Table:
 
 
 def judge_columns(so_far: ResultsSoFar) -> Table:
-    """Return a row per task that names its judges; several are one together."""
+    """Return a row per task with judges; the names of several are joined."""
 
     def joined(names: Iterable[str]) -> str | None:
         return ", ".join(sorted(set(filter(None, names)))) or None
@@ -341,8 +357,15 @@ def judge_columns(so_far: ResultsSoFar) -> Table:
     return {
         "task_id": texts([task_id for task_id, _ in judges]),
         "name": texts(["judge"] * len(judges)),
-        "model": texts([joined(each.agent_id for each in who) for _, who in judges]),
-        "template": texts([joined(each.flow for each in who) for _, who in judges]),
+        "model": texts(
+            [
+                joined(judge.agent_id for judge in task_judges)
+                for _, task_judges in judges
+            ]
+        ),
+        "template": texts(
+            [joined(judge.flow for judge in task_judges) for _, task_judges in judges]
+        ),
     }
 
 
@@ -352,23 +375,23 @@ def task_columns(so_far: ResultsSoFar) -> Table:
         {
             "task_id": texts(list(so_far.tasks)),
             "created_at": pl.Series(
-                [each.created_at or each.executed_at for each in so_far.tasks.values()],
+                [task.created_at or task.executed_at for task in so_far.tasks.values()],
                 dtype=pl.Datetime("us", "UTC"),
             ),
             **{
-                name: texts([each.fields[name] for each in so_far.tasks.values()])
+                name: texts([task.fields[name] for task in so_far.tasks.values()])
                 for name in TASK_FIELDS
             },
         }
     )
     # without a run_id, variants of one file and one time are one run, side by side
-    begin = pl.concat_str("entity_id", "variant", pl.lit(""), separator="/")
+    generated_prefix = pl.concat_str("entity_id", "variant", pl.lit(""), separator="/")
     created_at = pl.Series(
-        [each.created_at for each in so_far.tasks.values()],
+        [task.created_at for task in so_far.tasks.values()],
         dtype=pl.Datetime("us", "UTC"),
     )
-    stem = pl.when(pl.col("task_id").str.starts_with(begin)).then(
-        pl.col("task_id").str.strip_prefix(begin)
+    stem = pl.when(pl.col("task_id").str.starts_with(generated_prefix)).then(
+        pl.col("task_id").str.strip_prefix(generated_prefix)
     )
     run = ("stem", "title", "entity_id", "declared_at")
     tasks = tasks.with_columns(stem=stem, declared_at=created_at)
@@ -392,14 +415,14 @@ def task_columns(so_far: ResultsSoFar) -> Table:
     fields = tasks.select("entity_type", "entity_id", "variant", "prompt")
     return {
         **columns,
-        "extras": texts([_extras(each) for each in fields.iter_rows(named=True)]),
+        "extras": texts([_extras(task) for task in fields.iter_rows(named=True)]),
     }
 
 
 def _extras(task: dict[str, str | None]) -> str:
     prompt = task.pop("prompt")
-    own = {} if prompt is None else {"prompt": msgspec.Raw(prompt.encode())}
-    return _encode({**task, **own}).decode()
+    prompt_member = {} if prompt is None else {"prompt": msgspec.Raw(prompt.encode())}
+    return _encode({**task, **prompt_member}).decode()
 
 
 def _error(error: Any) -> str | None:
@@ -410,7 +433,7 @@ def _error(error: Any) -> str | None:
 
 
 def _lists(lists: Sequence[list[Any]]) -> pl.Series:
-    return texts([_encode(each).decode() if each else "[]" for each in lists])
+    return texts([_encode(values).decode() if values else "[]" for values in lists])
 
 
 def read(source: Source) -> Iterator[Reading]:
@@ -438,7 +461,7 @@ def read(source: Source) -> Iterator[Reading]:
 
 def _read_batch(records: StructRecords, stem: str, so_far: ResultsSoFar) -> Reading:
     def build() -> ResultRows:
-        return records.build(lambda good: ResultRows(good, stem, so_far))
+        return records.build(lambda valid: ResultRows(valid, stem, so_far))
 
     _keep_unknown_keys(records)
     rows = build()
@@ -448,7 +471,7 @@ def _read_batch(records: StructRecords, stem: str, so_far: ResultsSoFar) -> Read
         rows = build()
     rounds = rows.rounds()
     tasks = rows.tasks()
-    known_before = set(so_far.tasks)
+    earlier_tasks = set(so_far.tasks)
     _note_odd_values(records, rows, so_far)
     for task in tasks.iter_rows(named=True):
         _add_task(records, task, so_far)
@@ -469,7 +492,11 @@ def _read_batch(records: StructRecords, stem: str, so_far: ResultsSoFar) -> Read
         records_loaded=len(records.structs),
         records_rejected=records.refused,
         rejected=records.broken,
-        keys=[("task", each) for each in so_far.tasks if each not in known_before],
+        keys=[
+            ("task", task_id)
+            for task_id in so_far.tasks
+            if task_id not in earlier_tasks
+        ],
         references=so_far.references() if records.is_last else [],
     )
 
@@ -480,17 +507,17 @@ _OUTPUTS = ("output", "outputs", "answer", "response", "prediction", "completion
 
 def _advice(model: type[BaseModel], key: str, result: Any) -> str:
     """Return a hint about a misspelled key; most unknown keys go to ``metadata``."""
-    meant = _meant(model, key)
-    is_given = meant == "final_output" and (
+    field_name = _intended_field(model, key)
+    has_output = field_name == "final_output" and (
         bytes(result.final_output) != b"null" or result.raw_output is not None
     )
-    if meant is None or is_given:
+    if field_name is None or has_output:
         return ""
-    return f"is only kept in metadata; did you mean {shown(meant)}?"
+    return f"is only kept in metadata; did you mean {shown(field_name)}?"
 
 
 @lru_cache(maxsize=1024)
-def _meant(model: type[BaseModel], key: str) -> str | None:
+def _intended_field(model: type[BaseModel], key: str) -> str | None:
     close = get_close_matches(key, model.model_fields, n=1, cutoff=0.85)
     return next(iter(close), "final_output" if key in _OUTPUTS else None)
 
@@ -498,11 +525,11 @@ def _meant(model: type[BaseModel], key: str) -> str | None:
 def _keep_unknown_keys(records: StructRecords) -> None:
     """Move unknown keys to ``metadata``, so that they are kept."""
     for row, unknown in records.unknown():
-        one = records.structs[row]
-        if bytes(one.metadata).startswith(b"{"):
-            known = msgspec.json.decode(one.metadata, type=Members)
-            added = {str(way[0]): value for way, _, value in unknown}
-            one.metadata = msgspec.Raw(msgspec.json.encode({**added, **known}))
+        result = records.structs[row]
+        if bytes(result.metadata).startswith(b"{"):
+            metadata = msgspec.json.decode(result.metadata, type=Members)
+            added = {str(keys[0]): value for keys, _, value in unknown}
+            result.metadata = msgspec.Raw(msgspec.json.encode({**added, **metadata}))
 
 
 RUN_ID_SHARED = "run_id_shared"
@@ -510,11 +537,11 @@ OWN_FIELDS = ("entity_id", "variant")
 """Fields of which a ``run_id`` has one value; the answers of others are another run."""
 
 
-def mixed_run(task_id: str, field: str, known: str, where: str, other: str) -> str:
-    """Return why a file is left out whose run_id is that of two variants."""
+def mixed_run(task_id: str, field: str, first: str, where: str, second: str) -> str:
+    """Return why a file is left out if one run_id has two variants."""
     return (
-        f"run_id {shown(task_id)} has results of the {field} {shown(known)} {where},"
-        f" and others of {shown(other)}: this file is left out. Give each of them a"
+        f"run_id {shown(task_id)} has results of the {field} {shown(first)} {where},"
+        f" and others of {shown(second)}: this file is left out. Give each of them a"
         " run_id of its own, and name their run with --run-name"
     )
 
@@ -550,30 +577,30 @@ def _add_task(
     records: StructRecords, task: dict[str, Any], so_far: ResultsSoFar
 ) -> None:
     """Add a batch's results of one task to its common fields; warn about errors."""
-    known = so_far.tasks.get(task["task_id"])
-    if known is None:
-        known = so_far.tasks[task["task_id"]] = TaskSoFar(
+    state = so_far.tasks.get(task["task_id"])
+    if state is None:
+        state = so_far.tasks[task["task_id"]] = TaskSoFar(
             {name: task[name] for name in TASK_FIELDS},
             task["created_at"],
             task["executed_at"],
         )
-    if known.testset is None and task["testset"] is not None:
+    if state.testset is None and task["testset"] is not None:
         place = Fault(("testset",), "unknown_testset", "")
-        known.testset = records.problem(task["testset_row"], place)
+        state.testset = records.problem(task["testset_row"], place)
     for time in ("created_at", "executed_at"):
-        times = [each for each in (getattr(known, time), task[time]) if each]
-        setattr(known, time, min(times, default=None))
+        times = [moment for moment in (getattr(state, time), task[time]) if moment]
+        setattr(state, time, min(times, default=None))
     for name in TASK_FIELDS:
-        first = known.fields[name]
+        first = state.fields[name]
         row = task[f"{name}_differs"]
         if first is None:
-            known.fields[name] = task[name]
+            state.fields[name] = task[name]
         elif task[name] not in (None, first):
             row = task[f"{name}_row"]
-        if row is None or name in known.warned:
+        if row is None or name in state.warned:
             continue
-        known.warned.add(name)
-        task_id, first = task["task_id"], str(known.fields[name])
+        state.warned.add(name)
+        task_id, first = task["task_id"], str(state.fields[name])
         if name in OWN_FIELDS:
             other = getattr(records.structs[row], name)
             message = mixed_run(task_id, name, first, "above", other)

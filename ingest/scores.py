@@ -51,11 +51,13 @@ def read(source: Source) -> Iterator[Reading]:
             repeated = twins(_ids(table), seen)
             if repeated:
                 structs = records.structs
-                records.leave_out({row: _twin(structs[row]) for row in repeated})
+                records.leave_out(
+                    {row: _duplicate_score(structs[row]) for row in repeated}
+                )
                 table = records.build(_columns)
             if not records.is_last:
-                for each in _ids(table).iter_rows():
-                    seen.add(each)
+                for ids in _ids(table).iter_rows():
+                    seen.add(ids)
         unknown.count(records)
         _note_dimensions(records, dimensions)
         if records.is_last:
@@ -72,50 +74,54 @@ def read(source: Source) -> Iterator[Reading]:
 
 
 def _columns(records: StructRecords) -> Table:
-    each = records.each
+    values = records.each
     table = {
         "line": integers([records.line(row) for row in range(len(records.structs))]),
-        **{key: names(each(key)) for key in _KEY[:4]},
-        "score": doubles(each("score")),
-        "scale": doubles(each("scale")),
-        "summary": texts(each("summary")),
-        "payload": json_objects(each("payload")),
-        "scorer": names(each("scorer")),
-        "scorer_version": texts(each("scorer_version")),
+        **{key: names(values(key)) for key in _KEY[:4]},
+        "score": doubles(values("score")),
+        "scale": doubles(values("scale")),
+        "summary": texts(values("summary")),
+        "payload": json_objects(values("payload")),
+        "scorer": names(values("scorer")),
+        "scorer_version": texts(values("scorer_version")),
     }
-    above = table["score"] > table["scale"]
-    if above.any():
-        raise Doubtful(above.arg_true().to_list())
+    too_large = table["score"] > table["scale"]
+    if too_large.any():
+        raise Doubtful(too_large.arg_true().to_list())
     return table
 
 
-def _keys(task_ids: pl.Series, seen: set[str]) -> list[Key]:
+def _keys(task_ids: pl.Series, known_tasks: set[str]) -> list[Key]:
     """Return the objects that begin in a batch: a file's scores of one task each."""
-    new = [each for each in task_ids.unique(maintain_order=True) if each not in seen]
-    seen.update(new)
-    return [("scores", each) for each in new]
+    new = [
+        task_id
+        for task_id in task_ids.unique(maintain_order=True)
+        if task_id not in known_tasks
+    ]
+    known_tasks.update(new)
+    return [("scores", task_id) for task_id in new]
 
 
 def _ids(table: Table) -> pl.DataFrame:
     return pl.DataFrame([table[key].alias(key) for key in _KEY])
 
 
-def _twin(twin: Any) -> Fault:
+def _duplicate_score(record: Any) -> Fault:
     message = (
-        f"{twin.scorer} scored round {shown(twin.round_id)} on"
-        f" {shown(twin.dimension_id)} before in this file: the first score counts"
+        f"{record.scorer} scored round {shown(record.round_id)} on"
+        f" {shown(record.dimension_id)} before in this file: the first score counts"
     )
     return Fault((), "duplicate_score", message)
 
 
-def _note_dimensions(records: StructRecords, found: dict[Id, Reference]) -> None:
+def _note_dimensions(records: StructRecords, references: dict[Id, Reference]) -> None:
     """Record the first place of each dimension of each task."""
-    for row, one in enumerate(records.structs):
-        if (one.task_id, one.dimension_id) not in found:
+    for row, record in enumerate(records.structs):
+        if (record.task_id, record.dimension_id) not in references:
             place = Fault(("dimension_id",), "unknown_dimension", "")
             problem = records.problem(row, place)
-            found[one.task_id, one.dimension_id] = (
-                one.dimension_id,
-                one.task_id,
+            references[record.task_id, record.dimension_id] = (
+                record.dimension_id,
+                record.task_id,
                 problem,
             )
