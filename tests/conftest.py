@@ -96,10 +96,10 @@ def golden(request: pytest.FixtureRequest) -> Golden:
     return Golden(request.config.getoption("--update-golden"))
 
 
-def made_once(
+def shared_once(
     factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]
 ) -> Path:
-    """Return a copy of a folder that *make* fills; the workers of a run share it."""
+    """Return a folder that *make* fills once; the workers of a run share it."""
     shared = factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         shared = shared.parent
@@ -111,6 +111,14 @@ def made_once(
             folder.mkdir()
             make(folder)
             (folder / "whole").touch()
+    return folder
+
+
+def made_once(
+    factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]
+) -> Path:
+    """Return a copy of a folder that *make* fills once."""
+    folder = shared_once(factory, name, make)
     return Path(shutil.copytree(folder, factory.mktemp(name) / name))
 
 

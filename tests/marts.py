@@ -16,6 +16,17 @@ import msgspec
 
 from promptlab.build import plan
 
+GATE = (
+    "dim_tasks",
+    "dim_task_baselines",
+    "fct_case_odds",
+    "fct_gaps",
+    "fct_gate_facts",
+    "fct_task_summaries",
+    "fct_verdicts",
+)
+"""What the gate reads."""
+
 _ALWAYS = ("fct_rounds", "fct_memory_answers")
 """What a build asks how much there is to build."""
 _MARK = "fct_task_summaries"

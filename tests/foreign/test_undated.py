@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import pytest
 from promptlab.contracts.sources import SourcePath, TableMapping
 from promptlab.ingest import file_reader
 from promptlab.ingest.file_reader import load_starts
+from promptlab.ingest.raw.rows import FileLoad
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA, reading_of, table
@@ -75,28 +75,42 @@ def test_the_times_of_rows_date_a_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("years", [(2030, 2020), (2020, 2030), (1990, 1990)])
-@pytest.mark.parametrize("write", [_table, _results, _ragas])
 def test_runs_without_a_time_are_in_the_order_of_loading_whatever_the_disk_says(
-    write: Callable[[Path, str], Path], years: tuple[int, int], tmp_path: Path
+    years: tuple[int, int], tmp_path: Path
 ) -> None:
-    first = write(tmp_path / "b" / "one.csv", "Lena")
-    second = write(tmp_path / "a" / "two.csv", "Volga")
-    for path, year in zip((first, second), years, strict=True):
-        _touch(path, year)
-    warehouse = Warehouse(tmp_path / "w.duckdb", settings=SETTINGS)
-    loads = [warehouse.ingest(path).files[0] for path in (first, second)]
-    assert _history(warehouse) == [(first.name,), (second.name,)]
-    for load in loads:
+    """Of each kind one run is loaded, then another one."""
+    kinds = {"table": _table, "results": _results, "ragas": _ragas}
+    calls = [
+        [
+            write(tmp_path / folder / f"{kind}.csv", answer)
+            for kind, write in kinds.items()
+        ]
+        for folder, answer in (("b", "Lena"), ("a", "Volga"))
+    ]
+    for files, year in zip(calls, years, strict=True):
+        for file in files:
+            _touch(file, year)
+
+    def loaded(name: str, *calls: list[Path]) -> list[FileLoad]:
+        warehouse = Warehouse(tmp_path / f"{name}.duckdb", settings=SETTINGS)
+        loads = [load for files in calls for load in warehouse.ingest(*files).files]
+        history = warehouse.sql(
+            "select any_value(file_uri) as file from live.tasks"
+            " join raw.loads using (load_id) group by task_id, created_at"
+            " order by created_at, task_id"
+        )["file"]
+        for kind in kinds:
+            of_kind = [
+                Path(file).parent.name for file in history if f"/{kind}." in file
+            ]
+            assert of_kind == ["b", "a"], kind
+        return loads
+
+    for load in loaded("one after the other", *calls):
         (problem,) = (p for p in load.problems if p.code == file_reader.TIME_MISSING)
         assert problem.severity == "warning"
         assert "ordered as they are loaded" in problem.message
-    again = Warehouse(tmp_path / "again.duckdb", settings=SETTINGS)
-    for path in (first, second):
-        again.ingest(path)
-    assert _history(again) == _history(warehouse)
-    at_once = Warehouse(tmp_path / "once.duckdb", settings=SETTINGS)
-    at_once.ingest(first, second)
-    assert _history(at_once) == _history(warehouse)
+    loaded("in one call", [*calls[0], *calls[1]])
 
 
 NUMBERED = ("run1.csv", "run9.csv", "run10.csv", "run010b.csv", "run11/run2.csv")

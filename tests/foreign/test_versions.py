@@ -86,14 +86,20 @@ AGAIN: dict[str, Callable[[Any], None]] = {
     "openai_evals_api/late/output_items_2.json": _openai_api,
     "langfuse/late_experiment/experiment_items.json": _langfuse,
 }
-SAID = (
-    "select list(reported_status order by task_id, round_id) from live.rounds",
-    "select list(value order by task_id, round_id, dimension_id)"
-    " from raw.reported_scores where load_id in (select load_id from live.objects)",
-    "select list(passed order by task_id, round_id, position) from raw.reported_checks"
-    " where load_id in (select load_id from live.objects)",
-    "select list(task_id order by task_id) from live.tasks",
+KINDS = {name: name.split("/")[0] for name in AGAIN}
+_BY_KIND = (
+    " inner join raw.loads using (load_id)"
+    " where load_id in (select load_id from live.objects) group by kind"
 )
+SAID = {
+    "statuses": "select kind, list(reported_status order by task_id, round_id)"
+    f" from live.rounds {_BY_KIND}",
+    "values": "select kind, list(value order by task_id, round_id, dimension_id)"
+    f" from raw.reported_scores {_BY_KIND}",
+    "assertions": "select kind, list(passed order by task_id, round_id, position)"
+    f" from raw.reported_checks {_BY_KIND}",
+    "tasks": f"select kind, list(task_id order by task_id) from live.tasks {_BY_KIND}",
+}
 
 
 def scored_again(name: str) -> str:
@@ -153,66 +159,85 @@ def test_the_id_of_a_run_does_not_depend_on_the_order_of_its_rows(
     assert reading_of(file).runs.keys() == reading_of(DATA / name).runs.keys()
 
 
-def _said(warehouse: Warehouse) -> list[Any]:
-    return [warehouse.sql(sql).rows() for sql in SAID]
+def _said(warehouse: Warehouse) -> dict[str, dict[str, Any]]:
+    """Kind of run → its statuses, values, assertions and tasks."""
+    return {what: dict(warehouse.sql(sql).rows()) for what, sql in SAID.items()}
 
 
 def _files(name: str, folder: Path) -> tuple[Path, Path]:
     """The run, and the same run scored again, whose name comes after it."""
     first = folder / Path(name).name
     second = folder / f"{first.stem}-scored{first.suffix}"
+    folder.mkdir(exist_ok=True)
     first.write_text((DATA / name).read_text("utf-8"), "utf-8")
     second.write_text(scored_again(name), "utf-8")
     return first, second
 
 
-@pytest.mark.parametrize("name", AGAIN)
+@pytest.fixture
+def of_all_tools(tmp_path: Path) -> tuple[list[Path], list[Path]]:
+    """A run of each tool, and the same runs scored again."""
+    pairs = [_files(name, tmp_path / KINDS[name]) for name in AGAIN]
+    return [first for first, _ in pairs], [second for _, second in pairs]
+
+
+def _changed(before: Any, after: Any) -> set[str]:
+    """The kinds of runs with another status, value or assertion."""
+    return {
+        kind
+        for what in SAID
+        for kind in KINDS.values()
+        if after[what].get(kind) != before[what].get(kind)
+    }
+
+
 def test_a_run_that_was_scored_again_replaces_the_run(
-    name: str, tmp_path: Path
+    of_all_tools: tuple[list[Path], list[Path]], tmp_path: Path
 ) -> None:
-    first, second = _files(name, tmp_path)
+    firsts, seconds = of_all_tools
     warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(first)
+    warehouse.ingest(*firsts)
     before = _said(warehouse)
-    (load,) = warehouse.ingest(second).files
-    assert load.status == "loaded"
-    assert {each.code for each in load.problems} >= {"run_replaced"}
+    assert before["tasks"].keys() == {*KINDS.values()}
+    for load in warehouse.ingest(*seconds).files:
+        assert load.status == "loaded", load.path
+        assert "run_replaced" in {each.code for each in load.problems}, load.path
     after = _said(warehouse)
-    assert after[3] == before[3]
-    assert after[:3] != before[:3]
+    assert after["tasks"] == before["tasks"]
+    assert _changed(before, after) == {*KINDS.values()}
     # nothing is loaded again by reading the same files again
-    loads = warehouse.ingest(first, second).files
+    loads = warehouse.ingest(*firsts, *seconds).files
     assert {each.status for each in loads} == {"unchanged"}
     assert _said(warehouse) == after
 
 
-@pytest.mark.parametrize("name", AGAIN)
 def test_what_was_scored_again_at_its_own_path_replaces_it_both_ways(
-    name: str, tmp_path: Path
+    of_all_tools: tuple[list[Path], list[Path]], tmp_path: Path
 ) -> None:
-    first, second = _files(name, tmp_path)
+    firsts, seconds = of_all_tools
     warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(first)
-    before, old = _said(warehouse), first.read_text("utf-8")
-    first.write_text(second.read_text("utf-8"), "utf-8")
-    warehouse.ingest(first)
-    assert _said(warehouse) != before
-    first.write_text(old, "utf-8")
-    (load,) = warehouse.ingest(first).files
-    assert load.status == "loaded"
+    warehouse.ingest(*firsts)
+    before, old = _said(warehouse), [file.read_bytes() for file in firsts]
+    for first, second in zip(firsts, seconds, strict=True):
+        first.write_bytes(second.read_bytes())
+    warehouse.ingest(*firsts)
+    assert _changed(before, _said(warehouse)) == {*KINDS.values()}
+    for first, content in zip(firsts, old, strict=True):
+        first.write_bytes(content)
+    loads = warehouse.ingest(*firsts).files
+    assert {load.status for load in loads} == {"loaded"}
     assert _said(warehouse) == before
 
 
-@pytest.mark.parametrize("name", AGAIN)
 def test_of_two_versions_in_one_call_the_later_counts(
-    name: str, tmp_path: Path
+    of_all_tools: tuple[list[Path], list[Path]], tmp_path: Path
 ) -> None:
-    first, second = _files(name, tmp_path)
+    firsts, seconds = of_all_tools
     one, other = (Warehouse(tmp_path / f"{name}.duckdb") for name in ("one", "other"))
-    loads = one.ingest(first, second).files
-    assert [load.status for load in loads] == ["loaded", "loaded"]
-    other.ingest(first)
-    other.ingest(second)
+    loads = one.ingest(*firsts, *seconds).files
+    assert {load.status for load in loads} == {"loaded"}
+    other.ingest(*firsts)
+    other.ingest(*seconds)
     assert _said(one) == _said(other)
 
 

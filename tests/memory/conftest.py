@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 from promptlab.warehouse import Warehouse
+from tests.conftest import shared_once
 from tests.memory.runs import Runs, write_runs
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -21,12 +22,15 @@ Query = Callable[[str, Collection[str]], list[dict[str, Any]]]
 @pytest.fixture(scope="session")
 def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Runs]:
     """A warehouse of made-up runs, and they; open it read-only."""
-    folder = tmp_path_factory.mktemp("memory")
-    runs = write_runs(folder / "in")
-    warehouse = Warehouse(folder / "memory.duckdb")
-    assert warehouse.ingest(folder / "in").n_rejected == 0
-    warehouse.build()
-    return Path(warehouse.settings.db), runs
+
+    def make(folder: Path) -> None:
+        write_runs(folder / "in")
+        warehouse = Warehouse(folder / "memory.duckdb")
+        assert warehouse.ingest(folder / "in").n_rejected == 0
+        warehouse.build()
+
+    db = shared_once(tmp_path_factory, "memory", make) / "memory.duckdb"
+    return db, write_runs(tmp_path_factory.mktemp("runs"))
 
 
 @pytest.fixture(scope="session")

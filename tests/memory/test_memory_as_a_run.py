@@ -350,37 +350,28 @@ def test_what_a_call_says_of_its_files_is_said_of_their_run(tmp_path):
     assert task.rows() == [("recall", "mem0", "faster", "abc", "n1", "2025-02-03")]
 
 
-@pytest.mark.slow
-def test_a_run_that_is_purged_leaves_nothing_and_the_next_one_is_compared_anew(
+def test_a_run_that_is_purged_leaves_nothing_and_a_file_that_comes_again_replaces_its_conversation(
     written, tmp_path
 ):
-    warehouse = Warehouse(shutil.copy(written[0], tmp_path / "w.duckdb"))
-    db = ["--db", str(tmp_path / "w.duckdb")]
-    assert run_cli(["purge", "--run", ANSWERED_AGAIN[0], "--yes", *db]) == 0
-    after = contents(tmp_path / "w.duckdb", "raw", "intermediate", "marts")
-    assert [t for t, held in after.items() if ANSWERED_AGAIN[0] in str(held)] == []
-    warehouse.build()
-    built = contents(tmp_path / "w.duckdb", "marts")
-    warehouse.build(full_refresh=True)
-    assert contents(tmp_path / "w.duckdb", "marts") == built
-
-
-def test_a_file_that_comes_again_replaces_its_conversation_in_all_tables(
-    written, tmp_path
-):
+    """Then the next run is compared anew, and all tables are those of a full refresh."""
     db, runs = written
+    purged, again = ANSWERED_AGAIN
     warehouse = Warehouse(shutil.copy(db, tmp_path / "w.duckdb"))
     of_run = (
         "select n_cases, n_error from marts.fct_task_summaries"
-        f" where task_id = '{ANSWERED_AGAIN[0]}'"
+        f" where task_id = '{again}'"
     )
     before = warehouse.sql(of_run).row(0)
-    document = json.loads(json.dumps(runs[ANSWERED_AGAIN[0]]["conv-26"]))
+    call = ["purge", "--run", purged, "--yes", "--db", str(warehouse.settings.db)]
+    assert run_cli(call) == 0
+    after = contents(tmp_path / "w.duckdb", "raw", "intermediate", "marts")
+    assert [t for t, held in after.items() if purged in str(held)] == []
+    document = json.loads(json.dumps(runs[again]["conv-26"]))
     last = document["test_results"][-1]["questions"]
     n_failed = sum(oracle.has_failed(question) for question in last)
     for question in last:
         question["error"] = "timeout"
-    write(tmp_path / "in" / ".sage" / ANSWERED_AGAIN[0] / "conv-26.json", document)
+    write(tmp_path / "in" / ".sage" / again / "conv-26.json", document)
     warehouse.ingest(tmp_path / "in")
     warehouse.build()
     n_cases, n_error = warehouse.sql(of_run).row(0)

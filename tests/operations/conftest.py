@@ -15,6 +15,7 @@ from promptlab import database
 from promptlab.cli import run_cli
 from promptlab.ingest.raw.requests import accept
 from promptlab.warehouse import Warehouse
+from tests.conftest import shared_once
 from tests.history.runs import Run, even
 from tests.memory.runs import made_up
 
@@ -44,7 +45,7 @@ def runs() -> list[Run]:
     ]
 
 
-def write_files(folder: Path) -> Path:
+def write_files(folder: Path) -> None:
     """Everything that the warehouse is loaded from."""
     for run in runs():
         run.write(folder / "runs")
@@ -67,37 +68,41 @@ def write_files(folder: Path) -> Path:
         path = folder / ".sage" / whose / run_id / "conv-26.json"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(document, ensure_ascii=False), "utf-8")
-    return folder
 
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_files(tmp_path_factory.mktemp("operations") / "in")
+    folder = shared_once(
+        tmp_path_factory, "operations_files", lambda folder: write_files(folder / "in")
+    )
+    return folder / "in"
 
 
 @pytest.fixture(scope="session")
 def built(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The warehouse, without compression, so that texts can be found as bytes."""
-    folder = tmp_path_factory.mktemp("warehouse")
-    warehouse = Warehouse(folder / "w.duckdb")
-    # an earlier version from another path, with a record that was rejected
-    earlier = runs()[1].document()
-    earlier["cases"].append({"case_id": CANARY, "rounds": CANARY})
-    path = folder / f"earlier-{CANARY}.json"
-    path.write_text(json.dumps(earlier), "utf-8")
-    warehouse.ingest(path)
-    warehouse.ingest(files)
-    warehouse.build()
-    with warehouse.writable() as con:
-        accept(con, {DOOMED: [CANARY], "after": ["c1"]}, "as it should be")
-        con.execute(
-            "insert into raw.requested_comparisons values ($1, 'after', now())",
-            [DOOMED],
-        )
-        con.execute("set force_compression = 'uncompressed'")
-        con.execute("checkpoint")
-        database.write_copy(con, warehouse.settings.db)
-    return warehouse.settings.db
+
+    def make(folder: Path) -> None:
+        warehouse = Warehouse(folder / "w.duckdb")
+        # an earlier version from another path, with a record that was rejected
+        earlier = runs()[1].document()
+        earlier["cases"].append({"case_id": CANARY, "rounds": CANARY})
+        path = folder / f"earlier-{CANARY}.json"
+        path.write_text(json.dumps(earlier), "utf-8")
+        warehouse.ingest(path)
+        warehouse.ingest(files)
+        warehouse.build()
+        with warehouse.writable() as con:
+            accept(con, {DOOMED: [CANARY], "after": ["c1"]}, "as it should be")
+            con.execute(
+                "insert into raw.requested_comparisons values ($1, 'after', now())",
+                [DOOMED],
+            )
+            con.execute("set force_compression = 'uncompressed'")
+            con.execute("checkpoint")
+            database.write_copy(con, warehouse.settings.db)
+
+    return shared_once(tmp_path_factory, "operations", make) / "w.duckdb"
 
 
 @pytest.fixture

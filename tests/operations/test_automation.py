@@ -16,6 +16,7 @@ import yaml
 
 from promptlab.cli import cli
 from promptlab.reports.gate.titles import can_repeat
+from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES, ROOT
 
 PAGE = ROOT / "docs" / "operations.md"
@@ -296,8 +297,13 @@ def is_true(condition: str, told: dict[str, str]) -> bool:
 
 @pytest.mark.slow
 def test_a_pull_request_that_breaks_a_case_fails_and_says_what_to_do(repository):
-    for _ in range(3):
-        assert perform(repository, "push", "main") == []
+    history = Warehouse(repository / ".promptlab" / "warehouse.duckdb")
+    history.settings.db.parent.mkdir()
+    for night in ("first.json", "second.json"):
+        ask = [sys.executable, "evals/ask.py", night]
+        subprocess.run(ask, cwd=repository, check=True)
+        history.ingest(repository / night, branch="main")
+    assert perform(repository, "push", "main") == []
     git(repository, "switch", "--quiet", "--create", "fix")
     (repository / "evals" / "prompt.txt").write_text("be brief, not c3", "utf-8")
     commit(repository)

@@ -12,11 +12,13 @@ import pytest
 
 from promptlab import accept as accepting
 from promptlab.cli import run_cli
+from promptlab.contracts.gate import GateResult
 from promptlab.errors import NothingToDo
 from promptlab.history import judge
 from promptlab.operations.purge import purge
 from promptlab.reports.gate.policy import built_in_policy
 from promptlab.warehouse import Warehouse
+from tests.marts import GATE, only
 from tests.stories.suites import Night, nights, suite, write_all
 
 STEADY = [suite()] * 5
@@ -66,7 +68,7 @@ class Story:
 
     warehouse: Warehouse
     decisions: dict[str, dict[str, list[str]]] = field(default_factory=dict)
-    headlines: dict[str, str] = field(default_factory=dict)
+    accepted: dict[str, GateResult] = field(default_factory=dict)
     cases: dict[str, list[str]] = field(default_factory=dict)
 
     def note(self, when: str) -> None:
@@ -86,7 +88,11 @@ class Story:
         return judge(self.warehouse, f"{title}-{number}", policy, lang="en")
 
 
+only_gate = only(*GATE)
+
+
 @pytest.fixture(scope="module")
+@only_gate
 def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     folder = tmp_path_factory.mktemp("accept")
     write_all(SUITES, folder / "in")
@@ -99,7 +105,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
             story.cases[title] = each.cases
     story.note("after")
     for title in ACCEPTED:
-        story.headlines[title] = story.judged(title, 6)[0].headline
+        story.accepted[title] = story.judged(title, 6)[0]
     return story
 
 
@@ -109,7 +115,9 @@ def test_an_accepted_run_passes_and_is_what_later_runs_have_to_meet(story, title
     assert story.decisions["before"][title] == before
     assert story.decisions["after"][title] == after
     assert story.cases[title] == ACCEPTED[title]
-    assert f"accepted by a person ({WHY})" in story.headlines[title]
+    result = story.accepted[title]
+    assert result.headline.startswith(f"Ship: accepted by a person ({WHY})")
+    assert (result.broke.n, result.watched.n) == (0, 0)
 
 
 def test_the_other_cases_keep_their_history(story):
@@ -138,14 +146,18 @@ def cli(
     return call
 
 
-@pytest.mark.slow
+@only_gate
 def test_undo_gives_the_decisions_before(story, copy, cli):
-    for title in ACCEPTED:
+    undone = ("broke", "variant-gone")
+    for title in undone:
         code, _, err = cli("accept", "--undo", f"{title}-6")
         assert (code, f"{title}-6/0 is accepted no longer" in err) == (0, True)
-    undone = Story(copy)
-    undone.note("undone")
-    assert undone.decisions["undone"] == story.decisions["before"]
+    found = Story(copy)
+    found.note("undone")
+    assert found.decisions["undone"] == {
+        title: story.decisions["before" if title in undone else "after"][title]
+        for title in ACCEPTED
+    }
     code, _, err = cli("accept", "--undo", "broke-6")
     assert (code, "it was not accepted; `promptlab accept --list`" in err) == (5, True)
 
@@ -199,6 +211,7 @@ def test_a_mistake_changes_nothing_and_says_what_to_write(cli, copy, args):
         assert con.execute("select count(*) from raw.accepts").fetchone() == (5,)
 
 
+@only_gate
 def test_python_accepts_too(copy):
     copy.accept("broke-8", "on purpose")
     [result] = judge(copy, "broke-8", built_in_policy(), lang="en")

@@ -183,11 +183,9 @@ class Shared:
             )
         assert code == 0
 
-    def build(
-        self, project: str, config: str | None = None, *, full_refresh: bool = False
-    ) -> None:
+    def build(self, project: str, config: str | None = None) -> None:
         """Build with the config of a project, or with another one."""
-        self.project(project, config).build(full_refresh=full_refresh)
+        self.project(project, config).build()
 
     def accept(self) -> None:
         """Accept a run as a person would, at a time that is the same everywhere."""

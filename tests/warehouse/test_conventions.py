@@ -6,23 +6,18 @@ import functools
 import json
 import re
 import statistics
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from promptlab.build import plan
-from promptlab.build.dbt import run_dbt
-from promptlab.paths import dbt_target
 from promptlab.settings import Settings
 
 
 @pytest.fixture(scope="module")
-def manifest(example_db: Path) -> dict[str, Any]:
-    path = dbt_target(example_db) / "manifest.json"
-    if not path.exists():
-        run_dbt(Settings(db=example_db), command="parse")
-    return json.loads(path.read_text("utf-8"))
+def manifest(dbt_settings: Settings) -> dict[str, Any]:
+    file = dbt_settings.db.with_name("manifest.json")
+    return json.loads(file.read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
-"""The project by dbt itself: every unit test, and any command by ``promptlab dbt``.
+"""The project by dbt itself, and any command by ``promptlab dbt``.
 
-All tests use one path of a warehouse and the same limits, which are in dbt's profile:
-so dbt parses the project once, which takes ten seconds.
+All tests use one path of a warehouse, so that dbt parses the project once.
 """
 
 from __future__ import annotations
@@ -13,31 +12,23 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 
 from promptlab.build import call_dbt
 from promptlab.build.dbt import run_dbt
 from promptlab.cli import run_cli
 from promptlab.errors import BuildError
-from promptlab.paths import dbt_project, dbt_target
+from promptlab.paths import dbt_target
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES
 from tests.ingest.test_load import task, write
+from tests.warehouse.conftest import THREADS
 from tests.warehouse.test_incremental import RUN, differences
 
-THREADS = 3
 
-
-@pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    folder = tmp_path_factory.mktemp("dbt")
-    return Settings(
-        db=folder / "w.duckdb",
-        memory_limit="1GiB",
-        threads=THREADS,
-        temp_directory=folder / "spill",
-    )
+@pytest.fixture
+def settings(dbt_settings: Settings) -> Settings:
+    return dbt_settings
 
 
 @pytest.fixture
@@ -67,27 +58,24 @@ def call(
 
 
 @pytest.mark.slow
-def test_a_full_refresh_by_dbt_builds_all_and_every_rule_gives_what_its_unit_test_says(
+def test_a_full_refresh_by_dbt_builds_all(
     settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The cure that messages name: nothing of it fails or is left out."""
     warehouse = Warehouse(settings.db, settings=settings)
     warehouse.ingest(write(tmp_path / "one.json", task("one")))
     warehouse.build()
-    options = ["--full-refresh", "--selector", "everything", "--threads", "1"]
+    options = ["--full-refresh", "--threads", "1"]
     try:
-        run_dbt(settings, options, verbose=True)
+        run_dbt(settings, options)
     except BuildError as error:
         pytest.fail(str(error))
     assert warehouse.last_build().has_all
     assert warehouse.last_build().is_of_this_project
-    written = sum(
-        len(yaml.safe_load(file.read_text("utf-8")).get("unit_tests", []))
-        for file in (dbt_project() / "models").rglob("*.yml")
-    )
-    assert written > 100
-    [run] = re.findall(r"Finished running.* (\d+) unit tests", capsys.readouterr().err)
-    assert int(run) == written
+    # all of them are in test_models.py
+    unit_tests = ["--select", "int_match_results,test_type:unit"]
+    run_dbt(settings, unit_tests, command="test", verbose=True)
+    assert re.search(r"[1-9]\d* unit test", capsys.readouterr().err)
 
 
 def test_path_prints_the_folder_of_the_project(call):

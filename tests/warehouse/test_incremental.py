@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from promptlab.build import execution
 from promptlab.errors import BuildError
 from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES
@@ -155,7 +156,11 @@ def test_steps_of_a_build_leave_no_rows_in_the_file(changed):
 
 
 @pytest.mark.slow
-def test_a_full_refresh_gives_the_same_tables(changed, tmp_path):
+def test_a_full_refresh_gives_the_same_tables_however_duckdb_is_set(
+    changed, tmp_path, monkeypatch
+):
+    """A warehouse of few rounds is planned quickly and by one thread."""
+    monkeypatch.setattr(execution, "SMALL", 0)
     again = Warehouse(shutil.copy(changed.settings.db, tmp_path / "again.duckdb"))
     again.build(full_refresh=True)
     assert differences(changed.settings.db, again.settings.db) == {}

@@ -21,7 +21,6 @@ from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES, ROOT
 from tests.ingest.test_load import task, write
 from tests.marts import only
-from tests.warehouse.test_incremental import differences
 
 
 def test_a_plan_names_nothing_of_the_machine_that_compiled_it():
@@ -45,15 +44,15 @@ def test_a_build_needs_no_dbt(tmp_path, monkeypatch):
 # ---------- tables of a plan
 
 
-def test_tables_that_nothing_was_loaded_for_have_the_columns_of_full_ones(tmp_path):
+def test_tables_that_nothing_was_loaded_for_have_the_columns_of_full_ones(
+    example_db, tmp_path
+):
     """A first build runs no query for them."""
-    full, empty = Warehouse(tmp_path / "full.duckdb"), Warehouse(tmp_path / "e.duckdb")
-    full.ingest(EXAMPLES)
+    empty = Warehouse(tmp_path / "e.duckdb")
     empty.ingest(EXAMPLES / "customer_service" / "testsets")
-    for warehouse in (full, empty):
-        warehouse.build()
-    assert shapes(empty.settings.db) == shapes(full.settings.db)
-    assert contracts(empty.settings.db) == contracts(full.settings.db)
+    empty.build()
+    assert shapes(empty.settings.db) == shapes(example_db)
+    assert contracts(empty.settings.db) == contracts(example_db)
 
 
 def shapes(db: Path) -> list[tuple]:
@@ -188,15 +187,6 @@ def test_steps_stay_in_memory_where_few_rounds_wait_and_marts_never_do(
     warehouse.ingest(write(tmp_path / "a.json", task()))
     warehouse.build()
     assert set(written) == {(True, not in_memory), (False, True)}
-
-
-@pytest.mark.slow
-def test_how_duckdb_is_set_for_a_small_warehouse_changes_no_number(
-    example_db, writable_example_db, monkeypatch
-):
-    monkeypatch.setattr(execution, "SMALL", 0)
-    Warehouse(writable_example_db).build(full_refresh=True)
-    assert differences(example_db, writable_example_db) == {}
 
 
 @pytest.mark.parametrize(("small", "sorts_joins"), [(0, True), (2_000, False)])
