@@ -10,83 +10,15 @@ from typing import Any
 
 from promptlab.contracts.comparison import ScoreComparison
 
-# ---------- scores along an axis
+# ---------- differences, in table rows
 
 
-CURVE_WIDTH = 600
-CURVE_HEIGHT = 160
-_EDGE = 6
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A line in a box of ``WIDTH`` by ``HEIGHT``; 0 is left, a score of 0 below."""
-
-    points: str
-    """``x,y x,y …``"""
-    dots: list[tuple[float, float]]
-    lines: list[float]
-    """Heights of the scores 1, 0.5 and 0."""
-    most: float
-    """End of the axis."""
-    width: int = CURVE_WIDTH
-    height: int = CURVE_HEIGHT
-
-
-def curve(pairs: Sequence[tuple[float | None, float | None]]) -> Curve | None:
-    """Return the line through *pairs* of a place (0 or more) and a score (0–1).
-
-    A pair without place or score has no point; a line needs at least two points.
-    """
-    known = [
-        (x, y) for x, y in pairs if x is not None and y is not None and math.isfinite(x)
-    ]
-    most = max((x for x, _ in known), default=0)
-    if len(known) < 2 or not most:
-        return None
-    dots = [
-        (round(_EDGE + x / most * (CURVE_WIDTH - 2 * _EDGE), 1), _height(y))
-        for x, y in known
-    ]
-    return Curve(
-        points=" ".join(f"{x},{y}" for x, y in dots),
-        dots=dots,
-        lines=[_height(1), _height(0.5), _height(0)],
-        most=most,
-    )
-
-
-def _height(score: float) -> float:
-    return round(_EDGE + (1 - score) * (CURVE_HEIGHT - 2 * _EDGE), 1)
-
-
-# ---------- differences, and scores before and after, in table rows
-
-
-FOREST_WIDTH = 220
-FOREST_HEIGHT = 18
 _STEPS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 """Ends of the axis of differences, of the scale from 0 to 1."""
 
 
-@dataclass(frozen=True)
-class Forest:
-    """The axis that all rows of one comparison share."""
-
-    limit: float
-    """The difference at the right end; the left end is its opposite."""
-    width: int = FOREST_WIDTH
-    height: int = FOREST_HEIGHT
-    middle: float = FOREST_WIDTH / 2
-
-    def x(self, difference: float) -> float:
-        """Return the position of a difference, limited to the ends of the axis."""
-        share = max(-1.0, min(1.0, difference / self.limit))
-        return round(self.middle + share * (self.middle - _EDGE), 1)
-
-
-def forest(scores: Iterable[ScoreComparison]) -> Forest:
-    """Return an axis on which the differences of *scores* and most intervals fit.
+def axis_of(scores: Iterable[ScoreComparison]) -> float:
+    """Return the end of an axis for the differences of *scores* and most intervals.
 
     An interval of a few cases may be as wide as the scale: it is cut at the end of the
     axis, so that the others can be read.
@@ -100,72 +32,7 @@ def forest(scores: Iterable[ScoreComparison]) -> Forest:
     )
     if ends:
         most = max(most, ends[math.ceil(len(ends) * 0.75) - 1])
-    return Forest(next((step for step in _STEPS if most <= step), 1.0))
-
-
-def on_track(share: float) -> float:
-    """Return the position of a share, 0 to 1, on a track of ``WIDTH``."""
-    return round(_EDGE + share * (FOREST_WIDTH - 2 * _EDGE), 1)
-
-
-# ---------- how case scores, or their differences, are spread
-
-
-HISTOGRAM_WIDTH = 100
-HISTOGRAM_HEIGHT = 24
-_GAP = 1
-_LEAST = 1.5  # one case of a hundred thousand is still visible
-
-
-@dataclass(frozen=True)
-class HistogramColumn:
-    """The cases of one step of the scale."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    low: int
-    """Where the step begins."""
-    high: int
-    n: int
-
-
-@dataclass(frozen=True)
-class Histogram:
-    """Columns in a box of ``WIDTH`` by ``HEIGHT``; empty steps have none."""
-
-    columns: list[HistogramColumn]
-    width: int = HISTOGRAM_WIDTH
-    height: int = HISTOGRAM_HEIGHT
-
-
-def histogram(counts: Sequence[int], low: int = 0, high: int = 100) -> Histogram | None:
-    """Return the drawing of the cases in each step; ``None`` where there are none.
-
-    The tallest column fills the box, whatever it counts. *counts* are the cases of each
-    step, the lowest first; all steps are equally wide.
-    """
-    most = max(counts, default=0)
-    if not most:
-        return None
-    step = HISTOGRAM_WIDTH / len(counts)
-    columns = []
-    for at, n in enumerate(counts):
-        if n:
-            height = round(max(_LEAST, HISTOGRAM_HEIGHT * n / most), 2)
-            columns.append(
-                HistogramColumn(
-                    x=round(at * step + _GAP / 2, 2),
-                    y=round(HISTOGRAM_HEIGHT - height, 2),
-                    width=round(step - _GAP, 2),
-                    height=height,
-                    low=round(low + at * (high - low) / len(counts)),
-                    high=round(low + (at + 1) * (high - low) / len(counts)),
-                    n=n,
-                )
-            )
-    return Histogram(columns)
+    return next((step for step in _STEPS if most <= step), 1.0)
 
 
 # ---------- numbers over runs, with axes, intervals and marks

@@ -6,7 +6,6 @@ Everything comes from ``marts``; no number is computed here.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
@@ -22,7 +21,13 @@ from promptlab.contracts.comparison import (
 )
 from promptlab.errors import NothingToDo
 from promptlab.reports import sentences
-from promptlab.reports.queries import ASKED, EVERYTHING, Row, from_json, rows
+from promptlab.reports.queries import (
+    EVERYTHING,
+    Row,
+    of_contract,
+    rows,
+    select,
+)
 from promptlab.reports.sentences import Speech
 from promptlab.reports.texts import catalogue
 
@@ -54,72 +59,25 @@ where
     pairs.baseline_task_id = $baseline and pairs.candidate_task_id = $candidate
 """
 
-_TASK = """
+# The overall score comes first. Dimensions that measure time, tokens or cost have their
+# unit; their means are over the pairs, as the scores next to them.
+_SCORES = """
 select
-    task_id, title, variant, prompt_version, model, testset_id, source_kind,
-    epoch_us(created_at) as created_at
-from marts.dim_tasks
-where task_id = $task_id
-"""
-
-_NUMBERS = """
-    verdict, reason, n_pairs, n_better, n_worse, n_same, baseline_score,
-    candidate_score, delta, ci_low, ci_high, p_value, p_adjusted,
-    smallest_detectable, n_judged, n_lost, n_gained, mcnemar_p, margin
-"""
-
-# What dimensions other than shares measured: time, tokens, cost. Over the pairs, as the
-# scores next to it.
-_UNITS = """
+    scores.*, scores.dimension_id as subject,
+    case when units.unit in ('ms', 'tokens', 'cost', 'characters') then units.unit end
+        as unit
+from marts.fct_task_comparisons as scores
 left join (
     select task_id, dimension_id, diagnosis ->> 'unit' as unit
     from marts.fct_dimension_scores
-    where diagnosis ->> 'unit' in ('ms', 'tokens', 'cost', 'characters')
 ) as units
     on
         scores.level = 'dimension'
         and scores.candidate_task_id = units.task_id
         and scores.dimension_id = units.dimension_id
-"""
-
-_SUBJECT = """
-    scores.level, scores.dimension_id as subject, scores.name,
-    units.unit, scores.baseline_metric, scores.candidate_metric
-"""
-
-# Many pairs at once; the overall score of each comes first.
-_SCORES = f"""
-with {ASKED}
-
-select scores.candidate_task_id, {_SUBJECT}, {_NUMBERS}
-from marts.fct_task_comparisons as scores
-inner join asked using (candidate_task_id, baseline_task_id)
-{_UNITS}
-order by
-    scores.candidate_task_id, scores.level = 'overall' desc, dimension_position, subject
-"""
-
-_TAGS = f"""
-select 'tag' as level, tag as subject, tag as name, {_NUMBERS}
-from marts.fct_tag_comparisons
-where baseline_task_id = $baseline and candidate_task_id = $candidate
-order by delta nulls last, tag
-"""
-
-_MEASURES = """
-select
-    dimension_id, name, direction, verdict, n_pairs, n_higher, n_lower, n_same,
-    baseline_value, candidate_value, delta, ci_low, ci_high, p_value, p_adjusted
-from marts.fct_measure_comparisons
-where baseline_task_id = $baseline and candidate_task_id = $candidate
-order by name, dimension_id
-"""
-
-_NOTES = """
-select baseline_task_id, note, n, facts
-from marts.fct_comparison_notes
-where baseline_task_id = $baseline and candidate_task_id = $candidate
-order by note_position
+where
+    scores.baseline_task_id = $baseline and scores.candidate_task_id = $candidate
+order by scores.level = 'overall' desc, dimension_position, subject
 """
 
 _CASES = """
@@ -182,10 +140,6 @@ order by
     abs(changes.delta) desc, dimensions.dimension_position, changes.dimension_id
 """
 
-_BASELINE = """
-select baseline_task_id from marts.dim_task_baselines where task_id = $task_id
-"""
-
 _CHANGES = TypeAdapter(list[CaseChange])
 
 
@@ -207,60 +161,70 @@ def comparison(
         NothingToDo: the pair is not in the marts.
     """
     language = catalogue(lang).lang
-    values: dict[str, Any] = {
-        "baseline": baseline,
-        "candidate": candidate,
+    pair: dict[str, Any] = {"baseline": baseline, "candidate": candidate}
+    listed = {
         "most": EVERYTHING if cases is None else cases,
         "only_changed": only_changed,
     }
 
-    def every(sql: str) -> list[Row]:
-        return rows(con, sql, values)
+    def every(sql: str, **values: Any) -> list[Row]:
+        return rows(con, sql, pair | values)
 
-    pairs = every(_PAIR)
-    if not pairs:
+    def of_pair(mart: str, order: str) -> list[Row]:
+        return select(
+            con,
+            mart,
+            order=order,
+            baseline_task_id=baseline,
+            candidate_task_id=candidate,
+        )
+
+    found = every(_PAIR)
+    if not found:
         raise NothingToDo(
             f"{baseline} and {candidate} have not been compared;"
             f" `promptlab compare {baseline} {candidate}` does"
         )
-    pair = pairs[0]
-    tasks = {
-        task_id: rows(con, _TASK, {"task_id": task_id})[0]
+    before, after = (
+        select(con, "dim_tasks", order="task_id", task_id=task_id)[0]
         for task_id in (baseline, candidate)
-    }
-    speech = Speech.of(language, tasks[candidate].pop("source_kind"))
-    tasks[baseline].pop("source_kind")
-    overall, *dimensions = score_comparisons(
-        con, [(candidate, baseline)], speech={candidate: speech}
-    )[candidate]
-    listed = every(_CASES)
+    )
+    speech = Speech.of(language, after["source_kind"])
+    overall, *dimensions = (_score(row, speech) for row in every(_SCORES))
     # a report has the conclusions of its dimensions, a terminal has only the notes
     told = {score.conclusion.rstrip(".。") for score in dimensions if only_changed}
-    values["cases"] = [row["case_id"] for row in listed]
+    notes = [
+        sentences.note(speech, row)
+        for row in of_pair("fct_comparison_notes", "note_position")
+    ]
+    changed = every(_CASES, **listed)
     return Comparison(
-        baseline=ComparedTask(**tasks[baseline]),
-        candidate=ComparedTask(**tasks[candidate]),
-        pair_source=pair["pair_source"],
-        n_runs_between=pair["n_runs_between"],
+        baseline=of_contract(ComparedTask, before),
+        candidate=of_contract(ComparedTask, after),
+        pair_source=found[0]["pair_source"],
+        n_runs_between=found[0]["n_runs_between"],
         verdict=overall.verdict,
         conclusion=overall.conclusion,
-        notes=[
-            note
-            for row in every(_NOTES)
-            if (
-                note := sentences.note(speech, row | {"facts": from_json(row["facts"])})
-            )
-            not in told
-        ],
+        notes=[note for note in notes if note not in told],
         counts=CaseCounts(
-            **{name: pair[f"n_{name}"] for name in CaseCounts.model_fields}
+            **{name: found[0][f"n_{name}"] for name in CaseCounts.model_fields}
         ),
         overall=overall,
         differences=every(_DIFFERENCES)[0]["counts"],
         dimensions=dimensions,
-        tags=[_score(row, speech) for row in every(_TAGS)],
-        measures=[MeasureComparison(**row) for row in every(_MEASURES)],
-        cases=_cases(listed, every(_CASE_SCORES), speech),
+        tags=[
+            _score(row | {"level": "tag", "subject": row["tag"]}, speech)
+            for row in of_pair("fct_tag_comparisons", "delta nulls last, tag")
+        ],
+        measures=[
+            of_contract(MeasureComparison, row)
+            for row in of_pair("fct_measure_comparisons", "name, dimension_id")
+        ],
+        cases=_cases(
+            changed,
+            every(_CASE_SCORES, cases=[row["case_id"] for row in changed]),
+            speech,
+        ),
         lang=language,
         version=COMPARISON_FORMAT_VERSION,
     )
@@ -268,29 +232,8 @@ def comparison(
 
 def baseline_of(con: duckdb.DuckDBPyConnection, task_id: str) -> str | None:
     """Return the whole id of the task's baseline, if any."""
-    found = rows(con, _BASELINE, {"task_id": task_id})
+    found = select(con, "dim_task_baselines", order="task_id", task_id=task_id)
     return found[0]["baseline_task_id"] if found else None
-
-
-def score_comparisons(
-    con: duckdb.DuckDBPyConnection,
-    pairs: Sequence[tuple[str, str]],
-    *,
-    speech: Mapping[str, Speech],
-) -> dict[str, list[ScoreComparison]]:
-    """Return the scores of many comparisons, by candidate, the overall one first.
-
-    *pairs* are candidate and baseline; a candidate has one baseline.
-    """
-    scores: dict[str, list[ScoreComparison]] = defaultdict(list)
-    values = {
-        "candidates": [candidate for candidate, _ in pairs],
-        "baselines": [baseline for _, baseline in pairs],
-    }
-    for row in rows(con, _SCORES, values) if pairs else []:
-        candidate = row.pop("candidate_task_id")
-        scores[candidate].append(_score(row, speech[candidate]))
-    return scores
 
 
 def is_compared(con: duckdb.DuckDBPyConnection, baseline: str, candidate: str) -> bool:
@@ -299,12 +242,16 @@ def is_compared(con: duckdb.DuckDBPyConnection, baseline: str, candidate: str) -
 
 
 def _score(row: Row, speech: Speech) -> ScoreComparison:
-    conclusion = sentences.comparison(speech, row)
-    measured = sentences.from_to(speech, row)
-    if row["level"] == "dimension":
-        row["name"] = speech.dimension(row["subject"], row["name"])
-    del row["level"], row["margin"]
-    return ScoreComparison(**row, conclusion=conclusion, measured=measured)
+    row.setdefault("name", row["subject"])
+    return of_contract(
+        ScoreComparison,
+        row,
+        name=speech.dimension(row["subject"], row["name"])
+        if row["level"] == "dimension"
+        else row["name"],
+        conclusion=sentences.comparison(speech, row),
+        measured=sentences.from_to(speech, row),
+    )
 
 
 def _cases(

@@ -11,8 +11,8 @@ from promptlab.reports.charts import LineChart, Point, line_chart
 from promptlab.reports.judge import judges
 from promptlab.reports.pages import Href, environment, render, script_hash
 from promptlab.reports.printing import Filters
-from promptlab.reports.queries import Row, rows
-from promptlab.reports.texts import catalogue
+from promptlab.reports.queries import Row, rows, select
+from promptlab.reports.sentences import Speech
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -87,10 +87,10 @@ tags as (
 
 select
     tasks.task_id, tasks.title, tasks.variant, tasks.prompt_version, tasks.model,
-    epoch_us(tasks.created_at) as created_at,
+    tasks.created_at,
     case when tasks.is_partial then tasks.n_rows_held end as n_held,
     tasks.n_rows_claimed as n_claimed,
-    summaries.overall_score, summaries.pass_rate, summaries.n_pass,
+    summaries.* exclude (task_id),
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
     histories.drawn,
     [tasks.model] as model_names, coalesce(tags.tags, []) as tag_names,
@@ -118,23 +118,6 @@ order by tasks.latest_at desc, tasks.title, tasks.recency
 limit {MOST_LINES}
 """
 
-_LEVELS = """
-select
-    title, variant, measure, value_before, value_now, factor, is_worse,
-    epoch_us(since_at) as since_at
-from marts.fct_level_changes
-where is_beyond_chance
-order by title, variant, is_worse desc, measure desc
-"""
-
-_LEVEL_WORDS = {
-    "latency_p50": ("level.latency_p50_worse", "level.latency_p50_better"),
-    "cost_mean": ("level.cost_mean_worse", "level.cost_mean_better"),
-    "error_share": ("level.error_share_worse", "level.error_share_better"),
-    "overall_score": ("", "level.overall_score_better"),
-    "pass_rate": ("", "level.pass_rate_better"),
-}
-"""The keys of a measure's worse and better level."""
 _QUALITY = ("overall_score", "pass_rate")
 """Measures of which the verdict alone says that they are worse."""
 
@@ -182,9 +165,15 @@ def read_index(
             name: f"{letter}{at}" for at, name in enumerate(list(names)[:MOST_FACETS])
         }
     is_long = len(found) > MOST_LONG
-    filters = Filters(catalogue(edition.lang))
+    speech = Speech.of(edition.lang)
     levels: dict[tuple[str, str], list[Row]] = {}
-    for level in rows(con, _LEVELS):
+    moved = select(
+        con,
+        "fct_level_changes",
+        order="is_worse desc, measure desc",
+        is_beyond_chance=True,
+    )
+    for level in moved:
         levels.setdefault((level["title"], level["variant"]), []).append(level)
     titles: dict[str, list[Row]] = {}
     for row in found:
@@ -201,12 +190,10 @@ def read_index(
             default=None,
         )  # fmt: skip
         row["course"] = _course_of(row, gate, moves)
-        row["moves"] = [
-            level_text(level, filters, edition.generated_at) for level in moves
-        ]
+        row["moves"] = [_move(level, speech, edition.generated_at) for level in moves]
         row["report"] = task(row["task_id"])
         drawn = row["drawn"][-_DRAWN_WHERE_MANY:] if is_long else row["drawn"]
-        row["chart"] = _chart(drawn, filters)
+        row["chart"] = _chart(drawn, speech.filters)
         row["marks"] = {gate.decision} | {
             known[name]
             for facet, known in facets.items()
@@ -271,6 +258,12 @@ def _is_said(level: Row, row: Row, gate: GateResult) -> bool:
     return level["measure"] == shown and not level["is_worse"] and not is_refused
 
 
+def _move(level: Row, speech: Speech, at: datetime) -> str:
+    """Return ``2.6 times slower since 24 Nov: 880 ms → 2.3 s``."""
+    way = "worse" if level["is_worse"] else "better"
+    return speech.text(f"level.{level['measure']}_{way}", level | {"at": at})
+
+
 def _course_of(row: Row, gate: GateResult, moves: Sequence[Row]) -> Course:
     """Return where a variant is going."""
     if gate.decision == "do_not_ship" or any(level["is_worse"] for level in moves):
@@ -282,29 +275,12 @@ def _course_of(row: Row, gate: GateResult, moves: Sequence[Row]) -> Course:
     return "new" if gate.decision == "first_run" or row["is_new"] else "unchanged"
 
 
-def level_text(level: Row, filters: Filters, at: datetime) -> str:
-    """Return ``2.6 times slower since 24 Nov: 880 ms → 2.3 s``."""
-    form: dict[str, Callable[[float], str]] = {
-        "latency_p50": filters.seconds,
-        "cost_mean": lambda value: filters.number(value, 4),
-        "overall_score": filters.score,
-    }  # fmt: skip
-    shown = form.get(level["measure"], filters.percent)
-    return filters.catalogue.text(
-        _LEVEL_WORDS[level["measure"]][not level["is_worse"]],
-        factor=filters.number(level["factor"], 1),
-        day=filters.day(level["since_at"], at),
-        before=shown(level["value_before"]),
-        after=shown(level["value_now"]),
-    )
-
-
-def _size(row: Row) -> tuple[int, int, float]:
-    """Return the sort key: the worst course first, then the largest change."""
+def _size(row: Row) -> tuple[int, int, int, float]:
+    """Return the sort key: the worst course first, then the most broken cases."""
     change = float(row["change"] or 0.0)
     course = get_args(Course).index(row["course"])
-    is_refused = row["gate"].decision == "do_not_ship"
-    return course, not is_refused, -change if row["course"] == "better" else change
+    gate, size = row["gate"], -change if row["course"] == "better" else change
+    return course, gate.decision != "do_not_ship", -gate.broke.n, size
 
 
 def _chart(values: Sequence[float | None], filters: Filters) -> LineChart | None:

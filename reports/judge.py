@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptlab.reports.charts import on_track
 from promptlab.reports.pages import Href, environment, render
-from promptlab.reports.queries import rows
+from promptlab.reports.queries import rows, select
 
 if TYPE_CHECKING:
     import duckdb
@@ -22,13 +21,6 @@ MOST_SLICES = 30
 """Maximum number of rows of a table by tag, model, length, month or title."""
 MOST_DIFFERENCES = 50
 """Maximum number of answers on which judge and people differ."""
-
-_JUDGES = """
-select dimension_id, judge
-from marts.fct_judge_agreement
-where slice_kind = 'all'
-order by dimension_id, judge
-"""
 
 # shares are weighted by the draw, so that they may differ from those of the counts
 _AGREEMENT = """
@@ -46,7 +38,7 @@ order by
 """
 
 _RATES = f"""
-select rates.*, tasks.variant, epoch_us(tasks.created_at) as created_at
+select rates.*, tasks.variant, tasks.created_at
 from marts.fct_corrected_pass_rates as rates
 inner join marts.dim_tasks as tasks using (task_id)
 where rates.dimension_id = $dimension and rates.judge = $judge
@@ -69,12 +61,6 @@ order by verdict = 'pass' desc, task_id, case_id, round_id
 limit {MOST_DIFFERENCES}
 """
 
-_STABILITY = """
-select *
-from marts.fct_judge_stability
-where dimension_id = $dimension and judge = $judge
-"""
-
 _CHANGES = f"""
 select *
 from marts.fct_judge_changes
@@ -95,7 +81,10 @@ _SLICES = ("tag", "length", "position", "family", "model", "month", "title")
 
 def judges(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
     """Return the dimension and the name of each judge with labels."""
-    return [(str(row[0]), str(row[1])) for row in con.execute(_JUDGES).fetchall()]
+    found = select(
+        con, "fct_judge_agreement", order="dimension_id, judge", slice_kind="all"
+    )
+    return [(row["dimension_id"], row["judge"]) for row in found]
 
 
 def judge_html(
@@ -120,11 +109,14 @@ def judge_html(
     rates = rows(con, _RATES, given)
     for row in rates:
         row["href"] = href(row["task_id"])
-        row["drawn"] = {
-            column: None if row[column] is None else on_track(row[column])
-            for column in ("raw_rate", "corrected_rate", "ci_low", "ci_high")
-        }
     differences = rows(con, _DIFFERENCES, given)
+    stability = select(
+        con,
+        "fct_judge_stability",
+        order="judge",
+        dimension_id=dimension_id,
+        judge=judge,
+    )
     named = rows(con, _NAME, {"dimension": dimension_id})
     return render(
         environment(edition.lang, edition.templates),
@@ -135,7 +127,7 @@ def judge_html(
         rates=rates,
         # by tag, length, model, month, …, where there are several
         slices={k: each[:MOST_SLICES] for k, each in slices.items() if len(each) > 1},
-        stability=next(iter(rows(con, _STABILITY, given)), None),
+        stability=next(iter(stability), None),
         changes=rows(con, _CHANGES, given),
         differences=differences,
         n_differences=differences[0]["n_differences"] if differences else 0,

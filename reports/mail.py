@@ -25,7 +25,7 @@ from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.errors import UsageError
 from promptlab.reports.edition import SHOWN, Edition
 from promptlab.reports.files import folder_name
-from promptlab.reports.gate.headline import brief
+from promptlab.reports.gate.headline import brief, columns
 from promptlab.reports.pages import environment, language_of, render, to_html
 from promptlab.reports.printing import Filters, clip, visible
 from promptlab.reports.result import analysis_result
@@ -51,7 +51,7 @@ _ADDRESS = re.compile(
 NO_REPLY = "promptlab@promptlab.invalid"
 _ASCII_ENOUGH = 1.2  # bytes per character, up to which quoted-printable is shorter
 _PAGE = "report.html"
-_SUBJECT_COLUMNS = 72  # a phone shows about 40, a list of mails about 100
+_SUBJECT_COLUMNS = 96  # a list of mails shows about 100, a phone about 40
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def inlined(page: str) -> str:
 
 def subject_of(result: AnalysisResult, filters: Filters) -> str:
     """Return the subject: the verdict first, so that a phone shows it."""
-    title = one_line(result.title, 12 if result.gate else 36)
+    title = one_line(result.title, 36)
     if result.gate is None:
         return filters.catalogue.text(
             "mail.subject_scored",
@@ -123,7 +123,7 @@ def subject_of(result: AnalysisResult, filters: Filters) -> str:
             score=filters.score(result.summary.overall_score),
             title=title,
         )
-    said = brief(result.gate, _SUBJECT_COLUMNS)
+    said = brief(result.gate, _SUBJECT_COLUMNS - columns(title))
     return filters.catalogue.text("mail.subject", headline=said, title=title)
 
 

@@ -31,7 +31,6 @@ from jinja2 import (
 )
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from promptlab.contracts.gate import GateRule
 from promptlab.errors import RenderError, SettingsError
 from promptlab.paths import cache, languages
 from promptlab.reports.cases import (
@@ -47,13 +46,13 @@ from promptlab.reports.cases import (
     question,
     versions,
 )
-from promptlab.reports.charts import forest, histogram, on_track
+from promptlab.reports.charts import axis_of
 from promptlab.reports.diff import word_diff
 from promptlab.reports.gate.headline import (
     headline,
     headline_parts,
+    rule_form,
     rule_name,
-    rule_value,
 )
 from promptlab.reports.printing import Filters, visible
 from promptlab.reports.sentences import Speech, baseline_reason
@@ -178,12 +177,10 @@ def environment(
     speech = Speech.of(lang)
     env.filters.update(filters.as_mapping())
     env.globals.update(
-        t=texts.text,
+        t=speech.text,
         interval=filters.interval,
         anchor=case_anchor,
-        on_track=on_track,
-        forest=forest,
-        histogram=histogram,
+        axis_of=axis_of,
         diff=word_diff,
         is_share=is_share,
         question=question,
@@ -197,20 +194,13 @@ def environment(
         headline_of=headline,
         headline_parts=headline_parts,
         rule_name=partial(rule_name, speech=speech),
-        rule_value=partial(_rule_number, speech=speech, of="value"),
-        rule_limit=partial(_rule_number, speech=speech, of="limit"),
+        rule_form=rule_form,
+        formed=speech.formed,
         baseline_reason=partial(baseline_reason, texts=texts),
         lang=lang,
         html_lang=texts.tag,
     )
     return env
-
-
-def _rule_number(rule: GateRule, speech: Speech, of: str) -> str:
-    """Return the value or the limit of a rule that has both."""
-    value, limit = rule.value or 0.0, rule.limit or 0.0
-    shown, beside = (value, limit) if of == "value" else (limit, value)
-    return rule_value(rule, shown, speech, beside=beside)
 
 
 def render(env: Environment, name: str, **values: Any) -> str:

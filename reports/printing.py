@@ -484,6 +484,7 @@ class Filters:
             items_by,
             iso,
             json_text,
+            named,
             parts,
             plain,
             unmarked,
@@ -514,6 +515,11 @@ def is_upper_limit(assertion: AssertionOutcome) -> bool:
     if assertion.status == "pass":
         return score < threshold
     return assertion.status == "fail" and score > threshold
+
+
+def named(names: Iterable[str]) -> list[str]:
+    """Return the names that are known."""
+    return [name for name in names if name != "unknown"]
 
 
 def items_by(items: Iterable[Any], attribute: str) -> dict[Any, Any]:

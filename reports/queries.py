@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from datetime import UTC, datetime, timedelta
+from datetime import UTC
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
 from promptlab.contracts.analysis_result import TargetStatus
 from promptlab.database import Row as Row
-from promptlab.database import dictionaries
 
 if TYPE_CHECKING:
     import duckdb
@@ -21,28 +21,10 @@ if TYPE_CHECKING:
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
-ASKED = """
-asked as (
-
-    select
-        unnest($candidates) as candidate_task_id,
-        unnest($baselines) as baseline_task_id
-
-)
-"""
-"""The first part of a query about many pairs of tasks at once."""
-
 JUDGES = """
-select
-    rates.task_id, rates.dimension_id, rates.judge, rates.method, rates.reason,
-    rates.n_cases, rates.n_rounds, rates.n_passed, rates.raw_rate,
-    rates.corrected_rate, rates.ci_low, rates.ci_high,
-    rates.n_labels_fail, rates.n_labels_pass, rates.n_labels_own,
-    rates.tnr, rates.tnr_low, rates.tnr_high, rates.tpr, rates.tpr_low, rates.tpr_high,
-    rates.judge_reason as agreement_reason, names.name
+select rates.*, rates.judge_reason as agreement_reason, names.name
 from marts.fct_corrected_pass_rates as rates
-left join marts.fct_dimension_scores as names
-    on rates.task_id = names.task_id and rates.dimension_id = names.dimension_id
+left join marts.fct_dimension_scores as names using (task_id, dimension_id)
 where rates.task_id in (select unnest($tasks)) and rates.measure = 'pass_rate'
 order by rates.dimension_id, rates.judge
 """
@@ -51,25 +33,53 @@ order by rates.dimension_id, rates.judge
 EVERYTHING = 2**62
 """A limit above the size of any table."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
 
 def rows(
     con: duckdb.DuckDBPyConnection, sql: str, parameters: dict[str, Any] | None = None
 ) -> list[Row]:
     """Run *sql* and return its rows as dictionaries, in the order of the query.
 
-    A column called ``…_at`` is read as ``epoch_us(…)``; it becomes a UTC time, whatever
-    zone the connection has. Parameters that *sql* does not use are left out.
+    Times are UTC, whatever zone the connection has; JSON is read. Parameters that *sql*
+    does not use are left out.
     """
     named = set(re.findall(r"\$(\w+)", sql))
     values = {k: v for k, v in (parameters or {}).items() if k in named}
-    found = dictionaries(con, sql, values)
-    for row in found:
-        for name in row:
-            if name.endswith("_at"):
-                row[name] = _moment(row[name])
-    return found
+    cursor = con.execute(sql, values)
+    columns = [
+        (column[0], _READERS.get(str(column[1]))) for column in cursor.description or ()
+    ]
+    return [
+        {
+            name: value if read is None or value is None else read(value)
+            for (name, read), value in zip(columns, row, strict=True)
+        }
+        for row in cursor.fetchall()
+    ]
+
+
+def select(
+    con: duckdb.DuckDBPyConnection,
+    mart: str,
+    *,
+    order: str,
+    limit: int = EVERYTHING,
+    **where: object,
+) -> list[Row]:
+    """Return the rows of a mart with these values; ``n_found`` is their number.
+
+    A list stands for any of its values.
+    """
+    conditions = " and ".join(
+        f"{name} in (select unnest(${name}))"
+        if isinstance(value, list)
+        else f"{name} = ${name}"
+        for name, value in where.items()
+    )
+    sql = (
+        f"select *, count(*) over () as n_found from marts.{mart}"
+        f" where {conditions} order by {order} limit {limit}"
+    )
+    return rows(con, sql, where)
 
 
 def of_contract(contract: type[ModelT], row: Row, **others: Any) -> ModelT:
@@ -78,20 +88,12 @@ def of_contract(contract: type[ModelT], row: Row, **others: Any) -> ModelT:
     return contract(**kept | others)
 
 
-def _moment(microseconds: int | None) -> datetime | None:
-    return (
-        None if microseconds is None else _EPOCH + timedelta(microseconds=microseconds)
-    )
-
-
-def from_json(text: str | None) -> Any:
-    """Read a JSON column; SQL NULL is ``None``.
+def from_json(text: str) -> Any:
+    """Read JSON.
 
     A number beyond a double stays a text, so that the report can write it again as
     JSON.
     """
-    if text is None:
-        return None
     return _JSON.decode(text)
 
 
@@ -101,6 +103,10 @@ def _number(text: str) -> float | str:
 
 
 _JSON = json.JSONDecoder(parse_float=_number, parse_constant=str)
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "TIMESTAMP WITH TIME ZONE": lambda time: time.astimezone(UTC),
+    "JSON": from_json,
+}
 
 
 MISSED = frozenset(

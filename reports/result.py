@@ -43,6 +43,7 @@ from promptlab.reports.queries import (
     from_json,
     of_contract,
     rows,
+    select,
     target_status,
 )
 from promptlab.reports.sentences import Speech
@@ -52,45 +53,15 @@ if TYPE_CHECKING:
     import duckdb
 
 
-TASK = """
-select
-    task_id, load_id, run_id, source_kind, title, given_title, variant,
-    prompt_version, model, triggered_by, branch, commit_sha as commit,
-    testset_id, testset_source, pipeline_id, env, extras,
-    epoch_us(created_at) as created_at
-from marts.dim_tasks
-where task_id = $task_id
-"""
-
 SUMMARY = """
 select
-    summaries.* exclude (task_id, n_fail_by_errors),
-    weakest.name as weakest_name, weakest.score as weakest_score
+    summaries.*, weakest.name as weakest_name, weakest.score as weakest_score
 from marts.fct_task_summaries as summaries
 left join marts.fct_dimension_scores as weakest
     on
         summaries.task_id = weakest.task_id
         and summaries.weakest_dimension_id = weakest.dimension_id
 where summaries.task_id = $task_id
-"""
-
-ALERTS = """
-select
-    task_id, code, severity, dimension_ids, case_ids, n_cases, facts
-from marts.fct_alerts
-where task_id = $task_id
-order by alert_position
-"""
-
-DIMENSIONS = """
-select
-    dimension_id, name, scorer, scoring_mode, score, weight_configured,
-    weight_used as weight,
-    ci_low, ci_high, ci_method, ci_reason, n_cases, n_rounds, raw_metrics, target,
-    parameters, diagnosis, scorer_versions
-from marts.fct_dimension_scores
-where task_id = $task_id
-order by dimension_position, dimension_id
 """
 
 # A case's scores are one JSON object, which is parsed once. Pointers reach dimensions
@@ -113,14 +84,6 @@ select
 from scores
 where score is not null
 group by all
-"""
-
-EVIDENCE = """
-select
-    dimension_id, case_id, round_id, code, payload, facts
-from marts.fct_evidence
-where task_id = $task_id
-order by dimension_id, evidence_rank, case_id, round_id
 """
 
 # The worst first: those of the gate in its order, then the newly failing ones; cases
@@ -157,7 +120,7 @@ _OUTCOME = """
     rounds.case_id, rounds.round_id, rounds.run_index, rounds.status,
     rounds.must_have_pass, rounds.error_code, rounds.failed_steps, rounds.answer,
     rounds.answer_chars, rounds.latency_ms, rounds.input_tokens, rounds.output_tokens,
-    epoch_us(rounds.executed_at) as executed_at
+    rounds.executed_at
 """
 
 ROUNDS = f"""
@@ -236,12 +199,6 @@ MOST_CHARS = 2_000
 MOST_STEPS = 30
 _MOST_HISTORY = 8
 
-_CONTENTS = """
-select case_id, inputs, step_inputs, batch_items, expected_outputs, golden_answers
-from marts.dim_case_contents
-where task_id = $task_id and case_id in (select unnest($cases))
-"""
-
 _FEEDBACK = """
 select case_id, round_id, judge_feedback
 from marts.fct_round_traces
@@ -319,13 +276,6 @@ qualify count(distinct status) over (partition by case_id) > 1
 order by case_id, run_number, task_id
 """
 
-PROMPT = """
-select
-    (select prompt from marts.dim_task_prompts where task_id = $task_id) as text,
-    (select prompt from marts.dim_task_prompts where task_id = $baseline)
-        as baseline_text
-"""
-
 # Also those that only the baseline has.
 _ERRORS = """
 select
@@ -350,7 +300,7 @@ MOST_RUNS = 30
 
 RUNS = f"""
 select
-    tasks.task_id, tasks.prompt_version, epoch_us(tasks.created_at) as created_at,
+    tasks.task_id, tasks.prompt_version, tasks.created_at,
     summaries.overall_score, summaries.ci_low, summaries.ci_high,
     row_number() over (order by tasks.run_number, tasks.task_id) as number
 from marts.dim_tasks as tasks
@@ -373,7 +323,7 @@ ByCase = Callable[[str], dict[str, list[Row]]]
 
 def add_contents(cases: list[Row], by_case: ByCase) -> None:
     """Add inputs, expectations, the baseline's rounds and history to these cases."""
-    contents = by_case(_CONTENTS)
+    contents = by_case("dim_case_contents")
     feedback = by_case(_FEEDBACK)
     steps = by_case(_STEPS)
     before = by_case(_BASELINE_ROUNDS)
@@ -397,28 +347,18 @@ def round_row(row: Row) -> Row:
     """Convert a row of ``fct_rounds`` to the fields of ``RoundOutcome``."""
     if row["answer_chars"] == len(row["answer"] or ""):
         row["answer_chars"] = None
-    steps = from_json(row["failed_steps"])
+    steps = row["failed_steps"]
     # the list of steps in a file may be any JSON
     row["failed_steps"] = [str(s) for s in steps] if isinstance(steps, list) else []
     return row
 
 
-def prompt_of(found: list[Row]) -> Prompt | None:
-    """Return the prompts in a row of ``PROMPT``, if any."""
-    texts = {name: _prompt(from_json(text)) for name, text in found[0].items()}
-    return Prompt(**texts) if any(texts.values()) else None
-
-
 def _contents(found: list[Row]) -> Row:
     row = found[0] if found else {}
-    inputs = _object(row.get("inputs"))
-    for name in ("step_inputs", "batch_items"):
-        value = from_json(row.get(name))
-        if value:
-            inputs[name] = value
-    golden = from_json(row.get("golden_answers"))
+    parts = {name: row.get(name) for name in ("step_inputs", "batch_items")}
+    golden = row.get("golden_answers")
     return {
-        "inputs": inputs,
+        "inputs": _object(row.get("inputs")) | {k: v for k, v in parts.items() if v},
         "expected": _object(row.get("expected_outputs")),
         "golden_answers": [
             text
@@ -428,8 +368,7 @@ def _contents(found: list[Row]) -> Row:
     }
 
 
-def _object(text: str | None) -> dict[str, Any]:
-    value = from_json(text)
+def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
@@ -448,7 +387,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json_text(value)
 
 
-def _prompt(value: Any) -> str | None:
+def prompt_text(value: Any) -> str | None:
     """Return a prompt as one text; messages one per line."""
     if value is None or value == "":
         return None
@@ -490,20 +429,28 @@ def analysis_result(
     before = baseline or baseline_of(con, task_id)
     reader = _Reader(con, task_id, before, limits)
     task = reader.one(
-        TASK, "is not in the warehouse; `promptlab runs` lists the tasks that are"
+        "dim_tasks",
+        "is not in the warehouse; `promptlab runs` lists the tasks that are",
     )
     speech = Speech.of(edition.lang, task["source_kind"])
     summary = reader.one(SUMMARY, "has no summary yet; run `promptlab build`")
-    alerts = [_alert(row, speech) for row in reader.all(ALERTS)]
-    dimension_rows = reader.all(DIMENSIONS)
+    alerts = [
+        _alert(row, speech) for row in reader.of_task("fct_alerts", "alert_position")
+    ]
+    dimension_rows = reader.of_task(
+        "fct_dimension_scores", "dimension_position, dimension_id"
+    )
     histograms = reader.histograms([row["dimension_id"] for row in dimension_rows])
-    evidence = [_evidence(row, speech) for row in reader.all(EVIDENCE)]
+    evidence = [
+        _evidence(row, speech)
+        for row in reader.of_task(
+            "fct_evidence", "dimension_id, evidence_rank, case_id, round_id"
+        )
+    ]
     gate = edition.gates_of(con, [task_id])[task_id] if baseline is None else None
     errors = reader.all(_ERRORS)
     return AnalysisResult(
-        task=of_contract(
-            ResultTask, task, title=task["given_title"], env=from_json(task["env"])
-        ),
+        task=of_contract(ResultTask, task, title=task["given_title"]),
         summary=of_contract(
             ResultSummary,
             summary,
@@ -533,7 +480,7 @@ def analysis_result(
             of_contract(JudgeResult, row, text=sentences.judge(speech, row))
             for row in reader.all(JUDGES, tasks=[task_id])
         ],
-        prompt=prompt_of(reader.all(PROMPT)),
+        prompt=_prompts(con, task_id, before),
         runs=[PastRun(**row) for row in reversed(reader.all(RUNS))],
         errors=[ErrorCategory(**row) for row in errors],
         errors_text=sentences.errors(speech, errors, *reader.all(_ALL_ROUNDS)),
@@ -571,30 +518,51 @@ class _Reader:
             histograms[row["dimension_id"]][row["tenth"]] = row["n_cases"]
         return histograms
 
-    def by_case(self, sql: str, case_ids: Sequence[str]) -> dict[str, list[Row]]:
-        """Return the rows of *sql* for these cases by case, without the ``case_id``."""
+    def of_task(self, mart: str, order: str) -> list[Row]:
+        """Return the rows of a mart for the task."""
+        return select(self._con, mart, order=order, task_id=self._task_id)
+
+    def by_case(self, source: str, case_ids: Sequence[str]) -> dict[str, list[Row]]:
+        """Return the rows of a query or a mart for these cases by case."""
+        if source.isidentifier():
+            source = (
+                f"select * exclude (task_id) from marts.{source}"
+                " where task_id = $task_id and case_id in (select unnest($cases))"
+            )
         groups: dict[str, list[Row]] = defaultdict(list)
-        for row in self.all(sql, cases=case_ids):
+        for row in self.all(source, cases=case_ids):
             groups[row.pop("case_id")].append(row)
         return groups
 
-    def one(self, sql: str, otherwise: str) -> Row:
-        """Return the only row of *sql*; *otherwise* is the message without one."""
-        found = self.all(sql)
+    def one(self, source: str, otherwise: str) -> Row:
+        """Return the only row of a query or a mart; else the message *otherwise*."""
+        is_mart = source.isidentifier()
+        found = self.of_task(source, "task_id") if is_mart else self.all(source)
         if not found:
             raise NothingToDo(f"task {self._task_id!r} {otherwise}")
         return found[0]
 
 
+def _prompts(
+    con: duckdb.DuckDBPyConnection, task_id: str, baseline: str | None
+) -> Prompt | None:
+    """Return the prompts of a task and its baseline, if any."""
+    found = {
+        row["task_id"]: prompt_text(row["prompt"])
+        for row in select(
+            con, "dim_task_prompts", order="task_id", task_id=[task_id, baseline]
+        )
+    }
+    texts = {"text": found.get(task_id), "baseline_text": found.get(baseline)}
+    return Prompt(**texts) if any(texts.values()) else None
+
+
 def _alert(row: Row, speech: Speech) -> AlertItem:
-    for column in ("dimension_ids", "case_ids", "facts"):
-        row[column] = from_json(row[column])
     return of_contract(AlertItem, row, message=sentences.alert(speech, row))
 
 
 def _evidence(row: Row, speech: Speech) -> EvidenceLink:
-    payload = from_json(row["payload"])
-    row |= {"payload": payload, "facts": from_json(row["facts"])}
+    payload = row["payload"]
     summary = sentences.evidence(speech, row)
     payload["actual"] = sentences.measured(speech, row) or payload["actual"]
     known = {name: value for name, value in payload.items() if value not in (None, [])}
@@ -610,12 +578,13 @@ def _dimension(
 ) -> DimensionResult:
     dimension_id = row["dimension_id"]
     for column in ("raw_metrics", "target", "diagnosis"):
-        row[column] = from_json(row[column]) or {}
+        row[column] = row[column] or {}
     codes = {alert.code for alert in alerts if dimension_id in alert.dimension_ids}
     return of_contract(
         DimensionResult,
         row,
         name=speech.dimension(dimension_id, row["name"]),
+        weight=row["weight_used"],
         contributions=[e for e in evidence if e.dimension_id == dimension_id],
         diagnosis=sentences.diagnosis(speech, row),
         target_status=target_status(row["target"], row["score"], codes),
@@ -646,16 +615,16 @@ def _cases(
         case.update(
             dimension_scores={
                 dimension_id: score
-                for dimension_id, score in from_json(case["dimension_scores"]).items()
+                for dimension_id, score in case["dimension_scores"].items()
                 if score is not None
             },
             notes={
                 name: value
-                for name, value in (from_json(case["notes"]) or {}).items()
+                for name, value in (case["notes"] or {}).items()
                 if value not in (None, [], {})
             },
-            tags=from_json(case["tags"]) or [],
-            context=from_json(case["context"]) or {},
+            tags=case["tags"] or [],
+            context=case["context"] or {},
             evidences=evidence_of.get(case_id, []),
             rounds=[round_row(row) for row in rounds.get(case_id, [])],
             scopes=[_scope(row, speech) for row in scopes.get(case_id, [])],
@@ -669,15 +638,15 @@ def _cases(
 
 
 def _scope(row: Row, speech: Speech) -> Row:
-    row["details"] = from_json(row["details"])
     return row | {"details": sentences.details(speech, row)}
 
 
 def _extras(task: Row, dimensions: Iterable[Row], edition: Edition) -> dict[str, Any]:
-    extras: dict[str, Any] = dict(from_json(task["extras"]) or {})
+    extras: dict[str, Any] = dict(task["extras"] or {})
     own = of_contract(
         Provenance,
         task,
+        commit=task["commit_sha"],
         format_version=FORMAT_VERSION,
         package_version=edition.package_version,
         lang=edition.lang,
@@ -686,8 +655,8 @@ def _extras(task: Row, dimensions: Iterable[Row], edition: Edition) -> dict[str,
             of_contract(
                 ScorerUsed,
                 row,
-                parameters=from_json(row["parameters"]) or {},
-                versions=from_json(row["scorer_versions"]),
+                parameters=row["parameters"] or {},
+                versions=row["scorer_versions"],
             )
             for row in dimensions
         ],

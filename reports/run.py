@@ -6,11 +6,11 @@ newest run, or was loaded together with it. All numbers come from the marts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from promptlab.reports.charts import pareto
-from promptlab.reports.gate.verdict import WORST_FIRST, worst
+from promptlab.reports.gate.verdict import alike, worst
 from promptlab.reports.pages import Href, environment, render
 from promptlab.reports.queries import JUDGES, Row, rows
 
@@ -77,9 +77,8 @@ front as (
 select
     variants.variant, tasks.task_id, tasks.run_id, tasks.model, tasks.prompt_version,
     tasks.branch, tasks.commit_sha, tasks.is_partial, tasks.primary_metric,
-    epoch_us(tasks.created_at) as created_at,
-    summaries.overall_score, summaries.ci_low, summaries.ci_high, summaries.n_cases,
-    summaries.n_pass, summaries.n_error,
+    tasks.created_at,
+    summaries.* exclude (task_id, pass_rate),
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
     ranked.pass_rate, ranked.pass_rate_low, ranked.pass_rate_high,
     measures.latency_p50, measures.latency_p95, measures.cost_total,
@@ -184,7 +183,7 @@ def run_html(
         "run.html.j2",
         title=title,
         gate=worst(gates.values()),
-        decided=_decided(columns),
+        decided=alike(columns),
         columns=columns,
         cases=cases,
         is_linked=len(cases) * len(task_ids) <= MOST_LINKED_CELLS,
@@ -197,17 +196,6 @@ def run_html(
         index=index,
         judge=judge,
         generated_at=edition.generated_at,
-    )
-
-
-def _decided(columns: Sequence[Row]) -> list[list[Row]]:
-    """Group the variants with the same verdict text, the worst first."""
-    alike: dict[str, list[Row]] = {}
-    for column in columns:
-        alike.setdefault(column["gate"].headline, []).append(column)
-    return sorted(
-        alike.values(),
-        key=lambda each: WORST_FIRST.index(each[0]["gate"].decision),
     )
 
 

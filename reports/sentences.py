@@ -1,14 +1,16 @@
-"""The sentences of a report, written from the codes and facts of the marts.
+"""Sentences of reports: format strings of the catalogue, filled in with facts.
 
-The words are in ``reports/texts``, a file per language; the functions here fill in the
-facts. Numbers are only formatted, not computed.
+``{score:percent}`` names the filter of a fact, ``{n:number 1}`` its decimals;
+``{value:{unit} limit}`` takes the form from another fact, and gives more digits where
+it would look equal to ``limit``. Codes have a group of the catalogue as their form:
+``{reason:score_reason}``. No number is computed here.
 """
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from string import Formatter
 from typing import Any, Self
 
 from promptlab.contracts.comparison import Comparison
@@ -19,6 +21,8 @@ UNKNOWN = "–"
 """Replaces a missing fact, so that a sentence is never empty."""
 
 _MOST_IN_LIST = 160
+_MOST_QUOTED = 80
+_MOST_OF_ERRORS = 120
 _WITH_DEFAULTS = "results"
 """Tasks of this kind only have the default dimensions."""
 _CONFIGURED = "analysis"
@@ -27,10 +31,27 @@ _MEMORY = "memory"
 """Tasks of this kind have the metrics of the memory benchmark."""
 _PASSED = "default_dimension.passed"
 """The only default dimension of other tools' tasks, for verdicts without scores."""
+_DIGITS = {"cost": 6, "variance": 4, "sum": 2, "tokens": 0, "characters": 0}
+"""Decimals of a metric by unit. Units without decimals are counted, and are named after
+the number."""
+
+_UNITS = {"share": "percent", "ms": "milliseconds"}
+"""Filters of the other units."""
+_BESIDE = {"percent", "score", "day"}
+"""Filters that take what stands beside a value."""
+
+Facts = Mapping[str, Any]
+
+
+class _Known(dict[str, Any]):
+    """Facts of which any may be missing."""
+
+    def __missing__(self, name: str) -> None:
+        return None
 
 
 @dataclass(frozen=True)
-class Speech:
+class Speech(Formatter):
     """The words of one language and the names of one task."""
 
     filters: Filters
@@ -62,10 +83,66 @@ class Speech:
             own = {_PASSED: words.entries[_PASSED]}
         return cls(Filters(words), own, source_kind in (None, _CONFIGURED))
 
-    def text(self, key: str, /, **values: Any) -> str:
-        """Return the text of *key* with values filled in; a missing value is a dash."""
-        known = {k: UNKNOWN if v is None else v for k, v in values.items()}
-        return self.filters.catalogue.text(key, **known)
+    def text(self, key: str, facts: Facts | None = None, /, **values: Any) -> str:
+        """Return the text of *key* with *facts* or *values* filled in.
+
+        A missing fact is a dash; a missing value is an error.
+        """
+        known = values if facts is None else _Known(facts)
+        return self._filled(key, known)
+
+    def told(self, group: str, codes: Iterable[str | None], facts: Facts) -> str:
+        """Return the texts of these codes one after the other.
+
+        A code that is ``None`` has none, nor has a text that names an unknown fact.
+        """
+        said = []
+        for code in codes:
+            if code is None:
+                continue
+            text = self.filters.catalogue.entry(f"{group}.{code}", facts.get("n"))
+            names = [name for _, name, _, _ in self.parse(text) if name]
+            if all(facts.get(name) is not None for name in names):
+                said.append(self.vformat(text, (), facts))
+        return "".join(said)
+
+    def _filled(self, key: str, facts: Facts) -> str:
+        entry = self.filters.catalogue.entry(key, facts.get("n"))
+        if isinstance(facts, _Known) or ":" in entry:
+            return self.vformat(entry, (), facts)
+        # many times faster
+        return entry.format_map({k: self.formed(v, "") for k, v in facts.items()})
+
+    def get_field(self, field_name: str, _args: Any, kwargs: Any) -> Any:
+        """Return the fact and what may stand beside it."""
+        return (kwargs[field_name], kwargs), field_name
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """Return a fact in its form."""
+        value, facts = value
+        form, beside = f"{format_spec} ".split(" ", 1)
+        beside = beside.strip()
+        if beside.isdigit() and isinstance(value, int | float):
+            return str(getattr(self.filters, form)(value, int(beside)))
+        return self.formed(value, form, facts.get(beside))
+
+    def formed(self, value: Any, form: str, beside: Any = None) -> str:
+        """Return a value in a form: a filter, a unit, or a group of the catalogue."""
+        if value is None:
+            return UNKNOWN
+        if form == "":
+            return f"{value:,}" if type(value) is int else str(value)
+        if isinstance(value, str):
+            return self.filters.label(value, form)
+        if form in _DIGITS:
+            number = self.filters.number(value, _DIGITS[form])
+            return number if _DIGITS[form] else self.text(f"measure.{form}", n=number)
+        if form == "change":
+            fine = 0 < abs(value) < 0.0005  # only 0 is shown as 0
+            return self.filters.delta(value, FINE_DIGITS if fine else 1)
+        name = _UNITS.get(form, form)
+        values = {"beside": beside} if name in _BESIDE else {}
+        return str(getattr(self.filters, name)(value, **values))
 
     def label(self, group: str, code: str | None) -> str | None:
         """Return the word for a code; ``None`` for ``None``."""
@@ -76,47 +153,16 @@ class Speech:
         ours = self.own_names.get(f"default_dimension.{dimension_id}", name)
         return None if ours is None else str(ours)
 
-    def percent(self, share: float | None, beside: float | None = None) -> str | None:
-        """Return a share in percent, with more digits if it looks equal to *beside*."""
-        if share is None:
-            return None
-        return self.filters.percent(share, beside=beside)
-
-    def points(self, difference: float | None) -> str | None:
-        """Return a difference in points with its sign; only 0 is shown as 0."""
-        if difference is None:
-            return None
-        fine = 0 < abs(difference) < 0.0005
-        return self.filters.delta(difference, FINE_DIGITS if fine else 1)
-
-    def measure(
-        self, number: float | None, unit: str | None, beside: float | None = None
-    ) -> str | None:
+    def measure(self, number: float | None, unit: str | None) -> str | None:
         """Return a metric with its unit."""
-        if number is None or unit is None:
-            return None
-        if unit == "share":
-            return self.percent(number, beside)
-        if unit == "ms":
-            return self.filters.milliseconds(number)
-        digits = _DIGITS[unit]
-        shown = self.filters.number(number, digits)
-        return self.text(f"measure.{unit}", n=shown) if digits == 0 else shown
+        return None if number is None or unit is None else self.formed(number, unit)
 
     def listed(self, names: Iterable[str]) -> str:
         """Return names separated by commas, shortened if there are too many."""
         return clip(self.text("word.in_list").join(names), _MOST_IN_LIST)
 
 
-_DIGITS = {"cost": 6, "variance": 4, "sum": 2, "tokens": 0, "characters": 0}
-"""Decimals of a metric by unit. Units without decimals are counted, and are named after
-the number."""
-
-
 # ---------- comparisons of tasks and their cases
-
-
-Facts = dict[str, Any]
 
 
 def comparison(speech: Speech, facts: Facts) -> str:
@@ -128,8 +174,28 @@ def comparison(speech: Speech, facts: Facts) -> str:
     level, name = facts["level"], facts["name"]
     if level == "dimension":
         name = speech.dimension(facts["subject"], name)
-    subject = speech.text(f"comparison_subject.{level}", name=name)
-    return _verdict(speech, subject, facts)
+    before, after = _metrics(speech, facts)
+    is_measured = before is not None and after is not None
+    is_compared = facts["verdict"] != "not_comparable"
+    group = "measured" if is_measured and is_compared else "sentence"
+    has_interval = facts["ci_low"] is not None
+    p = "p_value" if facts["p_adjusted"] is None else "adjusted"
+    blind = (facts["smallest_detectable"] or 0) > 1  # no change is detectable
+    parts = {
+        "subject": speech.text(f"comparison_subject.{level}", name=name),
+        "pairs": speech.text("comparison_pairs.cases", n=facts["n_pairs"]),
+        "baseline": before,
+        "candidate": after,
+        "interval": speech.text(
+            f"comparison_part.{'interval' if has_interval else 'no_interval'}", facts
+        ),
+        "p": speech.told("comparison_part", [p], facts)
+        or speech.text("missing.not_measured"),
+        "unseen": speech.told(
+            "comparison_part", ["blind" if blind else "unseen"], facts
+        ),
+    }
+    return speech.text(f"comparison_{group}.{facts['verdict']}", {**facts, **parts})
 
 
 def from_to(speech: Speech, facts: Facts) -> str | None:
@@ -157,16 +223,13 @@ def note(speech: Speech, row: Facts) -> str:
     """Return the sentence of a row of ``fct_comparison_notes``, without full stop."""
     facts = row["facts"]
     n_rows = (facts.get("n_rows_held"), facts.get("n_rows_claimed"))
-    sentence = comparison(speech, facts) if "verdict" in facts else None
-    return speech.text(
-        f"comparison_note.{row['note']}",
-        n=row["n"],
-        baseline=row["baseline_task_id"],
-        before=facts.get("baseline_testset_id"),
-        after=facts.get("candidate_testset_id"),
-        rows=" / ".join(f"{n:,}" for n in n_rows if n is not None),
-        conclusion=sentence and sentence.rstrip(".。"),
-    )
+    parts = {
+        "rows": " / ".join(f"{n:,}" for n in n_rows if n is not None),
+        "conclusion": comparison(speech, facts).rstrip(".。")
+        if "verdict" in facts
+        else None,
+    }
+    return speech.text(f"comparison_note.{row['note']}", {**facts, **row, **parts})
 
 
 def category_name(speech: Speech, dataset: str, category: str) -> str | None:
@@ -175,95 +238,28 @@ def category_name(speech: Speech, dataset: str, category: str) -> str | None:
     return speech.text(key) if key in speech.filters.catalogue.entries else None
 
 
-def _verdict(speech: Speech, subject: str, facts: Facts) -> str:
-    low, high, margin = facts["ci_low"], facts["ci_high"], facts["margin"]
-    interval = (
-        speech.text("comparison_part.no_interval")
-        if low is None
-        else speech.text(
-            "comparison_part.interval", low=speech.points(low), high=speech.points(high)
-        )
-    )
-    before, after = _metrics(speech, facts)
-    if before is None or after is None:
-        group = "comparison_sentence"
-        before = speech.percent(facts["baseline_score"])
-        after = speech.percent(facts["candidate_score"])
-    else:
-        group = "comparison_measured"
-    if facts["verdict"] == "not_comparable":
-        group = "comparison_sentence"
-    return speech.text(
-        f"{group}.{facts['verdict']}",
-        subject=subject,
-        pairs=speech.text("comparison_pairs.cases", n=facts["n_pairs"]),
-        baseline=before,
-        candidate=after,
-        delta=speech.points(facts["delta"]),
-        interval=interval,
-        p=_p_value(speech, facts),
-        margin=None if margin is None else speech.filters.points(margin),
-        reason=speech.label("comparison_reason", facts["reason"]),
-        unseen=_unseen(speech, facts["smallest_detectable"]),
-    )
+# ---------- alerts, checks and evidence: one text per code
 
 
-def _p_value(speech: Speech, facts: Facts) -> str:
-    """Return the p-value that decided: the adjusted one, if any."""
-    if facts["p_adjusted"] is None:
-        return speech.filters.p_value(facts["p_value"])
-    adjusted = speech.filters.p_value(facts["p_adjusted"])
-    return speech.text("comparison_part.adjusted", p=adjusted)
-
-
-def _unseen(speech: Speech, detectable: float | None) -> str:
-    """Return the smallest detectable change; above 1 no change is detectable."""
-    if detectable is None:
-        return ""
-    if detectable > 1:
-        return speech.text("comparison_blind.cases")
-    least = speech.filters.points(detectable)
-    return speech.text("comparison_part.unseen", detectable=least)
-
-
-# ---------- alerts: one text per code
-
-
-def alert(speech: Speech, row: dict[str, Any]) -> str:
-    """Return the sentence of a row of ``fct_alerts`` with parsed JSON."""
+def alert(speech: Speech, row: Facts) -> str:
+    """Return the sentence of a row of ``fct_alerts``."""
     facts = row["facts"]
     dimension_id = next(iter(row["dimension_ids"]), None)
-    limit, unit = facts.get("limit"), facts.get("unit")
     regression = facts.get("comparison")
-    return speech.text(
-        f"alert.{row['code']}",
-        name=speech.dimension(dimension_id, facts.get("name")),
-        value=speech.measure(facts.get("value"), unit, beside=limit),
-        limit=speech.measure(limit, unit),
-        n=facts.get("n"),
-        total=facts.get("n_total"),
-        reason=speech.label("score_reason", facts.get("reason")),
-        detail=facts.get("detail"),
-        cases=speech.listed(row["case_ids"]),
-        task=shlex.quote(row["task_id"]),
-        dimension=shlex.quote(dimension_id or ""),
-        baseline=facts.get("baseline_task_id"),
-        conclusion=None if regression is None else comparison(speech, regression),
-    )
+    parts = {
+        "name": speech.dimension(dimension_id, facts.get("name")),
+        "cases": speech.listed(row["case_ids"]),
+        "conclusion": None if regression is None else comparison(speech, regression),
+    }
+    return speech.text(f"alert.{row['code']}", facts | parts)
 
-
-# ---------- a scope of a round: its failed checks, or that all passed
-
-
-_MOST = 80
-"""Maximum length of a quoted value."""
 
 _SAY_ALL = {"missing_step", "missing_field", "unexpected_field", "invalid_pattern"}
 """Reasons that need no quoted value."""
 
 
-def details(speech: Speech, row: dict[str, Any]) -> str:
-    """Return the sentence of a row of ``fct_match_results`` with parsed JSON."""
+def details(speech: Speech, row: Facts) -> str:
+    """Return the failed checks of a row of ``fct_match_results``."""
     listed = row["details"]
     if not listed:
         return speech.text("check.matched")
@@ -272,64 +268,43 @@ def details(speech: Speech, row: dict[str, Any]) -> str:
     return sentence + (speech.text("check.more", n=n_more) if n_more else "")
 
 
-def _check(speech: Speech, check: dict[str, Any]) -> str:
-    reason, expected, actual = check["reason"], check["expected"], check["actual"]
+def _check(speech: Speech, check: Facts) -> str:
+    expected, actual = check["expected"], check["actual"]
     shown = speech.filters.json_value
     return speech.text(
-        "check.bare" if reason in _SAY_ALL else "check.differs",
+        "check.bare" if check["reason"] in _SAY_ALL else "check.differs",
         place=check["pointer"] or speech.text("missing.pointer"),
-        reason=speech.label("reason", reason),
-        expected=clip(shown(expected, actual), _MOST),
-        actual=clip(shown(actual, expected), _MOST),
+        reason=check["reason"],
+        expected=clip(shown(expected, actual), _MOST_QUOTED),
+        actual=clip(shown(actual, expected), _MOST_QUOTED),
     )
 
 
-# ---------- evidence about a round: one text per code
-
-
-_MOST_OF_ANSWERS = 80
-"""Maximum length of a quoted answer."""
-_MOST_OF_LISTS = 160
-_MOST_OF_ERRORS = 120
-
-
-def evidence(speech: Speech, row: dict[str, Any]) -> str:
-    """Return the sentence of a row of ``fct_evidence`` with parsed JSON."""
+def evidence(speech: Speech, row: Facts) -> str:
+    """Return the sentence of a row of ``fct_evidence``."""
     payload, facts = row["payload"], row["facts"]
     expected, actual = payload["expected"], payload["actual"]
-    unit, limit = facts["unit"], facts["limit"]
-    return speech.text(
-        f"evidence_sentence.{row['code']}",
-        metric=speech.measure(payload["metric"], unit),
-        limit=speech.measure(limit, unit),
-        expected=_quoted(bare(expected, actual)),
-        actual=_quoted(bare(actual, expected)),
-        rules=_quoted(expected, _MOST_OF_LISTS),
-        pointer=payload["pointer"],
-        reason=speech.label("reason", payload["reason"]),
-        n=facts["n"],
-        total=facts["n_total"],
-        scope=speech.label("scope", facts["scope"]),
-        error=_quoted(facts["error_code"], _MOST_OF_ERRORS),
-        keyword=facts["keyword"],
-        summary=_quoted(facts["summary"], _MOST_OF_LISTS),
-    )
+    parts = {
+        "expected": _quoted(bare(expected, actual)),
+        "actual": _quoted(bare(actual, expected)),
+        "rules": _quoted(expected, _MOST_IN_LIST),
+        "error": _quoted(facts["error_code"], _MOST_OF_ERRORS),
+        "summary": _quoted(facts["summary"], _MOST_IN_LIST),
+    }
+    return speech.text(f"evidence_sentence.{row['code']}", payload | facts | parts)
 
 
-def measured(speech: Speech, row: dict[str, Any]) -> str | None:
+def measured(speech: Speech, row: Facts) -> str | None:
     """Return the measured value of a round with its unit; ``None`` for a share."""
     unit = row["facts"]["unit"]
     return None if unit == "share" else speech.measure(row["payload"]["metric"], unit)
 
 
-def _quoted(text: str | None, most: int = _MOST_OF_ANSWERS) -> str | None:
+def _quoted(text: str | None, most: int = _MOST_QUOTED) -> str | None:
     return None if text is None else clip(str(text), most)
 
 
-# ---------- results of a task and its dimensions
-
-
-_ENDS = ("low", "high")
+# ---------- results of a task, its dimensions and judges
 
 
 def errors(speech: Speech, found: Sequence[Facts], rounds: Facts) -> str | None:
@@ -363,109 +338,79 @@ def conclusion(speech: Speech, summary: Facts) -> str:
     *summary* is a row of ``fct_task_summaries`` with ``weakest_name`` and
     ``weakest_score``.
     """
-    return "".join((*_conclusion(speech, summary), speech.text("conclusion.end")))
-
-
-def _conclusion(speech: Speech, summary: Facts) -> Iterator[str]:
     n_evaluated = summary["n_pass"] + summary["n_fail"] + summary["n_error"]
-    if summary["overall_score"] is None:
-        yield speech.text("conclusion.none")
-    else:
-        yield speech.text(
-            "conclusion.score",
-            score=speech.percent(summary["overall_score"]),
-            sure=_interval(speech, "conclusion.interval", summary)
-            or speech.text("conclusion.no_interval"),
-            cases=speech.text("count.cases", n=summary["n_scored_cases"]),
-            grade=speech.text("conclusion.grade", grade=summary["grade"])
-            if n_evaluated and speech.is_graded
-            else "",
-        )
-        if summary["is_mostly_unscored"]:
-            yield speech.text("conclusion.mostly_unscored")
-        elif summary["is_capped"]:
-            yield speech.text("conclusion.capped")
-    if not n_evaluated:
-        yield speech.text("conclusion.no_cases")
-    else:
-        key = "passed_of_answered" if summary["n_error"] else "passed"
-        yield speech.text(
-            f"conclusion.{key}",
-            n=summary["n_pass"],
-            total=n_evaluated,
-            errors=summary["n_error"],
-        )
-        if summary["n_unevaluated"]:
-            yield speech.text("conclusion.unevaluated", n=summary["n_unevaluated"])
     weakest = summary["weakest_dimension_id"]
-    if weakest is not None:
-        yield speech.text(
-            "conclusion.weakest",
-            name=speech.dimension(weakest, summary["weakest_name"]),
-            score=speech.percent(summary["weakest_score"]),
-        )
+    grade = speech.text("conclusion.grade", summary)
+    parts = {
+        "sure": speech.told("conclusion", ["interval"], summary)
+        or speech.text("conclusion.no_interval"),
+        "cases": speech.text("count.cases", n=summary["n_scored_cases"]),
+        "grade": grade if n_evaluated and speech.is_graded else "",
+        "n": summary["n_pass"],
+        "total": n_evaluated,
+        "name": speech.dimension(weakest, summary.get("weakest_name")),
+    }
+    is_scored = summary["overall_score"] is not None
+    passed = "passed_of_answered" if summary["n_error"] else "passed"
+    codes = [
+        "score" if is_scored else "none",
+        "mostly_unscored" if is_scored and summary["is_mostly_unscored"] else None,
+        "capped"
+        if is_scored and summary["is_capped"] and not summary["is_mostly_unscored"]
+        else None,
+        passed if n_evaluated else "no_cases",
+    ]
+    facts = {**summary, **parts}
+    missing = {"n": (n_evaluated and summary["n_unevaluated"]) or None}
+    return (
+        speech.told("conclusion", codes, facts)
+        + speech.told("conclusion", ["unevaluated"], missing)
+        + speech.told("conclusion", ["weakest", "end"], facts)
+    )
 
 
 def diagnosis(speech: Speech, row: Facts) -> str:
     """Return the diagnosis of a dimension: score, interval, errors, missing scores.
 
-    *row* is of ``fct_dimension_scores``, its JSON read.
+    *row* is of ``fct_dimension_scores``.
     """
-    if row["score"] is not None:
-        return "".join(_diagnosis(speech, row))
-    return speech.text(
-        "diagnosis.none",
-        why=speech.label("score_reason", row["diagnosis"]["unscored_reason"]),
-        n=row["n_rounds"],
-        total=row["raw_metrics"]["n_rounds"],
-    )
-
-
-def _diagnosis(speech: Speech, row: Facts) -> Iterator[str]:
-    metrics, limit = row["raw_metrics"], row["diagnosis"]["min_score"]
-    yield speech.text(
-        "diagnosis.score",
-        score=speech.percent(row["score"], beside=limit),
-        sure=_interval(speech, "diagnosis.interval", row)
-        or speech.label("score_reason", row["ci_reason"]),
-        n=row["n_cases"],
-        total=metrics["n_cases"],
-    )
-    if limit is not None:
-        key = "met" if row["score"] >= limit else "missed"
-        yield speech.text(f"diagnosis.{key}", limit=speech.percent(limit))
-    yield _faults(speech, row)
-    if metrics["n_error_rounds"]:
-        yield speech.text("diagnosis.errors", n=metrics["n_error_rounds"])
-    n_unscored = metrics["n_rounds"] - row["n_rounds"]
-    reason = row["diagnosis"]["unscored_reason"]
-    # tools may have different assertions per case
-    if n_unscored and (row["scorer"], reason) != ("reported", "no_score"):
-        why = speech.label("score_reason", reason)
-        yield speech.text("diagnosis.gaps", n=n_unscored, why=why)
-
-
-def _faults(speech: Speech, row: Facts) -> str:
-    """Return the cases below full marks of a share, or the numbers behind a measure."""
     facts, metrics = row["diagnosis"], row["raw_metrics"]
-    unit = facts["unit"]
-    if unit != "share":
-        return speech.text(
-            "diagnosis.measure",
-            mean=speech.measure(metrics["mean"], unit),
-            median=speech.measure(metrics["median"], unit),
-            p95=speech.measure(metrics["p95"], unit),
-            n=facts["n_off_target"],
-            total=row["n_rounds"],
-        )
-    if not facts["n_below_full"]:
-        return speech.text("diagnosis.full")
+    reason, limit = facts["unscored_reason"], facts["min_score"]
+    why = speech.label("score_reason", reason)
+    if row["score"] is None:
+        n, total = row["n_rounds"], metrics["n_rounds"]
+        return speech.text("diagnosis.none", why=why, n=n, total=total)
     lowest = [
-        speech.text("diagnosis.case", case=case, score=speech.percent(score))
-        for case, score in facts["lowest_cases"].items()
+        speech.text("diagnosis.case", case=case, score=score)
+        for case, score in (facts["lowest_cases"] or {}).items()
     ]
-    return speech.text(
-        "diagnosis.short", n=facts["n_below_full"], cases=speech.listed(lowest)
+    is_share = facts["unit"] == "share"
+    faults = "short" if facts["n_below_full"] else "full"
+    n_unscored = metrics["n_rounds"] - row["n_rounds"]
+    # tools may have different assertions per case
+    is_expected = (row["scorer"], reason) == ("reported", "no_score")
+    parts = {
+        "sure": speech.told("diagnosis", ["interval"], row)
+        or speech.label("score_reason", row["ci_reason"]),
+        "n": row["n_cases"],
+        "total": metrics["n_cases"],
+    }
+    of_faults = {
+        "n": facts["n_below_full"] if is_share else facts["n_off_target"],
+        "total": row["n_rounds"],
+        "cases": speech.listed(lowest),
+    }
+    met = "met" if limit is None or row["score"] >= limit else "missed"
+    gaps = None if is_expected else n_unscored or None
+    return (
+        speech.text("diagnosis.score", {**row, **facts, **parts})
+        + speech.told("diagnosis", [met], facts)
+        + speech.text(
+            f"diagnosis.{faults if is_share else 'measure'}",
+            {**metrics, **facts, **of_faults},
+        )
+        + speech.told("diagnosis", ["errors"], {"n": metrics["n_error_rounds"] or None})
+        + speech.told("diagnosis", ["gaps"], {"n": gaps, "why": why})
     )
 
 
@@ -474,34 +419,11 @@ def judge(speech: Speech, row: Facts) -> str:
 
     *row* is of ``queries.JUDGES``.
     """
-    said = [
-        speech.text(
-            "judge.raw",
-            name=speech.dimension(row["dimension_id"], row["name"])
-            or speech.label("judged", row["dimension_id"]),
-            judge=row["judge"],
-            rate=speech.percent(row["raw_rate"]),
-            n=row["n_passed"],
-            total=row["n_rounds"],
-        )
-    ]
-    if row["corrected_rate"] is not None:
-        rate = speech.percent(row["corrected_rate"])
-        said.append(speech.text(f"judge.{row['method']}", rate=rate))
-        said.append(_interval(speech, "judge.interval", row) or "")
-    labels = {"n_fail": row["n_labels_fail"], "n_pass": row["n_labels_pass"]}
-    said.append(speech.text("judge.labels", **labels))
-    for rate_name in ("tnr", "tpr"):
-        if row[rate_name] is not None:
-            ends = {end: speech.percent(row[f"{rate_name}_{end}"]) for end in _ENDS}
-            rate = speech.percent(row[rate_name])
-            said.append(speech.text(f"judge.{rate_name}", rate=rate, **ends))
-    said.append(speech.text("judge.end"))
-    if row["reason"] is not None:
-        said.append(speech.text(f"judge.{row['reason']}"))
-    return "".join(said)
-
-
-def _interval(speech: Speech, key: str, row: Facts) -> str | None:
-    low, high = speech.percent(row["ci_low"]), speech.percent(row["ci_high"])
-    return None if low is None else speech.text(key, low=low, high=high)
+    is_corrected = row["corrected_rate"] is not None
+    name = speech.dimension(row["dimension_id"], row["name"])
+    corrected = (row["method"], "interval") if is_corrected else ()
+    return speech.told(
+        "judge",
+        ["raw", *corrected, "labels", "tnr", "tpr", "end", row["reason"]],
+        {**row, "name": name or speech.label("judged", row["dimension_id"])},
+    )

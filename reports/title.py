@@ -11,10 +11,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from promptlab.reports.charts import LineChart, Point, line_chart
-from promptlab.reports.gate.verdict import badness
+from promptlab.reports.gate.verdict import alike, badness
 from promptlab.reports.pages import Href, environment, render
 from promptlab.reports.printing import Filters
-from promptlab.reports.queries import Row, rows
+from promptlab.reports.queries import Row, rows, select
 from promptlab.reports.texts import catalogue
 
 if TYPE_CHECKING:
@@ -92,12 +92,11 @@ numbered as (
 select
     tasks.task_id, tasks.variant, tasks.run_number, tasks.prompt_version,
     tasks.prompt_hash, tasks.model,
-    epoch_us(tasks.created_at) as created_at, tasks.is_partial,
+    tasks.created_at, tasks.is_partial,
     coalesce(variants.is_current and variants.newest_task_id = tasks.task_id, false)
         as is_current,
-    summaries.overall_score, summaries.ci_low, summaries.ci_high, summaries.n_pass,
+    summaries.* exclude (task_id, pass_rate),
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
-    summaries.n_cases, summaries.n_error,
     measures.* exclude (task_id), changes.* exclude (task_id),
     count(*) over () as n_results,
     numbered.n_runs
@@ -111,16 +110,6 @@ cross join numbered
 where tasks.title = $title and tasks.role = 'full'
 order by tasks.run_number desc, tasks.task_id desc
 limit {MOST_RUNS}
-"""
-
-_VERSIONS = """
-select
-    task_id, variant, prompt_version, model, score_rank, overall_score, ci_low, ci_high,
-    pass_rate, n_tasks, overlaps_leader
-from marts.fct_leaderboard
-where title = $title
-order by score_rank nulls last, pass_rate desc nulls last, variant, prompt_version
-limit 30
 """
 
 # Broken and watched cases first, then those whose status changed between the shown
@@ -222,7 +211,7 @@ def read_title(
     ]
     return {
         "title": title,
-        "current": current,
+        "decided": alike(current),
         "charts": charts,
         "has_intervals": len(drawn) <= MOST_WITH_INTERVALS,
         "names": drawn,
@@ -230,7 +219,14 @@ def read_title(
         "runs": runs[:MOST_LISTED],
         "n_runs": runs[0]["n_runs"] if runs else 0,
         "n_results": runs[0]["n_results"] if runs else 0,
-        "versions": rows(con, _VERSIONS, {"title": title}),
+        "versions": select(
+            con,
+            "fct_leaderboard",
+            order="score_rank nulls last, pass_rate desc nulls last, variant,"
+            " prompt_version",
+            limit=MOST_LISTED,
+            title=title,
+        ),
         "heat_maps": [found for found in heat_maps if found["cases"]],
         "hrefs": hrefs,
     }

@@ -338,16 +338,15 @@ _TIMES = Table(
 
 def _print_memory(result: MemoryResult, *, wide: bool) -> None:
     """Print the scores of a memory run by category, and the times of its calls."""
-    from promptlab.reports.memory import arrange_memory
     from promptlab.reports.texts import catalogue
 
-    texts, view = catalogue(result.lang), arrange_memory(result)
+    texts, metrics = catalogue(result.lang), result.metrics
     rules = (
         texts.label("memory_view", "last_round"),
         texts.label("memory_failed", "as_zero"),
         texts.label("memory_average", "micro"),
     )
-    headings = {name: texts.label("memory_metric", name) for name in view.metrics}
+    headings = {name: texts.label("memory_metric", name) for name in metrics}
     scores = [Column(heading, score, name) for name, heading in headings.items()]
     table = Table(
         columns=(
@@ -360,19 +359,22 @@ def _print_memory(result: MemoryResult, *, wide: bool) -> None:
         wide=tuple(scores[2:]),
     )
     names = ("n_questions", "n_failed", "ci_low", "ci_high")
-    rows = [
-        (
-            category.category,
-            category.name,
-            *(getattr(found[0], name, None) for name in names),
-            *(each and each.score for each in found),
+    rows = []
+    for category in result.categories:
+        found = [result.headline(category.category, metric) for metric in metrics]
+        first = next(iter(found), None)
+        rows.append(
+            (
+                category.category,
+                category.name,
+                *(getattr(first, name, None) for name in names),
+                *(each and each.score for each in found),
+            )
         )
-        for category, found in view.categories
-    ]
-    if view.metrics:
+    if metrics:
         click.echo()
         print_text(texts.text("word.comma").join(rules))
-        print_rows(("category", "name", *names, *view.metrics), rows, "table", table,
+        print_rows(("category", "name", *names, *metrics), rows, "table", table,
                    wide=wide)  # fmt: skip
     if result.timings:
         click.echo()

@@ -373,3 +373,17 @@ class MemoryResult(Contract):
     version: str
     """Version of this format; ``MEMORY_FORMAT_VERSION`` documents its history."""
     package_version: str
+
+    @property
+    def metrics(self) -> list[str]:
+        """Metrics with a headline figure, the run's own first."""
+        scored = (
+            s.metric for s in self.scores if s.is_headline and s.score is not None
+        )
+        own = self.run.score_metric
+        return sorted(dict.fromkeys(scored), key=lambda metric: metric != own)
+
+    def headline(self, category: str, metric: str | None) -> MemoryScore | None:
+        """Return the figure to quote of a category by a metric."""
+        of_metric = (s for s in self.scores if s.is_headline and s.metric == metric)
+        return next((s for s in of_metric if s.category == category), None)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from promptlab.errors import NothingToDo
-from promptlab.reports.queries import Row, from_json, rows
+from promptlab.reports.queries import Row, rows, select
 
 if TYPE_CHECKING:
     import duckdb
 
 _TASKS = """
 select
-    verdicts.*, epoch_us(verdicts.accepted_at) as accepted_at,
-    tasks.prompt_version, tasks.model, tasks.source_kind, tasks.testset_id,
-    tasks.run_number, epoch_us(tasks.created_at) as created_at,
-    epoch_us(last_tasks.created_at) as last_run_at,
+    verdicts.*, tasks.prompt_version, tasks.model, tasks.source_kind, tasks.testset_id,
+    tasks.run_number, tasks.created_at, last_tasks.created_at as last_run_at,
     baselines.baseline_task_id,
     summaries.n_cases, summaries.n_pass, summaries.n_error,
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged
@@ -32,9 +29,7 @@ where verdicts.task_id in (select unnest($tasks))
 """
 
 _CASES = """
-select
-    odds.*, epoch_us(odds.since_at) as since_at,
-    starts.prompt_version as since_prompt
+select odds.*, starts.prompt_version as since_prompt
 from marts.fct_case_odds as odds
 left join marts.dim_tasks as starts on odds.since_task_id = starts.task_id
 where
@@ -43,23 +38,8 @@ where
 order by odds.log_evidence desc nulls last, odds.case_id
 """
 
-_GAPS = """
-select task_id, reason, n_cases as n, names
-from marts.fct_gaps
-where task_id in (select unnest($tasks))
-order by n_cases desc, reason
-"""
 
-_FACTS = """
-select task_id, rule, subject, value, n, n_total, names, reason
-from marts.fct_gate_facts
-where task_id in (select unnest($tasks))
-order by rule, subject
-"""
-
-
-@dataclass(frozen=True)
-class Fact:
+class Fact(NamedTuple):
     """A number that a rule of the policy needs; ``marts.fct_gate_facts``."""
 
     subject: str | None
@@ -99,23 +79,19 @@ def read_facts(
         NothingToDo: a task is not in the marts.
     """
     asked = {"tasks": list(task_ids)}
-    found = {
-        row["task_id"]: Facts(row | {"changes": from_json(row["changes"]) or []})
-        for row in rows(con, _TASKS, asked)
-    }
+    found = {row["task_id"]: Facts(row) for row in rows(con, _TASKS, asked)}
     missing = [task_id for task_id in task_ids if task_id not in found]
     if missing:
         raise NothingToDo(f"{missing[0]}: there is no such task; `promptlab runs`")
     for row in rows(con, _CASES, asked):
         found[row["task_id"]].cases.append(row)
-    for row in rows(con, _GAPS, asked):
-        row["names"] = from_json(row["names"]) or []
-        found[row["task_id"]].gaps.append(row)
-    of_rules: dict[str, dict[str, list[Fact]]] = defaultdict(lambda: defaultdict(list))
-    for row in rows(con, _FACTS, asked):
-        row["names"] = from_json(row["names"]) or []
-        task_id, rule = row.pop("task_id"), row.pop("rule")
-        of_rules[task_id][rule].append(Fact(**row))
-    for task_id, of_rule in of_rules.items():
-        found[task_id].of_rule.update(of_rule)
+    ids = list(task_ids)
+    for row in select(con, "fct_gaps", order="n_cases desc, reason", task_id=ids):
+        found[row["task_id"]].gaps.append(
+            row | {"n": row["n_cases"], "names": row["names"] or []}
+        )
+    for row in select(con, "fct_gate_facts", order="rule, subject", task_id=ids):
+        row["names"] = row["names"] or []
+        fact = Fact(**{name: row[name] for name in Fact._fields})
+        found[row["task_id"]].of_rule.setdefault(row["rule"], []).append(fact)
     return found

@@ -19,7 +19,7 @@ from promptlab.contracts.gate import (
     GateResult,
     GateRule,
 )
-from promptlab.reports.printing import Filters, clip, visible
+from promptlab.reports.printing import clip, visible
 from promptlab.reports.sentences import Speech
 
 MOST_NAMED = 3
@@ -88,9 +88,9 @@ def brief(result: GateResult, most: int) -> str:
     for named in range(MOST_NAMED, -1, -1):
         words = _Words(result, Speech.of(result.lang), named, with_records=False)
         said = one_line(words.sentence(1))
-        if _columns(said) <= most:
+        if columns(said) <= most:
             return said
-    while _columns(said) > most:
+    while columns(said) > most:
         said = said[:-2] + "…"
     return said
 
@@ -145,19 +145,12 @@ def next_step_as_code(result: GateResult) -> str | None:
 
 
 def _rounds(record: CaseRecord, speech: Speech, *, is_new: bool, prompt: str) -> str:
-    day = None if record.since_at is None else speech.filters.day(record.since_at)
-    return speech.text(
-        f"case_record.{'new' if is_new or day is None else 'since'}",
-        passed=record.n_passed,
-        n=record.n_rounds,
-        day=day,
-        prompt=prompt,
-        passed_before=record.n_passed_before,
-        n_before=record.n_rounds_before,
-    )
+    when = "new" if is_new or record.since_at is None else "since"
+    return speech.text(f"case_record.{when}", vars(record) | {"prompt": prompt})
 
 
-def _columns(text: str) -> int:
+def columns(text: str) -> int:
+    """Return the width of a text; a Chinese character takes two columns."""
     return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
@@ -235,11 +228,7 @@ class _Words:
         if rules.get("whole_rate") == "fail":
             subject = "score" if result.measure == "score" else "rate"
             before, after = result.rate_before, result.rate_now
-            text = self.text(
-                f"headline.whole_{subject}",
-                before=self.speech.percent(before, after),
-                after=self.speech.percent(after, before),
-            )
+            text = self.text(f"headline.whole_{subject}", before=before, after=after)
             if not by_odds:  # one statement about chance
                 p = result.p_whole or 0
                 text += self.text("headline.by_chance", p=_p(p))
@@ -278,8 +267,9 @@ class _Words:
         return self.text(
             "headline.limit",
             name=rule_name(rule, self.speech),
-            value=rule_value(rule, rule.value, self.speech, beside=rule.limit),
-            limit=rule_value(rule, rule.limit, self.speech, beside=rule.value),
+            value=rule.value,
+            limit=rule.limit,
+            form=rule_form(rule),
         )
 
     def _watched(self, key: str) -> Clause:
@@ -372,16 +362,10 @@ def rule_name(rule: GateRule, speech: Speech) -> str:
     return speech.filters.label(rule.rule.replace(".", "_"), "gate_rule")
 
 
-def rule_value(rule: GateRule, value: float, speech: Speech, *, beside: float) -> str:
-    """Return a value or a limit, with more digits if both would look equal."""
-    filters: Filters = speech.filters
+def rule_form(rule: GateRule) -> str:
+    """Return the form of a rule's value and limit."""
     table, _, key = rule.rule.rpartition(".")
     if rule.rule in _SHARES or table.startswith(("must_pass_tags", "tags")):
-        return filters.percent(value, beside=beside)
-    if key == "min_score":
-        return filters.score(value, beside)
-    if key == "max_drop":
-        return filters.points(value)
-    if table == "latency":
-        return filters.milliseconds(value)
-    return filters.number(value)
+        return "percent"
+    form = {"min_score": "score", "max_drop": "points"}.get(key)
+    return form or ("ms" if table == "latency" else "number")

@@ -109,7 +109,7 @@ def gate_result(
         ],
         n_not_compared=task["n_cases_before"] - task["n_cases_compared"],
         cases=[_record(row, task, speech) for row in failing[:MOST_CASES]],
-        changes=[Change(**change) for change in task["changes"]],
+        changes=[Change(**change) for change in task["changes"] or []],
         accept_reason=(task["accept_reason"] or "") if gate.is_accepted else None,
         advice=list(_advice(decision, facts, rules)),
         rules=rules,
@@ -128,6 +128,17 @@ def badness(result: GateResult) -> tuple[int, int, int]:
     """Return a sort key: the worst decision first, then the most broken cases."""
     place = WORST_FIRST.index(result.decision)
     return place, -result.broke.n, -result.watched.n
+
+
+def alike(variants: Iterable[Row]) -> list[list[Row]]:
+    """Group variants with the same verdict text, the worst first.
+
+    Each has its result as ``gate``.
+    """
+    found: dict[str, list[Row]] = {}
+    for row in variants:
+        found.setdefault(row["gate"].headline, []).append(row)
+    return sorted(found.values(), key=lambda each: badness(each[0]["gate"]))
 
 
 def _decision(rules: Iterable[GateRule], *, is_first: bool) -> Decision:

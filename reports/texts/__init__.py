@@ -37,11 +37,15 @@ class Catalogue:
         Raises:
             KeyError: the key is not in the catalogue, or a value is missing.
         """
-        entry = self.entries[key]
-        if isinstance(entry, dict):
-            entry = entry["one" if values.get("n") == 1 and "one" in entry else "other"]
         shown = {k: f"{v:,}" if type(v) is int else v for k, v in values.items()}
-        return entry.format(**shown)
+        return self.entry(key, values.get("n")).format(**shown)
+
+    def entry(self, key: str, n: object = None) -> str:
+        """Return the text of *key* with its braces, in the form for *n*."""
+        entry = self.entries[key]
+        if isinstance(entry, str):
+            return entry
+        return entry["one" if n == 1 and "one" in entry else "other"]
 
     def label(self, group: str, code: str) -> str:
         """Return the text of ``group.code``, or *code* itself if it is missing.

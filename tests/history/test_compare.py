@@ -122,7 +122,7 @@ def test_markdown_lists_as_many_cases_as_asked_for_and_counts_the_rest(cli):
 
 
 def test_sentences_are_english_unless_chinese_is_asked_for(cli):
-    assert "总分退化" in cli("compare", "regressed-2", "--lang", "zh")[1]
+    assert "总分变差" in cli("compare", "regressed-2", "--lang", "zh")[1]
     assert "总分" not in cli("compare", "regressed-2")[1]
 
 

@@ -111,4 +111,4 @@ def test_the_exposures_name_every_mart_that_is_read_and_no_other():
         re.findall(r"'(\w+)'", ref)[-1] for e in exposures for ref in e["depends_on"]
     }
     code = "\n".join(path.read_text("utf-8") for path in CODE)
-    assert named == set(re.findall(r"\bmarts\.((?:dim|fct)_\w+)", code))
+    assert named == set(re.findall(r"""(?:\bmarts\.|")((?:dim|fct)_\w+)""", code))

@@ -326,7 +326,7 @@ def add_a_memory_metric(checkout: Checkout) -> None:
 
 
 def add_a_number(checkout: Checkout) -> None:
-    """The rounds without a score: six files, and no code of reports."""
+    """The rounds without a score: six files for the report, a template for each other page."""
     recipe, marts = (
         checkout.recipe("a number on a page"),
         "dbt_project/models/marts/scoring",
@@ -346,6 +346,14 @@ def add_a_number(checkout: Checkout) -> None:
     recipe.edit(
         "reports/templates/sections/summary.html.j2",
         ("</section>", '<p>{{ t("summary.unscored", n=s.n_unscored_rounds) }}</p>\n</section>'),
+    )  # fmt: skip
+    recipe.edit(
+        "reports/templates/index.html.j2",
+        ("</article>", '<p>{{ t("summary.unscored", n=first.n_unscored_rounds) }}</p></article>'),
+    )  # fmt: skip
+    recipe.edit(
+        "reports/templates/title.html.j2",
+        ("{% set best =", '<p>{{ t("summary.unscored", n=view.runs[0].n_unscored_rounds) }}</p>\n{% set best ='),
     )  # fmt: skip
     for lang, words in (("en", "Rounds without a score: {n}"), ("zh", "无分数：{n}")):
         file = f"reports/texts/{lang}.toml"
@@ -439,8 +447,13 @@ def test_a_matcher_judges_alike_in_sql_and_python(checkout: Checkout) -> None:
 def test_a_number_goes_from_the_mart_to_the_page_and_the_json(
     checkout: Checkout,
 ) -> None:
-    page = (checkout.root / "out" / "t" / "report.html").read_text("utf-8")
+    out = checkout.root / "out"
+    page = (out / "t" / "report.html").read_text("utf-8")
     assert "Rounds without a score: 0" in page
+    others = [out / "index.html", *(out / "titles").glob("*/report.html")]
+    assert len(others) > 1
+    for other in others:
+        assert "Rounds without a score: " in other.read_text("utf-8")
     found = json.loads((checkout.root / "out" / "t" / "result.json").read_text("utf-8"))
     assert found["summary"]["n_unscored_rounds"] == 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from datetime import UTC, datetime
 
@@ -15,11 +16,12 @@ from promptlab.contracts.analysis_result import AnalysisResult, Prompt, RoundOut
 from promptlab.contracts.comparison import Comparison
 from promptlab.reports import analysis_result, to_html, to_markdown
 from promptlab.reports.cases import alike, versions
-from promptlab.reports.charts import FOREST_WIDTH, Forest, forest
+from promptlab.reports.charts import axis_of
 from promptlab.reports.diff import MOST_CHARS, word_diff
 from promptlab.reports.edition import SHOWN, Edition
+from promptlab.reports.pages import environment
 from promptlab.reports.printing import Filters, TextPiece, marked_parts
-from promptlab.reports.result import prompt_of
+from promptlab.reports.result import prompt_text
 from promptlab.reports.texts import catalogue
 
 # ---------- the task against its baseline, in the full report and the summary
@@ -282,9 +284,9 @@ def drawn(part, kind):
 def test_a_difference_is_drawn_on_the_side_that_it_is_on(result_of):
     part = section(to_html(result_of("en")))
     [better] = drawn(part, "improved")
-    assert float(better.find(f"{SVG}circle").get("cx")) > FOREST_WIDTH / 2
+    assert float(better.find(f"{SVG}circle").get("cx")) > 110
     overall = drawn(part, "inconclusive")[0]
-    assert float(overall.find(f"{SVG}circle").get("cx")) < FOREST_WIDTH / 2
+    assert float(overall.find(f"{SVG}circle").get("cx")) < 110
 
 
 def test_a_case_is_drawn_before_and_after(result_of):
@@ -295,18 +297,17 @@ def test_a_case_is_drawn_before_and_after(result_of):
 
 
 def test_an_interval_beyond_the_axis_ends_at_its_edge():
-    axis = Forest(limit=0.2)
-    assert axis.x(0.9) == axis.x(0.2) < FOREST_WIDTH
-    assert axis.x(-0.9) == axis.x(-0.2) > 0
-    assert axis.x(0) == FOREST_WIDTH / 2
+    charts = environment("en").get_template("charts.html.j2").module
+    places = [float(charts.x(each, 0.2)) for each in (-0.9, -0.2, 0, 0.2, 0.9)]
+    assert places == [6, 6, 110, 214, 214]
 
 
 def test_the_smallest_scale_that_holds_the_differences_is_chosen(compared):
     scores = compared().comparison.dimensions[:1]
     small = scores[0].model_copy(update={"delta": 0.03, "ci_low": 0.0, "ci_high": 0.05})
-    assert forest([small]).limit == 0.05
-    assert forest([small, small.model_copy(update={"delta": -0.6})]).limit == 1.0
-    assert forest([]).limit > 0
+    assert axis_of([small]) == 0.05
+    assert axis_of([small, small.model_copy(update={"delta": -0.6})]) == 1.0
+    assert axis_of([]) > 0
 
 
 # ---------- the answers of each version: side by side, once, with input and expectation
@@ -435,8 +436,7 @@ def test_both_versions_saying_the_same_is_said_once(results):
     ],
 )  # fmt: skip
 def test_a_prompt_may_be_a_text_or_messages(text, shown):
-    prompt = prompt_of([{"text": text, "baseline_text": None}])
-    assert (None if prompt is None else prompt.text) == shown
+    assert prompt_text(None if text is None else json.loads(text)) == shown
 
 
 def test_prompts_stand_side_by_side_with_what_changed(results):

@@ -12,6 +12,7 @@ import pytest
 from promptlab import reports
 from promptlab.errors import UsageError
 from promptlab.paths import languages
+from promptlab.reports.sentences import Speech
 from promptlab.reports.texts import catalogue
 from tests.reports.test_codes import CODES, FREE
 
@@ -32,6 +33,7 @@ GROUPS |= set(re.findall(r"""["'](\w+)\.["'] ~""", TEXT))
 GROUPS |= set(re.findall(r"""field_list\([\w.]+, ["'](\w+)["']\)""", TEXT))
 GROUPS |= set(re.findall(r"""\bf["'](\w+)\.\{""", TEXT))
 GROUPS |= set(re.findall(r"""\.label\(["'](\w+)["']""", TEXT))
+GROUPS |= set(re.findall(r"""\btold\(\s*["'](\w+)["']""", TEXT))
 GROUPS |= set(re.findall(r"""_GROUP = ["'](\w+)\.["']""", TEXT))
 PREFIXES = tuple(
     re.findall(r"""["']([a-z]+\.\w+_)["'] ~""", TEXT)
@@ -61,11 +63,11 @@ def test_both_languages_name_the_same_values():
 
 @pytest.mark.parametrize("lang", languages())
 def test_every_text_is_filled_in_with_its_values_and_nothing_is_left(lang):
-    texts = catalogue(lang)
-    for key, entry in texts.entries.items():
+    texts = Speech.of(lang)
+    for key, entry in catalogue(lang).entries.items():
         values = {name: f"<{name}>" for name in placeholders(entry)}
         for n in (1, 2) if "n" in values else (None,):
-            text = texts.text(key, **values | ({} if n is None else {"n": n}))
+            text = texts.text(key, values | ({} if n is None else {"n": n}))
             assert text.strip() or key == "word.gap", key
             assert not set("{}") & set(text), (key, text)
 

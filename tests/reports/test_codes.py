@@ -107,6 +107,7 @@ def of(*codes: str) -> Codes:
 
 VERDICTS = of_model("fct_task_comparisons", "verdict")
 METRICS = (PROJECT / "macros" / "memory" / "memory_scores.sql").read_text("utf-8")
+LEVELS = ("latency_p50", "cost_mean", "error_share")
 STATUSES = of_model("fct_case_results", "status")
 
 FREE = {
@@ -166,6 +167,10 @@ CODES: dict[str, list[Codes]] = {
     "judge_position": [of("first", "second")],
     "measure": [lambda: {unit for unit, digits in _DIGITS.items() if not digits}],
     "measure_verdict": [of_model("fct_measure_comparisons", "verdict")],
+    "level": [
+        of(*(f"{m}_{way}" for m in LEVELS for way in ("worse", "better"))),
+        of("overall_score_better", "pass_rate_better"),  # a fall is in the decision
+    ],
     "memory_metric": [lambda: set(re.findall(r'(?m)^    "(\w+)":', METRICS))],
     "memory_average": [of_model("fct_memory_scores", "average")],
     "memory_failed": [of_model("fct_memory_scores", "failed_calls")],
