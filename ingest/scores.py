@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
-
-import polars as pl
 
 from promptlab.contracts.analysis_input import ScoreRecord
 from promptlab.ingest.raw.rows import Columns, Key, Reading, Reference
 from promptlab.ingest.reading.checked_columns import (
     Doubtful,
-    doubles,
-    integers,
     json_objects,
     names,
-    texts,
 )
 from promptlab.ingest.reading.records import (
     Id,
@@ -54,7 +49,7 @@ def read(source: Source) -> Iterator[Reading]:
                 records.leave_out({row: _twin(structs[row]) for row in repeated})
                 table = records.build(_columns)
             if not records.is_last:
-                for each in _ids(table).iter_rows():
+                for each in _ids(table):
                     seen.add(each)
         unknown.count(records)
         _note_dimensions(records, dimensions)
@@ -73,31 +68,37 @@ def read(source: Source) -> Iterator[Reading]:
 
 def _columns(records: StructRecords) -> Table:
     each = records.each
-    table = {
-        "line": integers([records.line(row) for row in range(len(records.structs))]),
+    table: Table = {
+        "line": [records.line(row) for row in range(len(records.structs))],
         **{key: names(each(key)) for key in _KEY[:4]},
-        "score": doubles(each("score")),
-        "scale": doubles(each("scale")),
-        "summary": texts(each("summary")),
+        "score": each("score"),
+        "scale": each("scale"),
+        "summary": each("summary"),
         "payload": json_objects(each("payload")),
         "scorer": names(each("scorer")),
-        "scorer_version": texts(each("scorer_version")),
+        "scorer_version": each("scorer_version"),
     }
-    above = table["score"] > table["scale"]
-    if above.any():
-        raise Doubtful(above.arg_true().to_list())
+    above = [
+        row
+        for row, (score, scale) in enumerate(
+            zip(table["score"], table["scale"], strict=True)
+        )
+        if score is not None and score > scale
+    ]
+    if above:
+        raise Doubtful(above)
     return table
 
 
-def _keys(task_ids: pl.Series, seen: set[str]) -> list[Key]:
+def _keys(task_ids: Iterable[str], seen: set[str]) -> list[Key]:
     """Return the objects that begin in a batch: a file's scores of one task each."""
-    new = [each for each in task_ids.unique(maintain_order=True) if each not in seen]
+    new = [each for each in dict.fromkeys(task_ids) if each not in seen]
     seen.update(new)
     return [("scores", each) for each in new]
 
 
-def _ids(table: Table) -> pl.DataFrame:
-    return pl.DataFrame([table[key].alias(key) for key in _KEY])
+def _ids(table: Table) -> Iterator[tuple[str, ...]]:
+    return zip(*(table[key] for key in _KEY), strict=True)
 
 
 def _twin(twin: Any) -> Fault:
