@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from itertools import chain, groupby
@@ -16,7 +16,7 @@ from promptlab.ingest.raw.catalogue import (
     OF_BUILDS,
     SCHEMA_VERSION,
 )
-from promptlab.ingest.raw.rows import Columns
+from promptlab.ingest.raw.rows import Columns, height
 
 if TYPE_CHECKING:
     import duckdb
@@ -173,18 +173,40 @@ def as_relation(
     return con.from_arrow(_ArrowStream(frame))
 
 
-def append(con: duckdb.DuckDBPyConnection, table: str, parts: Iterable[Columns]) -> int:
-    """Append columns to ``raw.<table>`` in one statement; return the number of rows."""
-    import polars as pl
+_FEW = 1_000
+"""Number of rows that a statement takes as lists in less time than to load polars."""
 
+
+def append(con: duckdb.DuckDBPyConnection, table: str, parts: Iterable[Columns]) -> int:
+    """Append columns to ``raw.<table>``; return the number of rows."""
     described = con.execute(f"from raw.{table} limit 0").description
     types = {name: str(kind) for name, kind, *_ in described}
-    frames = [as_frame(part, types) for part in _joined(parts)]
-    if not frames:
-        return 0
+    joined = [part for part in _joined(parts) if height(part)]
+    count = sum(map(height, joined))
+    if count <= _FEW:
+        for part in joined:
+            lists = (
+                f'unnest(${number}::{types[name]}[]) as "{name}"'
+                for number, name in enumerate(part, 1)
+            )
+            con.execute(
+                f"insert into raw.{table} by name select {', '.join(lists)}",
+                list(part.values()),
+            )
+    else:
+        _append_frames(con, table, [as_frame(part, types) for part in joined], types)
+    return count
+
+
+def _append_frames(
+    con: duckdb.DuckDBPyConnection,
+    table: str,
+    frames: Sequence[pl.DataFrame],
+    types: Iterable[str],
+) -> None:
+    import polars as pl
+
     frame = pl.concat(frames, how="diagonal") if len(frames) > 1 else frames[0]
-    if frame.is_empty():
-        return 0
     columns = ", ".join(
         f'"{name}"' if name in frame.columns else f'null as "{name}"' for name in types
     )
@@ -192,7 +214,6 @@ def append(con: duckdb.DuckDBPyConnection, table: str, parts: Iterable[Columns])
     # its rows until it ends.
     rows = as_relation(con, frame).project(columns)
     rows.insert_into(f"raw.{table}")
-    return frame.height
 
 
 def _joined(parts: Iterable[Columns]) -> Iterator[Columns]:
