@@ -87,18 +87,18 @@ def verdict_of(step_outputs: bytes, must_have_pass: bool | None) -> str | None:
     A failed judgement decides, then one that could not be made (``matched`` is null).
     Must-haves that passed are a verdict only without a testset, which SQL knows.
     """
-    said = [
-        each.matched
-        for each in _scopes(step_outputs)
-        if each.matched is not msgspec.UNSET
+    matches = [
+        match.matched
+        for match in _scopes(step_outputs)
+        if match.matched is not msgspec.UNSET
     ]
     if must_have_pass is False:
         return "fail"
-    if any(each is False for each in said):
+    if any(match is False for match in matches):
         return "fail"
-    if any(each is not True for each in said):
+    if any(match is not True for match in matches):
         return "unevaluated"
-    return "pass" if said else None
+    return "pass" if matches else None
 
 
 def hash_of(results: Collection[JudgedBy]) -> str | None:
@@ -126,8 +126,11 @@ def _expected(step_outputs: bytes) -> Iterator[bytes]:
 def _scopes(step_outputs: bytes) -> list[_Scope]:
     if b'_evaluation"' not in step_outputs:
         return []
-    said = _decoded(step_outputs, _Verdicts) or _Verdicts()
-    return [*said.steps.values(), *filter(None, (said.aggregation, said.final))]
+    judgements = _decoded(step_outputs, _Verdicts) or _Verdicts()
+    return [
+        *judgements.steps.values(),
+        *filter(None, (judgements.aggregation, judgements.final)),
+    ]
 
 
 def _must_haves(metadata: bytes) -> Iterator[bytes]:
@@ -159,5 +162,5 @@ def _decoded(written: Any, kind: type[_T]) -> _T | None:
 
 
 def _digest(parts: Iterable[bytes]) -> str:
-    said = b"\x1f".join(parts)
-    return hashlib.blake2b(said, digest_size=16).hexdigest() if said else ""
+    content = b"\x1f".join(parts)
+    return hashlib.blake2b(content, digest_size=16).hexdigest() if content else ""

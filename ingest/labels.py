@@ -468,31 +468,31 @@ def _sheet(
 
 def _are_labels(records: list[tuple[int, dict[str, Any]]], key: str) -> bool:
     words = [str(record.get(key, "")).strip().lower() for _, record in records]
-    said = [word for word in words if word not in _EMPTY]
-    known = [word for word in said if word in WORDS or _number(word) is not None]
-    return bool(said) and len(known) * 2 > len(said)
+    filled = [word for word in words if word not in _EMPTY]
+    known = [word for word in filled if word in WORDS or _number(word) is not None]
+    return bool(filled) and len(known) * 2 > len(filled)
 
 
 def _row(
     label: _Label, options: LabelOptions, graded: Mapping[str | None, float]
 ) -> tuple[Any, ...] | Problem | None:
     word = label.word
-    said = "" if word is None else str(word).strip()
+    text = "" if word is None else str(word).strip()
     if isinstance(word, bool):
-        said = "pass" if word else "fail"
-    if said.lower() in _EMPTY:
+        text = "pass" if word else "fail"
+    if text.lower() in _EMPTY:
         return None
     about = _about(label)
     dimension = about["dimension_id"] or _text(label.dimension) or options.dimension
     key = _text(label.dimension)
     value = grade = scale = None
     if key in graded:
-        grade, scale = _number(said), graded[key]
+        grade, scale = _number(text), graded[key]
         if grade is None or not 0 <= grade <= scale:
             return _bad_word(label, f"expected a grade from 0 to {scale:g}")
     else:
         words = {**WORDS, **dict(options.words)}
-        value = words.get(said.lower())
+        value = words.get(text.lower())
         if value is None:
             return _bad_word(
                 label, "expected pass or fail; `--map WORD=pass` adds a word"
@@ -587,8 +587,8 @@ def _text(value: Any) -> str | None:
 
 def _first(record: Mapping[str, Any], names: Iterable[str]) -> str | None:
     lower = {key.lower(): value for key, value in record.items() if key}
-    said = (_text(lower.get(name.lower())) for name in names)
-    return next((each for each in said if each), None)
+    values = (_text(lower.get(name.lower())) for name in names)
+    return next((value for value in values if value), None)
 
 
 def _graded_columns(

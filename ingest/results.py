@@ -347,27 +347,27 @@ def task_columns(so_far: ResultsSoFar) -> Columns:
     in_runs = Counter(runs.values())
     rows = []
     for task_id, task in so_far.tasks.items():
-        told = task.fields
+        fields = task.fields
         is_side_by_side = task_id in runs and in_runs[runs[task_id]] > 1
-        run_id = f"{told['entity_id']}/{stems[task_id]}" if is_side_by_side else None
-        is_pipeline = told["entity_type"] == "pipeline"
+        run_id = f"{fields['entity_id']}/{stems[task_id]}" if is_side_by_side else None
+        is_pipeline = fields["entity_type"] == "pipeline"
         rows.append(
             {
                 "task_id": task_id,
                 "run_id": run_id,
-                "variant": told["variant"] if is_side_by_side else None,
+                "variant": fields["variant"] if is_side_by_side else None,
                 "source_kind": "results",
-                "title": _first(told["title"], told["entity_id"]),
-                "prompt_version": _first(told["prompt_version"], told["variant"]),
-                "model": _first(told["model"], "unknown"),
-                "triggered_by": _first(told["triggered_by"], "unknown"),
+                "title": _first(fields["title"], fields["entity_id"]),
+                "prompt_version": _first(fields["prompt_version"], fields["variant"]),
+                "model": _first(fields["model"], "unknown"),
+                "triggered_by": _first(fields["triggered_by"], "unknown"),
                 "env": "{}",
                 "created_at": task.created_at or task.executed_at,
-                "testset_ref": told["testset"],
+                "testset_ref": fields["testset"],
                 "pipeline_ref": _first(
-                    told["pipeline"], told["entity_id"] if is_pipeline else None
+                    fields["pipeline"], fields["entity_id"] if is_pipeline else None
                 ),
-                "extras": _extras(told),
+                "extras": _extras(fields),
             }
         )
     return columns_of_rows(rows)
@@ -377,11 +377,11 @@ def _first(value: str | None, other: str | None) -> str | None:
     return other if value is None else value
 
 
-def _extras(told: dict[str, str | None]) -> str:
-    whose: dict[str, Any] = {name: told[name] for name in ("entity_type", *OWN_FIELDS)}
-    if told["prompt"] is not None:
-        whose["prompt"] = msgspec.Raw(told["prompt"].encode())
-    return _encode(whose).decode()
+def _extras(fields: dict[str, str | None]) -> str:
+    own: dict[str, Any] = {name: fields[name] for name in ("entity_type", *OWN_FIELDS)}
+    if fields["prompt"] is not None:
+        own["prompt"] = msgspec.Raw(fields["prompt"].encode())
+    return _encode(own).decode()
 
 
 def _error(error: Any) -> str | None:
@@ -554,8 +554,8 @@ def _add_task(records: StructRecords, task: TaskInBatch, so_far: ResultsSoFar) -
         first = str(known.fields[name])
         if name in OWN_FIELDS:
             other = getattr(records.structs[row], name)
-            told = mixed_run(task.task_id, name, first, "above", other)
-            problem = records.problem(row, Fault((name,), RUN_ID_SHARED, told))
+            message = mixed_run(task.task_id, name, first, "above", other)
+            problem = records.problem(row, Fault((name,), RUN_ID_SHARED, message))
             so_far.mixed = so_far.mixed or replace(problem, severity="reject")
         else:
             message = (

@@ -60,11 +60,11 @@ def decoded(data: bytes, encoding: str | None = None) -> Decoded:
         data: The bytes.
         encoding: The codec that the user names; ``None``: decided by the bytes.
     """
-    said = encoding and codecs.lookup(encoding).name
+    declared = encoding and codecs.lookup(encoding).name
     marked = (name for mark, name in _MARKS if data.startswith(mark))
-    if said := said or next(marked, None):
-        text, n_halves = _text(data, said)
-        return Decoded(text.removeprefix("\ufeff"), said, n_halves=n_halves)
+    if declared := declared or next(marked, None):
+        text, n_halves = _text(data, declared)
+        return Decoded(text.removeprefix("\ufeff"), declared, n_halves=n_halves)
     text, n_halves = _text(data, "utf-8")
     n_bad = 0 if text.isascii() else len(NO_CHARACTER.findall(text))
     n_good = len(text) - len(text.encode("ascii", "ignore")) - n_bad

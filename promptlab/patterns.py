@@ -266,8 +266,12 @@ def _refusal(pattern: str) -> str | None:
 
 
 def _reason(error: re2.error) -> str:
-    said = error.args[0] if error.args else ""
-    return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+    message = error.args[0] if error.args else ""
+    return (
+        message.decode("utf-8", "replace")
+        if isinstance(message, bytes)
+        else str(message)
+    )
 
 
 @lru_cache(maxsize=8192)

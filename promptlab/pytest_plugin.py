@@ -120,19 +120,19 @@ def _record(
     is_expected = hasattr(report, "wasxfail")
     if (marker is None and recorded is None) or (report.skipped and not is_expected):
         return None
-    said = {} if marker is None else marker.kwargs
-    if unknown := sorted(said.keys() - _MARKER):
+    options = {} if marker is None else marker.kwargs
+    if unknown := sorted(options.keys() - _MARKER):
         raise pytest.UsageError(
             f"{item.nodeid}: marker promptlab: unknown {', '.join(unknown)}; it takes "
             + ", ".join(sorted(_MARKER))
         )
     record: dict[str, Any] = {
-        "sample_id": said.get("case", item.nodeid),
+        "sample_id": options.get("case", item.nodeid),
         "entity_type": "test",
-        "entity_id": said.get("title", item.nodeid.partition("::")[0]),
-        "variant": said.get("variant", item.config.getoption("--promptlab-variant")),
+        "entity_id": options.get("title", item.nodeid.partition("::")[0]),
+        "variant": options.get("variant", item.config.getoption("--promptlab-variant")),
         "execution_time": call.duration,
-        "tags": list(said.get("tags", ())),
+        "tags": list(options.get("tags", ())),
         "status": "pass",
         **(recorded or {}),
     }

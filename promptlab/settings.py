@@ -424,6 +424,6 @@ def _explain(error: ValidationError, origin: Mapping[str, str]) -> str:
             hint = did_you_mean(last, fields.model_fields)
             lines.append(f"{where}: there is no setting `{name}`{hint}")
         else:
-            said = fault["msg"].removeprefix("Value error, ")
-            lines.append(f"{where}: {name}: {said}, found {fault['input']!r}")
+            message = fault["msg"].removeprefix("Value error, ")
+            lines.append(f"{where}: {name}: {message}, found {fault['input']!r}")
     return "\n".join(lines)

@@ -53,8 +53,8 @@ def java_version() -> int | None:
     java = shutil.which("java", path=f"{home}/bin" if home else None)
     if java is None:
         return None
-    said = subprocess.run([java, "-version"], capture_output=True, text=True).stderr
-    version = re.search(r'version "(?:1\.)?(\d+)', said)
+    output = subprocess.run([java, "-version"], capture_output=True, text=True).stderr
+    version = re.search(r'version "(?:1\.)?(\d+)', output)
     return int(version[1]) if version else None
 
 

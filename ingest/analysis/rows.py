@@ -105,16 +105,16 @@ def rules_of(payload: str) -> Rules:
     for keys, entry in entries:
         entry = entry if isinstance(entry, dict) else {}
         own_severity = _text(entry.get("severity"))
-        said = severity if own_severity is None else own_severity
+        its_severity = severity if own_severity is None else own_severity
         part = _text(entry.get("field"))
         found = list(_operands(entry))
         if not found:
-            rules.append(Rule(None, said, part, None, None, None, None, False))
+            rules.append(Rule(None, its_severity, part, None, None, None, None, False))
             warnings.append(Fault(keys, "unknown_rule", _unknown_rule(entry)))
         for name, operand in found:
             if name in ("non_empty", "is_json") and operand is False:
                 continue  # it requires nothing
-            rule = _rule(name, operand, said, part)
+            rule = _rule(name, operand, its_severity, part)
             rules.append(rule)
             if not rule.is_usable:
                 message = (

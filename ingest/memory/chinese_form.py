@@ -59,15 +59,15 @@ def cmrc_f1(
     """
     if max(map(len, (answer, *references))) > _LONGEST:
         return None
-    found = []
+    scores = []
     for reference in references:
-        said = _answer_parts(answer, category)
+        answered = _answer_parts(answer, category)
         best = [
-            max(_run_f1(part, meant) for part in said)
-            for meant in _parts(reference, category)
+            max(_run_f1(part, expected) for part in answered)
+            for expected in _parts(reference, category)
         ]
-        found.append(sum(best) / len(best))
-    return round(max(found), 6)
+        scores.append(sum(best) / len(best))
+    return round(max(scores), 6)
 
 
 def is_same(
@@ -76,33 +76,35 @@ def is_same(
     """Return whether an answer says what a reference says; ``None``: not plain."""
     if max(map(len, (answer, *references))) > _LONGEST:
         return None
-    each = [_compared(answer, reference, category) for reference in references]
-    if True in each:
+    results = [_compared(answer, reference, category) for reference in references]
+    if True in results:
         return True
-    return None if None in each else False
+    return None if None in results else False
 
 
 def _compared(answer: str, reference: str, category: str | None) -> bool | None:
-    said = sorted(map(_form, _answer_parts(answer, category)))
-    meant = sorted(map(_form, _parts(reference, category)))
-    if said == meant:
+    answered = sorted(map(_form, _answer_parts(answer, category)))
+    expected = sorted(map(_form, _parts(reference, category)))
+    if answered == expected:
         return True
-    if len(said) == len(meant) == 1 and _skeleton(said[0]) == _skeleton(meant[0]):
+    if len(answered) == len(expected) == 1 and _skeleton(answered[0]) == _skeleton(
+        expected[0]
+    ):
         return False
-    return _shares_nothing("".join(said), "".join(meant))
+    return _shares_nothing("".join(answered), "".join(expected))
 
 
 def _skeleton(text: str) -> str:
     return _NUMBER.sub("#", text)
 
 
-def _shares_nothing(said: str, meant: str) -> bool | None:
-    """Return false for other words; a number or single letter may be said otherwise."""
-    if set(said) & set(meant):
+def _shares_nothing(answered: str, expected: str) -> bool | None:
+    """Return false for other words; a number or single letter may differ in form."""
+    if set(answered) & set(expected):
         return None
     are_words = all(
         len(_HAN.findall(text)) > 1 and not re.search(r"\d", text)
-        for text in (said, meant)
+        for text in (answered, expected)
     )
     return False if are_words else None
 
@@ -125,7 +127,7 @@ def _plain(text: str) -> str:
 def _run_f1(answer: str, reference: str) -> float:
     # Each token as one character, since runs of text are found fast.
     letters: dict[str, str] = {}
-    said, meant = (
+    answered, expected = (
         "".join(
             letters.setdefault(piece, chr(0x10000 + len(letters)))
             for piece in _PIECE.findall(text)
@@ -133,10 +135,13 @@ def _run_f1(answer: str, reference: str) -> float:
         for text in (answer, reference)
     )
     run = 0
-    for start in range(len(said)):
-        while start + run < len(said) and said[start : start + run + 1] in meant:
+    for start in range(len(answered)):
+        while (
+            start + run < len(answered)
+            and answered[start : start + run + 1] in expected
+        ):
             run += 1
-    return 2 * run / (len(said) + len(meant)) if run else 0.0
+    return 2 * run / (len(answered) + len(expected)) if run else 0.0
 
 
 @lru_cache(maxsize=30_000)

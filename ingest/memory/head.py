@@ -137,8 +137,8 @@ def read_head(
     info, extras["experiment_info"] = tolerant(
         ExperimentInfo, document.get("experiment_info"), ("experiment_info",), findings
     )
-    said = None if info.task_id is None else str(info.task_id)
-    run = run_name(path, dataset=info.dataset, task_id=said)
+    task_id = None if info.task_id is None else str(info.task_id)
+    run = run_name(path, dataset=info.dataset, task_id=task_id)
     dataset = info.dataset or run.folder_of_dataset
     if not dataset:
         findings.reject(
@@ -162,7 +162,7 @@ def read_head(
             extras[name] = document[name]
     return MemoryHead(
         dataset=dataset,
-        task_id=said or run.task,
+        task_id=task_id or run.task,
         run_id=run.run_id(dataset),
         run=run,
         statistics=statistics,

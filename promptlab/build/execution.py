@@ -234,13 +234,13 @@ def _test(con: duckdb.DuckDBPyConnection, node: Node) -> None:
 
 def _comment(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """Add comments to marts and columns; a table that was replaced has none."""
-    said = con.execute(
+    rows = con.execute(
         "select table_name, comment, 'table' from duckdb_tables()"
         " where schema_name = 'marts' union all"
         " select view_name, comment, 'view' from duckdb_views()"
         " where schema_name = 'marts'"
     ).fetchall()
-    kinds = {name: kind for name, comment, kind in said if comment is None}
+    kinds = {name: kind for name, comment, kind in rows if comment is None}
     for mart in plan.comments:
         if kind := kinds.get(mart.name):
             relation = f'"marts"."{mart.name}"'

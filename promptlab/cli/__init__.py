@@ -143,10 +143,10 @@ def _failed(error: Exception, *, verbose: bool) -> int:
             click.echo(for_people(shown.getvalue()), err=True, nl=False)
         return 2
     if not isinstance(error, PromptlabError):
-        told = None if verbose else storage_error(error) or _other_marts(error)
-        if told is None:
+        known = None if verbose else storage_error(error) or _other_marts(error)
+        if known is None:
             return _failed_by_a_defect(error, verbose=verbose)
-        error = told
+        error = known
     messages.fail(
         f"promptlab: {error}", type=type(error).__name__, exit_code=error.exit_code
     )

@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from promptlab.cli.load import target_option
+from promptlab.cli.load import is_built, target_option
 from promptlab.cli.options import Call, common
 from promptlab.errors import UsageError
 
@@ -37,6 +37,8 @@ def dbt(call: Call, args: tuple[str, ...]) -> int:
     table, its columns and the graph of models as one page, dbt.html in the folder for
     reports.
 
+    `promptlab dbt build` alone ends at once where the last build has everything.
+
     `promptlab dbt path` prints the folder of the project. Name it in the `packages.yml`
     of your own dbt project, and build models on the marts:
     `packages: [{local: FOLDER}]`.
@@ -49,6 +51,13 @@ def dbt(call: Call, args: tuple[str, ...]) -> int:
     if args == ("path",):
         click.echo(dbt_project())
         return 0
+    warehouse = call.warehouse()
+    if args == ("build",) and not warehouse.builds_by_dbt and is_built(warehouse):
+        call.say(
+            "nothing new since the last build; `promptlab dbt test` tests it,"
+            " `promptlab dbt build --full-refresh` builds everything again"
+        )
+        return 0
     is_page = args[:2] == ("docs", "generate")
     if is_page:
         args = ("docs generate", *args[2:], "--static")
@@ -56,7 +65,7 @@ def dbt(call: Call, args: tuple[str, ...]) -> int:
         args = (*args, "--no-use-colors")
     if call.quiet:
         args = (*args, "--quiet")
-    target = call_dbt(call.warehouse(), args, output=sys.stdout)
+    target = call_dbt(warehouse, args, output=sys.stdout)
     if is_page:
         call.settings.out.mkdir(parents=True, exist_ok=True)
         page = call.settings.out / PAGE

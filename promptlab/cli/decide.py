@@ -156,15 +156,15 @@ def _print_rules(result: GateResult, call: Call) -> None:
     if result.cases:
         click.echo()
     print_table(result.rules, _RULES)
-    told = [
+    notes = [
         (rule.rule, rule.note)
         for rule in result.rules
         if rule.note
         and (call.wide or rule.verdict in ("fail", "inconclusive", "check"))
     ]
-    if told:
+    if notes:
         click.echo()
-    for rule, note in told:
+    for rule, note in notes:
         print_text(f"{rule}: {note}", lead="  ")
 
 

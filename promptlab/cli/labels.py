@@ -190,7 +190,7 @@ def labels_in(
     files: tuple[Path, ...],
     words: tuple[str, ...],
     strict: bool,
-    **said: Any,
+    **choices: Any,
 ) -> int:
     """Read labels from FILES and build the marts with them.
 
@@ -200,7 +200,7 @@ def labels_in(
     """
     from promptlab.contracts.sources import LabelOptions
 
-    options = LabelOptions(**said, words=tuple(_word(word) for word in words))
+    options = LabelOptions(**choices, words=tuple(_word(word) for word in words))
     warehouse = call.warehouse()
     ingested = warehouse.ingest(*files, kind="labels", labels=options, strict=strict)
     warehouse.build()
@@ -238,10 +238,10 @@ def labels_in(
     return ingest_exit_code(ingested, strict=strict)
 
 
-def _word(said: str) -> tuple[str, str]:
-    word, _, meaning = said.partition("=")
+def _word(pair: str) -> tuple[str, str]:
+    word, _, meaning = pair.partition("=")
     if meaning not in {"pass", "fail"} or not word:
-        raise click.UsageError(f"--map {said}: expected WORD=pass or WORD=fail")
+        raise click.UsageError(f"--map {pair}: expected WORD=pass or WORD=fail")
     return word.strip().lower(), meaning
 
 

@@ -485,7 +485,7 @@ def run(
         if not ingested.n_held:
             return ingest_exit_code(ingested, strict=strict)
         bar.begin(1)
-        is_new = full_refresh or ingested.n_loaded or not _is_built(warehouse)
+        is_new = full_refresh or ingested.n_loaded or not is_built(warehouse)
         if is_new:
             build_with_progress(warehouse, call, bar, full_refresh=full_refresh)
         began_at = datetime.now(UTC)
@@ -568,16 +568,17 @@ def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
                 json.dumps(each.renamed[name], ensure_ascii=False)
                 for name in ("earlier", "title")
             )
-            said = spoken(_RENAMED, title=old, n=each.renamed["n_same"],
+            note = spoken(_RENAMED, title=old, n=each.renamed["n_same"],
                           total=each.renamed["n_cases"])  # fmt: skip
-            print_text(f"{said} [titles.{new}] alias = [{old}]", lead="  ")
+            print_text(f"{note} [titles.{new}] alias = [{old}]", lead="  ")
     for file in written:
         if MEMORY in file.parts and file.name == PAGE:
             print_lines(str(file))
     print_lines(str(written[-1]))
 
 
-def _is_built(warehouse: Warehouse) -> bool:
+def is_built(warehouse: Warehouse) -> bool:
+    """Return true if the last build has everything, by the current models."""
     last = warehouse.last_build()
     return last is not None and last.has_all and last.is_of_this_project
 

@@ -595,11 +595,11 @@ def flaky(call: Call, title: str | None, limit: int) -> int:
             if con.execute(there, [title]).fetchone() is None:
                 raise NothingToDo(f"flaky: {nothing_titled(con, title)}")
     for name, n_runs, n_refused in unchanged[: None if call.wide else _MOST_TITLES]:
-        said = spoken(_REFUSED, title=name, n=n_runs, refused=n_refused)
+        note = spoken(_REFUSED, title=name, n=n_runs, refused=n_refused)
         if call.format == "table":
-            print_text(said)
+            print_text(note)
         else:
-            call.say(said, "unchanged_runs", title=name, n=n_runs, refused=n_refused)
+            call.say(note, "unchanged_runs", title=name, n=n_runs, refused=n_refused)
     if not rows and call.format == "table":
         call.say("no case is flaky")
         return 0

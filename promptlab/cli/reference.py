@@ -211,14 +211,14 @@ def doctor(call: Call) -> int:
 
 def _print_summary(findings: Sequence[Finding]) -> None:
     """Return a line with a check and its result."""
-    told = {finding.name: finding.value for finding in findings}
+    values = {finding.name: finding.value for finding in findings}
     counts = Counter(finding.state for finding in findings)
     state = "fail" if counts["fail"] else "warn" if counts["warn"] else "ok"
     sign = judged(state)
     looked_at = Counter(finding.what for finding in findings)
     print_text(
-        f"promptlab {told['promptlab']}, duckdb {told['duckdb']},"
-        f" dbt {told['dbt-core']}, python {told['python']}; {told['warehouse']}:"
+        f"promptlab {values['promptlab']}, duckdb {values['duckdb']},"
+        f" dbt {values['dbt-core']}, python {values['python']}; {values['warehouse']}:"
         f" {looked_at['rows']} tables read, {looked_at['check']} checks;"
         f" {counts['fail']} fail, {counts['warn']} warn, {counts['ok']} ok",
         lead=f"{sign.text}: ",

@@ -288,8 +288,8 @@ class TableMapping(BaseModel):
 
     def digest(self) -> str:
         """Return a text that is equal for equal mappings."""
-        said = self.model_dump_json(exclude_defaults=True).encode()
-        return hashlib.blake2b(said, digest_size=6).hexdigest()
+        content = self.model_dump_json(exclude_defaults=True).encode()
+        return hashlib.blake2b(content, digest_size=6).hexdigest()
 
 
 def _is_encoding(name: str) -> bool:

@@ -528,12 +528,12 @@ class UnifiedEvaluator:
         judgement = evaluation.judgement
         feedback = None if judgement is None else judgement.feedback
         if run.error is not None:
-            said = (
+            error = (
                 run.error
                 if isinstance(run.error, str)
                 else compact_as_duckdb(run.error)
             )
-            feedback = pipeline_failed(said, self.lang)
+            feedback = pipeline_failed(error, self.lang)
         earlier = {
             key: value for key, value in run.outputs.items() if key not in VERDICT_KEYS
         }

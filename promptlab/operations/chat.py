@@ -158,9 +158,9 @@ def _refusal(hook: Hook, host: str, code: int, reason: str) -> MailError:
     parts = urlsplit(hook.address)
     for secret in (hook.address, hook.secret, parts.query, parts.path, *_words(parts)):
         reason = reason.replace(secret, "***") if secret else reason
-    said = one_line(reason)[:200]
+    answer = one_line(reason)[:200]
     hint = "; try again later" if code in _TOO_MANY else ""
-    return MailError(f"{hook.service}: {host} answers {code} {said}".rstrip() + hint)
+    return MailError(f"{hook.service}: {host} answers {code} {answer}".rstrip() + hint)
 
 
 def _words(parts: Any) -> list[str]:

@@ -53,6 +53,14 @@ def test_every_model_lives_in_the_schema_of_its_layer(models):
         assert model["name"].startswith(prefix[layer]), model["name"]
 
 
+def test_only_marts_are_public_and_each_has_the_tag_of_its_folder(models):
+    for model in models:
+        is_mart = model["schema"] == "marts"
+        assert model["access"] == ("public" if is_mart else "private"), model["name"]
+        folder = model["path"].split("/")[1]
+        assert model["tags"] == ([folder] if is_mart else []), model["name"]
+
+
 def test_only_what_is_live_and_staging_read_sources(models):
     for model in models:
         reads = any(node.startswith("source.") for node in model["depends_on"]["nodes"])
@@ -143,19 +151,20 @@ def read(model: dict[str, Any]) -> list[str]:
     return [n for n in model["depends_on"]["nodes"] if n.startswith("model.")]
 
 
-def test_the_graph_runs_one_way(models):
-    """From staging through intermediate to marts: what a mart has is computed below.
+def reads_marts(model: dict[str, Any]) -> bool:
+    """Steps of marts that collect numbers of the others, or labels of the whole history."""
+    return model["path"].startswith(("intermediate/gate/", "intermediate/judges/"))
 
-    The facts of the gate are a part of one mart that collects numbers of the others.
-    """
+
+def test_the_graph_runs_one_way(models):
+    """From staging through intermediate to marts: what a mart has is computed below."""
     layer = {m["unique_id"]: m["schema"] for m in models}
     later = {"live": (), "staging": (), "intermediate": ("marts",), "marts": ()}
     backwards = [
         (model["name"], parent)
         for model in models
         for parent in read(model)
-        if layer[parent] in later[model["schema"]]
-        and not model["name"].startswith("int_gate_facts")
+        if layer[parent] in later[model["schema"]] and not reads_marts(model)
     ]
     assert backwards == []
 
@@ -202,8 +211,7 @@ def test_a_model_of_one_build_reads_only_that_build_of_what_is_kept(models):
     unbounded = [
         (model["name"], imported)
         for model in models
-        if model["name"] not in of_everything
-        and not model["name"].startswith("int_gate_facts")  # views that one table reads
+        if model["name"] not in of_everything and not reads_marts(model)
         for imported, text in imports(model)
         if imported in kept and " in (select " not in text
         if "in_this_build" not in text

@@ -155,3 +155,13 @@ def test_connections_of_dbt_have_the_limits(example, settings, capfd):
     told = capfd.readouterr().err
     assert "1.0 GiB" in told
     assert str(settings.temp_directory) in told
+
+
+def test_a_build_of_nothing_new_ends_at_once_unless_more_is_asked(
+    example, call, tmp_path
+):
+    code, lines, progress = call("build")
+    assert (code, lines) == (0, [])
+    assert progress.startswith("nothing new since the last build")
+    example.ingest(write(tmp_path / "more.json", task("more")))
+    assert not example.last_build().has_all

@@ -1,0 +1,28 @@
+{{ config(materialized='view') }}
+
+with
+
+labels as (select * from {{ ref('promptlab', 'fct_labels') }}),
+
+-- what people say of one answer of a run that was drawn by chance
+final as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        dimension_id,
+        judge,
+        max(draw) as draw,
+        max(truth) as truth,
+        max(verdict) as verdict,
+        avg(grade / scale) as grade,
+        max(score) as score
+
+    from labels
+    where draw in ('random', 'verdict') and coalesce(split_name, '') <> 'train'
+    group by all
+
+)
+
+select * from final
