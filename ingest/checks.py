@@ -78,7 +78,7 @@ class Flattener:
     """
 
     def __init__(self, limit: int = 1 << 28) -> None:
-        self._left = limit
+        self._room = limit
 
     def flatten(self, case: TestCase) -> tuple[list[ExpectationCheck], list[Remark]]:
         """Return the case's checks in the order of its fields, and warnings.
@@ -92,20 +92,22 @@ class Flattener:
         """
         options = case.options
         ignored = options.ignore_fields
-        found = _CaseChecks(options.strict_mode, ignored, len(case.id), self._left)
+        case_checks = _CaseChecks(
+            options.strict_mode, ignored, len(case.id), self._room
+        )
         if options.evaluate_intermediate:
             for step_id, expected in case.intermediate_expectations.items():
-                found.add(expected, "intermediate", step_id, None)
+                case_checks.add(expected, "intermediate", step_id, None)
         if options.evaluate_aggregation and case.expected_aggregation is not None:
-            found.add(case.expected_aggregation, "aggregation", None, None)
+            case_checks.add(case.expected_aggregation, "aggregation", None, None)
         if options.evaluate_final:
             fields = [key for key in case.expected_outputs if key not in ignored]
             if fields and options.strict_mode:
-                found.add_final_root(case.expected_outputs, fields)
+                case_checks.add_final_root(case.expected_outputs, fields)
             for key in fields:
-                found.add(case.expected_outputs[key], "final", None, key)
-        self._left = found.left
-        return found.checks, found.remarks
+                case_checks.add(case.expected_outputs[key], "final", None, key)
+        self._room = case_checks.room
+        return case_checks.checks, case_checks.remarks
 
     def flatten_value(self, expected: Any) -> list[ExpectationCheck]:
         """Return the checks of one value that is expected as a whole answer.
@@ -116,10 +118,10 @@ class Flattener:
         Raises:
             ExpectationTooLargeError: The limit is reached.
         """
-        found = _CaseChecks(False, [], 0, self._left)
-        found.add(expected, "", None, None)
-        self._left = found.left
-        return found.checks
+        case_checks = _CaseChecks(False, [], 0, self._room)
+        case_checks.add(expected, "", None, None)
+        self._room = case_checks.room
+        return case_checks.checks
 
 
 @dataclass
@@ -127,18 +129,18 @@ class _CaseChecks:
     """Collects the checks of one case."""
 
     strict: bool
-    """Whether objects name the keys that they may have."""
+    """True if objects name the keys that they may have."""
     ignored: list[str]
     """Keys to leave out at every depth."""
     id_size: int
     """Length of the case's id, which every check repeats."""
-    left: int
+    room: int
     """Remaining characters for the checks."""
     checks: list[ExpectationCheck] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
 
     def add_final_root(self, expected: dict[str, Any], fields: list[str]) -> None:
-        text = self._text_of(expected, _long_ones(expected))
+        text = self._text_of(expected, _long_containers(expected))
         allowed = self._allowed(fields)
         self.checks.append(
             ExpectationCheck(
@@ -151,18 +153,18 @@ class _CaseChecks:
     ) -> None:
         """Add the checks below one step's, the aggregation's or one field's value."""
         base = "" if field is None else "/" + escape_pointer(field)
-        long_ones = _long_ones(expected)
+        long_containers = _long_containers(expected)
         # Every check repeats these: the pointer, the field and the step.
         repeated = self.id_size + 2 * len(base) + len(step_id or "")
         self._spend(repeated)
         # value, path, pointer below base, whether a pointer must replace the path
         stack: list[tuple[Any, str, str, bool]] = [(expected, "$", "", False)]
         while stack:
-            value, path, pointer, odd = stack.pop()
+            value, path, pointer, needs_pointer = stack.pop()
             place = (scope, step_id, field, path, base + pointer)
             if type(value) is dict:
                 self._spend((repeated + len(path) + len(pointer)) * len(value))
-                text = self._text_of(value, long_ones)
+                text = self._text_of(value, long_containers)
                 allowed = None
                 if self.strict:
                     allowed = self._allowed(k for k in value if k not in self.ignored)
@@ -171,21 +173,25 @@ class _CaseChecks:
                 for key in reversed(value):
                     if key in self.ignored:
                         continue
-                    below = f"{pointer}/{escape_pointer(key)}"
-                    if odd or key in ("", "*"):
-                        stack.append((value[key], below, below, True))
+                    child_pointer = f"{pointer}/{escape_pointer(key)}"
+                    if needs_pointer or key in ("", "*"):
+                        stack.append((value[key], child_pointer, child_pointer, True))
                     else:
                         quoted = key.replace("\\", "\\\\").replace('"', '\\"')
-                        stack.append((value[key], f'{path}."{quoted}"', below, False))
+                        stack.append(
+                            (value[key], f'{path}."{quoted}"', child_pointer, False)
+                        )
             elif type(value) is list:
                 size = len(value)
                 self._spend((repeated + len(path) + len(pointer)) * size)
-                text = self._text_of(value, long_ones)
+                text = self._text_of(value, long_containers)
                 self.checks.append(ExpectationCheck(*place, "array", text, length=size))
                 for index in range(size - 1, -1, -1):
-                    below = f"{pointer}/{index}"
-                    deeper = below if odd else f"{path}[{index}]"
-                    stack.append((value[index], deeper, below, odd))
+                    child_pointer = f"{pointer}/{index}"
+                    child_path = child_pointer if needs_pointer else f"{path}[{index}]"
+                    stack.append(
+                        (value[index], child_path, child_pointer, needs_pointer)
+                    )
             else:
                 self._add_leaf(value, place)
 
@@ -208,14 +214,14 @@ class _CaseChecks:
             )
 
     def _add_text(self, value: str, place: _Place) -> None:
-        written = compact(value)
+        expected = compact(value)
         matcher, operand = text_check(value)
         mistyped = mistyped_prefix(value)
         if mistyped is not None:
-            begin, meant = map(compact, mistyped)
+            written_prefix, prefix = map(compact, mistyped)
             message = (
-                f"{begin} is not a prefix, so the whole text is compared; did you mean"
-                f" {meant}? If not, put literal: in front."
+                f"{written_prefix} is not a prefix, so the whole text is compared; did"
+                f" you mean {prefix}? If not, put literal: in front."
             )
             self._remark(place, "doubtful_prefix", message)
         if matcher == "regex":
@@ -227,22 +233,22 @@ class _CaseChecks:
                 self._remark(place, "doubtful_pattern", warning)
             self.checks.append(
                 ExpectationCheck(
-                    *place, matcher, written, pattern.translated, pattern.ascii
+                    *place, matcher, expected, pattern.translated, pattern.ascii
                 )
             )
             return
         if matcher == "contains" and not operand:
             self._remark(place, "empty_needle", "contains: alone matches every text.")
-        self.checks.append(ExpectationCheck(*place, matcher, written, operand))
+        self.checks.append(ExpectationCheck(*place, matcher, expected, operand))
 
     def _allowed(self, keys: Iterable[str]) -> str:
         text = compact([*keys, *self.ignored])
         self._spend(len(text))
         return text
 
-    def _text_of(self, value: Any, long_ones: frozenset[int]) -> str:
+    def _text_of(self, value: Any, long_containers: frozenset[int]) -> str:
         """Return an expected container, or a sentence about one that is too long."""
-        if id(value) not in long_ones:
+        if id(value) not in long_containers:
             text = compact(value)
         else:
             kind, parts = ("a list", "elements")
@@ -254,8 +260,8 @@ class _CaseChecks:
         return text
 
     def _spend(self, characters: int) -> None:
-        self.left -= characters
-        if self.left < 0:
+        self.room -= characters
+        if self.room < 0:
             raise ExpectationTooLargeError
 
     def _remark(
@@ -278,7 +284,7 @@ def _double(number: int | float) -> float | None:
 _NONE: frozenset[int] = frozenset()
 
 
-def _long_ones(root: Any) -> frozenset[int]:
+def _long_containers(root: Any) -> frozenset[int]:
     """Return the ids of the containers below *root* whose text would be too long."""
     if not isinstance(root, (dict, list)) or len(compact(root)) <= LONGEST_EXPECTED:
         return _NONE

@@ -1,4 +1,4 @@
-"""What judged an evaluation result: its expectations, its rules and its judge.
+"""The yardstick of an evaluation result: its expectations, rules and judge.
 
 The evaluator writes them into the result. A later run that lacks one of them, or has
 another, is judged by another yardstick.
@@ -69,15 +69,17 @@ def judge_of(metadata: bytes) -> Judge | None:
     """Return the judge that the metadata of a result names."""
     if b'"judge"' not in metadata:
         return None
-    judge = _decoded(_about(metadata).judge, Judge)
+    judge = _decode(_parse_metadata(metadata).judge, Judge)
     return judge if judge != Judge() else None
 
 
 def judged_by(step_outputs: bytes, metadata: bytes) -> JudgedBy:
-    """Return hashes of what a result says that it had to meet."""
+    """Return hashes of the expectations and must-haves that a result records."""
     expected = list(_expected(step_outputs))
     if expected and b'"evaluation_config"' in metadata:
-        expected.append(b"compared " + bytes(_about(metadata).evaluation_config))
+        expected.append(
+            b"compared " + bytes(_parse_metadata(metadata).evaluation_config)
+        )
     return _digest(expected), _digest(sorted(_must_haves(metadata)))
 
 
@@ -106,7 +108,7 @@ def hash_of(results: Collection[JudgedBy]) -> str | None:
     if not results:
         return None
     return "/".join(
-        _digest(each.encode() for each in sorted(set(parts)))
+        _digest(part.encode() for part in sorted(set(parts)))
         for parts in zip(*results, strict=True)
     )
 
@@ -114,7 +116,7 @@ def hash_of(results: Collection[JudgedBy]) -> str | None:
 def _expected(step_outputs: bytes) -> Iterator[bytes]:
     if b'_evaluation"' not in step_outputs:
         return
-    verdicts = _decoded(step_outputs, _Verdicts) or _Verdicts()
+    verdicts = _decode(step_outputs, _Verdicts) or _Verdicts()
     for step, scope in sorted(verdicts.steps.items()):
         yield b"step " + msgspec.json.encode(step) + bytes(scope.expected)
     if verdicts.aggregation is not None:
@@ -126,7 +128,7 @@ def _expected(step_outputs: bytes) -> Iterator[bytes]:
 def _scopes(step_outputs: bytes) -> list[_Scope]:
     if b'_evaluation"' not in step_outputs:
         return []
-    judgements = _decoded(step_outputs, _Verdicts) or _Verdicts()
+    judgements = _decode(step_outputs, _Verdicts) or _Verdicts()
     return [
         *judgements.steps.values(),
         *filter(None, (judgements.aggregation, judgements.final)),
@@ -134,29 +136,29 @@ def _scopes(step_outputs: bytes) -> list[_Scope]:
 
 
 def _must_haves(metadata: bytes) -> Iterator[bytes]:
-    """Yield the rules, whether the judge had must-haves, and what gave no verdict."""
+    """Yield the must rules and the judge, each marked if it gave no verdict."""
     if b'"rules"' not in metadata and b'"judge"' not in metadata:
         return
-    about = _about(metadata)
-    unjudged = _decoded(about.unjudged_rules, list[str]) or []
-    for rule in _decoded(about.rules, list[_Rule]) or ():
+    fields = _parse_metadata(metadata)
+    unjudged = _decode(fields.unjudged_rules, list[str]) or []
+    for rule in _decode(fields.rules, list[_Rule]) or ():
         if rule.severity == "must":
             yield msgspec.json.encode(rule) + b" unjudged" * (rule.name in unjudged)
-    judgement = _decoded(about.judge, _Judgement) or _Judgement()
+    judgement = _decode(fields.judge, _Judgement) or _Judgement()
     if judgement.status == "unevaluated":
         yield b"judge unjudged"
     elif judgement.must_have is not None:
         yield b"must-haves of the judge"
 
 
-def _about(metadata: bytes) -> _Metadata:
-    return _decoded(metadata, _Metadata) or _Metadata()
+def _parse_metadata(metadata: bytes) -> _Metadata:
+    return _decode(metadata, _Metadata) or _Metadata()
 
 
-def _decoded(written: Any, kind: type[_T]) -> _T | None:
-    """Return JSON as *kind*; ``None`` if it says something else."""
+def _decode(content: Any, kind: type[_T]) -> _T | None:
+    """Return JSON as *kind*; ``None`` if it has another shape."""
     try:
-        return msgspec.json.decode(written, type=kind)
+        return msgspec.json.decode(content, type=kind)
     except msgspec.DecodeError:
         return None
 

@@ -97,7 +97,7 @@ class _Label:
 
     line: int
     word: Any
-    about: Mapping[str, Any]
+    identity: Mapping[str, Any]
     """Columns or fields that identify the answer: ids, output, row of a sheet."""
     labeler: str | None = None
     dimension: str | None = None
@@ -107,9 +107,9 @@ class _Label:
     """The question of a form; a dimension where several have pass or fail."""
 
 
-def row_id(about: Mapping[str, Any]) -> str:
+def row_id(identity: Mapping[str, Any]) -> str:
     """Return the id of a row of a sheet: the answer, and how it was drawn."""
-    packed = json.dumps(about, ensure_ascii=False, separators=(",", ":"))
+    packed = json.dumps(identity, ensure_ascii=False, separators=(",", ":"))
     return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")
 
 
@@ -122,14 +122,14 @@ def read(source: Source) -> Iterator[Reading]:
     """
     options = source.labels or LabelOptions()
     try:
-        found = _by_question(list(_labels(source)), options)
+        labels = _by_question(list(_labels(source)), options)
     except Refused as error:
         yield Reading(rows={}, problems=[error.problem], rejected=True)
         return
     problems: list[Problem] = []
-    graded = _graded_columns(found, options)
+    graded = _graded_columns(labels, options)
     rows: list[tuple[Any, ...]] = []
-    for label in found:
+    for label in labels:
         row = label if isinstance(label, Problem) else _row(label, options, graded)
         if isinstance(row, Problem):
             problems.append(row)
@@ -147,7 +147,7 @@ def read(source: Source) -> Iterator[Reading]:
 
 
 def _by_question(
-    found: list[_Label | Problem], options: LabelOptions
+    labels: list[_Label | Problem], options: LabelOptions
 ) -> list[_Label | Problem]:
     """Give labels the dimension of their question, if several have pass or fail.
 
@@ -156,7 +156,7 @@ def _by_question(
     words = {**WORDS, **dict(options.words)}
     judging = {
         label.question
-        for label in found
+        for label in labels
         if not isinstance(label, Problem)
         and label.question is not None
         and (
@@ -171,7 +171,7 @@ def _by_question(
         and label.question is not None
         and (len(judging) > 1 or label.question not in judging)
         else label
-        for label in found
+        for label in labels
     ]
 
 
@@ -181,12 +181,12 @@ def _unreadable(why: str) -> Refused:
 
 def _without_repeats(problems: list[Problem]) -> list[Problem]:
     """Return the problems; labels without a labeler are reported together."""
-    nameless = [each for each in problems if each.code == _NAMELESS]
-    others = [each for each in problems if each.code != _NAMELESS]
+    nameless = [problem for problem in problems if problem.code == _NAMELESS]
+    rest = [problem for problem in problems if problem.code != _NAMELESS]
     if len(nameless) > 1:
         message = f"{len(nameless)} labels do not say who labelled, the first in this"
         nameless = [replace(nameless[0], message=f"{message} line; {_NAME_THEM}")]
-    return sorted(others + nameless, key=lambda each: each.line or 0)
+    return sorted(rest + nameless, key=lambda problem: problem.line or 0)
 
 
 _NAMELESS = "no_labeler"
@@ -201,27 +201,27 @@ def _labels(source: Source) -> Iterator[_Label | Problem]:
             yield halves_told(n_halves, **place_of_half([source.data]))
         yield from _of_records(_json_records(data))
         return
-    found = list(_table_records(data, source))
-    problems = [each for each in found if isinstance(each, Problem)]
+    records = list(_table_records(data, source))
+    problems = [record for record in records if isinstance(record, Problem)]
     yield from problems
-    rows = [each for each in found if not isinstance(each, Problem)]
+    rows = [record for record in records if not isinstance(record, Problem)]
     if rows or not problems:
         yield from _of_records(rows)
 
 
 def _json_records(data: bytes) -> list[tuple[int, dict[str, Any]]]:
     try:
-        whole = msgspec.json.decode(data)
+        document = msgspec.json.decode(data)
     except UNREADABLE:
-        whole = None
-    if isinstance(whole, dict):
-        lists = [each for each in whole.values() if isinstance(each, list)]
-        whole = lists[0] if len(lists) == 1 else [whole]
-    if isinstance(whole, list):
+        document = None
+    if isinstance(document, dict):
+        lists = [value for value in document.values() if isinstance(value, list)]
+        document = lists[0] if len(lists) == 1 else [document]
+    if isinstance(document, list):
         return [
-            (number, each)
-            for number, each in enumerate(whole, 1)
-            if isinstance(each, dict)
+            (number, record)
+            for number, record in enumerate(document, 1)
+            if isinstance(record, dict)
         ]
     records = []
     for number, line in enumerate(data.split(b"\n"), 1):
@@ -275,13 +275,17 @@ def _of_records(
 
 
 def _label_studio(number: int, task: dict[str, Any]) -> Iterator[_Label]:
-    about: dict[str, Any] = {**(task.get("data") or {}), **(task.get("meta") or {})}
+    identity: dict[str, Any] = {**(task.get("data") or {}), **(task.get("meta") or {})}
     for annotation in task.get("annotations") or []:
         if annotation.get("was_cancelled"):
             continue
-        by = annotation.get("completed_by")
-        if isinstance(by, dict):
-            by = by.get("email") or by.get("username") or by.get("id")
+        annotator = annotation.get("completed_by")
+        if isinstance(annotator, dict):
+            annotator = (
+                annotator.get("email")
+                or annotator.get("username")
+                or annotator.get("id")
+            )
         results = annotation.get("result") or []
         comment = " ".join(
             text
@@ -295,8 +299,8 @@ def _label_studio(number: int, task: dict[str, Any]) -> Iterator[_Label]:
             yield _Label(
                 number,
                 words[0] if len(words) == 1 else words,
-                about,
-                labeler=None if by is None else str(by),
+                identity,
+                labeler=None if annotator is None else str(annotator),
                 question=_text(result.get("from_name")),
                 comment=comment or None,
                 at=annotation.get("updated_at") or annotation.get("created_at"),
@@ -311,18 +315,18 @@ def _choices(result: Mapping[str, Any]) -> list[Any]:
 
 
 def _argilla(number: int, record: dict[str, Any]) -> Iterator[_Label]:
-    about = {**(record.get("fields") or {}), **(record.get("metadata") or {})}
-    about.setdefault("case_id", record.get("external_id"))
+    identity = {**(record.get("fields") or {}), **(record.get("metadata") or {})}
+    identity.setdefault("case_id", record.get("external_id"))
     responses: Any = record.get("responses") or {}
     if isinstance(responses, dict):
-        for question, given in responses.items():
-            for response in given or []:
+        for question, answers in responses.items():
+            for response in answers or []:
                 if response.get("status") in {"draft", "discarded"}:
                     continue
                 yield _Label(
                     number,
                     response.get("value"),
-                    about,
+                    identity,
                     labeler=str(response.get("user_id")),
                     question=question,
                 )
@@ -352,12 +356,12 @@ def _langfuse(number: int, row: dict[str, Any]) -> Iterator[_Label]:
     if str(row.get("source", "")).upper() not in {"ANNOTATION", "API"}:
         return
     metadata = row.get("metadata")
-    about = {**row, **(metadata if isinstance(metadata, dict) else {})}
+    identity = {**row, **(metadata if isinstance(metadata, dict) else {})}
     word = row.get("stringValue") or row.get("string_value")
     yield _Label(
         number,
         row.get("value") if word in (None, "") else word,
-        about,
+        identity,
         labeler=row.get("authorUserId") or row.get("author_user_id"),
         dimension=row.get("name"),
         comment=row.get("comment"),
@@ -366,10 +370,10 @@ def _langfuse(number: int, row: dict[str, Any]) -> Iterator[_Label]:
 
 
 def _langsmith(number: int, row: dict[str, Any]) -> Iterator[_Label]:
-    by = row.get("feedback_source") or {}
-    if not isinstance(by, dict):
-        by = {"type": by}
-    kind = by.get("type")
+    feedback_source = row.get("feedback_source") or {}
+    if not isinstance(feedback_source, dict):
+        feedback_source = {"type": feedback_source}
+    kind = feedback_source.get("type")
     word = row.get("correction")
     if isinstance(word, dict):
         word = word.get("score", word.get("value"))
@@ -381,7 +385,7 @@ def _langsmith(number: int, row: dict[str, Any]) -> Iterator[_Label]:
         number,
         word,
         row,
-        labeler=by.get("user_id") or by.get("user_name"),
+        labeler=feedback_source.get("user_id") or feedback_source.get("user_name"),
         dimension=row.get("key"),
         comment=row.get("comment"),
         at=row.get("modified_at") or row.get("created_at"),
@@ -394,13 +398,13 @@ _OPIK = re.compile(r"^(?P<by>[^.]+)\.(?P<score>[^.]+)$")
 def _opik(number: int, row: dict[str, Any]) -> Iterator[_Label]:
     scores = _opik_scores(row)
     for key in scores:
-        by, score = key.split(".")
+        labeler, score = key.split(".")
         comment = row.get(f"{key}.comment") or row.get(f"{key}.reason")
         yield _Label(
             number,
             row[key],
             row,
-            labeler=by,
+            labeler=labeler,
             question=score,
             comment=comment or None,
         )
@@ -441,8 +445,8 @@ def _sheet(
     columns = [label] if label else []
     are_questions = are_people = False
     if label is None:
-        others = sorted(key for key in keys if key.lower() not in _NO_PERSON)
-        columns = [key for key in others if _are_labels(records, key)]
+        candidates = sorted(key for key in keys if key.lower() not in _NO_PERSON)
+        columns = [key for key in candidates if _are_labels(records, key)]
         are_questions = "annotation_id" in lower  # Label Studio
         are_people = not are_questions
     if not columns:
@@ -469,8 +473,8 @@ def _sheet(
 def _are_labels(records: list[tuple[int, dict[str, Any]]], key: str) -> bool:
     words = [str(record.get(key, "")).strip().lower() for _, record in records]
     filled = [word for word in words if word not in _EMPTY]
-    known = [word for word in filled if word in WORDS or _number(word) is not None]
-    return bool(filled) and len(known) * 2 > len(filled)
+    recognized = [word for word in filled if word in WORDS or _number(word) is not None]
+    return bool(filled) and len(recognized) * 2 > len(filled)
 
 
 def _row(
@@ -482,8 +486,8 @@ def _row(
         text = "pass" if word else "fail"
     if text.lower() in _EMPTY:
         return None
-    about = _about(label)
-    dimension = about["dimension_id"] or _text(label.dimension) or options.dimension
+    identity = _identity(label)
+    dimension = identity["dimension_id"] or _text(label.dimension) or options.dimension
     key = _text(label.dimension)
     value = grade = scale = None
     if key in graded:
@@ -501,38 +505,38 @@ def _row(
     if not labeler:
         message = f"does not say who labelled; {_NAME_THEM}"
         return Problem(_NAMELESS, message, line=label.line)
-    if not (about["round_id"] or about["output_hash"]):
+    if not (identity["round_id"] or identity["output_hash"]):
         return Problem(
             "no_answer_named",
             "names no answer; expected round_id, or case_id with output or output_hash",
             line=label.line,
         )
-    weight = about["weight"]
+    weight = identity["weight"]
     if weight is not None and not 0 < weight < _MOST_WEIGHT:
         return Problem(
             "odd_weight",
             f"the weight of the answer is {weight:g}; expected a number above 0",
             line=label.line,
         )
-    case_id = about["case_id"] and plain_name(about["case_id"])
+    case_id = identity["case_id"] and plain_name(identity["case_id"])
     return (
-        label.line, about["task_id"], case_id, about["round_id"],
-        about["output_hash"], dimension, labeler, value, grade, scale,
-        about["policy"] or options.policy, about["split"], about["draw"],
+        label.line, identity["task_id"], case_id, identity["round_id"],
+        identity["output_hash"], dimension, labeler, value, grade, scale,
+        identity["policy"] or options.policy, identity["split"], identity["draw"],
         weight, _text(label.comment), _moment(label.at),
     )  # fmt: skip
 
 
 def _bad_word(label: _Label, expected: str) -> Problem:
-    shown = json.dumps(label.word, ensure_ascii=False, default=str)[:60]
+    word = json.dumps(label.word, ensure_ascii=False, default=str)[:60]
     return Problem(
-        "unknown_label", f"the label {shown} is not known; {expected}", line=label.line
+        "unknown_label", f"the label {word} is not known; {expected}", line=label.line
     )
 
 
-def _about(label: _Label) -> dict[str, Any]:
-    about = label.about
-    packed = _unpacked(_first(about, _ROW))
+def _identity(label: _Label) -> dict[str, Any]:
+    identity = label.identity
+    packed = _unpacked(_first(identity, _ROW))
     if packed:
         names = ("task", "case", "round", "hash", "dimension", "draw")
         task, case, round_id, digest, dimension, draw = (
@@ -540,10 +544,10 @@ def _about(label: _Label) -> dict[str, Any]:
         )
         weight = packed.get("weight")
     else:
-        task, case, draw = (_first(about, n) for n in (_TASK, _CASE, _DRAW))
-        digest, round_id = _first(about, _HASH), _first(about, _ROUND)
-        dimension, weight = _first(about, _DIMENSION[:2]), _first(about, _WEIGHT)
-        output = about.get(next((key for key in _OUTPUT if key in about), ""))
+        task, case, draw = (_first(identity, n) for n in (_TASK, _CASE, _DRAW))
+        digest, round_id = _first(identity, _HASH), _first(identity, _ROUND)
+        dimension, weight = _first(identity, _DIMENSION[:2]), _first(identity, _WEIGHT)
+        output = identity.get(next((key for key in _OUTPUT if key in identity), ""))
         # a tool may show the answer of a round in another form
         if digest is None and round_id is None and isinstance(output, str) and output:
             digest = hashlib.md5(output.encode(), usedforsecurity=False).hexdigest()
@@ -555,19 +559,19 @@ def _about(label: _Label) -> dict[str, Any]:
         "dimension_id": dimension,
         "draw": draw,
         "weight": _weight(weight),
-        "policy": _first(about, _POLICY),
-        "split": _first(about, _SPLIT),
+        "policy": _first(identity, _POLICY),
+        "split": _first(identity, _SPLIT),
     }
 
 
 def _unpacked(row: str | None) -> dict[str, Any]:
-    """Return what `row_id` packed."""
+    """Return the fields that `row_id` packed."""
     try:
         packed = base64.urlsafe_b64decode((row or "") + "=" * (-len(row or "") % 4))
-        found = msgspec.json.decode(packed)
+        fields = msgspec.json.decode(packed)
     except (ValueError, *UNREADABLE):
         return {}
-    return found if isinstance(found, dict) else {}
+    return fields if isinstance(fields, dict) else {}
 
 
 def _weight(value: Any) -> float | None:
@@ -606,10 +610,10 @@ def _graded_columns(
         if number is not None:
             numbers.setdefault(_text(label.dimension), []).append(number)
     graded = {}
-    for dimension, found in numbers.items():
-        if options.scale is None and set(found) <= {0.0, 1.0}:
+    for dimension, grades in numbers.items():
+        if options.scale is None and set(grades) <= {0.0, 1.0}:
             continue
-        best = max(found)
+        best = max(grades)
         graded[dimension] = options.scale or next(
             (scale for scale in _SCALES if best <= scale), best
         )

@@ -74,7 +74,7 @@ def load_pipeline_config(
     path = Path(path_or_id)
     if path.suffix in _SUFFIXES or path.is_file():
         return _load(path)
-    wanted = str(path_or_id)
+    pipeline_id = str(path_or_id)
     candidates = [
         file
         for folder in folders
@@ -82,24 +82,24 @@ def load_pipeline_config(
         for file in sorted(Path(folder).glob(f"*{suffix}"))
     ]
     # A file of that name first: it is the likeliest, and may have errors.
-    for file in sorted(candidates, key=lambda file: file.stem != wanted):
+    for file in sorted(candidates, key=lambda file: file.stem != pipeline_id):
         try:
             pipeline = _load(file)
         except InputError:
-            if file.stem == wanted:
+            if file.stem == pipeline_id:
                 raise
             continue
-        if pipeline.id == wanted:
+        if pipeline.id == pipeline_id:
             return pipeline
-    looked = ", ".join(str(folder) for folder in folders)
+    searched = ", ".join(str(folder) for folder in folders)
     raise InputError(
-        f'no pipeline has the id "{wanted}" (looked in {looked}); '
+        f'no pipeline has the id "{pipeline_id}" (looked in {searched}); '
         "pass the path of its YAML file"
     )
 
 
 def _check(text: YamlText, name: str) -> tuple[Pipeline | None, list[Problem]]:
-    if any(one.severity == "reject" for one in text.problems):
+    if any(problem.severity == "reject" for problem in text.problems):
         return None, text.problems
     check = _PipelineCheck(text, name)
     return check.pipeline(), text.problems + check.problems
@@ -108,8 +108,8 @@ def _check(text: YamlText, name: str) -> tuple[Pipeline | None, list[Problem]]:
 def _load(path: Path) -> Pipeline:
     pipeline, problems = parse_pipeline(read_whole(path), path.stem)
     if pipeline is None:
-        rejects = [one for one in problems if one.severity == "reject"]
-        raise InputError("\n".join(told_at(path, one) for one in rejects))
+        rejects = [problem for problem in problems if problem.severity == "reject"]
+        raise InputError("\n".join(told_at(path, problem) for problem in rejects))
     return pipeline
 
 
@@ -125,7 +125,7 @@ class _PipelineCheck:
         """Return the pipeline, or ``None`` when anything rejects it."""
         value = self.text.value
         if not isinstance(value, dict):
-            self._tell(
+            self._report(
                 "wrong_type",
                 (),
                 f"a pipeline is an object, found {shown(value)}. "
@@ -139,9 +139,11 @@ class _PipelineCheck:
         except ValidationError as error:
             for fault in faults(error, value):
                 hint = f". Add: id: {self.name}" if fault.keys == ("id",) else ""
-                self._tell(fault.code, fault.keys, fault.message + hint)
+                self._report(fault.code, fault.keys, fault.message + hint)
         self._check_twins(value)
-        if pipeline is None or any(one.severity == "reject" for one in self.problems):
+        if pipeline is None or any(
+            problem.severity == "reject" for problem in self.problems
+        ):
             return None
         self._check_target(pipeline)
         return pipeline
@@ -156,13 +158,13 @@ class _PipelineCheck:
             if isinstance(step, dict):
                 places += [(step, key, ("steps", index, key)) for key in _STEP_TEXTS]
         for holder, key, keys in places:
-            written = self.text.written.get(keys)
-            if written is not None:
-                holder[key] = written
-                self._tell(
+            source_text = self.text.written.get(keys)
+            if source_text is not None:
+                holder[key] = source_text
+                self._report(
                     "unquoted_text",
                     keys,
-                    f'read as the text "{written}". Put it in quotes.',
+                    f'read as the text "{source_text}". Put it in quotes.',
                     "warning",
                 )
 
@@ -182,26 +184,26 @@ class _PipelineCheck:
                 message = f"{shown(name)} is already the"
                 if key == "id":
                     message += f" id of the step in line {line}. Rename it."
-                    self._tell("duplicate_step", keys, message)
+                    self._report("duplicate_step", keys, message)
                 else:
                     message += f" output key of the step in line {line}"
                     message += "; the later step hides the earlier."
-                    self._tell("duplicate_output_key", keys, message, "warning")
+                    self._report("duplicate_output_key", keys, message, "warning")
 
     def _check_target(self, pipeline: Pipeline) -> None:
         target = pipeline.evaluation_target
-        known = [step.id for step in pipeline.steps]
-        known += [step.output_key for step in pipeline.steps if step.output_key]
-        if target is not None and target not in known:
-            self._tell(
+        names = [step.id for step in pipeline.steps]
+        names += [step.output_key for step in pipeline.steps if step.output_key]
+        if target is not None and target not in names:
+            self._report(
                 "unknown_step",
                 ("evaluation_target",),
                 f"no step has the id or output key {shown(target)}"
-                f"{nearest(target, known)}",
+                f"{nearest(target, names)}",
                 "warning",
             )
 
-    def _tell(
+    def _report(
         self, code: str, keys: Keys, message: str, severity: Severity = "reject"
     ) -> None:
         value = self.text.value

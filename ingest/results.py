@@ -92,7 +92,7 @@ class ResultsSoFar:
         self.inputs: dict[Id, str] = {}
         """Task and case → the inputs of its first result."""
         self.judged_by: dict[Id, set[JudgedBy]] = {}
-        """Task and case → what judged its results."""
+        """Task and case → the yardsticks of its results."""
         self.judges: dict[str, set[Judge]] = {}
         self.zoneless = CountedProblems(
             lambda _name, _first, count: zone_message(count)
@@ -104,7 +104,7 @@ class ResultsSoFar:
         """First result of another variant than its run."""
 
     def cases(self) -> Iterator[tuple[str, str, int, str, list[str], str | None]]:
-        """Yield task, case, its position, inputs and tags, and what judged it."""
+        """Yield task, case, position, inputs, tags, and the hash of its yardsticks."""
         for task_id, counts in self.counts.items():
             for position, case_id in enumerate(counts):
                 key = (task_id, case_id)
@@ -115,9 +115,9 @@ class ResultsSoFar:
     def references(self) -> list[Reference]:
         """Return the testset that each task names."""
         return [
-            (str(each.fields["testset"]), task_id, each.testset)
-            for task_id, each in self.tasks.items()
-            if each.testset is not None
+            (str(task.fields["testset"]), task_id, task.testset)
+            for task_id, task in self.tasks.items()
+            if task.testset is not None
         ]
 
 
@@ -155,42 +155,42 @@ class ResultRows:
     """
 
     def __init__(self, records: StructRecords, stem: str, so_far: ResultsSoFar) -> None:
-        each = records.each
+        values_of = records.each
         self._records = records
         self._so_far = so_far
         for name in ("run_id", "entity_id", "variant"):
-            names(each(name))
-        self.executed_at, self.executed_zoneless = times(each("executed_at"))
-        self.created_at, self.created_zoneless = times(each("created_at"))
-        self._inputs = json_objects(each("inputs"))
+            names(values_of(name))
+        self.executed_at, self.executed_zoneless = times(values_of("executed_at"))
+        self.created_at, self.created_zoneless = times(values_of("created_at"))
+        self._inputs = json_objects(values_of("inputs"))
         metadata, self.negative_costs = without_negative_costs(
-            json_objects(each("metadata"))
+            json_objects(values_of("metadata"))
         )
         self.task_ids = [
             one.run_id or f"{one.entity_id}/{one.variant}/{stem}"
             for one in records.structs
         ]
-        self.case_ids = names(each("sample_id"))
-        self._given = names(each("round_id"))
+        self.case_ids = names(values_of("sample_id"))
+        self._own_round_ids = names(values_of("round_id"))
         self._numbers = list(self._numbered())
         self._values: Table = {
-            "raw_output": each("raw_output"),
-            "input_tokens": each("input_tokens"),
-            "output_tokens": each("output_tokens"),
+            "raw_output": values_of("raw_output"),
+            "input_tokens": values_of("input_tokens"),
+            "output_tokens": values_of("output_tokens"),
             "latency_ms": [
                 None if seconds is None else round(seconds * 1000, 6)
-                for seconds in each("execution_time")
+                for seconds in values_of("execution_time")
             ],
             "metadata": metadata,
             "executed_at": self.executed_at,
-            "error": list(map(_error, each("error"))),
-            "final_output": json_values_or_null(each("final_output")),
-            "step_outputs": json_objects(each("step_outputs")),
-            "failed_steps": _lists(each("failed_steps")),
-            "rule_violations": _lists(each("rule_violations")),
-            "judge_feedback": each("judge_feedback"),
-            "overall_score": each("overall_score"),
-            "reported_must_have_pass": each("must_have_pass"),
+            "error": list(map(_error, values_of("error"))),
+            "final_output": json_values_or_null(values_of("final_output")),
+            "step_outputs": json_objects(values_of("step_outputs")),
+            "failed_steps": _lists(values_of("failed_steps")),
+            "rule_violations": _lists(values_of("rule_violations")),
+            "judge_feedback": values_of("judge_feedback"),
+            "overall_score": values_of("overall_score"),
+            "reported_must_have_pass": values_of("must_have_pass"),
             "reported_status": [
                 one.status
                 if one.status in _STATUSES
@@ -215,7 +215,7 @@ class ResultRows:
 
     def twins(self) -> list[int]:
         """Return the rows whose round id is already in their case."""
-        own = zip(self.task_ids, self.case_ids, self._given, strict=True)
+        own = zip(self.task_ids, self.case_ids, self._own_round_ids, strict=True)
         return twins(own, self._so_far.rounds)
 
     def rounds(self) -> Table:
@@ -230,20 +230,24 @@ class ResultRows:
         }
 
     def _round_ids(self) -> list[str]:
-        """Return the given ids, and for other rounds the next free number."""
+        """Return their own ids, and for rounds without one the next free number."""
         known = self._so_far.rounds
-        own = zip(self.task_ids, self.case_ids, self._given, strict=True)
+        own = zip(self.task_ids, self.case_ids, self._own_round_ids, strict=True)
         taken: set[Id] = {each for each in own if each[2] is not None}
         ids = []
-        for task_id, case_id, given, number in zip(
-            self.task_ids, self.case_ids, self._given, self._numbers, strict=True
+        for task_id, case_id, round_id, number in zip(
+            self.task_ids,
+            self.case_ids,
+            self._own_round_ids,
+            self._numbers,
+            strict=True,
         ):
-            if given is None:
+            if round_id is None:
                 options = ((task_id, case_id, f"{case_id}-{n}") for n in count(number))
                 key = next(o for o in options if o not in taken and o not in known)
                 taken.add(key)
-                given = key[2]
-            ids.append(given)
+                round_id = key[2]
+            ids.append(round_id)
         return ids
 
     def remember(self, round_ids: Sequence[str]) -> None:
@@ -271,14 +275,14 @@ class ResultRows:
 
     def tasks(self) -> Iterator[TaskInBatch]:
         """Yield the common fields and the times of each task of the batch."""
-        found: dict[str, TaskInBatch] = {}
+        tasks: dict[str, TaskInBatch] = {}
         columns = [self._task_field(name) for name in TASK_FIELDS]
         # very many results, but few different values of task fields
         first: dict[tuple[str | None, ...], int] = {}
         for row, key in enumerate(zip(self.task_ids, *columns, strict=True)):
             first.setdefault(key, row)
         for (task_id, *values), row in first.items():
-            task = found.setdefault(str(task_id), TaskInBatch(str(task_id)))
+            task = tasks.setdefault(str(task_id), TaskInBatch(str(task_id)))
             for name, value in zip(TASK_FIELDS, values, strict=True):
                 if value is None:
                     continue
@@ -288,16 +292,16 @@ class ResultRows:
                     task.differs.setdefault(name, row)
         for name in ("created_at", "executed_at"):
             for task_id, time in zip(self.task_ids, getattr(self, name), strict=True):
-                times = found[task_id].times
+                times = tasks[task_id].times
                 if time is not None and (name not in times or time < times[name]):
                     times[name] = time
-        yield from found.values()
+        yield from tasks.values()
 
     def _task_field(self, name: str) -> list[str | None]:
         values = self._records.each(name)
         if name != "prompt":
             return values
-        return [None if each is None else _encode(each).decode() for each in values]
+        return [None if value is None else _encode(value).decode() for value in values]
 
 
 def case_columns(so_far: ResultsSoFar) -> Table:
@@ -315,7 +319,7 @@ def case_columns(so_far: ResultsSoFar) -> Table:
 
 
 def judge_columns(so_far: ResultsSoFar) -> Table:
-    """Return a row per task that names its judges; several are one together."""
+    """Return a row per task with judges; the names of several are joined."""
 
     def joined(names: Iterable[str]) -> str | None:
         return ", ".join(sorted(set(filter(None, names)))) or None
@@ -420,7 +424,7 @@ def read(source: Source) -> Iterator[Reading]:
 
 def _read_batch(records: StructRecords, stem: str, so_far: ResultsSoFar) -> Reading:
     def build() -> ResultRows:
-        return records.build(lambda good: ResultRows(good, stem, so_far))
+        return records.build(lambda valid: ResultRows(valid, stem, so_far))
 
     _keep_unknown_keys(records)
     rows = build()
@@ -429,7 +433,7 @@ def _read_batch(records: StructRecords, stem: str, so_far: ResultsSoFar) -> Read
         _drop_twins(records, repeated)
         rows = build()
     rounds = rows.rounds()
-    known_before = set(so_far.tasks)
+    earlier_tasks = set(so_far.tasks)
     _note_odd_values(records, rows, so_far)
     for task in rows.tasks():
         _add_task(records, task, so_far)
@@ -451,7 +455,11 @@ def _read_batch(records: StructRecords, stem: str, so_far: ResultsSoFar) -> Read
         records_loaded=len(records.structs),
         records_rejected=records.refused,
         rejected=records.broken,
-        keys=[("task", each) for each in so_far.tasks if each not in known_before],
+        keys=[
+            ("task", task_id)
+            for task_id in so_far.tasks
+            if task_id not in earlier_tasks
+        ],
         references=so_far.references() if records.is_last else [],
     )
 
@@ -462,17 +470,17 @@ _OUTPUTS = ("output", "outputs", "answer", "response", "prediction", "completion
 
 def _advice(model: type[BaseModel], key: str, result: Any) -> str:
     """Return a hint about a misspelled key; most unknown keys go to ``metadata``."""
-    meant = _meant(model, key)
-    is_given = meant == "final_output" and (
+    field_name = _intended_field(model, key)
+    has_output = field_name == "final_output" and (
         bytes(result.final_output) != b"null" or result.raw_output is not None
     )
-    if meant is None or is_given:
+    if field_name is None or has_output:
         return ""
-    return f"is only kept in metadata; did you mean {shown(meant)}?"
+    return f"is only kept in metadata; did you mean {shown(field_name)}?"
 
 
 @lru_cache(maxsize=1024)
-def _meant(model: type[BaseModel], key: str) -> str | None:
+def _intended_field(model: type[BaseModel], key: str) -> str | None:
     close = get_close_matches(key, model.model_fields, n=1, cutoff=0.85)
     return next(iter(close), "final_output" if key in _OUTPUTS else None)
 
@@ -480,11 +488,11 @@ def _meant(model: type[BaseModel], key: str) -> str | None:
 def _keep_unknown_keys(records: StructRecords) -> None:
     """Move unknown keys to ``metadata``, so that they are kept."""
     for row, unknown in records.unknown():
-        one = records.structs[row]
-        if bytes(one.metadata).startswith(b"{"):
-            known = msgspec.json.decode(one.metadata, type=Members)
-            added = {str(way[0]): value for way, _, value in unknown}
-            one.metadata = msgspec.Raw(msgspec.json.encode({**added, **known}))
+        result = records.structs[row]
+        if bytes(result.metadata).startswith(b"{"):
+            metadata = msgspec.json.decode(result.metadata, type=Members)
+            added = {str(keys[0]): value for keys, _, value in unknown}
+            result.metadata = msgspec.Raw(msgspec.json.encode({**added, **metadata}))
 
 
 RUN_ID_SHARED = "run_id_shared"
@@ -492,11 +500,11 @@ OWN_FIELDS = ("entity_id", "variant")
 """Fields of which a ``run_id`` has one value; the answers of others are another run."""
 
 
-def mixed_run(task_id: str, field: str, known: str, where: str, other: str) -> str:
-    """Return why a file is left out whose run_id is that of two variants."""
+def mixed_run(task_id: str, field: str, first: str, where: str, second: str) -> str:
+    """Return why a file is left out if one run_id has two variants."""
     return (
-        f"run_id {shown(task_id)} has results of the {field} {shown(known)} {where},"
-        f" and others of {shown(other)}: this file is left out. Give each of them a"
+        f"run_id {shown(task_id)} has results of the {field} {shown(first)} {where},"
+        f" and others of {shown(second)}: this file is left out. Give each of them a"
         " run_id of its own, and name their run with --run-name"
     )
 

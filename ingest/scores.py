@@ -46,7 +46,9 @@ def read(source: Source) -> Iterator[Reading]:
             repeated = twins(_ids(table), seen)
             if repeated:
                 structs = records.structs
-                records.leave_out({row: _twin(structs[row]) for row in repeated})
+                records.leave_out(
+                    {row: _duplicate_score(structs[row]) for row in repeated}
+                )
                 table = records.build(_columns)
             if not records.is_last:
                 for each in _ids(table):
@@ -67,16 +69,16 @@ def read(source: Source) -> Iterator[Reading]:
 
 
 def _columns(records: StructRecords) -> Table:
-    each = records.each
+    values_of = records.each
     table: Table = {
         "line": [records.line(row) for row in range(len(records.structs))],
-        **{key: names(each(key)) for key in _KEY[:4]},
-        "score": each("score"),
-        "scale": each("scale"),
-        "summary": each("summary"),
-        "payload": json_objects(each("payload")),
-        "scorer": names(each("scorer")),
-        "scorer_version": each("scorer_version"),
+        **{key: names(values_of(key)) for key in _KEY[:4]},
+        "score": values_of("score"),
+        "scale": values_of("scale"),
+        "summary": values_of("summary"),
+        "payload": json_objects(values_of("payload")),
+        "scorer": names(values_of("scorer")),
+        "scorer_version": values_of("scorer_version"),
     }
     above = [
         row
@@ -101,22 +103,22 @@ def _ids(table: Table) -> Iterator[tuple[str, ...]]:
     return zip(*(table[key] for key in _KEY), strict=True)
 
 
-def _twin(twin: Any) -> Fault:
+def _duplicate_score(record: Any) -> Fault:
     message = (
-        f"{twin.scorer} scored round {shown(twin.round_id)} on"
-        f" {shown(twin.dimension_id)} before in this file: the first score counts"
+        f"{record.scorer} scored round {shown(record.round_id)} on"
+        f" {shown(record.dimension_id)} before in this file: the first score counts"
     )
     return Fault((), "duplicate_score", message)
 
 
-def _note_dimensions(records: StructRecords, found: dict[Id, Reference]) -> None:
+def _note_dimensions(records: StructRecords, references: dict[Id, Reference]) -> None:
     """Record the first place of each dimension of each task."""
-    for row, one in enumerate(records.structs):
-        if (one.task_id, one.dimension_id) not in found:
+    for row, record in enumerate(records.structs):
+        if (record.task_id, record.dimension_id) not in references:
             place = Fault(("dimension_id",), "unknown_dimension", "")
             problem = records.problem(row, place)
-            found[one.task_id, one.dimension_id] = (
-                one.dimension_id,
-                one.task_id,
+            references[record.task_id, record.dimension_id] = (
+                record.dimension_id,
+                record.task_id,
                 problem,
             )

@@ -230,32 +230,32 @@ def _warn(value: dict[str, Any], case: TestCase, result: CaseRecord) -> None:
             "not judged. Add one.",
         )
     for key in value:
-        meant = None if key in _KNOWN else _slip(key)
-        if meant:
+        field_name = None if key in _KNOWN else _intended_field(key)
+        if field_name:
             result.warn(
                 "unknown_field",
                 (key,),
-                f"unknown, so only kept in raw_data; did you mean {meant}?",
+                f"unknown, so only kept in raw_data; did you mean {field_name}?",
             )
     for key in case.evaluation_config:
         if key in _OPTIONS:
             continue
         close = get_close_matches(key, sorted(_OPTIONS), n=1)
-        meant = f"; did you mean {close[0]}?" if close else ""
+        hint = f"; did you mean {close[0]}?" if close else ""
         result.warn(
             "unknown_option",
             ("evaluation_config", key),
-            f"no option of evaluation_config, so it does nothing{meant}",
+            f"no option of evaluation_config, so it does nothing{hint}",
         )
 
 
 @lru_cache(maxsize=1024)
-def _slip(key: str) -> str | None:
+def _intended_field(key: str) -> str | None:
     """Return the field that an unknown key is probably meant to be."""
     if key.startswith("expect") or key in ("output", "outputs"):
         return "expected_outputs"
-    known = ("tags", *PIPELINE_FIELDS)
-    return next(iter(get_close_matches(key, known, n=1, cutoff=0.85)), None)
+    fields = ("tags", *PIPELINE_FIELDS)
+    return next(iter(get_close_matches(key, fields, n=1, cutoff=0.85)), None)
 
 
 _SUFFIXES = (".jsonl", ".ndjson", ".json")
@@ -270,7 +270,8 @@ def pipelines_of(testset_id: str, pipelines: Iterable[Pipeline]) -> list[Pipelin
     return [
         pipeline
         for pipeline in pipelines
-        if pipeline.default_testset and _names(pipeline.default_testset, testset_id)
+        if pipeline.default_testset
+        and _is_reference_to(pipeline.default_testset, testset_id)
     ]
 
 
@@ -278,45 +279,45 @@ class StepReferences:
     """Checks step ids against the steps of a testset's pipelines."""
 
     def __init__(self, pipelines: Sequence[Pipeline]) -> None:
-        steps = [step for one in pipelines for step in one.steps]
+        steps = [step for pipeline in pipelines for step in pipeline.steps]
         ids = [step.id for step in steps]
         self._step_of = {step.output_key: step.id for step in steps if step.output_key}
         # Expectations may also name a step by its output key; inputs may not.
-        self._known = {
+        self._allowed = {
             "step_inputs": ids,
             "intermediate_expectations": [*ids, *self._step_of],
         }
-        self._pipelines = ", ".join(one.id for one in pipelines)
+        self._pipelines = ", ".join(pipeline.id for pipeline in pipelines)
 
     def check(self, case: TestCase, record: CaseRecord) -> None:
         """Warn about each unknown step of a record's case."""
         if not self._pipelines:
             return
-        for key, known in self._known.items():
+        for key, allowed in self._allowed.items():
             for step_id in getattr(case, key):
-                if step_id not in known:
+                if step_id not in allowed:
                     record.warn(
                         "unknown_step",
                         (key, step_id),
                         f"pipeline {self._pipelines} has no step {shown(step_id)}"
-                        f"{self._suggestion(step_id, known)}",
+                        f"{self._suggestion(step_id, allowed)}",
                     )
 
-    def _suggestion(self, step_id: str, known: Sequence[str]) -> str:
+    def _suggestion(self, step_id: str, allowed: Sequence[str]) -> str:
         if step_id in self._step_of:
             return f"; that is the output of step {shown(self._step_of[step_id])}"
-        listed = ", ".join(map(shown, known))
-        return nearest(step_id, known) or f"; it has {listed}"
+        step_names = ", ".join(map(shown, allowed))
+        return nearest(step_id, allowed) or f"; it has {step_names}"
 
 
-def _names(reference: str, testset_id: str) -> bool:
+def _is_reference_to(reference: str, testset_id: str) -> bool:
     """Return true if a pipeline's testset is this one."""
     for suffix in _SUFFIXES:
         reference = reference.removesuffix(suffix)
-    wanted = reference.replace("\\", "/").removeprefix("./").split("/")
-    have = testset_id.split("/")
-    shared = min(len(wanted), len(have))
-    return wanted[-shared:] == have[-shared:]
+    reference_parts = reference.replace("\\", "/").removeprefix("./").split("/")
+    id_parts = testset_id.split("/")
+    shared = min(len(reference_parts), len(id_parts))
+    return reference_parts[-shared:] == id_parts[-shared:]
 
 
 _NAME = re.compile(r"(.+)_([^_]+)_([vV][0-9]+(?:[._][0-9]+)*)")
@@ -513,8 +514,8 @@ _CHECK_COLUMNS = (
 
 def _testset_row(name: str, cases: int) -> Columns:
     """Return the row of ``testsets``."""
-    named = _NAME.fullmatch(name.rsplit("/", 1)[-1])
-    feature, type_, version = named.groups() if named else (None, None, None)
+    match = _NAME.fullmatch(name.rsplit("/", 1)[-1])
+    feature, type_, version = match.groups() if match else (None, None, None)
     return {
         "testset_id": [name],
         "feature": [feature],
@@ -548,11 +549,11 @@ _SOURCES = {
 
 def _place_of(remark: Remark, record: CaseRecord) -> Keys:
     """Return the path of a warning in the record as written."""
-    below = keys_of(remark.pointer)
-    if remark.scope == "final" and below and below[0] in record.fields_at:
-        return (record.fields_at[below[0]], *below[1:])
+    path = keys_of(remark.pointer)
+    if remark.scope == "final" and path and path[0] in record.fields_at:
+        return (record.fields_at[path[0]], *path[1:])
     step = () if remark.step_id is None else (remark.step_id,)
-    return (_SOURCES[remark.scope], *step, *below)
+    return (_SOURCES[remark.scope], *step, *path)
 
 
 def _json(value: Any, empty: str = "{}") -> str:
@@ -577,7 +578,7 @@ def load_testset(path: str | Path) -> list[TestCase]:
         if problem.severity == "reject"
     ]
     if rejects:
-        raise InputError("\n".join(told_at(path, one) for one in rejects))
+        raise InputError("\n".join(told_at(path, problem) for problem in rejects))
     return [record.case for record in records if record.case is not None]
 
 
@@ -587,11 +588,11 @@ def validate_testset(path: str | Path) -> list[Problem]:
     Raises:
         InputError: The file cannot be read.
     """
-    written = read_whole(Path(path))
-    data, n_halves = mended(written)
+    original = read_whole(Path(path))
+    data, n_halves = mended(original)
     problems = [problem for record in read_cases(data) for problem in record.problems]
     if n_halves:
-        problems.append(halves_told(n_halves, **place_of_half([written])))
+        problems.append(halves_told(n_halves, **place_of_half([original])))
     return problems
 
 
@@ -607,13 +608,13 @@ def filter_by_tags(
         include: One of these tags is enough; ``None``: every case.
         exclude: Cases with any of these tags are excluded; overrides *include*.
     """
-    wanted = None if include is None else frozenset(_tags(include))
-    unwanted = frozenset(_tags(exclude or ()))
+    included = None if include is None else frozenset(_tags(include))
+    excluded = frozenset(_tags(exclude or ()))
     return [
         case
         for case in cases
-        if (wanted is None or not wanted.isdisjoint(case.tags))
-        and unwanted.isdisjoint(case.tags)
+        if (included is None or not included.isdisjoint(case.tags))
+        and excluded.isdisjoint(case.tags)
     ]
 
 

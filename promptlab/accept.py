@@ -1,7 +1,7 @@
-"""Accept a run: a person says that it is as it should be.
+"""Accept a run: a person declares it to be correct.
 
-What is accepted is a row per task in ``raw.accepts``: the history of its cases that are
-broken, watched or not compared starts at that run. All other cases keep theirs.
+An accepted task is a row of ``raw.accepts``: the history of its cases that are broken,
+watched or not compared starts at that run. All other cases keep their history.
 """
 
 from __future__ import annotations
@@ -93,11 +93,11 @@ class Accepted:
     """Ids of the cases whose history starts at this run."""
 
 
-def accept(warehouse: WarehouseFile, wanted: str, reason: str) -> list[Accepted]:
-    """Accept tasks, and build again what depends on them.
+def accept(warehouse: WarehouseFile, selection: str, reason: str) -> list[Accepted]:
+    """Accept tasks, and rebuild the tables that depend on them.
 
-    *wanted* is as `selected_tasks` takes it; tasks for which nothing is to be accepted
-    are left out.
+    *selection* is as `selected_tasks` takes it; tasks without anything to accept are
+    left out.
 
     Raises:
         UsageError: no such task.
@@ -106,50 +106,51 @@ def accept(warehouse: WarehouseFile, wanted: str, reason: str) -> list[Accepted]
     """
     with warehouse.built() as con:
         require_built(con)
-        tasks = selected_tasks(con, wanted)
-        found = con.execute(_CASES, [tasks]).fetchall()
-    accepted = [Accepted(*row) for *row, has_any in found if has_any]
+        tasks = selected_tasks(con, selection)
+        rows = con.execute(_CASES, [tasks]).fetchall()
+    accepted = [Accepted(*row) for *row, has_any in rows if has_any]
     if not accepted:
         raise NothingToDo(
-            f"{wanted}: there is nothing to accept: no case newly fails, every case is"
-            " compared, and the whole pass rate did not fall"
+            f"{selection}: there is nothing to accept: no case newly fails, every case"
+            " is compared, and the whole pass rate did not fall"
         )
     say("computing the verdicts again …")
 
     def request(con: duckdb.DuckDBPyConnection) -> None:
-        cases = {each.task_id: each.cases for each in accepted}
+        cases = {task.task_id: task.cases for task in accepted}
         requests.accept(con, cases, reason)
 
     build(warehouse, request=request)
     return accepted
 
 
-def undo(warehouse: WarehouseFile, wanted: str) -> list[str]:
-    """Delete what was accepted of a selection; return the ids of its tasks.
+def undo(warehouse: WarehouseFile, selection: str) -> list[str]:
+    """Undo the acceptance of a selection; return the ids of its tasks.
 
-    *wanted* is as `selected_tasks` takes it.
+    *selection* is as `selected_tasks` takes it.
 
     Raises:
         UsageError: no such task.
         NothingToDo: none of it was accepted.
     """
     with warehouse.built() as con:
-        tasks = selected_tasks(con, wanted)
-        found = con.execute(
+        tasks = selected_tasks(con, selection)
+        rows = con.execute(
             "select task_id from raw.accepts where task_id in (select unnest($1))"
             " order by task_id",
             [tasks],
         ).fetchall()
-    if not found:
+    if not rows:
         raise NothingToDo(
-            f"{wanted}: it was not accepted; `promptlab accept --list` lists what was"
+            f"{selection}: it was not accepted; `promptlab accept --list` lists what"
+            " was"
         )
-    accepted = [str(row[0]) for row in found]
+    accepted = [str(row[0]) for row in rows]
     say("computing the verdicts again …")
     build(warehouse, request=lambda con: requests.undo_accept(con, accepted))
     return accepted
 
 
 def accepted(con: duckdb.DuckDBPyConnection) -> list[AcceptedRow]:
-    """Return what was accepted, the newest first; values are named by ``ACCEPTED``."""
+    """Return the accepted tasks, newest first; ``ACCEPTED`` names the values."""
     return con.execute(_ACCEPTED).fetchall()

@@ -3,7 +3,7 @@
 Tables are written by spreadsheets, in UTF-8 or in what the system of their writer has:
 GB18030 (GBK) in China, Windows-1252 in the West. In order: the ``encoding`` of the
 mapping, a byte order mark, UTF-8, GB18030, Windows-1252. The last two are guesses,
-which are told, and rejected under ``--strict``.
+which are reported, and rejected under ``--strict``.
 
 JSON and YAML are UTF-8 by their specifications, so nothing is guessed there: the error
 names the encoding that the bytes look like (`looks_like`).
@@ -43,7 +43,7 @@ class Decoded(NamedTuple):
     encoding: str
     """The name of Python's codec."""
     is_guess: bool = False
-    """Whether another encoding was possible."""
+    """True if another encoding was possible."""
     n_halves: int = 0
     """Halves of surrogate pairs that became U+FFFD."""
 
@@ -121,29 +121,29 @@ _ESCAPED = re.compile(
 
 
 def halves(data: bytes, *, escaped: bool = True) -> Iterator[tuple[int, int]]:
-    r"""Yield where halves of surrogate pairs begin and end in UTF-8.
+    r"""Yield start and end of each half of a surrogate pair in UTF-8.
 
     A text that was cut inside an emoji ends in one: as ``\ud83d`` in JSON, or as three
     bytes that UTF-8 does not have.
 
     Args:
         data: The bytes.
-        escaped: Whether an escape of JSON means a character there.
+        escaped: True if the text is JSON, where an escape means a character.
     """
     if b"\xed" in data:
-        for found in _HALF_IN_BYTES.finditer(data):
-            yield found.span()
+        for match in _HALF_IN_BYTES.finditer(data):
+            yield match.span()
     if not escaped:
         return
-    for found in _ESCAPED.finditer(data):
-        start, end = found.span()
+    for match in _ESCAPED.finditer(data):
+        start, end = match.span()
         before = start
         while data[before - 1 : before] == b"\\":
             before -= 1
         if (start - before) % 2 == 0:
-            if found[2] is None:
+            if match[2] is None:
                 yield start, end
-        elif found[2] is not None:  # the first half is text, after an escaped backslash
+        elif match[2] is not None:  # the first half is text, after an escaped backslash
             yield start + 6, end
 
 
@@ -153,13 +153,13 @@ def without_halves(data: bytes, *, escaped: bool = True) -> tuple[bytes, int]:
     Returns:
         The text, and the number of halves; all places stay the same.
     """
-    found = list(halves(data, escaped=escaped))
-    if not found:
+    spans = list(halves(data, escaped=escaped))
+    if not spans:
         return data, 0
-    written = bytearray(data)
-    for start, end in found:
-        written[start:end] = b"\\ufffd" if end - start == 6 else b"\xef\xbf\xbd"
-    return bytes(written), len(found)
+    result = bytearray(data)
+    for start, end in spans:
+        result[start:end] = b"\\ufffd" if end - start == 6 else b"\xef\xbf\xbd"
+    return bytes(result), len(spans)
 
 
 _SLASHES = re.compile(rb"//")
@@ -172,19 +172,19 @@ def without_comments(data: bytes) -> bytes:
     A line never begins inside a text of JSON, so nothing else is lost; all places stay.
     """
     first = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
-    pieces, done = [], 0
-    for found in _SLASHES.finditer(data):
-        start = begins = found.start()
-        if start < done:
+    pieces, position = [], 0
+    for match in _SLASHES.finditer(data):
+        start = line_start = match.start()
+        if start < position:
             continue
-        while begins and data[begins - 1] in b" \t":
-            begins -= 1
-        if begins in (0, first) or data[begins - 1] == _LINE_FEED:
-            pieces.append(data[done:start])
+        while line_start and data[line_start - 1] in b" \t":
+            line_start -= 1
+        if line_start in (0, first) or data[line_start - 1] == _LINE_FEED:
+            pieces.append(data[position:start])
             end = data.find(b"\n", start)
-            done = len(data) if end < 0 else end
-            pieces.append(b" " * (done - start))
-    return b"".join([*pieces, data[done:]]) if pieces else data
+            position = len(data) if end < 0 else end
+            pieces.append(b" " * (position - start))
+    return b"".join([*pieces, data[position:]]) if pieces else data
 
 
 def mended(data: bytes) -> tuple[bytes, int]:
@@ -193,6 +193,6 @@ def mended(data: bytes) -> tuple[bytes, int]:
 
 
 def looks_like(data: bytes) -> str | None:
-    """Return the name of the encoding that bytes look like, which are not UTF-8."""
-    found = decoded(data)
-    return found.name if found.encoding == "gb18030" else None
+    """Return the probable encoding of bytes that are not UTF-8, if there is one."""
+    guess = decoded(data)
+    return guess.name if guess.encoding == "gb18030" else None

@@ -103,8 +103,8 @@ def storage_error(error: BaseException) -> StorageError | None:
     DuckDB and Polars name the system's error in their text only.
     """
     number = error.errno if isinstance(error, OSError) else None
-    if number is None and (found := re.search(r"\(os error (\d+)\)", str(error))):
-        number = int(found[1])
+    if number is None and (match := re.search(r"\(os error (\d+)\)", str(error))):
+        number = int(match[1])
     if number is None:
         texts = ((n, os.strerror(n)) for n in _STORAGE_FAULTS)
         number = next((n for n, text in texts if text in str(error)), None)

@@ -47,10 +47,10 @@ def trend_unit(con: duckdb.DuckDBPyConnection, measure: str) -> str:
     Raises:
         UsageError: There is no such measure; the message has the nearest.
     """
-    found = con.execute(
+    rows = con.execute(
         "from policy.promptlab_trend_measures select measure, unit order by measure"
     ).fetchall()
-    units: dict[str, str] = dict(found)
+    units: dict[str, str] = dict(rows)
     if measure not in units:
         hint = did_you_mean(measure, units) or f"; there are {', '.join(units)}"
         raise UsageError(f"trends: there is no measure {measure!r}{hint}")
@@ -83,8 +83,8 @@ def compare(
         NothingToDo: nothing is built, or the candidate has no baseline.
     """
     with warehouse.built() as con:
-        after = _resolved(con, candidate)
-        before = _resolved(con, baseline, of=after)
+        after = _resolve(con, candidate)
+        before = _resolve(con, baseline, of=after)
         if before == after:
             raise UsageError(f"{before}: a task cannot be compared with itself")
         if is_compared(con, before, after):
@@ -138,11 +138,11 @@ def _compare_now(warehouse: WarehouseFile, pairs: Sequence[tuple[str, str]]) -> 
     build(warehouse, request=request)
 
 
-def _resolved(
-    con: duckdb.DuckDBPyConnection, wanted: str, *, of: str | None = None
+def _resolve(
+    con: duckdb.DuckDBPyConnection, reference: str, *, of: str | None = None
 ) -> str:
     _require_pairs(con)
-    return resolve_task(con, wanted, of=of)
+    return resolve_task(con, reference, of=of)
 
 
 def _require_pairs(con: duckdb.DuckDBPyConnection) -> None:
@@ -177,8 +177,8 @@ def judge(
         require_built(con)
         task_ids = selected_tasks(con, task)
         left_out = left_out_files(con, task, task_ids)
-        found = gate_results(con, task_ids, policy, lang=lang, left_out=left_out)
-    return sorted(found.values(), key=badness)
+        results = gate_results(con, task_ids, policy, lang=lang, left_out=left_out)
+    return sorted(results.values(), key=badness)
 
 
 def exit_code(results: Iterable[GateResult], *, allow_inconclusive: bool) -> int:
@@ -201,7 +201,7 @@ def exit_code(results: Iterable[GateResult], *, allow_inconclusive: bool) -> int
 # ---------- tasks built since the last ``promptlab run`` wrote its reports
 
 
-# A time that is still to come is of a clock that was put back: it says nothing.
+# A time in the future was written before the clock was put back: it is ignored.
 _NOT_REPORTED = """
     built_at >= coalesce(
         (
@@ -220,10 +220,10 @@ def to_report(
     everything: bool = False,
     built_since: datetime | None = None,
 ) -> list[str]:
-    """Tasks without a report; ``Warehouse.to_report`` says more."""
-    of_task = "true"
+    """Return tasks without a report; arguments as of ``Warehouse.to_report``."""
+    condition = "true"
     if not everything:
-        of_task = f"""
+        condition = f"""
             task_id in (
                 select candidate_task_id
                 from raw.comparison_builds
@@ -233,7 +233,7 @@ def to_report(
             )
         """
     tasks = con.execute(
-        f"select task_id from marts.dim_tasks where role = 'full' and {of_task}"
+        f"select task_id from marts.dim_tasks where role = 'full' and {condition}"
         " order by created_at, task_id",
         None if everything else {"since": built_since},
     ).fetchall()

@@ -14,26 +14,26 @@ LOGGER = logging.getLogger("promptlab")
 
 
 def detail(message: str, event: str, **fields: Any) -> None:
-    """A detail for programs."""
-    _tell(logging.DEBUG, message, event, fields)
+    """Log a detail for programs."""
+    _log(logging.DEBUG, message, event, fields)
 
 
 def say(message: str, event: str = "progress", **fields: Any) -> None:
-    """Progress or information."""
-    _tell(logging.INFO, message, event, fields)
+    """Log progress or information."""
+    _log(logging.INFO, message, event, fields)
 
 
 def warn(message: str, event: str = "warning", **fields: Any) -> None:
-    """A probable mistake; the work continues."""
-    _tell(logging.WARNING, message, event, fields)
+    """Log a probable mistake; the work continues."""
+    _log(logging.WARNING, message, event, fields)
 
 
 def fail(message: str, **fields: Any) -> None:
-    """The error that stopped the work."""
-    _tell(logging.ERROR, message, "error", fields)
+    """Log the error that stopped the work."""
+    _log(logging.ERROR, message, "error", fields)
 
 
-def _tell(level: int, message: str, event: str, fields: dict[str, Any]) -> None:
+def _log(level: int, message: str, event: str, fields: dict[str, Any]) -> None:
     LOGGER.log(level, "%s", message, extra={"event": event, "fields": fields})
 
 
@@ -42,7 +42,7 @@ class LinesAsEvents(io.TextIOBase):
 
     def __init__(self, event: str) -> None:
         self._event = event
-        self._begun = ""
+        self._unfinished = ""
 
     def writable(self) -> bool:
         """Return true: the stream accepts text."""
@@ -50,7 +50,7 @@ class LinesAsEvents(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Report each whole line; keep an unfinished one for later."""
-        *lines, self._begun = (self._begun + text).split("\n")
+        *lines, self._unfinished = (self._unfinished + text).split("\n")
         for line in lines:
             if line.strip():
                 detail(line.rstrip(), self._event)

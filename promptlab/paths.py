@@ -82,8 +82,8 @@ def check_regular(path: Path) -> os.stat_result:
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
-        what = kind_of_file(status.st_mode)
-        raise OSError(errno.EINVAL, f"it is {what}, not a file", str(path))
+        kind = kind_of_file(status.st_mode)
+        raise OSError(errno.EINVAL, f"it is {kind}, not a file", str(path))
     return status
 
 
@@ -94,9 +94,9 @@ def tidy_targets(target: Path, db: Path) -> None:
     """
     with contextlib.suppress(OSError):
         (target / _DATABASE).write_text(str(db.resolve()), "utf-8")
-        others = [d for d in target.parent.iterdir() if d.is_dir() and d != target]
-        others.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
-        for place, folder in enumerate(others, 2):
+        folders = [d for d in target.parent.iterdir() if d.is_dir() and d != target]
+        folders.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
+        for place, folder in enumerate(folders, 2):
             if place > TARGETS_KEPT or _database_is_gone(folder):
                 shutil.rmtree(folder, ignore_errors=True)
 
@@ -116,13 +116,13 @@ TEXTS = PACKAGE / "reports" / "texts"
 
 @functools.cache
 def languages() -> tuple[str, ...]:
-    """The codes of all languages, sorted: ``("en", "zh")``."""
+    """Return the codes of all languages, sorted: ``("en", "zh")``."""
     return tuple(sorted(file.stem for file in TEXTS.glob("*.toml")))
 
 
 @functools.cache
 def chat_services() -> tuple[str, ...]:
-    """The chats that a digest can be posted to, sorted."""
+    """Return the chats that a digest can be posted to, sorted."""
     files = (PACKAGE / "reports" / "templates" / "chat").glob("*.json.j2")
     return tuple(sorted(file.name.partition(".")[0] for file in files))
 
@@ -131,17 +131,17 @@ def chat_services() -> tuple[str, ...]:
 
 
 def builtin_scorers() -> list[str]:
-    """The scorers that need no entry point: those of SQL, and ``judge``."""
+    """Return the scorers that need no entry point: those of SQL, and ``judge``."""
     return _column("promptlab_scorers", "scorer")
 
 
 def default_dimensions() -> list[str]:
-    """Ids of the dimensions of every task that was loaded from results."""
+    """Return the ids of the dimensions of every task that was loaded from results."""
     return _column("promptlab_default_dimensions", "dimension_id")
 
 
 def scorer(name: str) -> dict[str, str] | None:
-    """The row of a built-in scorer: its unit, and whether its metric is a share."""
+    """Return the row of a built-in scorer: its unit, and if its metric is a share."""
     rows = _rows("promptlab_scorers")
     return next((row for row in rows if row["scorer"] == name), None)
 

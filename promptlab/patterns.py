@@ -103,18 +103,18 @@ def text_check(expected: str) -> TextCheck:
 
 
 def mistyped_prefix(expected: str) -> tuple[str, str] | None:
-    """Find ``contain:``, ``Contains:``, ``regexp:`` and the like, and what is meant.
+    """Return a prefix such as ``contain:`` or ``regexp:``, and the one that is meant.
 
-    A prefix with a space before it, or with a full-width colon, is one of them: such a
+    A prefix with a space before it, or with a full-width colon, is mistyped too: such a
     text is compared as a whole, which is rarely intended.
     """
     if expected.startswith(_ALL_PREFIXES):
         return None
-    begin = _WORD_AND_COLON.match(expected)
-    if begin is None:
+    match = _WORD_AND_COLON.match(expected)
+    if match is None:
         return None
-    meant = _nearest_prefix(begin[1].lower())
-    return (begin[0], meant) if meant else None
+    prefix = _nearest_prefix(match[1].lower())
+    return (match[0], prefix) if prefix else None
 
 
 @lru_cache(maxsize=1024)
@@ -193,12 +193,12 @@ def _spell_out(
     r"""Replace class escapes in a valid pattern; None for \W or \S inside a class."""
     parts: list[str] = []
     in_class = False
-    at = 0
-    while at < len(pattern):
-        match = (_CLASS_ITEM if in_class else _ITEM).match(pattern, at)
+    position = 0
+    while position < len(pattern):
+        match = (_CLASS_ITEM if in_class else _ITEM).match(pattern, position)
         assert match is not None  # both patterns end in "any character"
         item = match[0]
-        at = match.end()
+        position = match.end()
         if in_class:
             if item in (r"\W", r"\S"):
                 return None

@@ -26,7 +26,7 @@ reached for this many further numbers."""
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a suite can detect, and the size that it needs for another drop."""
+    """The changes that a suite can detect, and its size for another drop."""
 
     cases: int
     rounds: int
@@ -41,15 +41,16 @@ class Plan:
     """Clusters of the cases, such as conversations; ``None``: no two cases share one.
     The figures are those of cases that change independently."""
     power: float
-    """How often a drop must be found."""
+    """Probability with which a drop must be detected."""
     smallest_drop: float | None
-    """The smallest drop of the pass rate that is found so often; ``None``: none is."""
+    """The smallest drop of the pass rate that is detected with this probability;
+    ``None``: there is none."""
     drop: float | None
-    """The drop that the next three are about; by default half of the smallest."""
+    """The drop of the next three fields; by default half of the smallest."""
     power_now: float | None
-    """How often the suite finds it."""
+    """Probability with which the suite detects it."""
     cases_needed: int | None
-    """Cases that find it so often; ``None``: over 100,000."""
+    """Cases that detect it with probability ``power``; ``None``: over 100,000."""
     cases_needed_with_one_more_round: int | None
 
 
@@ -63,12 +64,12 @@ def plan(
     drop: float | None = None,
     power: float = 0.8,
 ) -> Plan:
-    """Return what a suite can detect; arguments as of :class:`Plan`.
+    """Compute what a suite can detect; arguments as of :class:`Plan`.
 
     *within* is ``None`` where no case was asked twice: the figures then assume
     ``ASSUMED``.
     """
-    known, within = within, ASSUMED if within is None else within
+    measured, within = within, ASSUMED if within is None else within
     smallest = smallest_drop(cases, rounds, within, power)
     if drop is None and smallest is not None:
         drop = smallest / 2
@@ -79,8 +80,8 @@ def plan(
     return Plan(
         cases=cases,
         rounds=rounds,
-        within_variance=known,
-        assumed_variance=within if known is None else None,
+        within_variance=measured,
+        assumed_variance=within if measured is None else None,
         n_results=n_results,
         n_clusters=n_clusters,
         power=power,
@@ -121,7 +122,7 @@ def cases_for_drop(
 def smallest_drop(
     cases: int, rounds: int, within: float, power: float = 0.8
 ) -> float | None:
-    """Return the smallest drop that is found so often, to 0.001; ``None``: none.
+    """Return the smallest drop that is detected with *power*, to 0.001; ``None``: none.
 
     With one round and more than 200 cases it is that of the normal approximation with
     a correction for continuity, which is within 0.002 of the exact one.
@@ -169,18 +170,18 @@ def mcnemar_power(cases: int, broken: float, fixed: float) -> float:
 
 @cache
 def _rejected(pairs: int, share: float) -> float:
-    """Return how often the test rejects when so many pairs changed."""
-    most = _most_fixed(pairs)
-    if most < 0:
+    """Return the chance that the test rejects if this many pairs changed."""
+    most_fixed = _most_fixed(pairs)
+    if most_fixed < 0:
         return 0.0
     tail = 0.0
     for chance in (share, 1 - share):
         if chance <= 0:
             continue
         term = chance**pairs
-        for few in range(most + 1):
+        for n_fixed in range(most_fixed + 1):
             tail += term
-            term *= (1 - chance) / chance * (pairs - few) / (few + 1)
+            term *= (1 - chance) / chance * (pairs - n_fixed) / (n_fixed + 1)
     return tail
 
 
@@ -188,10 +189,10 @@ def _rejected(pairs: int, share: float) -> float:
 def _most_fixed(pairs: int) -> int:
     """Return the largest smaller count that the test rejects; -1: none."""
     tail = 0.0
-    for few in range(pairs // 2 + 1):
-        tail += _binomial(few, pairs, 0.5)
+    for n_fixed in range(pairs // 2 + 1):
+        tail += _binomial(n_fixed, pairs, 0.5)
         if 2 * tail > _ALPHA:
-            return few - 1
+            return n_fixed - 1
     return pairs // 2
 
 

@@ -20,7 +20,7 @@ _MARKER: Final = frozenset({"title", "variant", "case", "tags"})
 _FIELDS: Final = frozenset(
     {"inputs", "score", "step_outputs", "model", "prompt", "prompt_version", "testset"}
 ) | {"input_tokens", "output_tokens"}
-"""What a test may record about its answer."""
+"""Fields that a test may record about its answer."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -91,7 +91,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add the evaluation result of a test to the report of its teardown.
 
-    A subtest has a report of its own, before that of its test, which passes.
+    A subtest has its own report, before that of its test, which passes.
     """
     report = yield
     if report.when == "setup" and report.failed:
@@ -137,23 +137,23 @@ def _record(
         **(recorded or {}),
     }
     if call.excinfo is not None:
-        said_why = f"{call.excinfo.typename}: {call.excinfo.value}"
+        reason = f"{call.excinfo.typename}: {call.excinfo.value}"
         is_verdict = call.excinfo.errisinstance((AssertionError, pytest.fail.Exception))
         record["status"] = "fail" if is_verdict else "error"
-        record["judge_feedback" if is_verdict else "error"] = said_why
+        record["judge_feedback" if is_verdict else "error"] = reason
     return record
 
 
 def _with_verdict(
-    record: dict[str, Any] | None, of_subtest: dict[str, Any]
+    record: dict[str, Any] | None, subtest: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the record of a test of which a subtest failed."""
+    """Return the record of a test with a failed subtest."""
     if record is None:
-        return of_subtest
+        return subtest
     if record["status"] != "pass":
         return record
-    verdict = {"status", "judge_feedback", "error"} & of_subtest.keys()
-    return record | {name: of_subtest[name] for name in verdict}
+    verdict = {"status", "judge_feedback", "error"} & subtest.keys()
+    return record | {name: subtest[name] for name in verdict}
 
 
 class _Writer:

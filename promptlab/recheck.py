@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import duckdb
 
 ROUNDS = 5
-"""Rounds that each case is asked more, and earlier rounds that suffice."""
+"""Number of new rounds per case; with as many earlier ones, the old side needs none."""
 
 # A side is a task that is asked again: the candidate, and the last run before it.
 _CASES = """
@@ -122,7 +122,7 @@ COLUMNS: Sequence[str] = (
 
 def recheck(
     con: duckdb.DuckDBPyConnection,
-    wanted: str,
+    selection: str,
     out: Path,
     *,
     tool_args: str = "",
@@ -130,17 +130,17 @@ def recheck(
 ) -> Recheck:
     """Return the cases of a selection to ask again.
 
-    *wanted* is as `selected_tasks` takes it; *tool_args* are in shell syntax.
+    *selection* is as `selected_tasks` takes it; *tool_args* are in shell syntax.
 
     Raises:
         NothingToDo: no case is broken or watched.
     """
     require_built(con)
-    tasks = selected_tasks(con, wanted)
+    tasks = selected_tasks(con, selection)
     cases = list(dictionaries(con, _CASES, {"tasks": tasks, "rounds": ROUNDS}))
     if not cases:
         raise NothingToDo(
-            f"{wanted}: there is no case to ask again: none is broken or watched"
+            f"{selection}: there is no case to ask again: none is broken or watched"
         )
     for case in cases:
         case["n_rounds"] = ROUNDS
@@ -148,8 +148,8 @@ def recheck(
             case[name] = json.loads(case[name]) if case[name] else None
     runs = sorted({str(case["run_id"]) for case in cases})
     suite = _Suite(list(dictionaries(con, _VARIANTS, {"runs": runs})), {})
-    every = [str(each["task_id"]) for each in suite.variants]
-    for row in dictionaries(con, _CONTEXTS, {"tasks": every}):
+    task_ids = [str(variant["task_id"]) for variant in suite.variants]
+    for row in dictionaries(con, _CONTEXTS, {"tasks": task_ids}):
         context = json.loads(row["context"] or "{}") or {}
         suite.contexts.setdefault(str(row["task_id"]), []).append(context)
     return _script(cases, suite, out, tool_args, db)
@@ -157,7 +157,7 @@ def recheck(
 
 @dataclass(frozen=True)
 class _Suite:
-    """What the tool could ask: variants of the runs, and contexts of their cases."""
+    """All variants of the runs, and the contexts of their cases."""
 
     variants: list[Row]
     contexts: dict[str, list[Row]]
@@ -166,28 +166,28 @@ class _Suite:
 def _script(
     cases: list[Row], suite: _Suite, out: Path, tool_args: str, db: Path | None
 ) -> Recheck:
-    found = Recheck(cases)
-    to = f" --db {shlex.quote(db.as_posix())}" if db else ""
+    result = Recheck(cases)
+    db_option = f" --db {shlex.quote(db.as_posix())}" if db else ""
     groups = [
-        _Group(n, list(rows), suite, tool_args, to, found.files)
-        for n, (_, rows) in enumerate(groupby(cases, _of_one_load), 1)
+        _Group(n, list(rows), suite, tool_args, db_option, result.files)
+        for n, (_, rows) in enumerate(groupby(cases, _load_key), 1)
     ]
     bodies = [[*group.script()] for group in groups]
-    found.n_calls = sum(group.n_calls for group in groups)
+    result.n_calls = sum(group.n_calls for group in groups)
     folder = shlex.quote(out.as_posix())
     lines = ["set -e", f"out=$(mkdir -p {folder} && cd {folder} && pwd)"]
     for body in bodies:
         lines += ["", *body]
-    lines += ["", f"promptlab build{to}", f"# then: promptlab gate{to}"]
-    found.script = "\n".join(lines) + "\n"
-    return found
+    lines += ["", f"promptlab build{db_option}", f"# then: promptlab gate{db_option}"]
+    result.script = "\n".join(lines) + "\n"
+    return result
 
 
-def _of_one_load(case: Row) -> tuple[str, ...]:
-    """The scope of one load: promptfoo's whole run, Inspect's task."""
+def _load_key(case: Row) -> tuple[str, ...]:
+    """Return the scope of one load: promptfoo's whole run, Inspect's task."""
     is_whole_run = case["source_kind"] == "promptfoo"
-    own = "" if is_whole_run else str(case["task_id"])
-    return str(case["side"]), case["title"], case["run_id"], own
+    task_key = "" if is_whole_run else str(case["task_id"])
+    return str(case["side"]), case["title"], case["run_id"], task_key
 
 
 @dataclass
@@ -198,7 +198,7 @@ class _Group:
     cases: list[Row]
     suite: _Suite
     tool_args: str
-    to: str
+    db_option: str
     """The option that names the warehouse."""
     files: dict[str, str]
     n_calls: int = 0
@@ -208,21 +208,23 @@ class _Group:
         first = self.cases[0]
         kind = first["source_kind"]
         if kind == "memory":
-            yield from self._listed("cannot be asked again")
+            yield from self._case_comments("cannot be asked again")
             yield "# The memory of another run is not the same: load a whole new run."
             return
         commands = {"promptfoo": self._promptfoo, "inspect_ai": self._inspect}
         make = commands.get(kind)
         if make is None:
-            yield from self._listed(f"ask each {ROUNDS} times more, and load the file:")
+            yield from self._case_comments(
+                f"ask each {ROUNDS} times more, and load the file:"
+            )
             yield _comment(self._ingest("FILES"))
             return
-        if not self._is_known:
-            yield from self._listed("not asked again")
+        if not self._can_be_asked:
+            yield from self._case_comments("not asked again")
             yield "# No other commit (`--commit`, CI, git), no other prompt is known."
             return
         calls = list(make())
-        yield from self._listed(f"{self.n_calls} calls")
+        yield from self._case_comments(f"{self.n_calls} calls")
         results = [f'"$out/{self.number}-{n}{_SUFFIX[kind]}"' for n, _ in calls]
         lines = [
             self._run(call, result)
@@ -231,19 +233,19 @@ class _Group:
         if self._commit is None:
             yield from lines
         else:
-            here = '"$out/base/$(git rev-parse --show-prefix)"'
+            worktree = '"$out/base/$(git rev-parse --show-prefix)"'
             yield f'git worktree add --force --detach "$out/base" {self._commit}'
             for line in lines:
-                yield f"(cd {here} && {line})"
+                yield f"(cd {worktree} && {line})"
             yield 'git worktree remove --force "$out/base"'
         yield self._ingest(" ".join(results))
 
-    def _listed(self, what: str) -> Iterator[str]:
+    def _case_comments(self, note: str) -> Iterator[str]:
         first = self.cases[0]
         n = len({case["case_id"] for case in self.cases})
         side = "" if first["side"] == "new" else f", the old side ({first['run_id']})"
         yield _comment(
-            f"{first['title']}{side}: {n} case{'s' if n > 1 else ''}, {what}"
+            f"{first['title']}{side}: {n} case{'s' if n > 1 else ''}, {note}"
         )
         for case in self.cases:
             yield _comment(
@@ -261,10 +263,11 @@ class _Group:
         return commit if is_other and _COMMIT.fullmatch(commit) else None
 
     @property
-    def _is_known(self) -> bool:
-        """True if the tool can ask this side: the old one at its commit or prompt.
+    def _can_be_asked(self) -> bool:
+        """True if the tool can ask this side.
 
-        Where neither is another one, answers of today are no answers of the old side.
+        The old side needs its own commit or prompt: with those of the new side, the
+        answers would not be answers of the old side.
         """
         first = self.cases[0]
         if first["side"] == "new" or self._commit is not None:
@@ -284,8 +287,8 @@ class _Group:
     def _ingest(self, files: str) -> str:
         first = self.cases[0]
         key = "run_id" if first["source_kind"] == "promptfoo" else "task_id"
-        of = shlex.quote(str(first[key]))
-        return f"promptlab ingest{self.to} {files} --recheck-of={of}"
+        run_or_task = shlex.quote(str(first[key]))
+        return f"promptlab ingest{self.db_option} {files} --recheck-of={run_or_task}"
 
     def _promptfoo(self) -> Iterator[tuple[int, str]]:
         """Yield calls of promptfoo that ask these cases of these variants, no others.
@@ -296,55 +299,60 @@ class _Group:
         """
         cases_of: dict[tuple[str, str], dict[str, Row]] = {}
         for case in self.cases:
-            asked = cases_of.setdefault((_prompt_of(case), str(case["model"])), {})
-            asked[str(case["case_id"])] = case
+            cases = cases_of.setdefault((_prompt_pattern(case), str(case["model"])), {})
+            cases[str(case["case_id"])] = case
         prompts_of: dict[tuple[tuple[str, ...], str], list[str]] = {}
-        for (prompt, model), asked in cases_of.items():
-            prompts_of.setdefault((tuple(sorted(asked)), model), []).append(prompt)
+        for (prompt, model), cases in cases_of.items():
+            prompts_of.setdefault((tuple(sorted(cases)), model), []).append(prompt)
         models_of: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
         for (ids, model), prompts in prompts_of.items():
             models_of.setdefault((ids, tuple(prompts)), []).append(model)
         for number, ((_, prompts_), models) in enumerate(models_of.items(), 1):
-            asked = cases_of[prompts_[0], models[0]]
-            yield number, self._one_call(number, [*asked.values()], prompts_, models)
+            cases = cases_of[prompts_[0], models[0]]
+            yield number, self._one_call(number, [*cases.values()], prompts_, models)
 
     def _one_call(
         self, number: int, cases: list[Row], prompts: Sequence[str], models: list[str]
     ) -> str:
         first = cases[0]
-        every = self.suite.contexts.get(str(first["task_id"]), [])
-        asked = [case["context"] or {} for case in cases]
-        named = [str(each.get("description") or "") for each in asked]
-        descriptions = [str(each.get("description") or "") for each in every]
+        suite_contexts = self.suite.contexts.get(str(first["task_id"]), [])
+        contexts = [case["context"] or {} for case in cases]
+        named = [str(context.get("description") or "") for context in contexts]
+        descriptions = [
+            str(context.get("description") or "") for context in suite_contexts
+        ]
         if all(named) and all(descriptions.count(name) == 1 for name in named):
-            which = f"--filter-pattern={_pattern(dict.fromkeys(named))}"
-            n_tests = len(asked)
+            case_filter = f"--filter-pattern={_pattern(dict.fromkeys(named))}"
+            n_tests = len(contexts)
         else:
             # a test without a description is found by its variables
             failing = [
-                {"success": False, "vars": each.get("vars") or {}} for each in asked
+                {"success": False, "vars": context.get("vars") or {}}
+                for context in contexts
             ]
             name = f"{self.number}-{number}-cases.json"
             self.files[name] = json.dumps({"results": {"results": failing}}, indent=1)
-            which = f'--filter-failing="$out/{name}"'
-            variables = [each["vars"] for each in failing]
-            n_tests = sum((each.get("vars") or {}) in variables for each in every)
-        of_run = [v for v in self.suite.variants if v["run_id"] == first["run_id"]]
+            case_filter = f'--filter-failing="$out/{name}"'
+            variables = [context["vars"] for context in failing]
+            n_tests = sum(
+                (context.get("vars") or {}) in variables for context in suite_contexts
+            )
+        variants = [v for v in self.suite.variants if v["run_id"] == first["run_id"]]
         filters = ""
         if self._commit is None and first["side"] == "old":
-            of_run = [v for v in of_run if _prompt_of(v) in prompts]
+            variants = [v for v in variants if _prompt_pattern(v) in prompts]
             filters += f" -p {self._old_prompts(number, prompts)}"
-        elif any(_prompt_of(each) not in prompts for each in of_run):
-            of_run = [v for v in of_run if _is_found(prompts, v)]
+        elif any(_prompt_pattern(variant) not in prompts for variant in variants):
+            variants = [v for v in variants if _is_selected(prompts, v)]
             filters += f" --filter-prompts={shlex.quote('|'.join(prompts))}"
-        if any(each["model"] not in models for each in of_run):
-            of_run = [v for v in of_run if v["model"] in models]
+        if any(variant["model"] not in models for variant in variants):
+            variants = [v for v in variants if v["model"] in models]
             # a provider of the user's own has another id in the config
-            own = json.loads(first["provider_config_ids"] or "[]")
-            filters += f" --filter-providers={_pattern([*models, *own])}"
-        self.n_calls += ROUNDS * n_tests * len(of_run)
+            custom_ids = json.loads(first["provider_config_ids"] or "[]")
+            filters += f" --filter-providers={_pattern([*models, *custom_ids])}"
+        self.n_calls += ROUNDS * n_tests * len(variants)
         return (
-            f"npx promptfoo eval {which}{filters}"
+            f"npx promptfoo eval {case_filter}{filters}"
             f" --repeat {ROUNDS} --no-cache --no-table"
         )
 
@@ -371,7 +379,7 @@ class _Group:
             if isinstance(case["prompt"], str)
             else json.dumps(case["prompt"], ensure_ascii=False)
             for case in self.cases
-            if _prompt_of(case) in prompts
+            if _prompt_pattern(case) in prompts
         )
         names = []
         for place, text in enumerate(texts, 1):
@@ -385,21 +393,21 @@ _SUFFIX = {"promptfoo": ".json", "inspect_ai": ""}
 """Suffix of the results of a tool; without one they are a folder."""
 
 
-def _prompt_of(variant: Row) -> str:
-    """Return a pattern of the label of the prompt."""
+def _prompt_pattern(variant: Row) -> str:
+    """Return a regular expression for the label of the prompt."""
     if variant["prompt_label_begins"]:
-        return f"^{_in_regex(variant['prompt_label_begins'])}"
-    return f"^{_in_regex(variant['prompt_label'] or '')}$"
+        return f"^{_escaped(variant['prompt_label_begins'])}"
+    return f"^{_escaped(variant['prompt_label'] or '')}$"
 
 
-def _is_found(prompts: Iterable[str], variant: Row) -> bool:
+def _is_selected(prompts: Iterable[str], variant: Row) -> bool:
     label = variant["prompt_label_begins"] or variant["prompt_label"] or ""
     return any(re.search(prompt, label) for prompt in prompts)
 
 
 def _pattern(names: Iterable[str]) -> str:
-    """Return a quoted regular expression that is one of these names as a whole."""
-    return shlex.quote(f"^({'|'.join(map(_in_regex, names))})$")
+    """Return a quoted regular expression that matches these names only."""
+    return shlex.quote(f"^({'|'.join(map(_escaped, names))})$")
 
 
 def _comment(text: str) -> str:
@@ -408,5 +416,5 @@ def _comment(text: str) -> str:
     return f"# {printable}"
 
 
-def _in_regex(text: str) -> str:
+def _escaped(text: str) -> str:
     return re.sub(r"([.*+?^${}()|\[\]\\/])", r"\\\1", text)

@@ -13,17 +13,17 @@ def rounded(value: float | Decimal, digits: int, scale: int = 1) -> Decimal:
     return exact.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
 
 
-def of_100(share: float | Decimal, beside: float | None = None) -> str:
+def of_100(share: float | Decimal, target: float | None = None) -> str:
     """``0.842`` as ``84.2``.
 
     It never rounds onto a border that it does not reach, be it a whole ten (where
-    grades begin) or the target *beside* it: ``0.89997`` is ``89.997``.
+    grades begin) or the *target*: ``0.89997`` is ``89.997``.
     """
     for digits in range(1, _MOST_DIGITS):
-        shown = rounded(share, digits, scale=100)
-        is_border = shown % 10 == 0 or (
-            beside is not None and shown == rounded(beside, digits, scale=100)
+        percent = rounded(share, digits, scale=100)
+        is_border = percent % 10 == 0 or (
+            target is not None and percent == rounded(target, digits, scale=100)
         )
-        if not is_border or shown == Decimal(str(share)) * 100:
+        if not is_border or percent == Decimal(str(share)) * 100:
             break
-    return str(shown)
+    return str(percent)

@@ -35,7 +35,7 @@ ONLY_IN_FILES = frozenset(
 
 
 def language_of(environ: Mapping[str, str]) -> str:
-    """The language of a locale, as POSIX reads it; English where we have no other."""
+    """Return the language of a locale, as POSIX reads it; English if it is unknown."""
     names = ("LC_ALL", "LC_MESSAGES", "LANG")
     locale = next((environ[name] for name in names if environ.get(name)), "")
     return next((c for c in languages() if locale.lower().startswith(c)), "en")
@@ -79,10 +79,10 @@ class TitleSettings(BaseModel):
     @field_validator("known_flaky", mode="before")
     @classmethod
     def _has_a_last_day(cls, value: object) -> object:
-        for each in value if isinstance(value, (list, tuple)) else [value]:
-            if isinstance(each, KnownFlaky):
+        for case in value if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(case, KnownFlaky):
                 continue
-            if not isinstance(each, dict) or not {"case", "until"} <= each.keys():
+            if not isinstance(case, dict) or not {"case", "until"} <= case.keys():
                 raise ValueError(
                     "each case needs its id and the last day, such as"
                     ' [{case = "refund", until = 2026-12-31, why = "…"}]'
@@ -91,10 +91,10 @@ class TitleSettings(BaseModel):
 
     @field_validator("known_flaky")
     @classmethod
-    def _names_each_case_once(
+    def _has_one_day_per_case(
         cls, value: tuple[KnownFlaky, ...]
     ) -> tuple[KnownFlaky, ...]:
-        cases = [each.case for each in value]
+        cases = [case.case for case in value]
         for case in cases:
             if cases.count(case) > 1:
                 raise ValueError(f"{case!r} has two last days; keep one")
@@ -277,7 +277,7 @@ class Settings(BaseModel):
 
     @field_validator("lang")
     @classmethod
-    def _is_written(cls, value: str) -> str:
+    def _has_texts(cls, value: str) -> str:
         if value not in languages():
             raise ValueError(f"the languages are {', '.join(languages())}")
         return value
@@ -287,7 +287,9 @@ class Settings(BaseModel):
     def _has_one_title_per_alias(
         cls, value: dict[str, TitleSettings]
     ) -> dict[str, TitleSettings]:
-        aliases = [alias for about in value.values() for alias in about.alias]
+        aliases = [
+            alias for title_settings in value.values() for alias in title_settings.alias
+        ]
         for alias in aliases:
             if aliases.count(alias) > 1 or (alias in value and value[alias].alias):
                 raise ValueError(f"{alias!r} is an alias of one title, and no title")
@@ -327,7 +329,7 @@ _UNITS = {
 }
 
 
-_BELOW: dict[str, type[BaseModel]] = {
+_TABLES: dict[str, type[BaseModel]] = {
     "sources": SourcePath,
     "titles": TitleSettings,
     "known_flaky": KnownFlaky,
@@ -352,7 +354,7 @@ def load_settings(
     environ: Mapping[str, str] = os.environ,
     folder: Path | None = None,
 ) -> Settings:
-    """Settings from options (those that are not ``None``), environment, config file.
+    """Load settings from options that are not ``None``, environment, config file.
 
     Raises:
         SettingsError: a file that cannot be read, an unknown key, a wrong value.
@@ -413,17 +415,17 @@ def _environment_layer(
 
 def _explain(error: ValidationError, origin: Mapping[str, str]) -> str:
     lines = []
-    for fault in error.errors():
-        name = ".".join(map(str, fault["loc"]))
-        top, last = str(fault["loc"][0]), str(fault["loc"][-1])
+    for detail in error.errors():
+        name = ".".join(map(str, detail["loc"]))
+        top, last = str(detail["loc"][0]), str(detail["loc"][-1])
         where = origin.get(top, "settings")
-        if fault["type"] == "extra_forbidden":
-            tables = [_BELOW[key] for key in map(str, fault["loc"]) if key in _BELOW]
-            below = tables[-1] if tables else TableMapping
-            fields = Settings if top == name else below
+        if detail["type"] == "extra_forbidden":
+            tables = [_TABLES[key] for key in map(str, detail["loc"]) if key in _TABLES]
+            model = tables[-1] if tables else TableMapping
+            fields = Settings if top == name else model
             hint = did_you_mean(last, fields.model_fields)
             lines.append(f"{where}: there is no setting `{name}`{hint}")
         else:
-            message = fault["msg"].removeprefix("Value error, ")
-            lines.append(f"{where}: {name}: {message}, found {fault['input']!r}")
+            message = detail["msg"].removeprefix("Value error, ")
+            lines.append(f"{where}: {name}: {message}, found {detail['input']!r}")
     return "\n".join(lines)

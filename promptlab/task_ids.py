@@ -42,14 +42,14 @@ _NEWEST_LOAD = """
 """
 
 
-def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
-    """Return the tasks that ``wanted`` refers to: the newest of each title and variant.
+def selected_tasks(con: duckdb.DuckDBPyConnection, selection: str) -> list[str]:
+    """Return the tasks of a selection: the newest of each title and variant.
 
     Args:
         con: a connection to a built warehouse.
-        wanted: ``latest``, the tasks of the newest load; the id of a task or run, or a
-            unique prefix of a task's; a ``--run-name``; a title; a variant; the path of
-            a file or folder that was loaded; ``previous``.
+        selection: ``latest``, the tasks of the newest load; the id of a task or run, or
+            a unique prefix of a task's; a ``--run-name``; a title; a variant; the path
+            of a file or folder that was loaded; ``previous``.
 
     Returns:
         At least one, by title and variant.
@@ -62,36 +62,39 @@ def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
     columns = "null::bigint as load_id, null::bigint as ingest_id, '' as file_uri"
     loads = f"(select {columns} where false)" if _is_export(con) else "raw.loads"
 
-    def those(condition: str, **values: str) -> list[str]:
+    def matching(condition: str, **values: str) -> list[str]:
         condition = condition.format(loads=loads)
         sql = _SELECTED.format(condition=condition, loads=loads)
         return [str(row[0]) for row in con.execute(sql, values).fetchall()]
 
-    if wanted == "latest":
-        return those(_NEWEST_LOAD) or [resolve_task(con, wanted)]
-    if wanted in WORDS:
-        return [resolve_task(con, wanted)]
+    if selection == "latest":
+        return matching(_NEWEST_LOAD) or [resolve_task(con, selection)]
+    if selection in WORDS:
+        return [resolve_task(con, selection)]
     for column in ("task_id", "run_id", "run_name", "title", "variant"):
-        found = those(f"tasks.{column} = $wanted", wanted=wanted)
-        if found:
-            return found
-    path = Path(wanted)
+        task_ids = matching(f"tasks.{column} = $name", name=selection)
+        if task_ids:
+            return task_ids
+    path = Path(selection)
     if path.exists():
         uri = path.resolve().as_posix()
         names = {"uri": uri, "folder": f"{uri.rstrip('/')}/"}
-        of_path = "file_uri = $uri or starts_with(file_uri, $folder)"
-        of_shard = (
+        path_condition = "file_uri = $uri or starts_with(file_uri, $folder)"
+        shard_condition = (
             "tasks.task_id in (select rounds.object_id from raw.objects as rounds"
-            f" inner join {{loads}} as shards using (load_id) where {of_path})"
+            f" inner join {{loads}} as shards using (load_id) where {path_condition})"
         )
-        found = those(f"({of_path})", **names) or those(of_shard, **names)
-        if found:
-            return found
+        task_ids = matching(f"({path_condition})", **names) or matching(
+            shard_condition, **names
+        )
+        if task_ids:
+            return task_ids
         raise UsageError(
-            f"{wanted}: no task of the warehouse was loaded from it;"
-            f" `promptlab run {wanted}` loads it, or names the file with the same run"
+            f"{selection}: no task of the warehouse was loaded from it;"
+            f" `promptlab run {selection}` loads it, or names the file with the same"
+            " run"
         )
-    return [resolve_task(con, wanted, names=_names(con, loads))]
+    return [resolve_task(con, selection, names=_names(con, loads))]
 
 
 def selected_pairs(
@@ -116,7 +119,7 @@ def selected_pairs(
     """
     after = selected_tasks(con, candidate)
     if baseline in ("baseline", "previous"):
-        return [(resolve_task(con, baseline, of=each), each) for each in after]
+        return [(resolve_task(con, baseline, of=task), task) for task in after]
     before = selected_tasks(con, baseline)
     if len(before) == len(after) == 1:
         return [(before[0], after[0])]
@@ -125,19 +128,21 @@ def selected_pairs(
         " where task_id in (select unnest($1))",
         [[*before, *after]],
     ).fetchall()
-    of_task = {task_id: (title, variant) for title, variant, task_id in rows}
-    if all(len({of_task[each][1] for each in side}) == 1 for side in (before, after)):
-        of_task = {task_id: (title, None) for title, _, task_id in rows}
-    of_variant = {of_task[each]: each for each in before}
+    group_of_task = {task_id: (title, variant) for title, variant, task_id in rows}
+    if all(
+        len({group_of_task[task][1] for task in side}) == 1 for side in (before, after)
+    ):
+        group_of_task = {task_id: (title, None) for title, _, task_id in rows}
+    baseline_of_group = {group_of_task[task]: task for task in before}
     pairs = [
-        (of_variant[of_task[each]], each)
-        for each in after
-        if of_task[each] in of_variant
+        (baseline_of_group[group_of_task[task]], task)
+        for task in after
+        if group_of_task[task] in baseline_of_group
     ]
     if not pairs:
         sides = (
-            f"{wanted} names {', '.join(tasks[:5])}{', …' if tasks[5:] else ''}"
-            for wanted, tasks in ((baseline, before), (candidate, after))
+            f"{name} names {', '.join(tasks[:5])}{', …' if tasks[5:] else ''}"
+            for name, tasks in ((baseline, before), (candidate, after))
         )
         raise UsageError(
             f"compare: no two tasks are of one title and variant: {'; '.join(sides)};"
@@ -147,7 +152,7 @@ def selected_pairs(
 
 
 def _names(con: duckdb.DuckDBPyConnection, loads: str) -> dict[str, str]:
-    """Return what a selection may name besides tasks, and how it is written.
+    """Return the other names that a selection may use, and how each is written.
 
     A file is also found by its name without folder and suffix.
     """
@@ -160,27 +165,27 @@ def _names(con: duckdb.DuckDBPyConnection, loads: str) -> dict[str, str]:
         f"select distinct file_uri from {loads} semi join marts.dim_tasks"
         " using (load_id)"
     ).fetchall()
-    here = Path.cwd()
+    cwd = Path.cwd()
     for (uri,) in files:
         file = Path(uri)
-        is_below = file.is_relative_to(here)
-        path = (file.relative_to(here) if is_below else file).as_posix()
+        is_below = file.is_relative_to(cwd)
+        path = (file.relative_to(cwd) if is_below else file).as_posix()
         for name in (path, file.name, file.stem):
             names.setdefault(name, path)
     return names
 
 
 def _is_export(con: duckdb.DuckDBPyConnection) -> bool:
-    found = con.execute(
+    row = con.execute(
         "select count(*) from information_schema.tables"
         " where table_schema = 'raw' and table_name = 'loads'"
     ).fetchone()
-    return found == (0,)
+    return row == (0,)
 
 
-# Files left out with or after the newest load of the tasks, and not read since. A file
-# that is no run at all may be next to one; where nothing else came, or where a file had
-# runs whose name differs in its numbers only, it may be the run.
+# Files left out with or after the newest load of the tasks, and not read since. A
+# skipped file counts if it may be a run: nothing else was loaded since, or a file whose
+# name differs only in its numbers had runs.
 _LEFT_OUT = """
     with newest as (
 
@@ -245,25 +250,25 @@ _LEFT_OUT = """
 
 
 def left_out_files(
-    con: duckdb.DuckDBPyConnection, wanted: str, task_ids: Sequence[str]
+    con: duckdb.DuckDBPyConnection, selection: str, task_ids: Sequence[str]
 ) -> list[str]:
     """Return the files that could hold a newer run than these and were left out.
 
     Args:
         con: A connection to a built warehouse.
-        wanted: As `selected_tasks` takes it; a run that is named by its id or title is
-            meant whatever was loaded after it.
+        selection: As `selected_tasks` takes it; a run that is named by its id or title
+            is meant whatever was loaded after it.
         task_ids: What it selected.
     """
-    path = Path(wanted)
-    if wanted == "latest":
+    path = Path(selection)
+    if selection == "latest":
         uri = None
-    elif wanted not in task_ids and path.exists():
+    elif selection not in task_ids and path.exists():
         uri = path.resolve().as_posix().rstrip("/")
     else:
         return []
-    found = con.execute(_LEFT_OUT, {"tasks": list(task_ids), "uri": uri}).fetchall()
-    return [str(row[0]) for row in found]
+    rows = con.execute(_LEFT_OUT, {"tasks": list(task_ids), "uri": uri}).fetchall()
+    return [str(row[0]) for row in rows]
 
 
 def require_built(con: duckdb.DuckDBPyConnection) -> None:
@@ -273,12 +278,12 @@ def require_built(con: duckdb.DuckDBPyConnection) -> None:
         NothingToDo: files were loaded after the last build, so that an answer would
             be about earlier runs.
     """
-    found = con.execute(
+    rows = con.execute(
         "select file_uri from raw.loads where status = 'loaded' and load_id >"
         " (select max_by(last_load_id, built_at) from raw.builds) order by load_id"
     ).fetchall()
-    if found:
-        names = [Path(uri).name for (uri,) in found]
+    if rows:
+        names = [Path(uri).name for (uri,) in rows]
         more = f" and {len(names) - 3} more" if names[3:] else ""
         raise NothingToDo(
             f"loaded after the last build: {', '.join(names[:3])}{more};"
@@ -288,17 +293,17 @@ def require_built(con: duckdb.DuckDBPyConnection) -> None:
 
 def resolve_task(
     con: duckdb.DuckDBPyConnection,
-    wanted: str,
+    reference: str,
     *,
     of: str | None = None,
     tasks: str = BUILT,
     names: Mapping[str, str] | None = None,
 ) -> str:
-    """Return the task id that ``wanted`` refers to.
+    """Return the task id that a reference names.
 
     Args:
         con: a connection to a built warehouse.
-        wanted: a task id; a prefix that only one has; ``latest``, the task created
+        reference: a task id; a prefix that only one has; ``latest``, the task created
             last; ``previous``, the one of the same title before that; ``baseline``,
             the one that it is compared with.
         of: the task whose ``previous`` or ``baseline`` is meant; the latest, when not
@@ -310,38 +315,38 @@ def resolve_task(
 
     Raises:
         NothingToDo: there is no task, or none before it, or it has no baseline.
-        UsageError: no task, or several, begin with ``wanted``.
+        UsageError: no task, or several, begin with ``reference``.
     """
-    if wanted in WORDS:
-        return _by_word(con, wanted, of, tasks)
+    if reference in WORDS:
+        return _by_keyword(con, reference, of, tasks)
     rows = con.execute(
         f"select task_id from {tasks}"
         " where task_id = $1 or starts_with(task_id, $1) order by task_id",
-        [wanted],
+        [reference],
     ).fetchall()
     ids = [row[0] for row in rows]
-    if wanted in ids or len(ids) == 1:
-        return wanted if wanted in ids else str(ids[0])
+    if reference in ids or len(ids) == 1:
+        return reference if reference in ids else str(ids[0])
     if ids:
         raise UsageError(
-            f"{wanted}: {len(ids)} tasks begin so: {', '.join(ids[:5])}"
+            f"{reference}: {len(ids)} tasks begin so: {', '.join(ids[:5])}"
             f"{', …' if len(ids) > 5 else ''}; give more of the id"
         )
-    known = con.execute(f"select task_id from {tasks}").fetchall()
-    hint = _near(wanted, {**(names or {}), **{row[0]: row[0] for row in known}})
-    raise UsageError(f"{wanted}: there is no such task{hint}")
+    stored = con.execute(f"select task_id from {tasks}").fetchall()
+    hint = _near(reference, {**(names or {}), **{row[0]: row[0] for row in stored}})
+    raise UsageError(f"{reference}: there is no such task{hint}")
 
 
-def _near(wrong: str, names: Mapping[str, str]) -> str:
+def _near(reference: str, names: Mapping[str, str]) -> str:
     """Return a clause with the nearest name, or with the command that lists them."""
-    folded = {name.casefold(): written for name, written in names.items()}
-    near = get_close_matches(wrong.casefold(), folded, n=1)
+    folded = {name.casefold(): spelling for name, spelling in names.items()}
+    near = get_close_matches(reference.casefold(), folded, n=1)
     if not near:
         return "; `promptlab runs` lists them"
     return f"; did you mean `{folded[near[0]]}`?"
 
 
-def _by_word(
+def _by_keyword(
     con: duckdb.DuckDBPyConnection, word: str, of: str | None, tasks: str
 ) -> str:
     if word == "latest":

@@ -45,26 +45,29 @@ _EMPTY: dict[str, Any] = dict.fromkeys(
 
 def dimension_rows(contract: AnalysisInput) -> tuple[Columns, list[Fault]]:
     """Return the rows of ``dimension_configs``, and a warning for each error."""
-    scorers = {each.dimension_id: scorer_of(each) for each in contract.dimensions}
+    scorers = {
+        dimension.dimension_id: scorer_of(dimension)
+        for dimension in contract.dimensions
+    }
     rows: list[dict[str, Any]] = []
     warnings: list[Fault] = []
-    for position, each in enumerate(contract.dimensions):
-        parameters, found = _parameters(each, scorers)
-        target, found_too = _target(each, scorers[each.dimension_id])
+    for position, dimension in enumerate(contract.dimensions):
+        parameters, parameter_faults = _parameters(dimension, scorers)
+        target, target_faults = _target(dimension, scorers[dimension.dimension_id])
         warnings += [
             replace(fault, keys=("dimensions", position, *fault.keys))
-            for fault in (*found, *found_too)
+            for fault in (*parameter_faults, *target_faults)
         ]
         rows.append(
             {
                 "task_id": contract.task.task_id,
-                "dimension_id": each.dimension_id,
+                "dimension_id": dimension.dimension_id,
                 "position": position,
-                "name": each.name,
-                "weight": each.weight,
-                "target": compact(each.target),
-                "parameters": compact(each.parameters),
-                "scoring_mode": each.scoring_mode,
+                "name": dimension.name,
+                "weight": dimension.weight,
+                "target": compact(dimension.target),
+                "parameters": compact(dimension.parameters),
+                "scoring_mode": dimension.scoring_mode,
                 **_EMPTY,
                 **parameters,
                 **target,
@@ -76,8 +79,8 @@ def dimension_rows(contract: AnalysisInput) -> tuple[Columns, list[Fault]]:
 
 def scorer_of(dimension: DimensionConfig) -> str:
     """Return the name of the scorer that a dimension asks for."""
-    named = _text(dimension.parameters.get("scorer"))
-    return (named or "").strip(" ") or dimension.dimension_id
+    name = _text(dimension.parameters.get("scorer"))
+    return (name or "").strip(" ") or dimension.dimension_id
 
 
 def _text(value: Any) -> str | None:
@@ -87,48 +90,56 @@ def _text(value: Any) -> str | None:
 def _parameters(
     dimension: DimensionConfig, scorers: Mapping[str, str]
 ) -> tuple[dict[str, Any], list[Fault]]:
-    given = dimension.parameters
+    parameters = dimension.parameters
     own_scorer = scorers[dimension.dimension_id]
     model = PARAMETERS.get(own_scorer, DimensionParameters)
-    found: list[Fault] = []
+    invalid: list[Fault] = []
     try:
-        model.model_validate(given)
+        model.model_validate(parameters)
     except ValidationError as error:
-        found = faults(error, given, model)
-    bad = {str(name): None for fault in found for name in fault.keys[:1]}
-    if any(not fault.keys for fault in found):
-        bad |= {"must": None, "must_not": None}
+        invalid = faults(error, parameters, model)
+    invalid_names = {str(name): None for fault in invalid for name in fault.keys[:1]}
+    if any(not fault.keys for fault in invalid):
+        invalid_names |= {"must": None, "must_not": None}
     if own_scorer == "stability":
-        of = given.get("of")
-        referred = scorers.get(of) if isinstance(of, str) else None
+        referred_id = parameters.get("of")
+        referred = scorers.get(referred_id) if isinstance(referred_id, str) else None
         if referred in (None, "stability"):
-            bad["of"] = None
-            known = [name for name, each in scorers.items() if each != "stability"]
+            invalid_names["of"] = None
+            known = [
+                name
+                for name, scorer_name in scorers.items()
+                if scorer_name != "stability"
+            ]
             message = (
-                f"expected another dimension of the task, found {shown(of)}"
-                f"{nearest(str(of), known)}"
+                f"expected another dimension of the task, found {shown(referred_id)}"
+                f"{nearest(str(referred_id), known)}"
             )
-            found.append(Fault(("of",) if "of" in given else (), "", message))
-    typed = {name: given.get(name) for name in model.model_fields if name not in bad}
+            invalid.append(Fault(("of",) if "of" in parameters else (), "", message))
+    typed = {
+        name: parameters.get(name)
+        for name in model.model_fields
+        if name not in invalid_names
+    }
     for name in ("must", "must_not", "required_keys"):
         if typed.get(name) is not None:
             typed[name] = compact(typed[name])
     if "trim" in typed:
         typed["trim_share"] = typed.pop("trim")
-    typed["scorer_name"] = _text(given.get("scorer_name"))
-    typed["stability_of"] = _text(given.get("of"))
-    typed["bad_parameters"] = _shown_parameters(given, bad)
+    typed["scorer_name"] = _text(parameters.get("scorer_name"))
+    typed["stability_of"] = _text(parameters.get("of"))
+    typed["bad_parameters"] = _shown_parameters(parameters, invalid_names)
     warnings = [
         Fault(
             ("parameters", *fault.keys),
             "invalid_parameter",
             f"{fault.message}. The dimension will have no score",
         )
-        for fault in found
+        for fault in invalid
     ]
-    for name in given:
+    for name in parameters:
         if name not in model.model_fields and name not in _OTHERS:
-            known = [each for each in model.model_fields if each not in given]
+            known = [field for field in model.model_fields if field not in parameters]
             if near := nearest(name, known, cutoff=0.8):
                 message = f"the scorer {own_scorer} does not read this parameter{near}"
                 fault = Fault(("parameters", name), "unknown_parameter", message)
@@ -136,11 +147,13 @@ def _parameters(
     return typed, warnings
 
 
-def _shown_parameters(given: Mapping[str, Any], bad: Iterable[str]) -> str | None:
+def _shown_parameters(
+    parameters: Mapping[str, Any], invalid_names: Iterable[str]
+) -> str | None:
     """Return invalid parameters as shown in the alert: ``k = 0, trim = 0.5``."""
     texts = []
-    for name in bad:
-        value = given.get(name)
+    for name in invalid_names:
+        value = parameters.get(name)
         is_word = isinstance(value, str) and name in _WORDS
         texts.append(f"{name} = {value if is_word else compact(value)}")
     return ", ".join(texts) or None
@@ -155,20 +168,22 @@ def _target(
     are scored without a limit, unless the mode is ``range``; other metrics need the
     limits of their mode.
     """
-    given = {key: each for key, each in dimension.target.items() if each is not None}
+    target = {
+        key: value for key, value in dimension.target.items() if value is not None
+    }
     mode, built_in = dimension.scoring_mode, scorer(scorer_name)
     in_ms = built_in is not None and built_in["unit"] == "ms"
     is_share = built_in is None or built_in["is_share"] == "true"
-    typed: dict[str, Any] = {name: _number(given.get(name)) for name in _THRESHOLDS}
+    typed: dict[str, Any] = {name: _number(target.get(name)) for name in _THRESHOLDS}
     problems: dict[str, str | None] = {}
     keys: dict[str, str | None] = {}
     limits: dict[str, float | None] = {}
     for side in ("min", "max"):
-        names = [key for key in given if key.startswith(f"{side}_")]
+        names = [key for key in target if key.startswith(f"{side}_")]
         names = [key for key in names if key not in _THRESHOLDS]
-        names = [side] if side in given else names
+        names = [side] if side in target else names
         keys[side] = names[-1] if names else None
-        number = _number(given[names[0]]) if len(names) == 1 else None
+        number = _number(target[names[0]]) if len(names) == 1 else None
         if number is not None and in_ms and names[0] == f"{side}_seconds":
             number *= 1000
         limits[side] = number
@@ -195,24 +210,26 @@ def _target(
         problem = "target_negative"
     elif lower is not None and lower <= 0:
         problem = "target_not_positive"
-    odd = next((n for n in _THRESHOLDS if n in given and typed[n] is None), None)
+    not_a_number = next(
+        (n for n in _THRESHOLDS if n in target and typed[n] is None), None
+    )
     warning = problem or problems["max"] or problems["min"]
-    warning = warning or ("target_not_a_number" if odd else None)
+    warning = warning or ("target_not_a_number" if not_a_number else None)
     typed |= {"target_problem": problem, "target_warning": warning}
     if warning is None:
         return typed, []
     bad_side = "max" if problems["max"] == warning else "min"
-    key = keys[bad_side] if warning in problems.values() else odd
-    message = _ADVICE[warning].format(found=shown(given.get(key or "")), mode=mode)
+    key = keys[bad_side] if warning in problems.values() else not_a_number
+    message = _ADVICE[warning].format(value=shown(target.get(key or "")), mode=mode)
     if problem:
         message += ". The dimension will have no score"
-    way = ("target",) if key is None else ("target", key)
-    return typed, [Fault(way, "invalid_target", message)]
+    path = ("target",) if key is None else ("target", key)
+    return typed, [Fault(path, "invalid_target", message)]
 
 
 _ADVICE = {
     "target_ambiguous": "the target has two limits for this side; keep one of them",
-    "target_not_a_number": "expected a number, found {found}",
+    "target_not_a_number": "expected a number, found {value}",
     "target_missing": 'scoring_mode {mode} needs a limit, such as "max" or "min"',
     "target_crossed": "the lower limit is above the upper one",
     "target_negative": "expected an upper limit of at least 0",
@@ -229,9 +246,9 @@ def _number(value: Any) -> float | None:
 class HeadFaults(Exception):
     """The file's task, dimensions or extras violate the contract."""
 
-    def __init__(self, found: list[Fault], task_id: str | None) -> None:
-        super().__init__("; ".join(fault.message for fault in found))
-        self.faults = found
+    def __init__(self, head_faults: list[Fault], task_id: str | None) -> None:
+        super().__init__("; ".join(fault.message for fault in head_faults))
+        self.faults = head_faults
         self.task_id = task_id
 
 
@@ -261,34 +278,34 @@ def read_head(parts: Mapping[str, str], limits: Limits = DEFAULT) -> AnalysisHea
     Raises:
         HeadFaults: All errors.
     """
-    found: list[Fault] = []
+    head_faults: list[Fault] = []
     values: dict[str, Any] = {}
     for key, text in parts.items():
         is_stored = key in AnalysisInput.model_fields
         too_large = limits.fault(text)
         if too_large is not None:
-            found.append(Fault((key,), too_large.code, too_large.message))
+            head_faults.append(Fault((key,), too_large.code, too_large.message))
             continue
         value, errors = parse_all(text)
         values[key] = value if is_stored else None
-        found += [
-            Fault((key, *each.keys), each.code, each.message)
-            for each in errors
-            if is_stored or each.code != "bad_utf8"
+        head_faults += [
+            Fault((key, *error.keys), error.code, error.message)
+            for error in errors
+            if is_stored or error.code != "bad_utf8"
         ]
     try:
         contract = AnalysisInput.model_validate(values)
     except ValidationError as error:
-        known = {fault.keys for fault in found}
-        found += [
-            each
-            for each in faults(error, values, AnalysisInput)
-            if each.keys not in known
+        reported = {fault.keys for fault in head_faults}
+        head_faults += [
+            fault
+            for fault in faults(error, values, AnalysisInput)
+            if fault.keys not in reported
         ]
-    if found:
+    if head_faults:
         task = values.get("task")
         task_id = task.get("task_id") if isinstance(task, dict) else None
-        raise HeadFaults(found, task_id if isinstance(task_id, str) else None)
+        raise HeadFaults(head_faults, task_id if isinstance(task_id, str) else None)
     task = contract.task
     dimensions, warnings = dimension_rows(contract)
     return AnalysisHead(
@@ -333,5 +350,4 @@ def _task_rows(contract: AnalysisInput, extras: str) -> Columns:
 
 
 def _first_text(*values: Any) -> str | None:
-    """Return the first of *values* that is a text and not empty."""
     return next((v for v in values if isinstance(v, str) and v.strip()), None)

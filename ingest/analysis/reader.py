@@ -62,8 +62,8 @@ class AnalysisDocument:
     def read(self, cases: StructRecords) -> Mapping[str, str]:
         """Read the cases, and return the JSON text of every other member.
 
-        A file without a fault is decoded in one go, and so is one whose contract lacks
-        some of its keys. In any other the cases are read one by one.
+        A valid file is decoded in one go, and so is one with unknown keys. In any
+        other file, the cases are read one by one.
 
         Returns:
             Member of the file → its text; ``cases`` is ``[]`` if it is a list.
@@ -177,59 +177,61 @@ def unknown_keys(
     """Warn about each unknown key; those of cases come last."""
     unknown = UnknownKeys(lambda model, key, _: not_stored(model, key, _ROOM[model]))
 
-    def see(model: type[BaseModel], keys: Iterable[str], *way: Key) -> None:
+    def warn(model: type[BaseModel], keys: Iterable[str], *path: Key) -> None:
         for key in keys:
-            fault = Fault((*way, key), "unknown_key", "")
+            fault = Fault((*path, key), "unknown_key", "")
             place = partial(document.problem, fault, None, "warning")
             unknown.add(model, key, place)
 
-    see(AnalysisInput, (m for m in members if m not in AnalysisInput.model_fields))
+    warn(AnalysisInput, (m for m in members if m not in AnalysisInput.model_fields))
     task = head.contract.task
-    see(type(task), task.model_extra or (), "task")
-    for place, each in enumerate(head.contract.dimensions):
-        see(type(each), each.model_extra or (), "dimensions", place)
+    warn(type(task), task.model_extra or (), "task")
+    for place, dimension in enumerate(head.contract.dimensions):
+        warn(type(dimension), dimension.model_extra or (), "dimensions", place)
     unknown.count(cases)
     return unknown.problems()
 
 
 def head_warnings(document: AnalysisDocument, head: AnalysisHead) -> list[Problem]:
     """Warn about scorers that look misspelled, and about a time without a zone."""
-    found = list(head.warnings)
+    warnings = list(head.warnings)
     known = builtin_scorers()
-    for place, each in enumerate(head.contract.dimensions):
-        scorer = each.parameters.get("scorer", each.dimension_id)
+    for place, dimension in enumerate(head.contract.dimensions):
+        scorer = dimension.parameters.get("scorer", dimension.dimension_id)
         if not isinstance(scorer, str) or scorer in known:
             continue
         if near := nearest(scorer, known, cutoff=0.8):
-            is_named = "scorer" in each.parameters
-            way = ("parameters", "scorer") if is_named else ("dimension_id",)
+            is_named = "scorer" in dimension.parameters
+            path = ("parameters", "scorer") if is_named else ("dimension_id",)
             message = (
                 f"no scorer is called {shown(scorer)}, so only scores from outside"
                 f" count here{near}"
             )
-            found.append(Fault(("dimensions", place, *way), "unknown_scorer", message))
+            warnings.append(
+                Fault(("dimensions", place, *path), "unknown_scorer", message)
+            )
     if head.zoneless:
         keys = ("task", "created_at")
-        found.append(Fault(keys, "time_without_zone", zone_message(1)))
-    return [document.problem(each, head.task_id, "warning") for each in found]
+        warnings.append(Fault(keys, "time_without_zone", zone_message(1)))
+    return [document.problem(warning, head.task_id, "warning") for warning in warnings]
 
 
 def testset_references(
     document: AnalysisDocument, head: AnalysisHead
 ) -> list[Reference]:
-    """The testsets that a task names; ``env.dataset`` may also name something else."""
+    """Return the testsets of a task; not ``env.dataset``, which may be anything."""
     extras, env = head.contract.extras, head.contract.task.env
-    named = (
+    candidates = (
         (extras.get("testset"), ("extras", "testset")),
         (env.get("testset"), ("task", "env", "testset")),
     )
-    found = []
-    for name, way in named:
+    references = []
+    for name, path in candidates:
         if isinstance(name, str) and name.strip():
-            fault = Fault(way, "unknown_testset", "")
+            fault = Fault(path, "unknown_testset", "")
             place = document.problem(fault, head.task_id, "warning")
-            found.append((name, head.task_id, place))
-    return found
+            references.append((name, head.task_id, place))
+    return references
 
 
 def read(source: Source) -> Iterator[Reading]:
@@ -253,11 +255,13 @@ def _read(source: Source) -> Reading:
         except JSONDecodeError as error:
             return _rejected([broken_document(error.doc)])
         except HeadFaults as error:
-            problems = [document.problem(each, error.task_id) for each in error.faults]
+            problems = [
+                document.problem(fault, error.task_id) for fault in error.faults
+            ]
             cases.judge_all()
             _leave_out_twins(cases)
-            found = [*problems, *cases.sorted_problems()]
-            return _rejected(found, cases.refused + len(cases.structs))
+            problems += cases.sorted_problems()
+            return _rejected(problems, cases.refused + len(cases.structs))
         return _read_cases(document, parts, head, cases)
 
 
@@ -269,10 +273,13 @@ def _read_cases(
 ) -> Reading:
     _leave_out_twins(cases)
     _drop_twin_rounds(cases)
-    rows, zoneless, slips = cases.build(partial(task_rows, head))
+    rows, zoneless, row_warnings = cases.build(partial(task_rows, head))
     unusable = CountedProblems()
-    for row, slip in slips:
-        unusable.add((slip.code, slip.message), partial(cases.problem, row, slip))
+    for row, row_warning in row_warnings:
+        unusable.add(
+            (row_warning.code, row_warning.message),
+            partial(cases.problem, row, row_warning),
+        )
     warnings = [
         *unknown_keys(document, parts, head, cases),
         *head_warnings(document, head),
@@ -303,12 +310,12 @@ def _leave_out_twins(cases: StructRecords) -> None:
     first: dict[str, int] = {}
     twins = {}
     for row, case in enumerate(cases.structs):
-        other = first.setdefault(case.case_id, row)
-        if other != row:
+        first_row = first.setdefault(case.case_id, row)
+        if first_row != row:
             message = (
                 f"case_id {shown(case.case_id)} stands twice, first at"
-                f" /cases/{cases.position(other)}: rounds of one case belong into one"
-                " `rounds`"
+                f" /cases/{cases.position(first_row)}: rounds of one case belong into"
+                " one `rounds`"
             )
             twins[row] = Fault(("case_id",), "duplicate_case", message)
     cases.leave_out(twins)
@@ -316,19 +323,19 @@ def _leave_out_twins(cases: StructRecords) -> None:
 
 def _drop_twin_rounds(cases: StructRecords) -> None:
     """Keep the first of a case's rounds with the same id, and report the others."""
-    ids = [one.round_id for case in cases.structs for one in case.rounds]
+    ids = [round_.round_id for case in cases.structs for round_ in case.rounds]
     if len(set(ids)) == len(ids):  # usually unique in the task
         return
     for row, case in enumerate(cases.structs):
-        if len({one.round_id for one in case.rounds}) == len(case.rounds):
+        if len({round_.round_id for round_ in case.rounds}) == len(case.rounds):
             continue
-        kept: dict[str, Any] = {}
-        for place, one in enumerate(case.rounds):
-            if kept.setdefault(one.round_id, one) is not one:
+        first_rounds: dict[str, Any] = {}
+        for place, round_ in enumerate(case.rounds):
+            if first_rounds.setdefault(round_.round_id, round_) is not round_:
                 message = (
-                    f"round_id {shown(one.round_id)} stands twice in the case:"
+                    f"round_id {shown(round_.round_id)} stands twice in the case:"
                     " the first is kept, this one is left out"
                 )
                 keys = ("rounds", place, "round_id")
                 cases.note(row, Fault(keys, "duplicate_round", message))
-        case.rounds = list(kept.values())
+        case.rounds = list(first_rounds.values())

@@ -81,24 +81,24 @@ def _rule_rows(
     with_rules = [n for n, each in enumerate(baselines["type"]) if each == "rules"]
     for n in with_rules:
         *owner, payload = (column[n] for column in columns)
-        rules, found = rules_of(payload)
+        rules, rule_warnings = rules_of(payload)
         rows += [(*owner, number, *rule) for number, rule in enumerate(rules, start=1)]
         row, place = parts.place(n)
-        for fault in found:
-            way = ("baselines", place, "payload", *fault.keys)
-            warnings.append((row, replace(fault, keys=way)))
-    named = ("case_id", "baseline_id", "rule_no", *Rule._fields)
-    return columns_of(named, rows) if with_rules else {}, warnings
+        for fault in rule_warnings:
+            keys = ("baselines", place, "payload", *fault.keys)
+            warnings.append((row, replace(fault, keys=keys)))
+    column_names = ("case_id", "baseline_id", "rule_no", *Rule._fields)
+    return columns_of(column_names, rows) if with_rules else {}, warnings
 
 
 @lru_cache(maxsize=4096)
 def rules_of(payload: str) -> Rules:
     """Return the rules of one payload, given as JSON text."""
     value, _ = parse_all(payload)
-    listed = value.get("rules") if isinstance(value, dict) else None
+    rule_list = value.get("rules") if isinstance(value, dict) else None
     entries: list[tuple[Keys, Any]] = [((), value)]
-    if isinstance(listed, list):
-        entries = [(("rules", n), each) for n, each in enumerate(listed)]
+    if isinstance(rule_list, list):
+        entries = [(("rules", n), entry) for n, entry in enumerate(rule_list)]
     severity = _text(value.get("severity")) if isinstance(value, dict) else None
     rules: list[Rule] = []
     warnings: list[Fault] = []
@@ -107,11 +107,11 @@ def rules_of(payload: str) -> Rules:
         own_severity = _text(entry.get("severity"))
         its_severity = severity if own_severity is None else own_severity
         part = _text(entry.get("field"))
-        found = list(_operands(entry))
-        if not found:
+        operands = list(_operands(entry))
+        if not operands:
             rules.append(Rule(None, its_severity, part, None, None, None, None, False))
             warnings.append(Fault(keys, "unknown_rule", _unknown_rule(entry)))
-        for name, operand in found:
+        for name, operand in operands:
             if name in ("non_empty", "is_json") and operand is False:
                 continue  # it requires nothing
             rule = _rule(name, operand, its_severity, part)
@@ -121,8 +121,8 @@ def rules_of(payload: str) -> Rules:
                     f"the rule {name} cannot be used with {shown(operand)}; expected"
                     f" {_EXPECTED[RULE_VALUES[name]]}. It stays unevaluated"
                 )
-                way = (*keys, name) if name in entry else keys
-                warnings.append(Fault(way, "invalid_rule", message))
+                path = (*keys, name) if name in entry else keys
+                warnings.append(Fault(path, "invalid_rule", message))
     return tuple(rules), tuple(warnings)
 
 
@@ -144,8 +144,8 @@ def _operands(entry: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     kind = _ALIASES.get(kind or "", kind)
     for name, takes in RULE_VALUES.items():
         if name == kind:
-            given = (entry[key] for key in _OPERANDS if entry.get(key) is not None)
-            yield name, next(given, True if takes == "nothing" else None)
+            operands = (entry[key] for key in _OPERANDS if entry.get(key) is not None)
+            yield name, next(operands, True if takes == "nothing" else None)
         elif name in entry:
             yield name, entry[name]
 
@@ -160,9 +160,9 @@ def _rule(name: str, operand: Any, severity: str | None, field: str | None) -> R
         number = None if math.isinf(number) else number
     takes = RULE_VALUES[name]
     if takes == "pattern":
-        found = None if text is None else translate(text)
-        if found is not None and found.error is None:
-            pattern, ascii_pattern = found.translated, found.ascii
+        translation = None if text is None else translate(text)
+        if translation is not None and translation.error is None:
+            pattern, ascii_pattern = translation.translated, translation.ascii
         is_usable = pattern is not None
     elif takes == "count":
         is_usable = number is not None
@@ -192,13 +192,13 @@ def _rule(name: str, operand: Any, severity: str | None, field: str | None) -> R
 
 
 def _unknown_rule(entry: dict[str, Any]) -> str:
-    named = [str(entry[key]) for key in _KINDS if entry.get(key) is not None]
-    others = [key for key in entry if key not in ("severity", "field", *_KINDS)]
+    kinds = [str(entry[key]) for key in _KINDS if entry.get(key) is not None]
+    keys = [key for key in entry if key not in ("severity", "field", *_KINDS)]
     near = ""
-    for word in (*named, *others):
+    for word in (*kinds, *keys):
         near = near or nearest(word, [*RULE_VALUES])
-    known = near or f"; expected one of {', '.join(RULE_VALUES)}"
-    return f"names no known kind of rule{known}. It stays unevaluated"
+    hint = near or f"; expected one of {', '.join(RULE_VALUES)}"
+    return f"names no known kind of rule{hint}. It stays unevaluated"
 
 
 def _text(value: Any) -> str | None:
@@ -218,7 +218,7 @@ def spellings(
     Args:
         types: ``golden_answer``, ``rules`` …
         payloads: JSON objects, as text.
-        are_answers_patterns: Whether golden answers are patterns (``match_rule:
+        are_answers_patterns: True if golden answers are patterns (``match_rule:
             regex``); translating long ones that are not patterns would take long.
 
     Returns:
@@ -226,27 +226,27 @@ def spellings(
         pattern for every text, and the cheaper one for texts that are all ASCII. An
         invalid pattern has null. Null if the object would be empty.
     """
-    found: list[str | None] = [None] * len(payloads)
+    spellings_by_row: list[str | None] = [None] * len(payloads)
     if not are_answers_patterns:
-        return found
+        return spellings_by_row
     for row, (kind, payload) in enumerate(zip(types, payloads, strict=True)):
         if kind == "golden_answer" and _SUSPECTED.search(payload):
             spelled = dict(_spelled(set(_candidates(payload))))
             if spelled:
-                found[row] = msgspec.json.encode(spelled).decode()
-    return found
+                spellings_by_row[row] = msgspec.json.encode(spelled).decode()
+    return spellings_by_row
 
 
 def _spelled(
     candidates: set[str],
 ) -> Iterator[tuple[str, dict[str, str | None] | None]]:
     """Yield the patterns with another spelling, and that spelling."""
-    for written in sorted(candidates):
-        pattern = translate(written)
+    for source in sorted(candidates):
+        pattern = translate(source)
         if pattern.error is not None:
-            yield written, None
-        elif not written == pattern.translated == pattern.ascii:
-            yield written, {"unicode": pattern.translated, "ascii": pattern.ascii}
+            yield source, None
+        elif not source == pattern.translated == pattern.ascii:
+            yield source, {"unicode": pattern.translated, "ascii": pattern.ascii}
 
 
 def _candidates(payload: str) -> Iterator[str]:
@@ -267,7 +267,7 @@ def task_rows(
 ) -> tuple[Rows, list[tuple[int, int]], list[tuple[int, Fault]]]:
     """Turn the cases of a task into columns, without a Python object per row.
 
-    Their ids are unique, and those of a case's rounds are.
+    Case ids are unique, and so are the ids of a case's rounds.
 
     Returns:
         The rows; the rounds whose time has no zone, as (case, position in it); the
@@ -277,7 +277,7 @@ def task_rows(
         Doubtful: Some cases hold a value that only the contract can judge.
     """
     structs = cases.structs
-    case_ids = names(_each("case_id", structs))
+    case_ids = names(_values("case_id", structs))
     positions = [cases.position(row) for row in range(len(structs))]
     rounds = _Parts(structs, attrgetter("rounds"), cases.limits)
     baseline_parts = _Parts(structs, attrgetter("baselines"), cases.limits)
@@ -298,7 +298,7 @@ def task_rows(
     }
     baselines = tables["baselines"]
     match_rules = [
-        each.parameters.get("match_rule") for each in head.contract.dimensions
+        dimension.parameters.get("match_rule") for dimension in head.contract.dimensions
     ]
     baselines["patterns"] = spellings(
         baselines["type"],
@@ -306,20 +306,20 @@ def task_rows(
         are_answers_patterns="regex" in match_rules,
     )
     rows: Rows = {**tables}
-    rules, slips = _rule_rows(baselines, baseline_parts)
+    rules, warnings = _rule_rows(baselines, baseline_parts)
     for part, key in costs:
         row, place = rounds.place(part)
         fault = Fault(("rounds", place, "metadata", key), "odd_cost", NEGATIVE_COST)
-        slips.append((row, fault))
+        warnings.append((row, fault))
     if rules:
         rows["rules"] = rules
     if MATCH_RULE in match_rules:
         rows["golden_checks"] = _golden_checks(case_ids, baselines)
-    of_task: Rows = {
+    tables_of_task: Rows = {
         name: {"task_id": [head.task_id] * height(table), **table}
         for name, table in rows.items()
     }
-    return of_task, [rounds.place(row) for row in without_zone], slips
+    return tables_of_task, [rounds.place(row) for row in without_zone], warnings
 
 
 class _Parts:
@@ -333,11 +333,11 @@ class _Parts:
     ) -> None:
         self._limits = limits
         self._lists = list(map(parts_of, cases))
-        self._owners = [n for n, each in enumerate(self._lists) for _ in each]
+        self._owners = [n for n, parts in enumerate(self._lists) for _ in parts]
 
     @cached_property
     def _places(self) -> list[int]:
-        return [n for each in self._lists for n in range(len(each))]
+        return [n for parts in self._lists for n in range(len(parts))]
 
     def place(self, row: int) -> tuple[int, int]:
         """Return the case of a part, and the part's position in it."""
@@ -353,7 +353,7 @@ class _Parts:
         Raises:
             Doubtful: Their places.
         """
-        parts = [part for each in self._lists for part in each]
+        parts = [part for case_parts in self._lists for part in case_parts]
         try:
             table = columns(parts)
             _check_limits(table, self._limits)
@@ -380,12 +380,12 @@ def _check_limits(table: Table, limits: Limits) -> None:
         if not isinstance(next(filter(None, column), None), str):
             continue
         # of characters, of which each has at most four bytes
-        least = limits.harmless if name in _JSON else limits.max_string // 4
-        if max(map(len, filter(None, column))) > least:
+        limit = limits.harmless if name in _JSON else limits.max_string // 4
+        if max(map(len, filter(None, column))) > limit:
             rows |= {
                 row
                 for row, each in enumerate(column)
-                if each is not None and len(each) > least
+                if each is not None and len(each) > limit
                 if (
                     limits.fault(each)
                     if name in _JSON
@@ -399,26 +399,28 @@ def _check_limits(table: Table, limits: Limits) -> None:
 def _cases(cases: Sequence[Any]) -> Table:
     encode = msgspec.json.Encoder().encode
     return {
-        "context": json_objects(_each("context", cases)),
+        "context": json_objects(_values("context", cases)),
         "tags": [encode(case.tags).decode() for case in cases],
-        "cluster": _each("cluster", cases),
+        "cluster": _values("cluster", cases),
     }
 
 
 def _rounds(
     rounds: Sequence[Any], zoneless: list[int], costs: list[tuple[int, str]]
 ) -> Table:
-    executed_at, zoneless[:] = times(_each("executed_at", rounds))
-    metadata = json_objects(_each("metadata", rounds))
+    executed_at, zoneless[:] = times(_values("executed_at", rounds))
+    metadata = json_objects(_values("metadata", rounds))
     metadata, costs[:] = without_negative_costs(metadata)
     return {
-        "round_id": names(_each("round_id", rounds)),
-        "run_index": _each("run_index", rounds),
-        "raw_output": _each("raw_output", rounds),
-        "parsed_output": json_objects(_each("parsed_output", rounds), may_be_null=True),
-        "input_tokens": _each("input_tokens", rounds),
-        "output_tokens": _each("output_tokens", rounds),
-        "latency_ms": _each("latency_ms", rounds),
+        "round_id": names(_values("round_id", rounds)),
+        "run_index": _values("run_index", rounds),
+        "raw_output": _values("raw_output", rounds),
+        "parsed_output": json_objects(
+            _values("parsed_output", rounds), may_be_null=True
+        ),
+        "input_tokens": _values("input_tokens", rounds),
+        "output_tokens": _values("output_tokens", rounds),
+        "latency_ms": _values("latency_ms", rounds),
         "metadata": metadata,
         "executed_at": executed_at,
     }
@@ -426,11 +428,11 @@ def _rounds(
 
 def _baselines(baselines: Sequence[Any]) -> Table:
     return {
-        "baseline_id": names(_each("baseline_id", baselines)),
-        "type": _each("type", baselines),
-        "payload": json_objects(_each("payload", baselines)),
-        "owner": _each("owner", baselines),
-        "confidence": _each("confidence", baselines),
+        "baseline_id": names(_values("baseline_id", baselines)),
+        "type": _values("type", baselines),
+        "payload": json_objects(_values("payload", baselines)),
+        "owner": _values("owner", baselines),
+        "confidence": _values("confidence", baselines),
     }
 
 
@@ -454,5 +456,5 @@ def _golden_checks(case_ids: Sequence[str | None], baselines: Table) -> Columns:
         ) from error
 
 
-def _each(name: str, structs: Sequence[Any]) -> list[Any]:
+def _values(name: str, structs: Sequence[Any]) -> list[Any]:
     return list(map(attrgetter(name), structs))

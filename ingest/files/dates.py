@@ -37,7 +37,7 @@ def without_date(name: str) -> str:
 def base_of(name: str) -> str:
     """Return a file's name without its endings; empty for one that is hidden.
 
-    A dot between two digits is no end: ``gpt-4.1.jsonl`` is ``gpt-4.1``.
+    A dot between two digits does not start an ending: ``gpt-4.1.jsonl`` is ``gpt-4.1``.
     """
     return _ENDING.split(name, maxsplit=1)[0]
 
@@ -46,8 +46,8 @@ def pattern_of(name: str) -> str | None:
     """Return a file's name with ``{date}`` for its date, for ``[[sources]]``."""
     from promptlab.contracts.sources import DATE  # pydantic: not for `--help`
 
-    found = re.search(rf"(?<![\dvV]){DATE}(?!\d)", name)
-    return None if found is None else f"{name[: found.start()]}{{date}}*"
+    match = re.search(rf"(?<![\dvV]){DATE}(?!\d)", name)
+    return None if match is None else f"{name[: match.start()]}{{date}}*"
 
 
 def night_of(path: str) -> str:

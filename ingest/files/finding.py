@@ -66,7 +66,7 @@ def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
     Raises:
         InputError: a path that does not exist or cannot be read.
     """
-    seen: set[tuple[int, int]] = set()
+    identities: set[tuple[int, int]] = set()
     for path in in_reading_order(paths):
         try:
             status = path.stat()
@@ -75,50 +75,50 @@ def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
                 f"{path}: cannot be read: {error.strerror or error}"
             ) from None
         if stat.S_ISDIR(status.st_mode):
-            found = _walk(path)
+            files = _walk(path)
         elif stat.S_ISREG(status.st_mode):
             uri = os.path.realpath(path)
-            found = iter([FoundFile(path, path.stem, uri, named=True)])
+            files = iter([FoundFile(path, path.stem, uri, named=True)])
         else:
             raise InputError(f"{path}: is neither a file nor a folder")
-        for one in map(_with_a_name, found):
-            if one.fault:
-                yield one
+        for file in map(_with_a_name, files):
+            if file.fault:
+                yield file
                 continue
             try:
-                status = one.path.stat()
+                status = file.path.stat()
             except OSError as error:  # a dangling link; or its folder cannot be read
                 if not isinstance(error, FileNotFoundError):
-                    yield replace(one, fault=error.strerror or str(error))
+                    yield replace(file, fault=error.strerror or str(error))
                 continue
             identity = (status.st_dev, status.st_ino)
-            if identity in seen:
+            if identity in identities:
                 continue
-            seen.add(identity)
+            identities.add(identity)
             if stat.S_ISREG(status.st_mode):
-                yield one
+                yield file
             elif not stat.S_ISDIR(status.st_mode):
-                what = kind_of_file(status.st_mode)
-                yield replace(one, fault=f"it is {what}, not a file")
+                kind = kind_of_file(status.st_mode)
+                yield replace(file, fault=f"it is {kind}, not a file")
 
 
-def _with_a_name(found: FoundFile) -> FoundFile:
+def _with_a_name(file: FoundFile) -> FoundFile:
     """Return the file; if its name is not UTF-8, with a fault and an escaped name.
 
     Tables and pages cannot contain such a name.
     """
     try:
-        f"{found.uri}{found.name}{found.path}".encode()
+        f"{file.uri}{file.name}{file.path}".encode()
     except UnicodeEncodeError:
-        shown = Path(_shown(str(found.path)))
+        path = Path(_shown(str(file.path)))
         return replace(
-            found,
-            path=shown,
-            name=_shown(found.name),
-            uri=_shown(found.uri),
+            file,
+            path=path,
+            name=_shown(file.name),
+            uri=_shown(file.uri),
             fault="its name, or that of a folder above it, is not UTF-8: rename it",
         )
-    return found
+    return file
 
 
 def _shown(name: str) -> str:
@@ -130,14 +130,17 @@ def _walk(folder: Path) -> Iterator[FoundFile]:
     unreadable: list[OSError] = []
     for root, folders, files in os.walk(folder, onerror=unreadable.append):
         folders[:] = sorted(
-            (each for each in folders if each not in _NEVER_WALKED), key=natural_key
+            (subfolder for subfolder in folders if subfolder not in _NEVER_WALKED),
+            key=natural_key,
         )
-        below = Path(root).relative_to(folder)
-        there = os.path.realpath(root).rstrip("/")
+        relative_folder = Path(root).relative_to(folder)
+        real_root = os.path.realpath(root).rstrip("/")
         for file in sorted(files, key=file_key):
             path = Path(root, file)
-            uri = os.path.realpath(path) if path.is_symlink() else f"{there}/{file}"
-            yield FoundFile(path, (below / path.stem).as_posix(), uri, named=False)
+            uri = os.path.realpath(path) if path.is_symlink() else f"{real_root}/{file}"
+            yield FoundFile(
+                path, (relative_folder / path.stem).as_posix(), uri, named=False
+            )
     for error in unreadable:
         path = Path(error.filename)
         if path == folder:

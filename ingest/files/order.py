@@ -17,7 +17,7 @@ Key = tuple[tuple[tuple[int, str], ...], str]
 
 
 def natural_key(name: str) -> Key:
-    """Sorts names by the numbers in them: ``sample.2`` before ``sample.10``."""
+    """Return a key by which ``sample.2`` is before ``sample.10``."""
     parts = (
         (len(part.lstrip("0")) if is_number else 0, part.lstrip("0") or part[:1])
         if (is_number := index % 2 == 1)
@@ -28,7 +28,7 @@ def natural_key(name: str) -> Key:
 
 
 def file_key(name: str) -> tuple[Key, str]:
-    """Sorts files by their names, ``run`` before ``run-scored``."""
+    """Return a key that sorts files by their names: ``run`` before ``run-scored``."""
     suffix = Path(name).suffix
     return natural_key(name.removesuffix(suffix)), suffix
 
@@ -46,7 +46,7 @@ def in_reading_order(paths: Sequence[Path]) -> list[Path]:
 
 
 def _is_sorted(names: Sequence[str]) -> bool:
-    return all(one <= other for one, other in itertools.pairwise(names))
+    return all(name <= next_name for name, next_name in itertools.pairwise(names))
 
 
 def _letters(name: str) -> str:

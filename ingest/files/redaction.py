@@ -98,7 +98,6 @@ COOKIE = r"(?i:(?:set-)?cookie:[ \t]*)"
 
 _OF_KEYS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-%"
 _LONGEST_KEY = 80
-_BLANKS = b" \t\r\n"
 _PERCENT = re.compile(rb"%5f|%2d", re.IGNORECASE)
 _HEADER = re.compile(WHOLE.encode(), re.IGNORECASE)
 _FORM_OF_KEY = re.compile(
@@ -155,22 +154,22 @@ class SecretValue(NamedTuple):
     quote: bytes = b""
 
 
-def find_value(data: bytes, found: int, place: int) -> SecretValue | None:
+def find_value(data: bytes, key_start: int, place: int) -> SecretValue | None:
     """Return the value of a key, if the key is secret and the value can be one."""
-    whole = data[found:place]
-    equals = _EQUALS.search(whole)
-    form = None if equals else _FORM_OF_KEY.search(whole)
+    key_text = data[key_start:place]
+    equals = _EQUALS.search(key_text)
+    form = None if equals else _FORM_OF_KEY.search(key_text)
     ends = equals or form
     assert ends
-    word = whole[: ends.start()]
+    word = key_text[: ends.start()]
     quote = form[1] or b"" if form else b""
-    before = data[max(0, found - _LONGEST_KEY) : found]
+    before = data[max(0, key_start - _LONGEST_KEY) : key_start]
     prefix = before[len(before.rstrip(_OF_KEYS)) :]
     if before[: len(before) - len(prefix)].endswith(b"\\"):
         prefix = prefix[1:]  # of an escape such as \n
-    opens = found - len(prefix)
+    opens = key_start - len(prefix)
     if word[:1] in (b'"', b"'"):
-        word, opens = word[1:], found + 1
+        word, opens = word[1:], key_start + 1
     key = prefix + word
     if not is_secret(key):
         return None
@@ -207,8 +206,8 @@ def _after_equals(
     text = _text(data, place)
     if text is not None:
         return text
-    bare = _BARE.match(data, place)
-    return SecretValue(*bare.span()) if bare else None
+    word = _BARE.match(data, place)
+    return SecretValue(*word.span()) if word else None
 
 
 def _to_end_of_line(data: bytes, place: int, key: bytes) -> SecretValue | None:
@@ -255,17 +254,17 @@ def find_labelled(data: bytes, _: int, place: int) -> SecretValue | None:
     return _strong_word(data, opening.end() if opening else place)
 
 
-def find_option(data: bytes, found: int, place: int) -> SecretValue | None:
+def find_option(data: bytes, start: int, place: int) -> SecretValue | None:
     """Return the value after an option of a command: ``--password …``."""
-    if not is_secret(data[found:place].partition(b"-")[2].strip(b"- \t")):
+    if not is_secret(data[start:place].partition(b"-")[2].strip(b"- \t")):
         return None
     opening = _OPENING.match(data, place)
     return _text(data, place) if opening else _strong_word(data, place)
 
 
-def find_element(data: bytes, found: int, place: int) -> SecretValue | None:
+def find_element(data: bytes, start: int, place: int) -> SecretValue | None:
     """Return the text of an XML element."""
-    key = data[found + 1 : place - 1].split()[0].rpartition(b":")[2]
+    key = data[start + 1 : place - 1].split()[0].rpartition(b":")[2]
     value = _OF_ELEMENT.match(data, place)
     if value is None or not is_secret(key):
         return None
@@ -273,10 +272,10 @@ def find_element(data: bytes, found: int, place: int) -> SecretValue | None:
     return SecretValue(*value.span()) if is_sure else None
 
 
-def find_cookie(data: bytes, found: int, place: int) -> SecretValue | None:
+def find_cookie(data: bytes, start: int, place: int) -> SecretValue | None:
     """Return the value of a header at the start of a line."""
-    # first what is quick: the value may be as long as the file
-    if not _LINE.search(data[max(0, found - _LONGEST_KEY) : found]):
+    # check the start of the line first: the value may be as long as the file
+    if not _LINE.search(data[max(0, start - _LONGEST_KEY) : start]):
         return None
     value = _COOKIES.match(data, place)
     return None if value is None else SecretValue(*value.span())
@@ -307,21 +306,21 @@ def _text(data: bytes, place: int) -> SecretValue | None:
 
 def _list(data: bytes, place: int, quote: bytes) -> SecretValue | None:
     """Return the content of a list of texts and numbers, unless it contains objects."""
-    depth, at, last = 0, place, place + _LONGEST_LIST
-    while (found := _IN_LIST.search(data, at, last)) is not None:
-        at = found.end()
-        if found[0] in b"{}:":
+    depth, position, last = 0, place, place + _LONGEST_LIST
+    while (token := _IN_LIST.search(data, position, last)) is not None:
+        position = token.end()
+        if token[0] in b"{}:":
             return None
-        depth += {b"[": 1, b"(": 1, b"]": -1, b")": -1}.get(found[0], 0)
+        depth += {b"[": 1, b"(": 1, b"]": -1, b")": -1}.get(token[0], 0)
         if depth == 0:
-            inside = data[place + 1 : at - 1]
+            inside = data[place + 1 : position - 1]
             is_empty = _NOTHING.match(inside) is not None
-            return None if is_empty else SecretValue(place + 1, at - 1, quote)
-        if found[0] not in b"[](){}":
-            opening = _OPENING.match(data, found.start())
-            text = _text(data, found.start())
+            return None if is_empty else SecretValue(place + 1, position - 1, quote)
+        if token[0] not in b"[](){}":
+            opening = _OPENING.match(data, token.start())
+            text = _text(data, token.start())
             assert opening is not None and text is not None
-            at = text.end + len(opening[1]) + len(opening[2])
+            position = text.end + len(opening[1]) + len(opening[2])
     return None
 
 
@@ -393,33 +392,33 @@ class Rule(NamedTuple):
     """True if it may be an unquoted number in JSON."""
 
 
-def _has_digit(found: bytes) -> bool:
-    return any(0x30 <= byte <= 0x39 for byte in found)
+def _has_digit(value: bytes) -> bool:
+    return any(0x30 <= byte <= 0x39 for byte in value)
 
 
-def _is_key(found: bytes) -> bool:
-    """Return whether it is random: a digit in it, or more letters than a word has."""
-    return _has_digit(found) or _NO_WORD.search(found) is not None
+def _is_key(value: bytes) -> bool:
+    """Return true if it looks random: with a digit, or 24 letters in a row."""
+    return _has_digit(value) or _NO_WORD.search(value) is not None
 
 
-def _is_no_port(found: bytes) -> bool:
-    """Return whether it is a password, not ``8080?mail=a`` of a URL without one."""
-    return re.match(rb"[0-9]{1,5}[?#,;]", found) is None
+def _is_no_port(value: bytes) -> bool:
+    """Return true for a password, not ``8080?mail=a`` of a URL without one."""
+    return re.match(rb"[0-9]{1,5}[?#,;]", value) is None
 
 
-def _is_no_id(found: bytes) -> bool:
-    """Return whether it is a password, not the group of ``-u 1000:1000``."""
-    return not found.isdigit()
+def _is_no_id(value: bytes) -> bool:
+    """Return true for a password, not the group of ``-u 1000:1000``."""
+    return not value.isdigit()
 
 
-def _is_id_card(found: bytes) -> bool:
+def _is_id_card(value: bytes) -> bool:
     """Check the checksum ISO 7064 MOD 11-2 of GB 11643."""
-    total = sum(int(chr(d)) * 2 ** (17 - n) for n, d in enumerate(found[:17]))
-    return b"10X98765432"[total % 11 :][:1] == found[17:].upper()
+    total = sum(int(chr(d)) * 2 ** (17 - n) for n, d in enumerate(value[:17]))
+    return b"10X98765432"[total % 11 :][:1] == value[17:].upper()
 
 
-def _is_international(found: bytes) -> bool:
-    return 8 <= sum(0x30 <= byte <= 0x39 for byte in found) <= 15
+def _is_international(value: bytes) -> bool:
+    return 8 <= sum(0x30 <= byte <= 0x39 for byte in value) <= 15
 
 
 _NO_WORD = re.compile(rb"[A-Za-z]{24}")
@@ -572,22 +571,22 @@ def _values_of_yaml(text: str) -> list[tuple[int, int]] | None:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except (yaml.YAMLError, RecursionError):
         return None
-    found: set[tuple[int, int]] = set()
+    places: set[tuple[int, int]] = set()
     waiting = [(root, False)] if root is not None else []
-    seen = set()
+    visited = set()
     while waiting:
         node, is_secret_here = waiting.pop()
-        if (id(node), is_secret_here) in seen:  # an alias
+        if (id(node), is_secret_here) in visited:  # an alias
             continue
-        seen.add((id(node), is_secret_here))
+        visited.add((id(node), is_secret_here))
         if isinstance(node, yaml.SequenceNode):
             waiting += [(item, is_secret_here) for item in node.value]
         elif isinstance(node, yaml.MappingNode):
             for key, value in node.value:
                 waiting += [(key, False), (value, _is_secret_in_yaml(str(key.value)))]
         elif is_secret_here and node.value and node.tag not in _NO_SECRETS_OF_YAML:
-            found.add((node.start_mark.index, node.end_mark.index))
-    return sorted(found)
+            places.add((node.start_mark.index, node.end_mark.index))
+    return sorted(places)
 
 
 def _is_secret_in_yaml(key: str) -> bool:
@@ -623,10 +622,10 @@ class Redactor:
         if self._yaml:
             data = self._redact_yaml(data)
         pattern, rules = _compiled(self.mode)
-        found = pattern.search(data)
-        if found is None:
+        match = pattern.search(data)
+        if match is None:
             return data
-        return b"".join(self._pieces(data, found, pattern, rules))
+        return b"".join(self._pieces(data, match, pattern, rules))
 
     def mend(self, data: bytes) -> bytes:
         """Return the block with U+FFFD in place of every half of a surrogate pair.
@@ -642,32 +641,32 @@ class Redactor:
     def _pieces(
         self,
         data: bytes,
-        found: _Match[bytes] | None,
+        match: _Match[bytes] | None,
         pattern: _Regexp[bytes],
         rules: dict[int, tuple[Rule, int | None]],
     ) -> Iterator[bytes]:
         strings = _Strings(data)
-        done = 0
-        while found is not None:
-            rule, group = rules[found.lastindex]
+        position = 0
+        while match is not None:
+            rule, group = rules[match.lastindex]
             quote = b""
             if rule.find is not None:
-                value = rule.find(data, found.start(), found.end())
-                start, end, quote = value or (found.end(), found.end(), b"")
+                value = rule.find(data, match.start(), match.end())
+                start, end, quote = value or (match.end(), match.end(), b"")
             else:
-                start, end = found.span(group)
+                start, end = match.span(group)
             mark = self._mark(rule, data, start, end, strings, quote)
             if mark is not None:
-                yield data[done:start]
+                yield data[position:start]
                 is_bare = self._yaml and rule.find is None
                 line_before = data[data.rfind(b"\n", 0, start) + 1 : start]
                 if is_bare and _YAML_VALUE.match(line_before):
                     mark, end = b'"' + mark + b'"', _end_of_line(data, end)
                 yield mark
-                done = end
+                position = end
             # after the value, but at least after the pattern's first character
-            found = pattern.search(data, max(end, found.start() + 1, done))
-        yield data[done:]
+            match = pattern.search(data, max(end, match.start() + 1, position))
+        yield data[position:]
 
     def _mark(
         self,
@@ -678,7 +677,7 @@ class Redactor:
         strings: _Strings,
         quote: bytes,
     ) -> bytes | None:
-        """Return the replacement, or nothing if it is not such a value."""
+        """Return the replacement; ``None`` if the value is not one of the rule."""
         value = data[start:end]
         if not value or _MARK.fullmatch(value) or not rule.is_one(value):
             return None
@@ -688,7 +687,7 @@ class Redactor:
                 return None
             before = _AFTER_KEY.search(data, max(0, start - 200), start)
             if not strings.cover(start):
-                if not _stands_alone(data, start, end):
+                if not _is_whole_number(data, start, end):
                     return None
                 mark = b'"' + mark + b'"'
             elif before is not None and before[1]:
@@ -698,23 +697,23 @@ class Redactor:
         return mark + b"\n" * value.count(b"\n")
 
     def _redact_yaml(self, data: bytes) -> bytes:
-        """Redact what is under secret keys; line by line if it is no YAML."""
+        """Redact the values of secret keys; line by line if it is not valid YAML."""
         text = data.decode("utf-8", "surrogateescape")
         places = _values_of_yaml(text)
         if places is None:
             return _YAML_SECRET.sub(self._yaml_secret, data)
-        pieces, done = [], 0
+        pieces, position = [], 0
         for start, end in places:
             value = text[start:end].rstrip()  # a block ends where the next key begins
-            if start < done or _MARK.fullmatch(value.strip("\"'").encode()):
+            if start < position or _MARK.fullmatch(value.strip("\"'").encode()):
                 continue
             self.counts["secret"] += 1
             anchor = (_ANCHOR.match(value) or [""])[1] or ""
             lines = "\n" * (value.count("\n") - anchor.count("\n"))
             mark = f'{anchor}"[redacted:secret]"{lines}'
-            pieces += [text[done:start], mark]
-            done = start + len(value)
-        return "".join([*pieces, text[done:]]).encode("utf-8", "surrogateescape")
+            pieces += [text[position:start], mark]
+            position = start + len(value)
+        return "".join([*pieces, text[position:]]).encode("utf-8", "surrogateescape")
 
     def _yaml_secret(self, match: re.Match[bytes]) -> bytes:
         if not is_secret(match[2]):
@@ -727,15 +726,15 @@ class _Strings:
     """Finds the positions of JSON lines inside texts; call in ascending order."""
 
     def __init__(self, data: bytes) -> None:
-        self._found = _STRING.finditer(data)
+        self._matches = _STRING.finditer(data)
         self._start = self._end = 0
 
     def cover(self, place: int) -> bool:
         while self._end <= place:
-            found = next(self._found, None)
-            if found is None:
+            match = next(self._matches, None)
+            if match is None:
                 return False
-            self._start, self._end = found.span()
+            self._start, self._end = match.span()
         return self._start < place
 
 
@@ -771,7 +770,7 @@ def _is_part_of_number(data: bytes, start: int, end: int) -> bool:
     )
 
 
-def _stands_alone(data: bytes, start: int, end: int) -> bool:
+def _is_whole_number(data: bytes, start: int, end: int) -> bool:
     """Return true if *start* to *end* is a whole JSON number."""
     before = data[max(0, start - 200) : start].rstrip()[-1:]
     after = data[end : end + 1]

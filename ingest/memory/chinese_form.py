@@ -1,4 +1,4 @@
-"""Compare Chinese answers with references: CMRC 2018's F1, and what is surely equal.
+"""Compare Chinese answers with references: CMRC 2018's F1, and a strict equality.
 
 Published F1 scores of Chinese call "南京" half right for "北京", so only the plain
 cases are decided here: the same text after Unicode's NFKC, without punctuation, in one
@@ -73,16 +73,16 @@ def cmrc_f1(
 def is_same(
     answer: str, references: Sequence[str], category: str | None
 ) -> bool | None:
-    """Return whether an answer says what a reference says; ``None``: not plain."""
+    """Return true if an answer equals a reference; ``None``: it cannot be decided."""
     if max(map(len, (answer, *references))) > _LONGEST:
         return None
-    results = [_compared(answer, reference, category) for reference in references]
+    results = [_compare(answer, reference, category) for reference in references]
     if True in results:
         return True
     return None if None in results else False
 
 
-def _compared(answer: str, reference: str, category: str | None) -> bool | None:
+def _compare(answer: str, reference: str, category: str | None) -> bool | None:
     answered = sorted(map(_form, _answer_parts(answer, category)))
     expected = sorted(map(_form, _parts(reference, category)))
     if answered == expected:
@@ -110,7 +110,7 @@ def _shares_nothing(answered: str, expected: str) -> bool | None:
 
 
 def _parts(text: str, category: str | None) -> list[str]:
-    text = _plain(text)
+    text = unicodedata.normalize("NFKC", text).lower()
     if category == MULTI_HOP:
         return [part for part in _SEPARATOR.split(text) if part.strip()] or [text]
     return [text.split(";")[0]] if category == OPEN_DOMAIN else [text]
@@ -118,10 +118,6 @@ def _parts(text: str, category: str | None) -> list[str]:
 
 def _answer_parts(text: str, category: str | None) -> list[str]:
     return _parts(text, category if category == MULTI_HOP else None)
-
-
-def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).lower()
 
 
 def _run_f1(answer: str, reference: str) -> float:
@@ -152,7 +148,7 @@ def _form(text: str) -> str:
     text = _NUMERAL.sub(lambda m: _value(m[0]), text)
     text = _DATE.sub(lambda m: f"{int(m[1])}年{int(m[2])}月{int(m[3])}日", text)
     text = _DAY.sub(lambda m: f"{int(m[1])}月{int(m[2])}日", text)
-    # The point of a number is no punctuation.
+    # The point of a number is not punctuation.
     pieces, end = [], 0
     for number in _NUMBER.finditer(text):
         pieces += [_PUNCTUATION.sub("", text[end : number.start()])]
@@ -168,7 +164,7 @@ def _written(number: str) -> str:
 def _value(numeral: str) -> str:
     """Return a Chinese numeral in digits; one that is not plain stays as it is."""
     if not set(numeral) & _UNITS.keys():
-        # "三五天" are three to five days; years and numbers of houses are longer.
+        # "三五天" means three to five days; years and house numbers have more digits.
         if len(numeral) == 2:
             return numeral
         return "".join(str(_DIGITS[digit]) for digit in numeral)

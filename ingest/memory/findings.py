@@ -113,13 +113,13 @@ Model = TypeVar("Model", bound=BaseModel)
 def tolerant(
     model: type[Model], value: Any, keys: Keys, findings: Findings
 ) -> tuple[Model, Any]:
-    """Read an object by its contract and set invalid values aside.
+    """Read an object by its contract, and return its invalid values separately.
 
     Args:
         model: A contract whose required fields, if any, exist in the object.
         value: The object; null and missing count as an empty object.
         keys: Its path in the file.
-        findings: Receives a warning for every value that is set aside.
+        findings: Receives a warning for every invalid value.
 
     Returns:
         The known fields, and the rest as a JSON object, which may be empty.
@@ -130,26 +130,26 @@ def tolerant(
         _refuse(f"expected an object, found {shown(value)}", keys, findings)
         return model(), value
     try:
-        read = model.model_validate(value)
-        refused = {}
+        record = model.model_validate(value)
+        invalid = {}
     except ValidationError as error:
-        found = faults(error, value)
-        for fault in found:
+        errors = faults(error, value)
+        for fault in errors:
             _refuse(fault.message, (*keys, *fault.keys), findings)
-        names = {fault.keys[0] for fault in found}
-        refused = {name: value[name] for name in value if name in names}
-        kept = {name: value[name] for name in value if name not in names}
-        read = model.model_validate(kept)
-    return read, refused | unknown_keys(read, keys, findings)
+        names = {fault.keys[0] for fault in errors}
+        invalid = {name: value[name] for name in value if name in names}
+        valid = {name: value[name] for name in value if name not in names}
+        record = model.model_validate(valid)
+    return record, invalid | unknown_keys(record, keys, findings)
 
 
-def unknown_keys(read: BaseModel, keys: Keys, findings: Findings) -> dict[str, Any]:
+def unknown_keys(record: BaseModel, keys: Keys, findings: Findings) -> dict[str, Any]:
     """Return unknown fields at all depths, with a warning for each."""
-    rest: dict[str, Any] = dict(read.model_extra or {})
+    rest: dict[str, Any] = dict(record.model_extra or {})
     for name in rest:
         findings.unknown((*keys, name))
-    for name in type(read).model_fields:
-        inner = getattr(read, name)
+    for name in type(record).model_fields:
+        inner = getattr(record, name)
         if isinstance(inner, BaseModel):
             inner_rest = unknown_keys(inner, (*keys, name), findings)
             if inner_rest:

@@ -70,8 +70,8 @@ def run_name(path: PurePath, *, dataset: str | None, task_id: str | None) -> Run
     """
     folders = ["", "", "", *path.parent.parts]
     grandparent, parent = folders[-2], folders[-1]
-    task, in_name = _split_stem(path.stem, task_id)
-    clock = in_name if in_name and _CLOCK.fullmatch(in_name) else None
+    task, file_stamp = _split_stem(path.stem, task_id)
+    clock = file_stamp if file_stamp and _CLOCK.fullmatch(file_stamp) else None
     if _moment(parent):
         return RunName(parent, None, _moment(parent, clock), task, grandparent, False)
     if _moment(grandparent):
@@ -81,8 +81,8 @@ def run_name(path: PurePath, *, dataset: str | None, task_id: str | None) -> Run
     has_system = bool(grandparent) and grandparent == dataset
     system = parent if has_system else None
     own_folder = dataset if dataset in (parent, grandparent) else None
-    if in_name and not clock:
-        return RunName(in_name, system, _moment(in_name), task, own_folder, False)
+    if file_stamp and not clock:
+        return RunName(file_stamp, system, _moment(file_stamp), task, own_folder, False)
     if clock and has_system:
         return RunName(UNDATED, system, None, task, own_folder, True)
     name = parent if parent.strip("/\\") and parent != dataset else UNDATED
@@ -93,10 +93,10 @@ def _split_stem(stem: str, task_id: str | None) -> tuple[str, str | None]:
     """Split a file's name into task and stamp."""
     if stem == task_id:
         return stem, None
-    found = _FILE_STAMP.fullmatch(stem)
-    if not found or not (_CLOCK.fullmatch(found["stamp"]) or _moment(found["stamp"])):
+    match = _FILE_STAMP.fullmatch(stem)
+    if not match or not (_CLOCK.fullmatch(match["stamp"]) or _moment(match["stamp"])):
         return stem, None
-    return found["task"], found["stamp"]
+    return match["task"], match["stamp"]
 
 
 def _moment(stamp: str, clock: str | None = None) -> datetime | None:
@@ -149,7 +149,7 @@ def read_head(
             ("experiment_info", "dataset"),
         )
         return None
-    _tell_what_was_guessed(info, run, run.run_id(dataset), findings)
+    _warn_of_guesses(info, run, run.run_id(dataset), findings)
     statistics, invalid, extras["dataset_statistics"] = _read_statistics(
         document.get("dataset_statistics"), findings
     )
@@ -172,7 +172,7 @@ def read_head(
     )
 
 
-def _tell_what_was_guessed(
+def _warn_of_guesses(
     info: ExperimentInfo, run: RunName, run_id: str, findings: Findings
 ) -> None:
     if info.dataset is None:
@@ -206,21 +206,23 @@ def _read_statistics(
     value: Any, findings: Findings
 ) -> tuple[DatasetStatistics, list[InvalidQuestion], Any]:
     """Read ``dataset_statistics``; leave out malformed questions."""
-    here: Keys = ("dataset_statistics",)
-    listed = value.get("invalid_questions") if isinstance(value, dict) else None
-    if not isinstance(listed, list):
-        statistics, rest = tolerant(DatasetStatistics, value, here, findings)
+    path: Keys = ("dataset_statistics",)
+    invalid_questions = (
+        value.get("invalid_questions") if isinstance(value, dict) else None
+    )
+    if not isinstance(invalid_questions, list):
+        statistics, rest = tolerant(DatasetStatistics, value, path, findings)
         return statistics, [], rest
-    others = {name: value[name] for name in value if name != "invalid_questions"}
-    statistics, rest = tolerant(DatasetStatistics, others, here, findings)
-    questions, odd = [], {}
-    for place, entry in enumerate(listed):
-        question, left = tolerant(
-            InvalidQuestion, entry, (*here, "invalid_questions", place), findings
+    members = {name: value[name] for name in value if name != "invalid_questions"}
+    statistics, rest = tolerant(DatasetStatistics, members, path, findings)
+    questions, unknown_by_place = [], {}
+    for place, entry in enumerate(invalid_questions):
+        question, unknown = tolerant(
+            InvalidQuestion, entry, (*path, "invalid_questions", place), findings
         )
         questions.append(question)
-        if left:
-            odd[str(place)] = left
-    if odd:
-        rest["invalid_questions"] = odd
+        if unknown:
+            unknown_by_place[str(place)] = unknown
+    if unknown_by_place:
+        rest["invalid_questions"] = unknown_by_place
     return statistics, questions, rest

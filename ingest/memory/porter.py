@@ -18,7 +18,7 @@ _IRREGULAR = {
     "dying": "die",
     "lying": "lie",
     "tying": "tie",
-    **{each: each for each in ("news", "howe", "proceed", "exceed", "succeed")},
+    **{word: word for word in ("news", "howe", "proceed", "exceed", "succeed")},
 }
 _STEP_2 = (
     *(("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance")),
@@ -63,12 +63,12 @@ def _measure(word: str) -> int:
 
 
 def _is_short(word: str) -> bool:
-    """Return whether it ends like ``-hop``, or is a vowel and a consonant."""
+    """Return true if it ends like ``-hop``, or is a vowel and a consonant."""
     kinds = _kinds(word)
     return kinds == "vc" or (kinds.endswith("cvc") and word[-1] not in "wxy")
 
 
-def _replaced(
+def _replace_suffix(
     word: str, rules: Iterable[tuple[str, str]], holds: Callable[[str], bool]
 ) -> str:
     """Apply the first rule whose suffix the word has, if the rest meets a condition."""
@@ -92,7 +92,7 @@ def _past(word: str) -> str:
         return word[:-1] if len(word) == 4 else word[:-2]
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
-    suffix = next((each for each in ("ed", "ing") if word.endswith(each)), None)
+    suffix = next((ending for ending in ("ed", "ing") if word.endswith(ending)), None)
     if suffix is None or "v" not in _kinds(word.removesuffix(suffix)):
         return word
     rest = word.removesuffix(suffix)
@@ -113,11 +113,11 @@ def _double_suffix(word: str) -> str:
         return _double_suffix(word[:-2])
     if word.endswith("logi"):  # the l counts as a part of the stem
         return word[:-1] if _measure(word[:-3]) > 0 else word
-    return _replaced(word, _STEP_2, lambda rest: _measure(rest) > 0)
+    return _replace_suffix(word, _STEP_2, lambda rest: _measure(rest) > 0)
 
 
 def _suffix(word: str) -> str:
-    return _replaced(word, _STEP_3, lambda rest: _measure(rest) > 0)
+    return _replace_suffix(word, _STEP_3, lambda rest: _measure(rest) > 0)
 
 
 def _last_suffix(word: str) -> str:
@@ -125,7 +125,7 @@ def _last_suffix(word: str) -> str:
         is_ion = len(word) - len(rest) == 3 and word.endswith("ion")
         return _measure(rest) > 1 and (not is_ion or rest[-1] in "st")
 
-    return _replaced(word, ((suffix, "") for suffix in _STEP_4), holds)
+    return _replace_suffix(word, ((suffix, "") for suffix in _STEP_4), holds)
 
 
 def _tidied(word: str) -> str:

@@ -50,23 +50,23 @@ def timing_rows(
     rows: list[tuple[Any, ...]] = []
     rest: dict[str, Any] = {}
     for name, timings in _members(value, keys, findings, rest):
-        here = (*keys, name)
+        path = (*keys, name)
         if name not in _OPERATIONS:
-            findings.unknown(here)
+            findings.unknown(path)
             rest[name] = timings
             continue
-        odd: dict[str, Any] = {}
-        for part, inner in _members(timings, here, findings, odd):
+        unknown_parts: dict[str, Any] = {}
+        for part, part_value in _members(timings, path, findings, unknown_parts):
             if part not in _PARTS:
-                findings.unknown((*here, part))
-                odd[part] = inner
+                findings.unknown((*path, part))
+                unknown_parts[part] = part_value
                 continue
-            found, left = _PARTS[part](inner, (*here, part), findings)
-            rows += [(_OPERATIONS[name], *row) for row in found]
-            if left is not None:
-                odd[part] = left
-        if odd:
-            rest[name] = odd
+            part_rows, unknown = _PARTS[part](part_value, (*path, part), findings)
+            rows += [(_OPERATIONS[name], *row) for row in part_rows]
+            if unknown is not None:
+                unknown_parts[part] = unknown
+        if unknown_parts:
+            rest[name] = unknown_parts
     return rows, rest
 
 
@@ -74,15 +74,15 @@ def snapshots_by_round(
     value: Any, rounds: set[int], keys: Keys, findings: Findings
 ) -> tuple[dict[int, dict[str, Any]], list[Any]]:
     """Read ``memory_snapshots``: one per round, and those without a round."""
-    found: dict[int, dict[str, Any]] = {}
+    snapshots: dict[int, dict[str, Any]] = {}
     rest: list[Any] = []
     if value is not None and not isinstance(value, list):
         _odd(f"expected a list, found {shown(value)}", keys, findings)
-        return found, [value]
+        return snapshots, [value]
     for place, snapshot in enumerate(value or []):
         index = snapshot.get("test_index") if isinstance(snapshot, dict) else None
-        if _is_round(index) and index in rounds and index not in found:
-            found[index] = {k: v for k, v in snapshot.items() if k != "test_index"}
+        if _is_round(index) and index in rounds and index not in snapshots:
+            snapshots[index] = {k: v for k, v in snapshot.items() if k != "test_index"}
         else:
             _odd(
                 "belongs to no round, or to one that has its own",
@@ -90,7 +90,7 @@ def snapshots_by_round(
                 findings,
             )
             rest.append(snapshot)
-    return found, rest
+    return snapshots, rest
 
 
 def _summary(
@@ -99,8 +99,8 @@ def _summary(
     rows: list[tuple[Any, ...]] = []
     stages: dict[str, Any] = {}
     for position, (name, times) in enumerate(_members(value, keys, findings, stages)):
-        read, rest = tolerant(StageTiming, times, (*keys, name), findings)
-        measured = (read.avg_ms, read.min_ms, read.max_ms, read.count)
+        timing, rest = tolerant(StageTiming, times, (*keys, name), findings)
+        measured = (timing.avg_ms, timing.min_ms, timing.max_ms, timing.count)
         rows.append(("summary", position, None, _stage(name), *measured))
         if rest:
             stages[name] = rest
@@ -117,19 +117,19 @@ def _details(
     rows: list[tuple[Any, ...]] = []
     calls: dict[str, Any] = {}
     for position, call in enumerate(value):
-        here = (*keys, position)
+        path = (*keys, position)
         rest: dict[str, Any] = {}
-        members = dict(_members(call, here, findings, rest))
+        members = dict(_members(call, path, findings, rest))
         index = members.pop("test_index", None)
         if index is not None and not _is_round(index):
-            _odd("is no number of a round", (*here, "test_index"), findings)
+            _odd("is no number of a round", (*path, "test_index"), findings)
             rest["test_index"], index = index, None
         for name, duration in members.items():
             if _is_duration(duration) and name.endswith("_ms"):
                 measured = (float(duration), None, None, None)
                 rows.append(("detail", position, index, _stage(name), *measured))
             elif duration is not None:
-                _odd("is no time in milliseconds", (*here, name), findings)
+                _odd("is no time in milliseconds", (*path, name), findings)
                 rest[name] = duration
         if rest:
             calls[str(position)] = rest
@@ -161,8 +161,8 @@ def _is_round(value: Any) -> bool:
 
 
 def _stage(name: str) -> str:
-    found = _STAGE.fullmatch(name)
-    return found["stage"] if found else name
+    match = _STAGE.fullmatch(name)
+    return match["stage"] if match else name
 
 
 def _odd(message: str, keys: Keys, findings: Findings) -> None:
@@ -235,12 +235,12 @@ def _is_result(document: Any, findings: Findings) -> bool:
         return False
     if isinstance(document.get("test_results"), list):
         return True
-    found = (
+    actual = (
         shown(document["test_results"]) if "test_results" in document else "no such key"
     )
     findings.reject(
         "not_a_memory_result",
-        f"expected test_results, the list of rounds, found {found}."
+        f"expected test_results, the list of rounds, found {actual}."
         " Write [] for a run without rounds.",
         ("test_results",),
     )
@@ -253,17 +253,17 @@ _INVALID = {"question_index", "question", "reason"}
 def _rows(
     document: dict[str, Any], head: MemoryHead, rounds: Rounds, findings: Findings
 ) -> Rows:
-    timings, left = timing_rows(
+    timings, unknown_timings = timing_rows(
         document.get("timing_summary"), ("timing_summary",), findings
     )
-    head.extras["timing_summary"] = left
-    snapshots, left_over = snapshots_by_round(
+    head.extras["timing_summary"] = unknown_timings
+    snapshots, unknown_snapshots = snapshots_by_round(
         document.get("memory_snapshots"),
-        {one.test_index for one, _, _ in rounds.heads},
+        {round_head.test_index for round_head, _, _ in rounds.heads},
         ("memory_snapshots",),
         findings,
     )
-    head.extras["memory_snapshots"] = left_over
+    head.extras["memory_snapshots"] = unknown_snapshots
     total = head.summary.total_tests
     if total is not None and total != len(document["test_results"]):
         findings.warn(
@@ -278,8 +278,8 @@ def _rows(
         "memory_answers": columns_of(ANSWER_COLUMNS, rounds.answers),
         "memory_invalid_questions": columns_of_rows(
             [
-                {"position": place, **one.model_dump(include=_INVALID)}
-                for place, one in enumerate(head.invalid_questions)
+                {"position": place, **question.model_dump(include=_INVALID)}
+                for place, question in enumerate(head.invalid_questions)
             ]
         ),
         "memory_timings": columns_of(TIMING_COLUMNS, timings),
@@ -322,13 +322,13 @@ def _test_columns(
 ) -> Columns:
     rows = []
     for head, answers, rest in heads:
-        asked = head.question_range
+        question_range = head.question_range
         snapshot = snapshots.get(head.test_index)
         rows.append(
             {
                 "test_index": head.test_index,
-                "range_start": asked.start if asked else None,
-                "range_end": asked.end if asked else None,
+                "range_start": question_range.start if question_range else None,
+                "range_end": question_range.end if question_range else None,
                 "dialogs_inserted_count": head.dialogs_inserted_count,
                 "questions": answers,
                 "memory_snapshot": None if snapshot is None else json_text(snapshot),

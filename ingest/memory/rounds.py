@@ -24,15 +24,15 @@ from promptlab.json_text.writing import shown
 
 ADVERSARIAL = "5"
 
-_WORTH_REMEMBERING = 2000
-# Bytes of a question.
+_MAX_CACHED_BYTES = 2000
+"""Maximum size of a question that is cached, in bytes."""
 
 
 Identity = tuple[str, str, str]
 """Text, category and evidence of a question."""
 
 
-class _Asked(NamedTuple):
+class _PreparedQuestion(NamedTuple):
     """The part of a question that is the same in every round."""
 
     question_text: str
@@ -54,7 +54,7 @@ def answer_row(
     twins: Counter[Identity],
 ) -> tuple[Any, ...]:
     """Return the row of one question."""
-    written = json_bytes(
+    content = json_bytes(
         (
             question.question_text,
             question.reference_answer,
@@ -62,13 +62,15 @@ def answer_row(
             question.category,
         )
     )
-    is_short = len(written) <= _WORTH_REMEMBERING
-    asked, identity, key = (_remembered if is_short else _prepared)(task_id, written)
+    is_short = len(content) <= _MAX_CACHED_BYTES
+    prepared, identity, key = (_prepare_cached if is_short else _prepare)(
+        task_id, content
+    )
     number = twins[identity] = twins.get(identity, 0) + 1
     answer = as_text(question.predicted_answer)
     answer_stems = None
-    if answer is not None and asked.reference_stems is not None:
-        answer_stems = json_text(answer_parts(answer, asked.category))
+    if answer is not None and prepared.reference_stems is not None:
+        answer_stems = json_text(answer_parts(answer, prepared.category))
     return (
         test_index,
         question.question_index,
@@ -78,18 +80,18 @@ def answer_row(
         as_text(question.error) if question.error else None,
         answer_stems,
         json_text(unknown) if unknown else "{}",
-        *asked,
+        *prepared,
     )
 
 
-def _prepared(task_id: str, written: bytes) -> tuple[_Asked, Identity, str]:
+def _prepare(task_id: str, content: bytes) -> tuple[_PreparedQuestion, Identity, str]:
     """Return the common part of a question's rows, and its key."""
-    asked = _asked(*msgspec.json.decode(written))
-    identity = asked.question_text, asked.category or "", asked.evidence or ""
-    return asked, identity, _key(task_id, identity, 1)
+    prepared = _prepare_question(*msgspec.json.decode(content))
+    identity = prepared.question_text, prepared.category or "", prepared.evidence or ""
+    return prepared, identity, _key(task_id, identity, 1)
 
 
-_remembered = lru_cache(maxsize=10_000)(_prepared)
+_prepare_cached = lru_cache(maxsize=10_000)(_prepare)
 """Number of cached questions; rounds repeat them, but long references need memory."""
 
 
@@ -110,20 +112,22 @@ def as_text(value: Any) -> str | None:
     return json_text(value)
 
 
-def _asked(question: str, reference: Any, evidence: Any, category: Any) -> _Asked:
+def _prepare_question(
+    question: str, reference: Any, evidence: Any, category: Any
+) -> _PreparedQuestion:
     """Prepare a question; the elements of a list of references are alternatives."""
     name = as_text(category)
     alternatives = reference if isinstance(reference, list) else [reference]
-    texts = [text for each in alternatives if (text := as_text(each)) is not None]
+    texts = [text for value in alternatives if (text := as_text(value)) is not None]
     # Category 5 is scored by the answer, not by its reference.
     compared = [] if name == ADVERSARIAL else texts
-    return _Asked(
+    return _PreparedQuestion(
         question,
         None if reference is None else json_text(reference),
         None if evidence is None else json_text(evidence),
         name,
         json_text(texts) if texts else None,
-        json_text([reference_parts(each, name) for each in compared])
+        json_text([reference_parts(text, name) for text in compared])
         if compared
         else None,
         is_chinese(" ".join(texts) or question),
@@ -143,7 +147,7 @@ ANSWER_COLUMNS = (
     "error",
     "answer_stems",
     "extras",
-    *_Asked._fields,
+    *_PreparedQuestion._fields,
     "cmrc_f1",
     "is_same",
 )
@@ -162,20 +166,20 @@ class Rounds:
 
     def read(self, rounds: Sequence[Any]) -> None:
         """Read all rounds, in the order of the file."""
-        seen: set[int] = set()
-        for place, one in enumerate(rounds):
+        indexes: set[int] = set()
+        for place, round_ in enumerate(rounds):
             keys: Keys = ("test_results", place)
-            why = _fault_of_round(one, seen)
-            if why:
-                code, message, below = why
-                self.findings.reject(code, message, keys + below, record=one)
-                self.rejected += _answers_in(one)
+            error = _fault_of_round(round_, indexes)
+            if error:
+                code, message, path = error
+                self.findings.reject(code, message, keys + path, record=round_)
+                self.rejected += _answers_in(round_)
                 continue
-            frame = {name: one[name] for name in one if name != "questions"}
+            frame = {name: round_[name] for name in round_ if name != "questions"}
             head, rest = tolerant(RoundHead, frame, keys, self.findings)
-            seen.add(head.test_index)
+            indexes.add(head.test_index)
             before = len(self.answers)
-            self._read_answers(head.test_index, one["questions"], keys)
+            self._read_answers(head.test_index, round_["questions"], keys)
             self.heads.append((head, len(self.answers) - before, rest))
         if self._compare_chinese():
             self.findings.warn(
@@ -205,35 +209,35 @@ class Rounds:
     def _read_answers(
         self, test_index: int, questions: Sequence[Any], keys: Keys
     ) -> None:
-        seen: set[int] = set()
+        indexes: set[int] = set()
         twins: Counter[Identity] = Counter()
-        here = (*keys, "questions")
-        asked = self._asked(questions, test_index, here)
-        for place, question in enumerate(asked):
+        path = (*keys, "questions")
+        parsed = self._questions(questions, test_index, path)
+        for place, question in enumerate(parsed):
             if question is None:
                 continue
             raw = questions[place]
-            if question.question_index in seen:
-                self._reject_second(question, raw, test_index, (*here, place))
+            if question.question_index in indexes:
+                self._reject_second(question, raw, test_index, (*path, place))
                 continue
-            seen.add(question.question_index)
+            indexes.add(question.question_index)
             if not isinstance(question.predicted_answer, str | None):
                 self.findings.count(
                     "answer_not_text",
                     "expected text; it is read as its JSON text. Write answers as"
                     " text.",
-                    (*here, place, "predicted_answer"),
+                    (*path, place, "predicted_answer"),
                 )
             unknown = {}
             if not _KNOWN.issuperset(raw):
                 unknown = {name: raw[name] for name in raw if name not in _KNOWN}
             for name in unknown:
-                self.findings.unknown((*here, place, name))
+                self.findings.unknown((*path, place, name))
             self.answers.append(
                 answer_row(self.task_id, test_index, place, question, unknown, twins)
             )
 
-    def _asked(
+    def _questions(
         self, questions: Sequence[Any], test_index: int, keys: Keys
     ) -> Iterator[Question | None]:
         """Yield structs with the fields of the questions, ``None`` for invalid ones.
@@ -267,14 +271,14 @@ class Rounds:
         self.rejected += 1
 
     def _reject_answer(
-        self, error: ValidationError, raw: Any, test_index: int, here: Keys
+        self, error: ValidationError, raw: Any, test_index: int, path: Keys
     ) -> None:
         index = raw.get("question_index") if isinstance(raw, dict) else None
         for fault in faults(error, raw):
             self.findings.reject(
                 fault.code,
                 f"{fault.message}; the answer is left out.",
-                here + fault.keys,
+                path + fault.keys,
                 record_id=self._record_id(test_index, index),
                 record=raw,
             )
@@ -290,41 +294,41 @@ _IS_CHINESE = ANSWER_COLUMNS.index("is_chinese")
 
 def _chinese_scores(*row: Any) -> tuple[float | None, bool | None]:
     """Return ``cmrc_f1`` and ``is_same`` of an answer that has a reference."""
-    known = dict(zip(ANSWER_COLUMNS, row, strict=False))
-    answer, category = known["predicted_answer"], known["category"]
-    if answer is None or known["reference_texts"] is None or category == ADVERSARIAL:
+    fields = dict(zip(ANSWER_COLUMNS, row, strict=False))
+    answer, category = fields["predicted_answer"], fields["category"]
+    if answer is None or fields["reference_texts"] is None or category == ADVERSARIAL:
         return None, None
-    references = msgspec.json.decode(known["reference_texts"])
-    scored = answer, references, category
-    return cmrc_f1(*scored), is_same(*scored)
+    references = msgspec.json.decode(fields["reference_texts"])
+    arguments = answer, references, category
+    return cmrc_f1(*arguments), is_same(*arguments)
 
 
-def _fault_of_round(one: Any, seen: set[int]) -> tuple[str, str, Keys] | None:
-    """Return the error of an unreadable round: code, message and path."""
-    if not isinstance(one, dict):
-        return "bad_round", f"expected a round, an object, found {shown(one)}.", ()
+def _fault_of_round(round_: Any, indexes: set[int]) -> tuple[str, str, Keys] | None:
+    """Return code, message and path of the error in a round; ``None`` without one."""
+    if not isinstance(round_, dict):
+        return "bad_round", f"expected a round, an object, found {shown(round_)}.", ()
     try:
-        RoundHead.model_validate({"test_index": one.get("test_index")})
+        RoundHead.model_validate({"test_index": round_.get("test_index")})
     except ValidationError as error:
-        message = faults(error, one)[0].message
+        message = faults(error, round_)[0].message
         return "bad_round", f"{message}; the round is left out.", ("test_index",)
-    if one["test_index"] in seen:
+    if round_["test_index"] in indexes:
         message = (
-            f"test_index {one['test_index']} stands twice; the first round is kept."
+            f"test_index {round_['test_index']} stands twice; the first round is kept."
             " Number the rounds from 1."
         )
         return "duplicate_round", message, ("test_index",)
-    if not isinstance(one.get("questions"), list):
-        meant = "" if "questions" in one else nearest("questions", list(one))
+    if not isinstance(round_.get("questions"), list):
+        hint = "" if "questions" in round_ else nearest("questions", list(round_))
         message = (
-            f"expected a list of questions, found {shown(one.get('questions'))}{meant};"
-            " the round is left out. Write [] for none."
+            f"expected a list of questions, found {shown(round_.get('questions'))}"
+            f"{hint}; the round is left out. Write [] for none."
         )
         return "bad_round", message, ("questions",)
     return None
 
 
-def _answers_in(one: Any) -> int:
+def _answers_in(round_: Any) -> int:
     """Return the number of answers in a rejected round, at least 1."""
-    questions = one.get("questions") if isinstance(one, dict) else None
+    questions = round_.get("questions") if isinstance(round_, dict) else None
     return max(1, len(questions)) if isinstance(questions, list) else 1

@@ -113,7 +113,7 @@ def call_dbt(
 
 
 def _prepare_for_dbt(warehouse: WarehouseFile) -> None:
-    """Return a message for an error that dbt reports as a traceback."""
+    """Store the settings, and check what dbt would report as a traceback."""
     from promptlab.ingest import raw
     from promptlab.ingest.parquet import ParquetLayer
     from promptlab.ingest.raw.requests import keep_settings

@@ -80,9 +80,9 @@ def invoke(
     from dbt.cli.main import dbtRunner
 
     project = str(dbt_project())
-    places = ["--project-dir", project, "--profiles-dir", project]
-    places += ["--target-path", str(target), "--log-path", str(target)]
-    places += ["--target", settings.target]
+    options = ["--project-dir", project, "--profiles-dir", project]
+    options += ["--target-path", str(target), "--log-path", str(target)]
+    options += ["--target", settings.target]
     is_text = settings.log_format == "text"
     stream = output or (sys.stderr if is_text else LinesAsEvents("dbt"))
     with (
@@ -91,7 +91,7 @@ def invoke(
         contextlib.redirect_stdout(stream),
     ):
         try:
-            result = dbtRunner(manifest=manifest).invoke([*call, *places])
+            result = dbtRunner(manifest=manifest).invoke([*call, *options])
         finally:
             # dbt keeps the file open and locked until the process ends
             DuckDBConnectionManager.close_all_connections()
@@ -240,9 +240,13 @@ class Emptiness:
         """Return the sets of ``in (select …)`` and ``exists (…)``."""
         match test:
             case {"type": "CONJUNCTION_AND", "children": children}:
-                return [each for one in children for each in self._condition(one, ctes)]
+                return [
+                    tables
+                    for child in children
+                    for tables in self._condition(child, ctes)
+                ]
             case {"type": "CONJUNCTION_OR", "children": children}:
-                return _all([self._condition(one, ctes) for one in children])
+                return _all([self._condition(child, ctes) for child in children])
             case {"type": "SUBQUERY", "subquery_type": "ANY" | "EXISTS"}:
                 return self._node(test["subquery"]["node"], ctes)
         return []
@@ -297,14 +301,16 @@ def compile_plan(project: Path) -> Plan:
         dbt("seed", manifest=manifest)
         compiled = dbt("compile", manifest=manifest).result.results
         nodes = dict(manifest.nodes) | {r.node.unique_id: r.node for r in compiled}
-        words = json.loads(_unqualified(nodes["analysis.promptlab.plan"].compiled_code))
+        analysis = json.loads(
+            _unqualified(nodes["analysis.promptlab.plan"].compiled_code)
+        )
         nodes = {k: node for k, node in nodes.items() if node.resource_type in _RUN}
         return Plan(
             sources_hash=sources_hash(project),
-            project_hash=words["project_hash"],
-            forget=words["forget"],
-            remember=words["remember"],
-            nodes=list(_nodes(_Graph(nodes), words, settings.db)),
+            project_hash=analysis["project_hash"],
+            forget=analysis["forget"],
+            remember=analysis["remember"],
+            nodes=list(_nodes(_Graph(nodes), analysis, settings.db)),
             comments=read_comments(manifest),
         )
 
@@ -341,7 +347,7 @@ class _Graph:
         return list(placed)
 
 
-def _nodes(graph: _Graph, words: dict[str, Any], db: Path) -> Iterator[Node]:
+def _nodes(graph: _Graph, analysis: dict[str, Any], db: Path) -> Iterator[Node]:
     with open_duckdb(db) as con:
         emptiness = Emptiness(con)
         for key in graph.ordered():
@@ -381,7 +387,7 @@ def _nodes(graph: _Graph, words: dict[str, Any], db: Path) -> Iterator[Node]:
                 key=node.config.get("unique_key") if kind in _TABLES else None,
                 batch=node.config.meta.get("batch") if kind in _TABLES else None,
                 mentions=node.config.meta.get("mentions", []),
-                replaced=words["replaced"].get(node.name),
+                replaced=analysis["replaced"].get(node.name),
             )
 
 
@@ -412,8 +418,8 @@ def _contract(node: Any) -> list[str]:
 def _check_plain(test: Any) -> None:
     """Check that a test expects no rows, the only kind of test in a plan."""
     plain = {"severity": "ERROR", "fail_calc": "count(*)", "error_if": "!= 0"}
-    found = {name: getattr(test.config, name) for name in plain}
-    assert found == plain and test.config.limit is None, f"{test.name}: {found}"
+    config = {name: getattr(test.config, name) for name in plain}
+    assert config == plain and test.config.limit is None, f"{test.name}: {config}"
 
 
 def _rows_of_seed(con: duckdb.DuckDBPyConnection, node: Any) -> str:

@@ -58,8 +58,8 @@ def execute(
             more statements.
     """
     relations = _relations(con)
-    there = {name: kind for name, kind, _ in relations}
-    rebuild = full_refresh or _is_first(con, plan, there)
+    existing = {name: kind for name, kind, _ in relations}
+    rebuild = full_refresh or _is_first(con, plan, existing)
     if rebuild:
         for statement in plan.forget:
             con.execute(statement)
@@ -81,7 +81,7 @@ def execute(
                 _write(
                     con,
                     node,
-                    there.get(node.relation),
+                    existing.get(node.relation),
                     rows,
                     rebuild=rebuild,
                     is_empty=is_empty,
@@ -102,9 +102,9 @@ def execute(
 
 
 class _Rows:
-    """The rows of tables: writes them, and knows which tables have any.
+    """Writes the rows of tables, and knows which tables have any.
 
-    *stored* are tables that have some. Others are asked once, and after a deletion.
+    *stored* are tables with rows. Others are queried once, and after a deletion.
     """
 
     def __init__(self, con: duckdb.DuckDBPyConnection, stored: list[str]) -> None:
@@ -114,8 +114,8 @@ class _Rows:
     def of(self, relation: str) -> bool:
         """Return true if a table has rows."""
         if relation not in self._known:
-            found = self._con.execute(f"select 1 from {relation} limit 1").fetchone()
-            self._known[relation] = found is not None
+            row = self._con.execute(f"select 1 from {relation} limit 1").fetchone()
+            self._known[relation] = row is not None
         return self._known[relation]
 
     def create(self, relation: str, columns: list[str]) -> None:
@@ -158,11 +158,11 @@ def _relations(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str, bool]]:
         " select schema_name, view_name, 'view', false from duckdb_views()"
         " where database_name = current_database() and not internal"
     ).fetchall()
-    return [(f'"{schema}"."{name}"', *others) for schema, name, *others in rows]
+    return [(f'"{schema}"."{name}"', *rest) for schema, name, *rest in rows]
 
 
 def _is_first(
-    con: duckdb.DuckDBPyConnection, plan: Plan, there: dict[str, str]
+    con: duckdb.DuckDBPyConnection, plan: Plan, existing: dict[str, str]
 ) -> bool:
     """Return true if nothing was built; otherwise require tables of the same logic."""
     last = con.execute(
@@ -175,14 +175,14 @@ def _is_first(
             "the models, seeds or macros have changed since this warehouse was built:"
             " build it again from its raw tables with --full-refresh"
         )
-    gone = [
+    missing = [
         node.name
         for node in plan.nodes
-        if node.kind == "incremental" and node.relation not in there
+        if node.kind == "incremental" and node.relation not in existing
     ]
-    if gone:
+    if missing:
         raise BuildError(
-            f"these tables are gone: {', '.join(gone)}."
+            f"these tables are gone: {', '.join(missing)}."
             " Build them again from the raw tables with --full-refresh"
         )
     return False
@@ -191,7 +191,7 @@ def _is_first(
 def _write(
     con: duckdb.DuckDBPyConnection,
     node: Node,
-    there: str | None,
+    existing: str | None,
     rows: _Rows,
     *,
     rebuild: bool,
@@ -200,13 +200,13 @@ def _write(
     """Write a view, or the rows of a seed or a model to its table."""
     kind = "view" if node.kind == "view" else "table"
     name = node.relation
-    is_kept = there == kind and not rebuild
+    is_kept = existing == kind and not rebuild
     if is_kept and node.kind in {"seed", "view"}:
         return
-    if there is None:
+    if existing is None:
         con.execute(f'create schema if not exists "{node.schema}"')
-    elif there != kind:
-        con.execute(f"drop {there} {name}")
+    elif existing != kind:
+        con.execute(f"drop {existing} {name}")
     if kind == "view":
         con.execute(f"create or replace view {name} as {node.query}")
         return
@@ -279,14 +279,14 @@ def tune(con: duckdb.DuckDBPyConnection) -> None:
 
 def steps_fit_in_memory(con: duckdb.DuckDBPyConnection, *, rebuild: bool) -> bool:
     """Return true if the steps of a build fit in memory."""
-    waiting = _rows_of_raw(con)
+    n_new = _rows_of_raw(con)
     if not rebuild:
-        (built,) = con.execute(
+        (n_built,) = con.execute(
             "select (select count(*) from marts.fct_rounds)"
             " + (select count(*) from marts.fct_memory_answers)"
         ).fetchall()[0]
-        waiting -= built
-    return waiting <= FIT_IN_MEMORY
+        n_new -= n_built
+    return n_new <= FIT_IN_MEMORY
 
 
 def _rows_of_raw(con: duckdb.DuckDBPyConnection) -> int:
@@ -297,8 +297,8 @@ def _rows_of_raw(con: duckdb.DuckDBPyConnection) -> int:
     return int(count)
 
 
-_OF_A_ROW = re.compile(r"(?:constraint (?P<name>\w+) )?check \((?P<rule>.*)\)")
-_OF_A_COLUMN = re.compile(
+_ROW_RULE = re.compile(r"(?:constraint (?P<name>\w+) )?check \((?P<rule>.*)\)")
+_COLUMN_DEFINITION = re.compile(
     r"(?P<column>\w+) .*?(?P<not_null> not null)?(?: check \((?P<rule>.*)\))?"
 )
 
@@ -330,14 +330,14 @@ def _rules_as_tests(node: Node) -> Iterator[Node]:
 def _rules(columns: list[str]) -> Iterator[tuple[str, str]]:
     """Return name and condition of each rule; the default name is the condition."""
     for line in columns:
-        if found := _OF_A_ROW.fullmatch(line):
-            yield found["name"] or f"`{found['rule']}`", found["rule"]
-        elif found := _OF_A_COLUMN.fullmatch(line):
-            if found["not_null"]:
-                rule = f"{found['column']} is not null"
+        if match := _ROW_RULE.fullmatch(line):
+            yield match["name"] or f"`{match['rule']}`", match["rule"]
+        elif match := _COLUMN_DEFINITION.fullmatch(line):
+            if match["not_null"]:
+                rule = f"{match['column']} is not null"
                 yield f"`{rule}`", rule
-            if found["rule"]:
-                yield f"`{found['rule']}`", found["rule"]
+            if match["rule"]:
+                yield f"`{match['rule']}`", match["rule"]
 
 
 # ---------- the record that each build writes at its end

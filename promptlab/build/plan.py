@@ -22,7 +22,7 @@ from promptlab.paths import cache, dbt_project
 # ---------- comments
 
 
-class Described(msgspec.Struct, frozen=True):
+class MartComments(msgspec.Struct, frozen=True):
     """A mart with the comments on it and on its columns."""
 
     name: str
@@ -30,10 +30,10 @@ class Described(msgspec.Struct, frozen=True):
     columns: dict[str, str]
 
 
-def read_comments(manifest: Any) -> list[Described]:
+def read_comments(manifest: Any) -> list[MartComments]:
     """Read the descriptions of the marts from dbt's manifest."""
     return [
-        Described(
+        MartComments(
             node.name,
             _sentence(node.description),
             {c.name: _sentence(c.description) for c in node.columns.values()},
@@ -114,7 +114,7 @@ class Plan(msgspec.Struct, frozen=True):
     """Statements that record the build, with the parameters ``$is_full_refresh``,
     ``$promptlab_version`` and ``$build_id``."""
     nodes: list[Node]
-    comments: list[Described] = []
+    comments: list[MartComments] = []
 
 
 def live_models() -> list[Node]:
@@ -198,8 +198,12 @@ def encode(plan: Plan) -> bytes:
 
 def sources_hash(project: Path) -> str:
     """Return a hash of dbt's files and of the code that compiles them."""
-    found = (file for folder in _SOURCES for file in (project / folder).rglob("*.*"))
-    files = [file.relative_to(project) for file in found if file.suffix in _SUFFIXES]
+    candidates = (
+        file for folder in _SOURCES for file in (project / folder).rglob("*.*")
+    )
+    files = [
+        file.relative_to(project) for file in candidates if file.suffix in _SUFFIXES
+    ]
     code = Path(__file__).parent
     paths = [project / "dbt_project.yml", *(code / f"{name}.py" for name in _CODE)]
     paths += [project / file for file in sorted(files)]

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 _QUERIES = {"model", "test", "unit_test", "sql_operation"}
-"""What is DuckDB SQL; hooks, seeds and materializations are the adapter's."""
+"""Node types in DuckDB SQL; the adapter writes hooks, seeds, materializations."""
 
 
 @contextlib.contextmanager
 def compiled_for(target: str) -> Iterator[None]:
-    """Let dbt write compiled code in the words of a target's engine.
+    """Let dbt write compiled code in the dialect of a target's engine.
 
-    dbt has no place for this between the template and the statement, so its compiler is
-    wrapped, in this process and for this time.
+    dbt has no hook between the template and the statement, so its compiler is wrapped
+    while the context is open.
     """
     if target == "duckdb":
         yield

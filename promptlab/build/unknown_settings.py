@@ -33,21 +33,21 @@ _RUNS = """
 def warn_of_unknown_names(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
     """Warn of cases and runs that the config names and no loaded run has.
 
-    A title without any run is not loaded yet: nothing is said of it.
+    A title without any run is not loaded yet: there is no warning.
     """
-    for title, setting, wanted, query in _named(settings):
-        known = [row[0] for row in con.execute(query, [plain_name(title)]).fetchall()]
-        if known and plain_name(wanted) not in known:
+    for title, setting, name, query in _names_in(settings):
+        names = [row[0] for row in con.execute(query, [plain_name(title)]).fetchall()]
+        if names and plain_name(name) not in names:
             warn(
-                f"`{setting}` of the title {title!r} names {wanted!r}, which none of"
-                f" its runs has{nearest(wanted, known)}",
+                f"`{setting}` of the title {title!r} names {name!r}, which none of"
+                f" its runs has{nearest(name, names)}",
                 "unknown_setting",
             )
 
 
-def _named(settings: Settings) -> Iterator[tuple[str, str, str, str]]:
-    for title, about in settings.titles.items():
-        for flaky in about.known_flaky:
+def _names_in(settings: Settings) -> Iterator[tuple[str, str, str, str]]:
+    for title, title_settings in settings.titles.items():
+        for flaky in title_settings.known_flaky:
             yield title, "known_flaky", flaky.case, _CASES
-        for run in about.known_outage:
+        for run in title_settings.known_outage:
             yield title, "known_outage", run, _RUNS

@@ -1,4 +1,4 @@
-"""What is analysed: tasks with their rounds, evaluation results, scores.
+"""Inputs of an analysis: tasks with their rounds, evaluation results, scores.
 
 Scalars of the analysis contract (section 3) are required, containers may be left out
 and are then empty, and a field that may be null may be left out too. Unknown keys are
@@ -153,7 +153,9 @@ class AnalysisInput(Input):
     def _dimension_ids_are_unique(
         cls, dimensions: list[DimensionConfig]
     ) -> list[DimensionConfig]:
-        refuse_twins("dimension_id", (each.dimension_id for each in dimensions))
+        refuse_twins(
+            "dimension_id", (dimension.dimension_id for dimension in dimensions)
+        )
         return dimensions
 
 
@@ -164,14 +166,14 @@ def refuse_twins(key: str, ids: Iterable[str]) -> None:
         PydanticCustomError: ``duplicate_<key>``; its context holds ``below``, the
             position of the duplicate in the list.
     """
-    seen: dict[str, int] = {}
-    for position, each in enumerate(ids):
-        first = seen.setdefault(each, position)
+    positions: dict[str, int] = {}
+    for position, value in enumerate(ids):
+        first = positions.setdefault(value, position)
         if first != position:
             raise PydanticCustomError(
                 f"duplicate_{key}",
                 "{key} {value} stands twice, first at position {first}",
-                {"key": key, "value": repr(each), "first": first}
+                {"key": key, "value": repr(value), "first": first}
                 | {"below": (position, key)},
             )
 

@@ -435,14 +435,14 @@ class AnalysisResult(Contract):
         lines = []
         for name, value in self:
             is_list = isinstance(value, list) and value
-            shown = ",\n".join(map(_compact, value)) if is_list else _compact(value)
-            lines.append(f'"{name}": ' + (f"[\n{shown}\n]" if is_list else shown))
+            text = ",\n".join(map(_compact, value)) if is_list else _compact(value)
+            lines.append(f'"{name}": ' + (f"[\n{text}\n]" if is_list else text))
         return "{\n" + ",\n".join(lines) + "\n}"
 
     @property
     def names(self) -> dict[str, str]:
         """The names of the dimensions by their ids."""
-        return {each.dimension_id: each.name for each in self.dimensions}
+        return {dimension.dimension_id: dimension.name for dimension in self.dimensions}
 
     @property
     def provenance(self) -> Provenance | None:
@@ -455,14 +455,14 @@ class AnalysisResult(Contract):
     @property
     def is_graded(self) -> bool:
         """True if a grade is shown: an analysis file asks for it."""
-        own = self.provenance
-        return own is None or own.source_kind == "analysis"
+        provenance = self.provenance
+        return provenance is None or provenance.source_kind == "analysis"
 
     @property
     def title(self) -> str:
         """The title of the history, which the config may have renamed."""
-        own = self.extras.get("promptlab")
-        renamed = own.get("title") if isinstance(own, dict) else None
+        provenance = self.extras.get("promptlab")
+        renamed = provenance.get("title") if isinstance(provenance, dict) else None
         return renamed if isinstance(renamed, str) else self.task.title
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:

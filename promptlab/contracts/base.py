@@ -1,4 +1,4 @@
-"""Parse ISO 8601 times and convert them to UTC."""
+"""Base classes and field types of the contracts; times in UTC."""
 
 from __future__ import annotations
 
@@ -103,20 +103,20 @@ def descriptions(model: type[BaseModel]) -> dict[str, str]:
     import ast
     import inspect
 
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for part in reversed(model.__mro__):
         if not part.__module__.startswith("promptlab."):
             continue
         [definition] = ast.parse(inspect.getsource(part)).body
         assert isinstance(definition, ast.ClassDef)
-        for field, below in pairwise(definition.body):
-            match field, below:
+        for field, docstring in pairwise(definition.body):
+            match field, docstring:
                 case (
                     ast.AnnAssign(target=ast.Name(id=name)),
                     ast.Expr(value=ast.Constant(value=str(text))),
                 ):
-                    found[name] = inspect.cleandoc(text)
-    return found
+                    texts[name] = inspect.cleandoc(text)
+    return texts
 
 
 class Contract(BaseModel):
@@ -145,7 +145,7 @@ def html_table(
     Numbers are shares and differences of shares: they are shown multiplied by 100.
     """
 
-    def shown(value: object) -> str:
+    def cell(value: object) -> str:
         if value is None:
             return "–"
         if isinstance(value, float):
@@ -154,7 +154,7 @@ def html_table(
 
     head = "".join(f"<th>{escape(column)}</th>" for column in columns)
     body = "".join(
-        "<tr>" + "".join(f"<td>{shown(value)}</td>" for value in row) + "</tr>"
+        "<tr>" + "".join(f"<td>{cell(value)}</td>" for value in row) + "</tr>"
         for row in rows
     )
     return (

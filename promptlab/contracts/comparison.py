@@ -31,7 +31,7 @@ MeasureVerdict = Literal[
 ]
 PairSource = Literal["accepted", "previous", "requested"]
 HeldBack = Literal["too_few_pairs", "too_few_clusters", "adjusted_p"]
-"""What keeps a difference whose interval lies on one side of 0 from being a change."""
+"""Reasons why a difference whose interval excludes 0 is not called a change."""
 
 
 class ComparedTask(Contract):
@@ -99,7 +99,7 @@ class ScoreComparison(Contract):
 
     @property
     def held_back_by(self) -> HeldBack | None:
-        """What keeps a difference that looks clear from being a change, if anything."""
+        """The reason why a difference that looks clear is not called a change."""
         low, high = self.ci_low, self.ci_high
         is_clear = low is not None and high is not None and (low > 0 or high < 0)
         if not is_clear or self.verdict in ("improved", "regressed"):

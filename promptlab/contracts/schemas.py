@@ -50,10 +50,12 @@ def schemas() -> dict[str, dict[str, Any]]:
     Schemas of inputs have optional fields with defaults; schemas of outputs require
     every field.
     """
-    found = {f"{name}.schema.json": _of(m, "validation") for name, m in _READ.items()}
+    schemas_by_file = {
+        f"{name}.schema.json": _of(m, "validation") for name, m in _READ.items()
+    }
     for name, model in _WRITTEN.items():
-        found[f"{name}.schema.json"] = _of(model, "serialization")
-    return dict(sorted(found.items()))
+        schemas_by_file[f"{name}.schema.json"] = _of(model, "serialization")
+    return dict(sorted(schemas_by_file.items()))
 
 
 def write_schemas(folder: Path) -> list[Path]:
@@ -76,11 +78,11 @@ class _WithDescriptions(GenerateJsonSchema):
     """Schemas with the docstrings of the fields."""
 
     def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
-        found = super().model_schema(schema)
+        json_schema = super().model_schema(schema)
         model: type[BaseModel] = schema["cls"]
         for name, text in descriptions(model).items():
-            found["properties"][name]["description"] = text
-        return found
+            json_schema["properties"][name]["description"] = text
+        return json_schema
 
 
 def _of(

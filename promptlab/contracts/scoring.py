@@ -1,4 +1,4 @@
-"""What scorers are told: kinds of rules, golden answers, parameters of a dimension."""
+"""Parameters of scorers: kinds of rules, golden answers, options of a dimension."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def golden_alternatives(payload: dict[str, Any]) -> list[Any]:
     A golden answer is ``payload.text``, else ``answer``, else ``output``; a list holds
     alternatives. Null is not an answer.
     """
-    given = next((payload[key] for key in _KEYS if payload.get(key) is not None), None)
-    alternatives = given if isinstance(given, list) else [given]
-    return [each for each in alternatives if each is not None]
+    answer = next((payload[key] for key in _KEYS if payload.get(key) is not None), None)
+    alternatives = answer if isinstance(answer, list) else [answer]
+    return [value for value in alternatives if value is not None]
 
 
 _LARGEST = 1e300

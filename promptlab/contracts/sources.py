@@ -1,4 +1,4 @@
-"""What a user says about files: properties in paths, columns of tables, labels."""
+"""A user's description of files: properties in paths, columns of tables, labels."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ class SourcePath(BaseModel):
 
     @model_validator(mode="after")
     def _names_are_known(self) -> SourcePath:
-        named = [match[1] for match in _PART.finditer(self.path) if match[1]]
-        for name in named:
+        names = [match[1] for match in _PART.finditer(self.path) if match[1]]
+        for name in names:
             if name not in PATH_FIELDS:
                 raise ValueError(
                     f"{{{name}}} in `{self.path}`: a path can hold"
-                    f" {', '.join(f'{{{each}}}' for each in PATH_FIELDS)}"
+                    f" {', '.join(f'{{{field}}}' for field in PATH_FIELDS)}"
                 )
-            if named.count(name) > 1:
+            if names.count(name) > 1:
                 raise ValueError(f"{{{name}}} stands twice in `{self.path}`")
-        if not named and self.title is None and self.variant is None:
+        if not names and self.title is None and self.variant is None:
             raise ValueError(
                 f"`{self.path}` says nothing: name {{title}} or {{variant}}"
             )
@@ -70,12 +70,12 @@ class SourcePath(BaseModel):
                 return "(?:[^/]+/)*"
             return ".*" if anything else "[^/]*" if letters else "[^/]"
 
-        written, last = [], 0
+        pieces, last = [], 0
         for match in _PART.finditer(self.path):
-            written += [re.escape(self.path[last : match.start()]), part(match)]
+            pieces += [re.escape(self.path[last : match.start()]), part(match)]
             last = match.end()
-        written.append(re.escape(self.path[last:]))
-        return re.compile(f"(?:.*/)?{''.join(written)}")
+        pieces.append(re.escape(self.path[last:]))
+        return re.compile(f"(?:.*/)?{''.join(pieces)}")
 
     def of(self, path: str) -> dict[str, str] | None:
         """Return the properties of the file at *path*; ``None`` without a match."""
@@ -100,8 +100,8 @@ def evaluator_of(column: str) -> tuple[str, str | None]:
 
     The version is None for every other column.
     """
-    found = _EVALUATOR.fullmatch(column)
-    return (found[1], found[2]) if found else (column, None)
+    match = _EVALUATOR.fullmatch(column)
+    return (match[1], match[2]) if match else (column, None)
 
 
 def steps_of(path: str) -> list[str]:
@@ -205,16 +205,20 @@ class TableMapping(BaseModel):
                 f"`{self.encoding}` is no encoding of texts: write utf-8, gb18030 or"
                 " windows-1252"
             )
-        both = set(self.fixed) & self.model_fields_set
-        if both:
-            raise ValueError(f"`{both.pop()}` is a column and fixed: name it once")
-        odd = set(self.lower_is_better) - set(self.values)
-        if odd:
-            raise ValueError(f"lower_is_better names `{odd.pop()}`, which is no value")
-        twice = set(self.scores) & set(self.values)
-        if twice:
+        fixed_columns = set(self.fixed) & self.model_fields_set
+        if fixed_columns:
             raise ValueError(
-                f"`{twice.pop()}` is in `scores` and in `values`: name it once"
+                f"`{fixed_columns.pop()}` is a column and fixed: name it once"
+            )
+        unknown = set(self.lower_is_better) - set(self.values)
+        if unknown:
+            raise ValueError(
+                f"lower_is_better names `{unknown.pop()}`, which is no value"
+            )
+        in_both = set(self.scores) & set(self.values)
+        if in_both:
+            raise ValueError(
+                f"`{in_both.pop()}` is in `scores` and in `values`: name it once"
             )
         for name, (worst, best) in self.scales.items():
             if name not in self.scores:
@@ -229,26 +233,26 @@ class TableMapping(BaseModel):
     @property
     def columns(self) -> frozenset[str]:
         """Return every column that it names."""
-        named: set[str] = set()
+        names: set[str] = set()
         for name in self.model_fields_set - {"fixed", "scales", "encoding"}:
             value = getattr(self, name)
-            named.update([value] if isinstance(value, str) else value or ())
-        return frozenset(named)
+            names.update([value] if isinstance(value, str) else value or ())
+        return frozenset(names)
 
     @property
     def numbers(self) -> frozenset[str]:
         """Return the columns declared as numbers."""
-        one = {self.round, self.latency_ms, self.latency_s, self.input_tokens}
-        one |= {self.output_tokens, self.cost, *self.scores, *self.values}
-        return frozenset(filter(None, one))
+        columns = {self.round, self.latency_ms, self.latency_s, self.input_tokens}
+        columns |= {self.output_tokens, self.cost, *self.scores, *self.values}
+        return frozenset(filter(None, columns))
 
     @property
     def texts(self) -> frozenset[str]:
         """Return the columns declared as texts."""
-        one = {self.case, self.output, self.expected, self.title, self.model}
-        one |= {self.prompt_version, self.tags, self.cluster, self.error}
-        one |= set(self.inputs)
-        return frozenset(filter(None, one))
+        columns = {self.case, self.output, self.expected, self.title, self.model}
+        columns |= {self.prompt_version, self.tags, self.cluster, self.error}
+        columns |= set(self.inputs)
+        return frozenset(filter(None, columns))
 
     @property
     def paths(self) -> list[str]:
@@ -263,11 +267,11 @@ class TableMapping(BaseModel):
     def facts(self) -> frozenset[str]:
         """Return the columns of errors, times, tokens and costs.
 
-        Where rows have keys of their own, not every row has these.
+        If the rows have different keys, not every row has these columns.
         """
-        one = {self.error, self.latency_ms, self.latency_s, self.cost}
-        one |= {self.input_tokens, self.output_tokens}
-        return frozenset(filter(None, one))
+        columns = {self.error, self.latency_ms, self.latency_s, self.cost}
+        columns |= {self.input_tokens, self.output_tokens}
+        return frozenset(filter(None, columns))
 
     def fits(self, columns: Collection[str], *, without_facts: bool = False) -> bool:
         """Return true if a table has all the columns that it names.
@@ -283,8 +287,8 @@ class TableMapping(BaseModel):
 
     def has_answers_in(self, columns: Collection[str]) -> bool:
         """Return true if a table has an answer, a verdict or a number that it names."""
-        named = {self.output, self.verdict, *self.scores, *self.values} - {None}
-        return any(_is_in(str(name), columns) for name in named)
+        names = {self.output, self.verdict, *self.scores, *self.values} - {None}
+        return any(_is_in(str(name), columns) for name in names)
 
     def digest(self) -> str:
         """Return a text that is equal for equal mappings."""
@@ -304,7 +308,7 @@ def _is_in(name: str, columns: Collection[str]) -> bool:
         return True
     base, version = evaluator_of(name)
     return version is not None and any(
-        evaluator_of(each)[0] == base for each in columns if each.endswith(">")
+        evaluator_of(column)[0] == base for column in columns if column.endswith(">")
     )
 
 

@@ -110,7 +110,7 @@ class PipelineStep(Input):
     """If true (the default), a round is an error when this step fails."""
 
 
-def _some(steps: list[PipelineStep]) -> list[PipelineStep]:
+def _at_least_one(steps: list[PipelineStep]) -> list[PipelineStep]:
     if not steps:
         raise ValueError("expected at least one step")
     return steps
@@ -125,7 +125,7 @@ class Pipeline(Input):
     name: str | None = None
     """Title for people."""
 
-    steps: Annotated[list[PipelineStep], AfterValidator(_some)]
+    steps: Annotated[list[PipelineStep], AfterValidator(_at_least_one)]
     """In the order they run."""
 
     evaluation_target: NonBlank | None = None

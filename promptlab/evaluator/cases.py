@@ -130,12 +130,12 @@ def options_of(config: Mapping[str, Any]) -> EvaluationOptions:
     try:
         return EvaluationOptions.model_validate(config)
     except ValidationError as error:
-        faults = [
-            f"evaluation_config/{'/'.join(map(str, fault['loc']))}: "
-            f"found {fault['input']!r}: {fault['msg']}"
-            for fault in error.errors()
+        messages = [
+            f"evaluation_config/{'/'.join(map(str, detail['loc']))}: "
+            f"found {detail['input']!r}: {detail['msg']}"
+            for detail in error.errors()
         ]
-        raise UsageError("; ".join(faults)) from None
+        raise UsageError("; ".join(messages)) from None
 
 
 def match_options(options: EvaluationOptions) -> MatchOptions:
@@ -197,20 +197,20 @@ def intermediate_results(
     """Return a verdict per expected step, in the order of the case."""
     results = {}
     for step_id, expected in case.intermediate.items():
-        found = step_output(step_id, steps, pipeline)
-        verdict = judge(expected, found.value, case.options)
-        results[step_id] = _result(expected, found, verdict, lang)
+        output = step_output(step_id, steps, pipeline)
+        verdict = judge(expected, output.value, case.options)
+        results[step_id] = _result(expected, output, verdict, lang)
     return results
 
 
 def aggregation_result(
-    case: JudgedCase, found: FoundOutput, lang: Language
+    case: JudgedCase, output: FoundOutput, lang: Language
 ) -> ScopeResult | None:
     """Return the verdict on the aggregation; ``None`` when none is expected."""
     if case.aggregation is None:
         return None
-    verdict = judge(case.aggregation, found.value, case.options)
-    return _result(case.aggregation, found, verdict, lang)
+    verdict = judge(case.aggregation, output.value, case.options)
+    return _result(case.aggregation, output, verdict, lang)
 
 
 def final_result(
@@ -225,20 +225,24 @@ def final_result(
     }
     checks, failures = _strict_root(case, final)
     absent: Reason = "missing_step" if final.is_missing else "missing_field"
-    for key, found in fields.items():
+    for key, output in fields.items():
         verdict = judge(
             case.outputs[key],
-            found.value,
+            output.value,
             case.options,
             pointer=f"/{escape_pointer(key)}",
             absent=absent,
         )
         checks += verdict.checks
         failures += verdict.failures
-    actual = {key: found.value for key, found in fields.items() if not found.is_missing}
-    whole = FoundOutput(actual if actual else MISSING, final_source(fields, final))
+    actual = {
+        key: output.value for key, output in fields.items() if not output.is_missing
+    }
+    whole_output = FoundOutput(
+        actual if actual else MISSING, final_source(fields, final)
+    )
     verdict = Verdict(checks, tuple(failures))
-    return _result(case.expected_outputs, whole, verdict, lang)
+    return _result(case.expected_outputs, whole_output, verdict, lang)
 
 
 def _strict_root(case: JudgedCase, final: FinalOutput) -> tuple[int, list[Failure]]:
@@ -252,16 +256,16 @@ def _strict_root(case: JudgedCase, final: FinalOutput) -> tuple[int, list[Failur
 
 
 def _result(
-    expected: Any, found: FoundOutput, verdict: Verdict, lang: Language
+    expected: Any, output: FoundOutput, verdict: Verdict, lang: Language
 ) -> ScopeResult:
     return {
         "matched": verdict.matched,
         "expected": expected,
-        "actual": None if found.is_missing else copy_json(found.value),
+        "actual": None if output.is_missing else copy_json(output.value),
         "details": details(verdict, lang),
         "status": verdict.status,
         "failures": [copy_json(failure.to_dict()) for failure in verdict.failures],
-        "actual_source": found.source,
+        "actual_source": output.source,
         "checks_total": verdict.checks,
         "checks_failed": verdict.checks_failed,
     }

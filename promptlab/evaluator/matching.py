@@ -64,13 +64,13 @@ class MatchOptions:
     """Keys that are ignored at every depth, in expected and actual values."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what differs from the defaults, as an ``evaluation_config``."""
-        given = {
+        """Return an ``evaluation_config`` of the options that are not the default."""
+        options = {
             "strict_mode": self.strict,
             "tolerance": self.tolerance,
             "ignore_fields": sorted(self.ignore),
         }
-        return {name: value for name, value in given.items() if value}
+        return {name: value for name, value in options.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,20 +176,20 @@ def judge(
         check = stack.pop()
         checks += 1
         matcher = matcher_of(check.expected)
-        found = check.actual
+        value = check.actual
         reason: Reason | None
         if actual is MISSING:
             reason = absent
-        elif found is MISSING:
+        elif value is MISSING:
             reason = "missing_field"
         else:
-            reason = _reason(matcher, check.expected, found, options)
+            reason = _reason(matcher, check.expected, value, options)
         if reason is not None:
             if reason == "unexpected_field":
-                found = unexpected_keys(check.expected, found, options)
-            shown = None if found is MISSING else found
+                value = unexpected_keys(check.expected, value, options)
+            reported = None if value is MISSING else value
             failures.append(
-                Failure(check.pointer, matcher, check.expected, shown, reason)
+                Failure(check.pointer, matcher, check.expected, reported, reason)
             )
         stack.extend(reversed(_children(check, options)))
     return Verdict(checks, tuple(failures))
@@ -245,13 +245,13 @@ def numbers_match(expected: float, actual: float, tolerance: float) -> bool:
     if isinstance(expected, int) and isinstance(actual, int):
         return abs(actual - expected) <= tolerance
     try:
-        wanted, got = float(expected), float(actual)
+        target, value = float(expected), float(actual)
     except OverflowError:  # an integer beyond the range of doubles matches no double
         return False
-    if not math.isfinite(got):
+    if not math.isfinite(value):
         return False
-    slack = SLACK * max(abs(got), abs(wanted), tolerance) if tolerance > 0 else 0.0
-    return abs(got - wanted) <= tolerance + slack
+    slack = SLACK * max(abs(value), abs(target), tolerance) if tolerance > 0 else 0.0
+    return abs(value - target) <= tolerance + slack
 
 
 def _children(check: _ExpectedValue, options: MatchOptions) -> list[_ExpectedValue]:
@@ -323,10 +323,10 @@ def _search_reason(matcher: Matcher, operand: str, actual: Any) -> Reason | None
     if matcher == "contains":
         return None if text is not None and operand in text else "not_contained"
     # Check the pattern first: an invalid one is unevaluated even for null.
-    found = translate(operand).search(text or "")
-    if found is None:
+    is_match = translate(operand).search(text or "")
+    if is_match is None:
         return "invalid_pattern"
-    return None if found and text is not None else "no_regex_match"
+    return None if is_match and text is not None else "no_regex_match"
 
 
 def _leaf_reason(
@@ -396,8 +396,8 @@ _HEAD: Final = {
 _MORE: Final = {"zh": "；另有 {count} 处", "en": "; {count} more"}
 _JOINT: Final = {"zh": "；", "en": "; "}
 _BROKEN_RULE: Final = {
-    "zh": "规则 {name} 不满足：{field} 期望 {wanted}，实际 {found}",
-    "en": "rule {name} is broken: {field} should meet {wanted}, got {found}",
+    "zh": "规则 {name} 不满足：{field} 期望 {requirement}，实际 {value}",
+    "en": "rule {name} is broken: {field} should meet {requirement}, got {value}",
 }
 _NOTHING: Final = {"zh": "空缺", "en": "nothing"}
 _NO_JUDGE: Final = {
@@ -418,22 +418,24 @@ def details(verdict: Verdict, lang: Language) -> str:
         return ALL_MATCHED[lang]
     if all(failure.reason == "missing_step" for failure in failures):
         return _HEAD[lang]["no_output"].format(count=verdict.checks)
-    named = [_sentence(failure, lang) for failure in failures[:SHOWN_FAILURES]]
-    rest = len(failures) - len(named)
+    sentences = [_sentence(failure, lang) for failure in failures[:SHOWN_FAILURES]]
+    rest = len(failures) - len(sentences)
     return _HEAD[lang][verdict.status].format(
         count=len(failures),
-        named=_JOINT[lang].join(named),
+        named=_JOINT[lang].join(sentences),
         more=_MORE[lang].format(count=rest) if rest else "",
     )
 
 
 def broken_rule(
-    name: str, field: str, wanted: str, found: str | None, lang: Language
+    name: str, field: str, requirement: str, value: str | None, lang: Language
 ) -> str:
-    """Return the sentence for a broken rule; *found* is ``None`` without a match."""
-    shown = _NOTHING[lang] if found is None else clipped(found)
+    """Return the sentence for a broken rule; *value* is ``None`` without an answer."""
     return _BROKEN_RULE[lang].format(
-        name=name, field=field, wanted=clipped(wanted), found=shown
+        name=name,
+        field=field,
+        requirement=clipped(requirement),
+        value=_NOTHING[lang] if value is None else clipped(value),
     )
 
 

@@ -79,10 +79,12 @@ class RuleConfig:
             raise UsageError(f"{where}: pattern {self.value!r} cannot be used: {error}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what decides about an answer: all but the message."""
-        about = {"name": self.name, "type": self.type, "severity": self.severity}
-        given = {"field": self.field, "value": self.value}
-        return about | {key: each for key, each in given.items() if each is not None}
+        """Return the fields that decide about an answer: all but the message."""
+        required = {"name": self.name, "type": self.type, "severity": self.severity}
+        optional = {"field": self.field, "value": self.value}
+        return required | {
+            key: value for key, value in optional.items() if value is not None
+        }
 
     @classmethod
     def of(cls, rule: RuleConfig | Mapping[str, Any]) -> RuleConfig:
@@ -191,10 +193,10 @@ class PipelineRun:
     def from_fields(cls, fields_: Mapping[str, Any]) -> PipelineRun:
         """Return the run fields of a sample or a record."""
         names = [entry.name for entry in fields(cls)]
-        given = {name: fields_[name] for name in names if name in fields_}
-        if given.get("failed_steps") is None:
-            given["failed_steps"] = ()
-        return cls(**given)
+        values = {name: fields_[name] for name in names if name in fields_}
+        if values.get("failed_steps") is None:
+            values["failed_steps"] = ()
+        return cls(**values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,11 +280,11 @@ class EvaluationResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as a JSON object: the guide's fields, and others if set."""
-        every = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        guide = list(every)[: list(every).index("status")]
+        values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        guide = list(values)[: list(values).index("status")]
         return {
             name: value
-            for name, value in every.items()
+            for name, value in values.items()
             if name in guide or value is not None
         }
 

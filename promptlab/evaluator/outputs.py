@@ -9,8 +9,6 @@ from typing import Any, Final
 from promptlab.errors import UsageError
 from promptlab.evaluator.matching import MISSING
 
-# ---------- the evaluator's view of a pipeline
-
 
 @dataclass(frozen=True, slots=True)
 class StepOutline:
@@ -153,7 +151,7 @@ def aggregation(steps: Mapping[str, Any], final: FoundOutput) -> FoundOutput:
 
 
 def final_output(
-    given: Any,
+    output: Any,
     steps: Mapping[str, Any],
     *,
     target: str | None = None,
@@ -165,7 +163,7 @@ def final_output(
     """Return the final output.
 
     Args:
-        given: The final output as the pipeline names it; ``None`` if it does not.
+        output: The final output as the pipeline names it; ``None`` if it does not.
         steps: The visible step outputs.
         target: The evaluation target; default: the pipeline's.
         pipeline: The pipeline, if known.
@@ -176,8 +174,8 @@ def final_output(
     """
     name, step = _target(target, steps if are_own_steps else {}, pipeline)
     output_key = name if step is None else step.output_key or name
-    if given is not None:
-        return FinalOutput(given, FINAL_OUTPUT, output_key)
+    if output is not None:
+        return FinalOutput(output, FINAL_OUTPUT, output_key)
     names = (name,) if step is None else (name, step.output_key, step.id)
     for key in names:
         if key is not None and key in steps:
@@ -196,9 +194,9 @@ def final_field(
 
     *is_only*: the case expects no other field, so this one may be the whole output.
     """
-    found = part_of_final(key, final, steps)
-    if found is not None:
-        return found
+    part = part_of_final(key, final, steps)
+    if part is not None:
+        return part
     if is_only or names_the_whole(key, final):
         return FoundOutput(final.value, final.source)
     return FoundOutput(source=final.source)
@@ -227,10 +225,10 @@ def is_whole_object(keys: Mapping[str, Any], final: FinalOutput) -> bool:
 
 def final_source(fields: Mapping[str, FoundOutput], final: FinalOutput) -> str | None:
     """Return the source of a final scope from the sources of its fields."""
-    places = {found.source for found in fields.values()}
-    if STEP_OUTPUTS not in places:
+    sources = {field.source for field in fields.values()}
+    if STEP_OUTPUTS not in sources:
         return final.source
-    if places <= {STEP_OUTPUTS, None}:
+    if sources <= {STEP_OUTPUTS, None}:
         return STEP_OUTPUTS
     return f"{final.source}+{STEP_OUTPUTS}"
 

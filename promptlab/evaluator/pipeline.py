@@ -40,7 +40,7 @@ from promptlab.messages import warn
 Runner = Callable[..., Any]
 """Returns a run, an object or a text (``PipelineRun.of``), or an awaitable of one."""
 
-_OF_THE_PROGRAM = (
+_PROGRAM_ERRORS = (
     AttributeError,
     ImportError,
     NameError,
@@ -154,7 +154,7 @@ class PipelineEvaluator:
             )
 
         with _EventLoop() as loop:
-            results = _each(evaluate, rounds, concurrency, on_progress)
+            results = _evaluate_all(evaluate, rounds, concurrency, on_progress)
         if results and apply_judge and self.evaluator.judge is None:
             warn(
                 "average_score is nan: no judge scored the results; pass judge=… when"
@@ -182,7 +182,7 @@ class PipelineEvaluator:
             output = self.runner(*arguments[: _arguments_of(self.runner)])
             if inspect.isawaitable(output):
                 output = loop.result(output)
-        except _OF_THE_PROGRAM:
+        except _PROGRAM_ERRORS:
             raise
         except Exception as error:  # noqa: BLE001  # the runner is foreign code
             run = PipelineRun(error=f"{type(error).__name__}: {error}")
@@ -243,13 +243,13 @@ def _was_run(sample: Any) -> bool:
     )
 
 
-def _each(
+def _evaluate_all(
     evaluate: Callable[[Any], EvaluationResult],
     rounds: Sequence[Any],
     concurrency: int,
     on_progress: Callable[[int, int], None],
 ) -> list[EvaluationResult]:
-    """Evaluate rounds, so many at a time; the first error ends all that wait."""
+    """Evaluate *concurrency* rounds at a time; an error cancels the waiting ones."""
     if concurrency == 1:
         results = []
         for done, sample in enumerate(rounds, 1):
@@ -302,8 +302,8 @@ class _EventLoop:
 
 
 def _mean(values: Sequence[float | None]) -> float:
-    known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if known else math.nan
+    numbers = [value for value in values if value is not None]
+    return math.fsum(numbers) / len(numbers) if numbers else math.nan
 
 
 def _runner_of(pipeline_config: Any) -> Runner | None:

@@ -55,7 +55,7 @@ class Subject:
 class RuleFindings:
     """The result of the rules of one sample."""
 
-    holding: int = 0
+    n_passed: int = 0
     broken: list[dict[str, Any]] = field(default_factory=list)
     """One object per broken rule, in the order of the rules."""
 
@@ -72,7 +72,7 @@ class RuleFindings:
         """False: a must is broken; ``None``: no rule could be judged."""
         if self.breaks_must:
             return False
-        return True if self.holding or self.broken else None
+        return True if self.n_passed or self.broken else None
 
 
 def whole_answer(
@@ -83,9 +83,9 @@ def whole_answer(
     output_tokens: int | None = None,
 ) -> Subject:
     """Return the whole answer of a run."""
-    written = None if final.is_missing else searchable_text(final.value)
+    text = None if final.is_missing else searchable_text(final.value)
     return Subject(
-        text=written if raw_output is None else raw_output,
+        text=text if raw_output is None else raw_output,
         value=final.value if parsed_output is None else parsed_output,
         tokens=output_tokens,
     )
@@ -104,15 +104,15 @@ def judge_rules(
 
     *is_error*: the run gave no usable answer, so every rule is broken.
     """
-    holding = 0
+    n_passed = 0
     broken, unjudged = [], []
     for rule in rules:
         subject = subject_of(rule, answer, final, steps)
-        kept = False if is_error else holds(rule, subject)
-        if kept is None:
+        passes = False if is_error else holds(rule, subject)
+        if passes is None:
             unjudged.append(rule)
-        elif kept:
-            holding += 1
+        elif passes:
+            n_passed += 1
         else:
             broken.append(
                 {
@@ -123,7 +123,7 @@ def judge_rules(
                     "message": rule.message or _message(rule, subject, lang),
                 }
             )
-    return RuleFindings(holding, broken, unjudged)
+    return RuleFindings(n_passed, broken, unjudged)
 
 
 def subject_of(
@@ -132,9 +132,9 @@ def subject_of(
     """Return the values for a rule: the whole answer, or its field."""
     if rule.field is None:
         return answer
-    found = part_of_final(rule.field, final, steps)
-    if found is not None:
-        return Subject(searchable_text(found.value), found.value)
+    part = part_of_final(rule.field, final, steps)
+    if part is not None:
+        return Subject(searchable_text(part.value), part.value)
     if names_the_whole(rule.field, final):
         return answer
     return Subject(None, MISSING)
@@ -167,18 +167,18 @@ def _ends_with(subject: Subject, ends: Any) -> bool:
     return any(text.endswith(end.rstrip()) for end in _texts(ends))
 
 
-def _equals(subject: Subject, wanted: Any) -> bool:
-    """Return a text without surrounding white space, other values as JSON."""
-    if isinstance(wanted, str):
-        return _text(subject).strip() == wanted.strip()
+def _equals(subject: Subject, expected: Any) -> bool:
+    """Compare texts without surrounding white space, other values as JSON."""
+    if isinstance(expected, str):
+        return _text(subject).strip() == expected.strip()
     value = _read(subject.value)
     return value is not MISSING and canonical_as_duckdb(value) == canonical_as_duckdb(
-        wanted
+        expected
     )
 
 
 def _read(value: Any) -> Any:
-    """Return the JSON value that a text holds, else the text; others as they are."""
+    """Parse a text as JSON; return any other text or value unchanged."""
     if not isinstance(value, str):
         return value
     try:
@@ -207,10 +207,10 @@ def _has_keys(subject: Subject, keys: Any) -> bool:
     )
 
 
-def _is_of_type(value: Any, wanted: str) -> bool:
-    if wanted == "integer":
+def _is_of_type(value: Any, type_name: str) -> bool:
+    if type_name == "integer":
         return isinstance(value, int) and not isinstance(value, bool)
-    return wanted in ("any", type_of(value))
+    return type_name in ("any", type_of(value))
 
 
 KINDS: Final[dict[str, Callable[[Subject, Any], bool]]] = {
@@ -230,7 +230,7 @@ KINDS: Final[dict[str, Callable[[Subject, Any], bool]]] = {
     "ends_with": _ends_with,
     "equals": _equals,
     "allowed_values": lambda subject, values: any(
-        _equals(subject, each) for each in values
+        _equals(subject, value) for value in values
     ),
     "max_chars": lambda subject, most: len(_text(subject)) <= most,
     "min_chars": lambda subject, least: len(_text(subject)) >= least,
@@ -242,10 +242,12 @@ KINDS: Final[dict[str, Callable[[Subject, Any], bool]]] = {
 
 
 def _message(rule: RuleConfig, subject: Subject, lang: Language) -> str:
-    wanted = rule.type
+    requirement = rule.type
     if rule.value not in (None, True):
-        wanted = f"{rule.type} {compact_as_duckdb(rule.value)}"
-    return broken_rule(rule.name, rule.field or "output", wanted, _shown(subject), lang)
+        requirement = f"{rule.type} {compact_as_duckdb(rule.value)}"
+    return broken_rule(
+        rule.name, rule.field or "output", requirement, _shown(subject), lang
+    )
 
 
 def _shown(subject: Subject) -> str | None:

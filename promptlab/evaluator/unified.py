@@ -157,7 +157,7 @@ def _must_have(checks: Any) -> bool | None:
         check.get("satisfied") if isinstance(check, Mapping) else check
         for check in checks
     ]
-    if not all(isinstance(each, bool) for each in met):
+    if not all(isinstance(entry, bool) for entry in met):
         raise _BadAnswer("must_have_check: each entry needs satisfied: true or false")
     return all(met)
 
@@ -185,16 +185,16 @@ class Evaluation:
     @property
     def scopes(self) -> list[ScopeResult]:
         """Every scope's verdict."""
-        others = [scope for scope in (self.aggregation, self.final) if scope]
-        return [*self.intermediate.values(), *others]
+        scopes = [scope for scope in (self.aggregation, self.final) if scope]
+        return [*self.intermediate.values(), *scopes]
 
     @property
     def by_key(self) -> dict[str, Any]:
         """The verdicts as stored in ``step_outputs``; scopes not judged are absent."""
-        every = (self.intermediate, self.aggregation, self.final)
+        scopes = (self.intermediate, self.aggregation, self.final)
         return {
             key: verdict
-            for key, verdict in zip(VERDICT_KEYS, every, strict=True)
+            for key, verdict in zip(VERDICT_KEYS, scopes, strict=True)
             if verdict
         }
 
@@ -334,9 +334,9 @@ class UnifiedEvaluator:
             UsageError: The case, or the output, is not in the format.
         """
         del pipeline_id, variant
-        output = copy_json(aggregation_output, "aggregation_output")
-        found = FoundOutput(output, AGGREGATION_OUTPUT)
-        return aggregation_result(read_case(test_case), found, self.lang) or {}
+        value = copy_json(aggregation_output, "aggregation_output")
+        output = FoundOutput(value, AGGREGATION_OUTPUT)
+        return aggregation_result(read_case(test_case), output, self.lang) or {}
 
     def evaluate_pipeline_output(
         self,
@@ -426,9 +426,11 @@ class UnifiedEvaluator:
         if case.id is None:
             raise UsageError("test case: id: missing; a result needs it as sample_id")
         parsed = copy_json(run.parsed_output, "parsed_output")
-        lent = parsed if isinstance(parsed, dict) else {}
+        parsed_steps = parsed if isinstance(parsed, dict) else {}
         are_own_steps = run.step_outputs is not None
-        outputs = _outputs(lent if run.step_outputs is None else run.step_outputs)
+        outputs = _outputs(
+            parsed_steps if run.step_outputs is None else run.step_outputs
+        )
         run = replace(
             run,
             step_outputs=outputs,
@@ -445,15 +447,15 @@ class UnifiedEvaluator:
             raw_output=run.raw_output,
             are_own_steps=are_own_steps,
         )
-        evaluation = self._checked(case, run, final, apply_rules)
+        evaluation = self._check(case, run, final, apply_rules)
         if apply_judge and self.config.judge_enabled:
-            judgement = self._judged(
+            judgement = self._ask_judge(
                 case, test_case, run, final, evaluation, pipeline_id, variant
             )
             evaluation = replace(evaluation, judgement=judgement)
         return self._result(case, run, final, evaluation, pipeline_id, variant, info)
 
-    def _checked(
+    def _check(
         self, case: JudgedCase, run: PipelineRun, final: FinalOutput, apply_rules: bool
     ) -> Evaluation:
         steps = visible(run.outputs)
@@ -487,7 +489,7 @@ class UnifiedEvaluator:
             failed_required=failed_required,
         )
 
-    def _judged(
+    def _ask_judge(
         self,
         case: JudgedCase,
         test_case: Any,
@@ -537,7 +539,7 @@ class UnifiedEvaluator:
         earlier = {
             key: value for key, value in run.outputs.items() if key not in VERDICT_KEYS
         }
-        known = asdict(info or RunInfo())
+        properties = asdict(info or RunInfo())
         return EvaluationResult(
             sample_id=str(case.id),
             entity_type="pipeline",
@@ -554,7 +556,9 @@ class UnifiedEvaluator:
             evaluation_config=case.options.to_dict() or None,
             rules=evaluation.kept_rules,
             unjudged_rules=evaluation.unjudged_rules or None,
-            judge=None if judgement is None else judgement.to_dict() | self._who(),
+            judge=None
+            if judgement is None
+            else judgement.to_dict() | self._judge_identity(),
             tags=case.tags,
             final_output=None if final.is_missing else copy_json(final.value),
             raw_output=run.raw_output,
@@ -563,14 +567,14 @@ class UnifiedEvaluator:
             output_tokens=run.output_tokens,
             executed_at=utc_text(run.executed_at),
             pipeline=None if self.pipeline is None else self.pipeline.id,
-            **known | {"created_at": utc_text(known["created_at"])},
+            **properties | {"created_at": utc_text(properties["created_at"])},
         )
 
-    def _who(self) -> dict[str, str]:
-        """Return who judges: another one judges by another yardstick."""
+    def _judge_identity(self) -> dict[str, str]:
+        """Return the judge's agent and flow; another judge may judge differently."""
         config = self.config
-        who = {"agent_id": config.judge_agent_id, "flow": config.judge_flow}
-        return {name: each for name, each in who.items() if each}
+        identity = {"agent_id": config.judge_agent_id, "flow": config.judge_flow}
+        return {name: value for name, value in identity.items() if value}
 
 
 def _outputs(step_outputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Scorers written in Python: entry points of the group ``promptlab.scorers``.
 
-A scorer sees one dimension's configuration and one case, and gives scores with their
+A scorer gets one dimension's configuration and one case, and returns scores with their
 evidence (analysis contract, section 5.3). ``promptlab score`` runs it; SQL turns its
 scores into the dimension's result, like every other score.
 """
@@ -23,11 +23,11 @@ class RoundScore:
     """The score of one round."""
 
     round_id: str
-    """A round of the case that was given."""
+    """A round of the case."""
     score: float | None
     """From 0 to the scorer's ``scale``; null: the round could not be judged."""
     summary: str | None = None
-    """One line for people: why this score, or why none."""
+    """One line for people: the reason for the score, or for null."""
     payload: Mapping[str, Any] = field(default_factory=dict)
     """Evidence as a JSON object: snippets, the nearest reference, sub-scores."""
     version: str | None = None
@@ -50,25 +50,25 @@ class Scorer(Protocol):
     version: str
     """Changes whenever the same input may get another score."""
     scale: float
-    """The best score there is; the worst is 0."""
+    """The maximum score; the minimum is 0."""
 
     def score(
         self, dimension: DimensionConfig, case: TestCaseBundle
     ) -> Iterable[RoundScore]:
-        """Give one score for each round that can be scored.
+        """Return one score for each round that can be scored.
 
-        A round that is left out has no score; so has a case of which none is given,
-        say for want of a golden answer.
+        A round may be left out, and so may all rounds of a case, for example of one
+        without a golden answer.
 
         Args:
-            dimension: what the scorer is asked for; its own settings are in
+            dimension: the dimension to score; settings of the scorer are in
                 ``parameters``.
             case: the context, the rounds, the baselines.
 
         Raises:
             SettingsError: the scorer cannot work at all (a missing library, model or
-                key): the dimension is given up, with that sentence.
-            Exception: anything else costs this case alone its scores.
+                key): the dimension is not scored, and the message is shown.
+            Exception: any other error; only this case gets no scores.
         """
         ...
 
@@ -79,12 +79,10 @@ def golden_answers(case: TestCaseBundle) -> list[str]:
     Values other than text are written as JSON.
     """
     return [
-        answer if isinstance(answer, str) else _json(answer)
+        answer
+        if isinstance(answer, str)
+        else json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
         for baseline in case.baselines
         if baseline.type == "golden_answer"
         for answer in golden_alternatives(baseline.payload)
     ]
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -59,18 +59,18 @@ def load_scorer(name: str) -> Scorer:
     installed = _installed()
     if name not in installed:
         raise UsageError(unknown_scorer(name, installed))
-    found = installed[name]
-    if len(found) > 1:
+    entries = installed[name]
+    if len(entries) > 1:
         raise UsageError(
             f"scorer `{name}`: several packages bring it:"
-            f" {', '.join(map(_origin, found))}; uninstall all but one"
+            f" {', '.join(map(_origin, entries))}; uninstall all but one"
         )
-    return _made(found[0])
+    return _create(entries[0])
 
 
-def unknown_scorer(name: str, known: Iterable[str]) -> str:
-    """Return the sentence for a scorer that no package brings."""
-    names = sorted(known)
+def unknown_scorer(name: str, installed: Iterable[str]) -> str:
+    """Return the message for a scorer that no package provides."""
+    names = sorted(installed)
     hint = did_you_mean(name, names)
     return (
         f"there is no scorer `{name}`{hint} (installed: {', '.join(names) or 'none'};"
@@ -79,16 +79,16 @@ def unknown_scorer(name: str, known: Iterable[str]) -> str:
 
 
 def _installed() -> dict[str, list[EntryPoint]]:
-    found: dict[str, list[EntryPoint]] = {}
+    entries: dict[str, list[EntryPoint]] = {}
     for entry in entry_points(group=GROUP):
-        twins = found.setdefault(entry.name, [])
+        same_name = entries.setdefault(entry.name, [])
         # one package may be seen twice, say by its checkout and its installation
-        if all(twin.value != entry.value for twin in twins):
-            twins.append(entry)
-    return found
+        if all(other.value != entry.value for other in same_name):
+            same_name.append(entry)
+    return entries
 
 
-def _made(entry: EntryPoint) -> Scorer:
+def _create(entry: EntryPoint) -> Scorer:
     try:
         loaded = entry.load()
         scorer = loaded() if isinstance(loaded, type) else loaded
@@ -102,12 +102,12 @@ def _made(entry: EntryPoint) -> Scorer:
         raise SettingsError(
             f"scorer `{entry.name}` ({_origin(entry)}) is no scorer: {fault}"
         )
-    made: Scorer = scorer
-    return made
+    checked: Scorer = scorer
+    return checked
 
 
 def _fault(name: str, scorer: Any) -> str | None:
-    """Say what keeps an object from being a scorer of this name."""
+    """Return why an object is not a scorer of this name."""
     if not callable(getattr(scorer, "score", None)):
         return "it has no method `score(dimension, case)`"
     own_name = getattr(scorer, "name", None)
@@ -146,24 +146,24 @@ class StoredTask:
     """With their rounds and baselines, in its order."""
 
 
-def read_task(con: duckdb.DuckDBPyConnection, wanted: str) -> StoredTask:
+def read_task(con: duckdb.DuckDBPyConnection, task: str) -> StoredTask:
     """Read one task.
 
-    *wanted* is as `promptlab.task_ids.resolve_task` takes it.
+    *task* is as `promptlab.task_ids.resolve_task` takes it.
 
     Raises:
         NothingToDo: the warehouse holds no task, or not the one that a word means.
         UsageError: no task, or several, begin with ``wanted``, or it is a memory run.
     """
     memory_run = con.execute(
-        "select run_id from raw.memory_runs where run_id = ? limit 1", [wanted]
+        "select run_id from raw.memory_runs where run_id = ? limit 1", [task]
     ).fetchone()
     if memory_run is not None:
         raise UsageError(
-            f"{wanted} is a memory run: its files hold the scores of its answers, and"
+            f"{task} is a memory run: its files hold the scores of its answers, and"
             " scorers do not run on it; name another task (`promptlab runs` lists them)"
         )
-    task_id = resolve_task(con, wanted, tasks=STORED)
+    task_id = resolve_task(con, task, tasks=STORED)
     return StoredTask(task_id, _dimensions(con, task_id), _cases(con, task_id))
 
 
@@ -219,10 +219,10 @@ def _cases(con: duckdb.DuckDBPyConnection, task_id: str) -> list[TestCaseBundle]
             context=json.loads(row["context"]),
             tags=json.loads(row["tags"]),
             cluster=row["cluster"],
-            rounds=[_round(each) for each in rounds[row["case_id"]]],
+            rounds=[_round(round_row) for round_row in rounds[row["case_id"]]],
             baselines=[
-                BaselineSpec(**each | {"payload": json.loads(each["payload"])})
-                for each in baselines[row["case_id"]]
+                BaselineSpec(**baseline | {"payload": json.loads(baseline["payload"])})
+                for baseline in baselines[row["case_id"]]
             ],
         )
         for row in dictionaries(
@@ -250,10 +250,10 @@ def _round(row: Row) -> RoundRun:
 def _by_case(
     con: duckdb.DuckDBPyConnection, query: str, task_id: str
 ) -> defaultdict[str, list[Row]]:
-    found: defaultdict[str, list[Row]] = defaultdict(list)
+    rows_by_case: defaultdict[str, list[Row]] = defaultdict(list)
     for row in dictionaries(con, query, [task_id]):
-        found[row.pop("case_id")].append(row)
-    return found
+        rows_by_case[row.pop("case_id")].append(row)
+    return rows_by_case
 
 
 # ---------- one case, with a scorer that may fail
@@ -274,16 +274,16 @@ def score_case(
 ) -> CaseScores:
     """Score one case.
 
-    A wrong score becomes null with the reason as its summary. Where the scorer stopped
-    half-way or named a round that is not there, so do the rounds that are left over.
+    An invalid score becomes null with the reason as its summary. If the scorer stopped
+    half-way or named an unknown round, the rounds without a score become null, too.
 
     Raises:
         PromptlabError: the scorer cannot work at all, and says what is missing.
     """
-    given: dict[str, ScoreRecord] = {}
+    records: dict[str, ScoreRecord] = {}
     faults: list[str] = []
     reason = None
-    rounds = [each.round_id for each in case.rounds]
+    rounds = [round_.round_id for round_ in case.rounds]
 
     def record(round_id: str, **fields: Any) -> ScoreRecord:
         return ScoreRecord(
@@ -298,19 +298,19 @@ def score_case(
 
     try:
         for score in _scores(scorer, dimension, case):
-            place = _place_fault(score, rounds, given)
-            if place:
-                reason = reason or place
-                faults.append(place)
+            round_error = _round_error(score, rounds, records)
+            if round_error:
+                reason = reason or round_error
+                faults.append(round_error)
                 continue
-            wrong = _score_fault(score, scorer.scale)
-            if wrong:
-                faults.append(f"round {score.round_id}: {wrong}")
-                given[score.round_id] = record(
-                    score.round_id, score=None, summary=f"scorer failed: {wrong}"
+            score_error = _score_error(score, scorer.scale)
+            if score_error:
+                faults.append(f"round {score.round_id}: {score_error}")
+                records[score.round_id] = record(
+                    score.round_id, score=None, summary=f"scorer failed: {score_error}"
                 )
             else:
-                given[score.round_id] = record(score.round_id, **_fields(score))
+                records[score.round_id] = record(score.round_id, **_fields(score))
     except PromptlabError:
         raise
     except Exception as error:  # noqa: BLE001 - the code of others may raise anything
@@ -318,41 +318,43 @@ def score_case(
         faults.append(reason)
     if reason:
         for round_id in rounds:
-            if round_id not in given:
-                given[round_id] = record(
+            if round_id not in records:
+                records[round_id] = record(
                     round_id, score=None, summary=f"scorer failed: {reason}"
                 )
-    return CaseScores([given[each] for each in rounds if each in given], faults)
+    return CaseScores(
+        [records[round_id] for round_id in rounds if round_id in records], faults
+    )
 
 
 def _scores(
     scorer: Scorer, dimension: DimensionConfig, case: TestCaseBundle
 ) -> Iterator[Any]:
     # copies: a scorer that writes into its arguments changes nothing for the next case
-    found = scorer.score(dimension.model_copy(deep=True), case.model_copy(deep=True))
+    scores = scorer.score(dimension.model_copy(deep=True), case.model_copy(deep=True))
     try:
-        return iter(found)
+        return iter(scores)
     except TypeError:
         raise TypeError(
-            f"score() gave {_shown(found)}, expected a list of RoundScore"
+            f"score() gave {_shown(scores)}, expected a list of RoundScore"
         ) from None
 
 
-def _place_fault(
-    score: Any, rounds: list[str], given: dict[str, ScoreRecord]
+def _round_error(
+    score: Any, rounds: list[str], records: dict[str, ScoreRecord]
 ) -> str | None:
-    """Say why a score cannot be put to a round."""
+    """Return why a score does not belong to a round of the case."""
     if not isinstance(score, RoundScore):
         return f"found {_shown(score)}, expected a RoundScore"
     if score.round_id not in rounds:
         return f"scored round {score.round_id!r}, which is not in the case"
-    if score.round_id in given:
+    if score.round_id in records:
         return f"scored round {score.round_id!r} twice; the first score counts"
     return None
 
 
-def _score_fault(score: RoundScore, scale: float) -> str | None:
-    """Say what is wrong with a score of a round that is there."""
+def _score_error(score: RoundScore, scale: float) -> str | None:
+    """Return the error in a score of an existing round."""
     value = score.score
     if value is not None:
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -393,24 +395,24 @@ SEMANTIC = "semantic"
 
 
 def scorer_of(dimension: DimensionConfig) -> str:
-    """Return what SQL takes the dimension's scorer to be."""
-    named = dimension.parameters.get("scorer")
-    return (named.strip() if isinstance(named, str) else "") or dimension.dimension_id
+    """Return the dimension's scorer, as SQL determines it."""
+    name = dimension.parameters.get("scorer")
+    return (name.strip() if isinstance(name, str) else "") or dimension.dimension_id
 
 
-def wanted_scorer(dimension: DimensionConfig) -> str:
-    """Return the name under which a Python scorer would serve the dimension.
+def python_scorer_of(dimension: DimensionConfig) -> str:
+    """Return the name of the Python scorer for the dimension.
 
     ``parameters.scorer_name`` comes first: SQL takes no other scorer's scores then.
     """
-    named = dimension.parameters.get("scorer_name")
-    if isinstance(named, str) and named:
-        return named
+    name = dimension.parameters.get("scorer_name")
+    if isinstance(name, str) and name:
+        return name
     return SEMANTIC if _is_semantic(dimension) else scorer_of(dimension)
 
 
 def is_scored_by_sql(dimension: DimensionConfig) -> bool:
-    """Say whether SQL scores the dimension itself and ignores ``raw.scores``."""
+    """Return true if SQL scores the dimension itself and ignores ``raw.scores``."""
     scorer = scorer_of(dimension)
     return (
         scorer != "judge"
@@ -421,11 +423,11 @@ def is_scored_by_sql(dimension: DimensionConfig) -> bool:
 
 def why_not_scored(dimension: DimensionConfig, installed: Collection[str]) -> str:
     """Return why no installed scorer serves a dimension; empty if one does."""
-    wanted = wanted_scorer(dimension)
+    name = python_scorer_of(dimension)
     if is_scored_by_sql(dimension):
         return f"`{scorer_of(dimension)}` is built in: `promptlab build` scores it"
-    if wanted not in installed:
-        return f"no scorer `{wanted}` is installed"
+    if name not in installed:
+        return f"no scorer `{name}` is installed"
     return ""
 
 
@@ -440,7 +442,7 @@ Plan = list[tuple[DimensionConfig, str]]
 """Dimensions with the name of the scorer that each gets."""
 
 SHOWN_FAULTS = 10
-"""Warnings of one dimension that are said one by one."""
+"""Maximum number of warnings that are reported for one dimension."""
 
 
 @dataclass
@@ -454,7 +456,7 @@ class DimensionScores:
     records: list[ScoreRecord] = field(default_factory=list)
     """One per round that got a score, or null with a reason."""
     failed_cases: int = 0
-    """Cases with which the scorer did something wrong."""
+    """Cases in which the scorer made an error."""
     error: str | None = None
     """The error, if the scorer cannot run at all."""
     file: Path | None = None
@@ -467,12 +469,12 @@ class DimensionScores:
 
     @property
     def without_score(self) -> int:
-        """Rounds with null: not to be judged, or the scorer failed."""
+        """Rounds with null: they could not be judged, or the scorer failed."""
         return len(self.records) - self.scored
 
     @property
     def left_out(self) -> int:
-        """Rounds of which the scorer said nothing."""
+        """Rounds for which the scorer returned nothing."""
         return self.rounds - len(self.records)
 
 
@@ -499,8 +501,8 @@ def score_task(
 ) -> Scoring:
     """Score a task with the scorers that its dimensions name.
 
-    The warehouse is read first and then let go while the scorers run. A dimension
-    whose scorer cannot work is given up; the others are still scored.
+    The warehouse is read first and closed while the scorers run. A dimension whose
+    scorer cannot work is not scored; the others are.
 
     Args:
         warehouse: where the task is.
@@ -512,7 +514,7 @@ def score_task(
             not given.
         on_start: called with the number of cases to score, all dimensions together.
         on_case: called after each of them.
-        on_warning: called with a sentence whenever a scorer does something wrong.
+        on_warning: called with a sentence for each error of a scorer.
 
     Raises:
         NothingToDo: no task, or none of its dimensions has an installed scorer.
@@ -524,40 +526,44 @@ def score_task(
         stored = read_task(con, task)
     plan = _plan(stored, dimensions, scorer, on_warning)
     on_start(len(plan) * len(stored.cases))
-    found = [
+    results = [
         _score_dimension(stored, dimension, name, on_case, on_warning)
         for dimension, name in plan
     ]
-    files = _write(stored.task_id, found, warehouse.settings.out, out)
-    return Scoring(stored.task_id, found, files)
+    files = _write(stored.task_id, results, warehouse.settings.out, out)
+    return Scoring(stored.task_id, results, files)
 
 
 def _plan(
     stored: StoredTask,
-    wanted: Sequence[str],
+    dimension_ids: Sequence[str],
     scorer: str | None,
     on_warning: Callable[[str], None],
 ) -> Plan:
     installed = scorer_names()
     if scorer is not None and scorer not in installed:
         raise UsageError(unknown_scorer(scorer, installed))
-    if wanted:
-        chosen = [_dimension(stored, one) for one in dict.fromkeys(wanted)]
+    if dimension_ids:
+        chosen = [
+            _dimension(stored, dimension_id)
+            for dimension_id in dict.fromkeys(dimension_ids)
+        ]
         plan = [(d, _scorer_for(d, scorer, installed)) for d in chosen]
     else:
         plan = [
-            (d, wanted_scorer(d))
+            (d, python_scorer_of(d))
             for d in stored.dimensions
-            if not why_not_scored(d, installed) and scorer in (None, wanted_scorer(d))
+            if not why_not_scored(d, installed)
+            and scorer in (None, python_scorer_of(d))
         ]
     if not plan:
-        raise NothingToDo(_nothing(stored, scorer, installed))
+        raise NothingToDo(_why_nothing(stored, scorer, installed))
     for dimension, name in plan:
-        asked = dimension.parameters.get("scorer_name")
-        if asked and asked != name:
+        scorer_name = dimension.parameters.get("scorer_name")
+        if scorer_name and scorer_name != name:
             on_warning(
                 f"{dimension.dimension_id}: its parameters.scorer_name asks for"
-                f" {asked!r}, so the scores of `{name}` will not count"
+                f" {scorer_name!r}, so the scores of `{name}` will not count"
             )
     return plan
 
@@ -566,16 +572,16 @@ def _dimension(stored: StoredTask, dimension_id: str) -> DimensionConfig:
     for dimension in stored.dimensions:
         if dimension.dimension_id == dimension_id:
             return dimension
-    there = ", ".join(d.dimension_id for d in stored.dimensions) or "none"
+    names = ", ".join(d.dimension_id for d in stored.dimensions) or "none"
     raise UsageError(
-        f"{stored.task_id}: configures no dimension `{dimension_id}` (it has: {there})"
+        f"{stored.task_id}: configures no dimension `{dimension_id}` (it has: {names})"
     )
 
 
 def _scorer_for(
     dimension: DimensionConfig, scorer: str | None, installed: Collection[str]
 ) -> str:
-    name = scorer or wanted_scorer(dimension)
+    name = scorer or python_scorer_of(dimension)
     if is_scored_by_sql(dimension):
         raise UsageError(
             f"{dimension.dimension_id}: `{scorer_of(dimension)}` is built in and takes"
@@ -586,12 +592,17 @@ def _scorer_for(
     return name
 
 
-def _nothing(stored: StoredTask, scorer: str | None, installed: Collection[str]) -> str:
+def _why_nothing(
+    stored: StoredTask, scorer: str | None, installed: Collection[str]
+) -> str:
     if not stored.dimensions:
         return f"{stored.task_id}: configures no dimensions, so there is none to score"
     reasons = [
         f"  {d.dimension_id}: "
-        + (why_not_scored(d, installed) or f"names `{wanted_scorer(d)}`, not {scorer}")
+        + (
+            why_not_scored(d, installed)
+            or f"names `{python_scorer_of(d)}`, not {scorer}"
+        )
         for d in stored.dimensions
     ]
     return "\n".join(
@@ -606,7 +617,7 @@ def _score_dimension(
     on_case: Callable[[], None],
     on_warning: Callable[[str], None],
 ) -> DimensionScores:
-    found = DimensionScores(
+    result = DimensionScores(
         dimension_id=dimension.dimension_id,
         scorer=name,
         rounds=sum(len(case.rounds) for case in stored.cases),
@@ -615,9 +626,9 @@ def _score_dimension(
         scorer = load_scorer(name)
         for case in stored.cases:
             scores = score_case(scorer, stored.task_id, dimension, case)
-            found.records += scores.records
-            found.failed_cases += bool(scores.faults)
-            if scores.faults and found.failed_cases <= SHOWN_FAULTS:
+            result.records += scores.records
+            result.failed_cases += bool(scores.faults)
+            if scores.faults and result.failed_cases <= SHOWN_FAULTS:
                 more = len(scores.faults) - 1
                 on_warning(
                     f"{dimension.dimension_id}: scorer `{name}`, case {case.case_id}:"
@@ -625,40 +636,40 @@ def _score_dimension(
                 )
             on_case()
     except PromptlabError as error:
-        found.records, found.error = [], str(error)
+        result.records, result.error = [], str(error)
         on_warning(f"{dimension.dimension_id}: not scored: {error}")
-    if found.failed_cases > SHOWN_FAULTS:
+    if result.failed_cases > SHOWN_FAULTS:
         on_warning(
             f"{dimension.dimension_id}: scorer `{name}` failed with"
-            f" {found.failed_cases} cases; the summaries of their scores say why"
+            f" {result.failed_cases} cases; the summaries of their scores say why"
         )
-    return found
+    return result
 
 
 def _write(
-    task_id: str, found: Sequence[DimensionScores], folder: Path, out: Path | None
+    task_id: str, results: Sequence[DimensionScores], folder: Path, out: Path | None
 ) -> list[Path]:
-    full = [each for each in found if each.records]
+    scored = [result for result in results if result.records]
     if out is not None:
-        records = [record for each in full for record in each.records]
+        records = [record for result in scored for record in result.records]
         if not records:
             return []
         file = write_file(out.parent, "", out.name, _jsonl(records))
-        for each in full:
-            each.file = file
+        for result in scored:
+            result.file = file
         return [file]
-    for each in full:
-        name = f"{_file_name(task_id, each.dimension_id)}.jsonl"
-        each.file = write_file(folder, "scores", name, _jsonl(each.records))
-    return [each.file for each in full if each.file]
+    for result in scored:
+        name = f"{_file_name(task_id, result.dimension_id)}.jsonl"
+        result.file = write_file(folder, "scores", name, _jsonl(result.records))
+    return [result.file for result in scored if result.file]
 
 
 def _file_name(task_id: str, dimension_id: str) -> str:
     """Return a name that no other task and dimension have, safe anywhere.
 
-    The name is what the warehouse knows the scores by: a second run replaces them.
+    The warehouse identifies the scores by this name: a second run replaces them.
     """
-    if "." in dimension_id:  # a dot more would leave open where the task ends
+    if "." in dimension_id:  # with one more dot, the end of the task's id is unknown
         return folder_name(json.dumps([task_id, dimension_id], ensure_ascii=False))
     return folder_name(f"{task_id}.{dimension_id}")
 

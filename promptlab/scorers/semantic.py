@@ -69,13 +69,13 @@ class SemanticScorer:
         if not golden or not case.rounds:
             return
         references = model.vectors(golden)
-        answers = [each.raw_output.strip() for each in case.rounds]
-        for each, answer, vector in zip(
+        answers = [round_.raw_output.strip() for round_ in case.rounds]
+        for round_, answer, vector in zip(
             case.rounds, answers, model.vectors(answers), strict=True
         ):
             cosine, nearest = _nearest(answer, vector, golden, references)
             yield RoundScore(
-                round_id=each.round_id,
+                round_id=round_.round_id,
                 score=None if cosine is None else min(1.0, max(0.0, cosine)),
                 summary=_summary(cosine, nearest),
                 payload={
@@ -118,32 +118,34 @@ def _cosine(a: Vector, b: Vector) -> float | None:
 def _summary(cosine: float | None, nearest: str | None) -> str:
     if cosine is None or nearest is None:
         return "the model knows no word of the answer, or none of the golden answers"
-    shown = nearest if len(nearest) <= 80 else f"{nearest[:79]}…"
-    return f"cosine {cosine:.3f}: {shown}"
+    text = nearest if len(nearest) <= 80 else f"{nearest[:79]}…"
+    return f"cosine {cosine:.3f}: {text}"
 
 
 def _model_folder(dimension: DimensionConfig) -> Path:
-    named = dimension.parameters.get("model")
-    place = "parameters.model"
-    if named is None:
-        named, place = os.environ.get(MODEL_VARIABLE) or None, MODEL_VARIABLE
-    if named is None:
+    folder = dimension.parameters.get("model")
+    origin = "parameters.model"
+    if folder is None:
+        folder, origin = os.environ.get(MODEL_VARIABLE) or None, MODEL_VARIABLE
+    if folder is None:
         raise SettingsError(
             "scorer `semantic`: no model is named; give the folder of a model2vec model"
             f" as `parameters.model` of the dimension or in {MODEL_VARIABLE}"
         )
     if not (
-        isinstance(named, str) and named.strip() and Path(named).expanduser().is_dir()
+        isinstance(folder, str)
+        and folder.strip()
+        and Path(folder).expanduser().is_dir()
     ):
         raise SettingsError(
-            f"scorer `semantic`: {place} is {named!r}, which is no folder here; name"
+            f"scorer `semantic`: {origin} is {folder!r}, which is no folder here; name"
             " the folder of a model2vec model (models are never downloaded)"
         )
-    return Path(named).expanduser().resolve()
+    return Path(folder).expanduser().resolve()
 
 
 def _load(folder: Path) -> _Model:
-    # read when its library is first imported, should anything still ask for the network
+    # set before its library is imported, so that nothing uses the network
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     try:
         from model2vec import StaticModel

@@ -10,8 +10,8 @@ from promptlab.spark_sql.rules import Rule, Sql, Untranslatable, fill, literal, 
 
 # ---------- numbers as DuckDB writes them
 
-# 15 digits, or 16 or 17 where fewer are not the same double; then as digits alone, or with
-# an exponent.
+# 15 digits, or 16 or 17 if fewer give another double; written as plain digits, or with an
+# exponent.
 PLAIN_NUMBER = r"""transform(
     array(case
         when cast(format_string('%.14e', $number) as double) = $number
@@ -30,7 +30,7 @@ PLAIN_NUMBER = r"""transform(
     end
 )[0]"""
 
-# As few digits as tell the number, which Java's are not always, and an exponent only below
+# As few digits as identify the number, which Java's are not always, and an exponent only below
 # 1e-6 and from 1e21. Null where a number may have become the text "Infinity".
 PLAIN_NUMBERS = fill(
     r"""transform(
@@ -142,24 +142,24 @@ PATH_PARTS = r"""case
 end"""
 
 
-def found(document: str, path: str) -> str:
-    """Return what Spark finds at its own path, as JSON.
+def json_at(document: str, path: str) -> str:
+    """Return the value at a path of Spark, as JSON.
 
-    In a list, since a text alone would come without its quotes. Null where a number may
+    It is read in a list, since a text alone would lose its quotes. Null where a number may
     have become the text "Infinity".
     """
-    found = f"get_json_object('[' || {document} || ']', {path})"
-    return fill(PLAIN_NUMBERS, document=found)
+    value = f"get_json_object('[' || {document} || ']', {path})"
+    return fill(PLAIN_NUMBERS, document=value)
 
 
 def compact(document: str) -> str:
-    """Return what a step left, as an extraction writes it.
+    """Return the result of a step, as an extraction writes it.
 
-    A number beyond a double stays as it stands.
+    A number beyond a double stays as it is written.
     """
     return (
         f"transform(array({document}),"
-        f" taken -> coalesce({found('taken', quoted('$[*]'))}, taken))[0]"
+        f" taken -> coalesce({json_at('taken', quoted('$[*]'))}, taken))[0]"
     )
 
 
@@ -180,8 +180,8 @@ WALKED = fill(
 )
 
 # Spark's own lookup is quick, but knows no JSON null, no number beyond a double and not
-# every key, so what it does not find is looked for step by step: only where there is
-# reason to, a missing key is common.
+# every key. A value that it does not find is looked up step by step, where there is
+# a reason to: a missing key is common.
 VALUE_AT = fill(
     r"""coalesce(
     case when not $path rlike '$unusual_path' then $at_path end,
@@ -196,21 +196,21 @@ VALUE_AT = fill(
 )""",
     unusual_path=UNUSUAL_PATH,
     hard_number=HARD_NUMBER,
-    at_path=found("$document", JAVA_PATH),
-    at_parent=found("$document", fill(JAVA_PATH, path=PARENT_PATH)),
+    at_path=json_at("$document", JAVA_PATH),
+    at_parent=json_at("$document", fill(JAVA_PATH, path=PARENT_PATH)),
     walked=compact(WALKED),
 )
 
 OBJECT_MEMBER = fill(
     r"""coalesce(
-    case when not $key rlike '^\s|[\x27?]|^\*?$' then $found end,
+    case when not $key rlike '^\s|[\x27?]|^\*?$' then $quick end,
     case
         when array_contains(json_object_keys($document), $key)
             or $document rlike '$hard_number'
             then $slow
     end
 )""",
-    found=found("$document", """concat('$[*][', "'", $key, "']")"""),
+    quick=json_at("$document", """concat('$[*][', "'", $key, "']")"""),
     hard_number=HARD_NUMBER,
     slow=compact(SLOW_MEMBER),
 )
@@ -228,22 +228,22 @@ def extracted(document: str, path: str) -> str:
 
 
 def field(document: str, path: str) -> str:
-    """Return a member by a key of our own; null also for a JSON null.
+    """Return the member with a fixed key; null also for a JSON null.
 
     Raises:
-        Untranslatable: the path is none to one member.
+        Untranslatable: the path is not that of one member.
     """
     key = key_of(path)
     if key is None:
         raise Untranslatable(f"no path to one member: {path}")
-    return found(document, f"\"$[*]['{key}']\"")
+    return json_at(document, f"\"$[*]['{key}']\"")
 
 
 def text_of_field(document: str, path: str) -> str:
-    """Return a member by a key of our own as text.
+    """Return the member with a fixed key as text.
 
     Raises:
-        Untranslatable: the path is none to one member.
+        Untranslatable: the path is not that of one member.
     """
     key = key_of(path)
     return fill(
@@ -276,8 +276,8 @@ LEAF = r"""case
     else $value
 end"""
 
-# The members of an object and the elements of a list: the path of each names it, its label
-# stands before it.
+# The members of an object and the elements of a list: each has a path that identifies it,
+# and a label that is written before it.
 CHILDREN = fill(
     """case left($node.value, 1)
     when '{' then transform(
@@ -370,8 +370,8 @@ CANONICAL = fill(CANONICAL, value="node.value")
 
 # ---------- whether a text is JSON
 
-# By the grammar: scalars become a letter, then the innermost lists and objects of letters
-# do, as often as there are brackets.
+# By the grammar: scalars are replaced by a letter, then the innermost lists and objects
+# of letters, once for each bracket.
 IS_JSON_TEXT = r"""case
     when $text is null then null
     when not $text rlike '^\s*[-{\["0-9tfn]' or $text rlike '[\x00-\x08\x0b\x0c\x0e-\x1f]'
@@ -409,7 +409,7 @@ end"""
 
 
 def is_document(node: exp.Expr) -> bool:
-    """Whether an expression is JSON already, by how it is written."""
+    """Return true if an expression is written as JSON already."""
     match node:
         case exp.Cast():
             return node.to.is_type(exp.DType.JSON)
@@ -437,7 +437,7 @@ def json_of(value: Sql) -> str:
 
 
 def is_list(node: exp.Expr) -> bool:
-    """Whether an expression is a list, by how it is written."""
+    """Return true if an expression is written as a list."""
     return isinstance(node, exp.Array) or (
         isinstance(node, exp.Anonymous) and node.this.lower() in _LISTS
     )

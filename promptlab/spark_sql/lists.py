@@ -29,7 +29,7 @@ def filtered(list: Sql, function: Sql) -> str:
 
 
 def transformed(list: Sql, function: Sql) -> str:
-    """Return what a function makes of each element."""
+    """Return the results of a function for each element."""
     return f"transform({list}, {function_of(function)})"
 
 
@@ -70,7 +70,7 @@ def different(value: str, condition: str = "true") -> str:
 
 
 def different_in_order(value: Sql, rest: Sql, condition: str = "true") -> str:
-    """Return the same; the order is that of the values.
+    """Return each value once, if the requested order is that of the values.
 
     Raises:
         Untranslatable: it is another one.

@@ -7,11 +7,11 @@ from sqlglot import exp
 from promptlab.spark_sql.lists import whole_numbers
 from promptlab.spark_sql.rules import Rule, Sql, Untranslatable, fill
 
-# Spark's own would round the shortest decimal that reads as the number.
+# Spark's round() rounds the shortest decimal text of the number, not its value.
 ROUNDED = "(round(($number) * 1e$digits) / 1e$digits)"
 
-# Whole numbers up to 20 by their factorials, others by Stirling's series: it is right to
-# 1e-14 from 8.5 upwards, so it is taken 8 further up.
+# Whole numbers up to 20 by their factorials, others by Stirling's series: it is exact
+# to 1e-14 from 8.5 upwards, so it is evaluated at the number plus 8.
 LN_GAMMA = """transform(
     array(($number) + 8e0),
     w -> case

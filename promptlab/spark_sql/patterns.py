@@ -135,9 +135,9 @@ end""",
     is_wrong_count=fill(IS_WRONG_COUNT, item="item"),
 )
 
-# Patterns are RE2's. A Java pattern that is at fault would end the query, and one that
-# RE2 refuses may mean something there, so what stands unchecked in the data (patterns
-# without a backslash) is checked here.
+# Patterns are RE2's. An invalid pattern would end the query in Java, and Java accepts
+# some that RE2 rejects, so the unchecked patterns in the data (those without a
+# backslash) are checked here.
 REGEX_FOUND = fill(
     r"""transform(
     array(case when bit_length($text) = 8 * length($text) then $ascii_pattern else $pattern end),

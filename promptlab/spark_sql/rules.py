@@ -1,7 +1,7 @@
-"""What a rule is: DuckDB's expression on the left, Spark's on the right.
+"""Rules: DuckDB's expression on the left, Spark's on the right.
 
-Both are SQL with placeholders, as ``$list``. On the right may stand a function of the
-texts that the placeholders stand for; ``$rest`` is all that is left of a list.
+Both are SQL with placeholders, such as ``$list``. The right side may be a function of
+the texts of the placeholders; ``$rest`` is the rest of a list.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ class Rule:
     duckdb: str
     spark: str | Build
 
-    def write(self, found: dict[str, Sql]) -> str:
+    def write(self, parts: dict[str, Sql]) -> str:
         """Return Spark's expression.
 
         Raises:
-            Untranslatable: the rule does not hold for these texts.
+            Untranslatable: the rule does not apply to these texts.
         """
         if isinstance(self.spark, str):
-            return fill(self.spark, **found)
-        return self.spark(**found)
+            return fill(self.spark, **parts)
+        return self.spark(**parts)
 
 
 def fill(template: str, **texts: str) -> str:
-    """Put texts in the place of ``$name``; names that are not given stay."""
+    """Replace ``$name`` by its text; names without a text stay."""
     return re.sub(r"\$([a-z_][a-z_0-9]*)", lambda m: texts.get(m[1], m[0]), template)
 
 

@@ -1,4 +1,4 @@
-"""Text, and patterns of our own, which are literals."""
+"""Text, and the patterns of the models, which are literals."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 from promptlab.spark_sql.lists import different_in_order, ordered
 from promptlab.spark_sql.rules import Rule, Sql, Untranslatable, literal, quoted
 
-# Java would make a final Σ a ς, and two characters of İ.
+# Java writes a final Σ as ς, and İ as two characters.
 LOWERED = "lower(translate($text, 'Σİ', 'σi'))"
 
-# Half of the characters, a quarter and so on, as long as they are the same.
+# Add each power of two, the largest first, as long as the prefixes are equal.
 COMMON_PREFIX_LENGTH = """aggregate(
     sequence(31, 0, -1),
     cast(case when $one is not null and $other is not null then 0 end as bigint),

@@ -117,19 +117,19 @@ class _Spark(Spark):
             self, expression: Any, key: str | None = None, comment: bool = True
         ) -> str:
             if key is None and isinstance(expression, exp.Expr):
-                of = _rule_of(expression)
-                if of:
-                    rule, found = of
+                match = _rule_of(expression)
+                if match:
+                    rule, bindings = match
                     return rule.write(
-                        {name: self._part(nodes) for name, nodes in found.items()}
+                        {name: self._part(nodes) for name, nodes in bindings.items()}
                     )
             return super().sql(expression, key, comment)
 
         def _part(self, nodes: list[exp.Expr]) -> Sql:
-            bare = [
+            values = [
                 node.this if isinstance(node, exp.Ordered) else node for node in nodes
             ]
-            texts = [self.sql(node) for node in bare]
+            texts = [self.sql(node) for node in values]
             part = Sql(", ".join(texts))
             part.nodes, part.texts = nodes, texts
             return part
@@ -181,17 +181,17 @@ def _without_filter(window: exp.Window) -> None:
 
 
 def rules_used(sql: str) -> Iterator[Rule]:
-    """Return the rules that hold for parts of a query."""
+    """Return the rules that apply to parts of a query."""
     [tree] = _DuckDB().parse(sql)
     assert tree is not None
     for node in tree.walk():
-        of = _rule_of(node)
-        if of:
-            yield of[0]
+        match = _rule_of(node)
+        if match:
+            yield match[0]
 
 
 def _number_elements(select: exp.Select) -> None:
-    """Make one column of two: elements of a list, and their places beside them.
+    """Merge two columns into one: the elements of a list, and their places.
 
     DuckDB unnests both, `unnest(list), unnest(range(n))`; Spark has one function for it.
     """
@@ -212,12 +212,12 @@ def _number_elements(select: exp.Select) -> None:
     places.pop()
 
 
-# ---------- where a rule holds
+# ---------- which rule applies
 
 
 @cache
 def _by_key() -> dict[tuple[type, str], list[tuple[Rule, exp.Expr]]]:
-    """Return the rules by what their expressions begin with, the longest first."""
+    """Return the rules by the first node of their expressions, the longest first."""
     from promptlab.spark_sql import RULES
 
     rules: dict[tuple[type, str], list[tuple[Rule, exp.Expr]]] = {}
@@ -233,9 +233,9 @@ def _by_key() -> dict[tuple[type, str], list[tuple[Rule, exp.Expr]]]:
 
 def _rule_of(node: exp.Expr) -> tuple[Rule, dict[str, list[exp.Expr]]] | None:
     for rule, pattern in _by_key().get(_key(node), ()):
-        found: dict[str, list[exp.Expr]] = {}
-        if _matches(pattern, node, found):
-            return rule, found
+        bindings: dict[str, list[exp.Expr]] = {}
+        if _matches(pattern, node, bindings):
+            return rule, bindings
     return None
 
 
@@ -244,17 +244,17 @@ def _key(node: exp.Expr) -> tuple[type, str]:
     return type(node), name
 
 
-def _matches(pattern: Any, node: Any, found: dict[str, list[exp.Expr]]) -> bool:
+def _matches(pattern: Any, node: Any, bindings: dict[str, list[exp.Expr]]) -> bool:
     if isinstance(pattern, exp.Placeholder | exp.Parameter):
-        return found.setdefault(pattern.name, [node]) == [node]
+        return bindings.setdefault(pattern.name, [node]) == [node]
     if isinstance(pattern, list):
-        return isinstance(node, list) and _all_match(pattern, node, found)
+        return isinstance(node, list) and _all_match(pattern, node, bindings)
     if isinstance(pattern, exp.Expr):
         if type(pattern) is not type(node):
             return False
         names = {k for k, v in (pattern.args | node.args).items() if k != "nulls_first"}
         return all(
-            _matches(pattern.args.get(name), node.args.get(name), found)
+            _matches(pattern.args.get(name), node.args.get(name), bindings)
             for name in names
         )
     if isinstance(pattern, str) and isinstance(node, str):
@@ -263,18 +263,21 @@ def _matches(pattern: Any, node: Any, found: dict[str, list[exp.Expr]]) -> bool:
 
 
 def _all_match(
-    patterns: list[Any], nodes: list[Any], found: dict[str, list[exp.Expr]]
+    patterns: list[Any], nodes: list[Any], bindings: dict[str, list[exp.Expr]]
 ) -> bool:
     if patterns:
         last = patterns[-1]
-        of = last.this if isinstance(last, exp.Ordered) else last
-        if isinstance(of, exp.Placeholder | exp.Parameter) and of.name == "rest":
+        placeholder = last.this if isinstance(last, exp.Ordered) else last
+        if (
+            isinstance(placeholder, exp.Placeholder | exp.Parameter)
+            and placeholder.name == "rest"
+        ):
             first = len(patterns) - 1
-            found["rest"] = nodes[first:]
+            bindings["rest"] = nodes[first:]
             return len(nodes) >= first and _all_match(
-                patterns[:-1], nodes[:first], found
+                patterns[:-1], nodes[:first], bindings
             )
     return len(patterns) == len(nodes) and all(
-        _matches(pattern, node, found)
+        _matches(pattern, node, bindings)
         for pattern, node in zip(patterns, nodes, strict=True)
     )
