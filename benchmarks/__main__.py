@@ -48,7 +48,18 @@ def _modules() -> list:
 
 
 def _print(ratios: list[Ratio]) -> None:
-    table = Table("what", "took", "peer", "took", "ratio", "meant", "peak memory", "")
+    table = Table(
+        "what",
+        "took",
+        "peer",
+        "took",
+        "ratio",
+        "CPU",
+        "ratio",
+        "meant",
+        "peak memory",
+        "",
+    )
     for ratio in ratios:
         table.add_row(*ratio.row())
     Console().print(table)

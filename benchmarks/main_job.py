@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections import Counter
 from pathlib import Path
 
 from benchmarks.generate import analysis_inputs
-from benchmarks.measure import Ratio, Sample, compare, python, run
+from benchmarks.measure import Ratio, Sample, compare, goal, python, run
 from promptlab.build import plan
 from promptlab.paths import dbt_project
 
@@ -68,6 +69,41 @@ def whole_run(folder: Path) -> Ratio:
         return _dbt(dbt_project(), folder / "target", db)
 
     return compare("run examples", ours, "bare dbt build", peer, limit=1.5)
+
+
+def one_more_file(folder: Path) -> Ratio:
+    """`promptlab run` of a new run of 24 cases, in a warehouse with those before it."""
+    before, db, files = (
+        folder / name for name in ("before.duckdb", "one.duckdb", "one")
+    )
+    shutil.copytree(ROOT / "examples", files, dirs_exist_ok=True)
+    new = folder / "new.json"
+    (files / "customer_service/runs/cs-regression-v3.2.json").replace(new)
+    out = ["--out", str(folder / "out"), "--quiet"]
+    run([*PROMPTLAB, "run", str(files), "--db", str(_fresh(before)), *out])
+
+    def ours() -> Sample:
+        shutil.copy(before, _fresh(db))
+        return run([*PROMPTLAB, "run", str(new), "--db", str(db), *out])
+
+    return compare("run of one new file", ours, "1.2 s", lambda: goal(1.2), limit=1.0)
+
+
+def many_files(folder: Path, files: int = 300) -> Ratio:
+    """Ingest of small runs in one call, against 4 ms for each."""
+    inputs = folder / "many"
+    if not inputs.exists():
+        analysis_inputs(inputs, rounds=5 * files, files=files)
+    db = folder / "many.duckdb"
+    return compare(
+        f"ingest {files} files",
+        lambda: run(
+            [*PROMPTLAB, "ingest", str(inputs), "--db", str(_fresh(db)), "--quiet"]
+        ),
+        "4 ms each",
+        lambda: goal(files * 0.004),
+        limit=1.0,
+    )
 
 
 def dbt_build(folder: Path) -> Ratio:
@@ -162,4 +198,12 @@ def _fresh(db: Path) -> Path:
     return db
 
 
-BENCHMARKS = (ingest, whole_run, dbt_build, report, help_text)
+BENCHMARKS = (
+    ingest,
+    many_files,
+    whole_run,
+    one_more_file,
+    dbt_build,
+    report,
+    help_text,
+)

@@ -20,6 +20,8 @@ class Sample:
     """Largest resident set, in 10^6 bytes."""
     said: str = ""
     """The printed output."""
+    cpu: float = 0.0
+    """Seconds of all cores."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,9 @@ class Ratio:
     """The intended limit of the ratio, if there is one."""
     note: str = ""
     """Other measurements."""
+    cpu: float = 0.0
+    cpu_ratio: float = 0.0
+    """The same of the seconds of all cores, which other processes change less."""
 
     def row(self) -> tuple[str, ...]:
         """The figures as text, for a table."""
@@ -45,6 +50,8 @@ class Ratio:
             self.peer,
             f"{self.peer_seconds:.2f} s",
             f"{self.ratio:.2f}",
+            f"{self.cpu:.2f} s" if self.cpu else "",
+            f"{self.cpu_ratio:.2f}" if self.cpu else "",
             "" if self.limit is None else f"≤ {self.limit:g}",
             f"{self.peak_mb:.0f} MB",
             self.note,
@@ -58,8 +65,9 @@ import os, subprocess, sys, time
 started = time.perf_counter()
 process = subprocess.Popen(sys.argv[2:])
 _, status, usage = os.wait4(process.pid, 0)
-measured = time.perf_counter() - started, usage.ru_maxrss
-os.write(int(sys.argv[1]), "{} {}".format(*measured).encode())
+cpu = usage.ru_utime + usage.ru_stime
+measured = time.perf_counter() - started, cpu, usage.ru_maxrss
+os.write(int(sys.argv[1]), "{} {} {}".format(*measured).encode())
 sys.exit(os.waitstatus_to_exitcode(status) != 0)
 """
 
@@ -86,8 +94,8 @@ def run(command: Sequence[str], **environment: str) -> Sample:
         said = done.stdout.decode("utf-8", "replace")
         if done.returncode:
             raise RuntimeError(said)
-        seconds, kilobytes = reading.read().split()
-    return Sample(float(seconds), int(kilobytes) * 1024 / 1e6, said)
+        seconds, cpu, kilobytes = reading.read().split()
+    return Sample(float(seconds), int(kilobytes) * 1024 / 1e6, said, float(cpu))
 
 
 def compare(
@@ -105,16 +113,23 @@ def compare(
     for _ in range(runs):
         ours.append(subject())
         theirs.append(peer())
-    ratios = [a.seconds / b.seconds for a, b in zip(ours, theirs, strict=True)]
+    pairs = list(zip(ours, theirs, strict=True))
     return Ratio(
         name=name,
         peer=peer_name,
         seconds=statistics.median(sample.seconds for sample in ours),
         peer_seconds=statistics.median(sample.seconds for sample in theirs),
+        cpu=statistics.median(sample.cpu for sample in ours),
         peak_mb=max(sample.peak_mb for sample in ours),
-        ratio=statistics.median(ratios),
+        ratio=statistics.median(a.seconds / b.seconds for a, b in pairs),
+        cpu_ratio=statistics.median(a.cpu / b.cpu for a, b in pairs),
         limit=limit,
     )
+
+
+def goal(seconds: float) -> Sample:
+    """A peer that is a time to keep to, on one core."""
+    return Sample(seconds, 0, cpu=seconds)
 
 
 def python(script: str, *args: object) -> list[str]:

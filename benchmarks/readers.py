@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.measure import Ratio, Sample, compare, python, run
+from benchmarks.measure import Ratio, Sample, compare, goal, python, run
 from promptlab.ingest.foreign.archives import zipfile
 
 DATA = Path(__file__).resolve().parents[1] / "tests" / "data" / "foreign"
@@ -111,7 +111,7 @@ def small_files(folder: Path, tool: str, name: str, files: int = 1_000) -> Ratio
         f"read {files:,} files of {tool} ({size} each)",
         partial(_reading, inputs),
         "1 ms each",
-        lambda: Sample(files / 1000, 0),
+        lambda: goal(files / 1000),
         limit=1.0,
     )
 

@@ -224,4 +224,5 @@ def _both(first: Sample, second: Sample) -> Sample:
     return Sample(
         seconds=first.seconds + second.seconds,
         peak_mb=max(first.peak_mb, second.peak_mb),
+        cpu=first.cpu + second.cpu,
     )

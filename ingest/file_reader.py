@@ -10,13 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from promptlab.contracts.base import plain_name
 from promptlab.encoding import without_comments
@@ -88,13 +86,8 @@ def date_runs(reading: Reading, moment: datetime) -> list[str]:
         tasks = reading.rows.get(table)
         if tasks is None or None not in (times := list(tasks["created_at"])):
             continue
-        dated: Mapping[str, Any] = {
-            **tasks,
-            "created_at": pl.Series(
-                [time or moment for time in times], dtype=pl.Datetime("us", "UTC")
-            ),
-        }
-        reading.rows[table] = dated
+        dated = [time or moment for time in times]
+        reading.rows[table] = {**tasks, "created_at": dated}
         if table == "tasks":
             undated += [
                 task_id

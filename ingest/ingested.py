@@ -202,13 +202,16 @@ class References:
             self._dimensions.setdefault(task_id, set()).update(dimensions)
 
     def know(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Add the names in the raw tables of a warehouse."""
+        """Add the names in the raw tables of a warehouse that the files may mean."""
+        if not self._used:
+            return
         self._testsets.update(
             row[0]
             for row in con.execute(
                 "select object_id from live.objects where kind = 'testset'"
             ).fetchall()
         )
+        used = [sorted({task_id for _, (_, task_id, _) in self._used})]
         for table, column, have in (
             ("dimension_configs", "dimension_id", self._have),
             ("tasks", "source_kind", self._have_tasks),
@@ -216,9 +219,9 @@ class References:
             query = (
                 f"select task_id, {column} from raw.{table}"
                 " semi join (select load_id, object_id as task_id from live.objects)"
-                " using (load_id, task_id)"
+                " using (load_id, task_id) where task_id in (select unnest($1))"
             )
-            rows = con.execute(query).fetchall()
+            rows = con.execute(query, used).fetchall()
             have([task for task, _ in rows], [name for _, name in rows])
 
     def _named_by(self, reading: Reading) -> list[Reference]:

@@ -8,16 +8,16 @@ of each round id.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from difflib import get_close_matches
 from functools import lru_cache, partial
 from itertools import count
-from typing import Any, cast
+from typing import Any
 
 import msgspec
-import polars as pl
 from pydantic import BaseModel
 
 from promptlab.contracts.analysis_input import EvaluationRecord
@@ -30,16 +30,18 @@ from promptlab.ingest.judged_by import (
     judged_by,
     verdict_of,
 )
-from promptlab.ingest.raw.rows import Reading, Reference, Rows
+from promptlab.ingest.raw.rows import (
+    Columns,
+    Reading,
+    Reference,
+    Rows,
+    columns_of_rows,
+)
 from promptlab.ingest.reading.checked_columns import (
     NEGATIVE_COST,
-    booleans,
-    doubles,
-    integers,
     json_objects,
     json_values_or_null,
     names,
-    texts,
     times,
     without_negative_costs,
     zone_message,
@@ -72,6 +74,11 @@ class TaskSoFar:
     """First place that names a testset."""
     warned: set[str] = field(default_factory=set)
     """Fields with several values that were already reported."""
+
+    @property
+    def entity(self) -> str:
+        """Return entity and variant, the beginning of an id that no result gives."""
+        return f"{self.fields['entity_id']}/{self.fields['variant']}"
 
 
 class ResultsSoFar:
@@ -115,6 +122,21 @@ class ResultsSoFar:
         ]
 
 
+@dataclass
+class TaskInBatch:
+    """What the results of one task in a batch have in common."""
+
+    task_id: str
+    fields: dict[str, str] = field(default_factory=dict)
+    """Field → its first value."""
+    rows: dict[str, int] = field(default_factory=dict)
+    """Field → the row of that value."""
+    differs: dict[str, int] = field(default_factory=dict)
+    """Field → the row of the first other value."""
+    times: dict[str, datetime] = field(default_factory=dict)
+    """``created_at`` and ``executed_at`` → the earliest."""
+
+
 TASK_FIELDS = (
     *("entity_type", "entity_id", "variant", "title", "prompt_version", "model"),
     *("triggered_by", "testset", "pipeline", "prompt"),
@@ -145,188 +167,137 @@ class ResultRows:
         metadata, self.negative_costs = without_negative_costs(
             json_objects(values_of("metadata"))
         )
-        self.ids = pl.DataFrame(
-            {
-                "task_id": [
-                    result.run_id or f"{result.entity_id}/{result.variant}/{stem}"
-                    for result in records.structs
-                ],
-                "case_id": names(values_of("sample_id")),
-                "own_round_id": names(values_of("round_id")),
-            },
-            schema={
-                "task_id": pl.String,
-                "case_id": pl.String,
-                "own_round_id": pl.String,
-            },
-        ).with_columns(
-            pl.int_range(1, pl.len() + 1).over("task_id", "case_id").alias("n")
-        )
-        if so_far.tasks:
-            self._count_on()
+        self.task_ids = [
+            one.run_id or f"{one.entity_id}/{one.variant}/{stem}"
+            for one in records.structs
+        ]
+        self.case_ids = names(values_of("sample_id"))
+        self._own_round_ids = names(values_of("round_id"))
+        self._numbers = list(self._numbered())
         self._values: Table = {
-            "raw_output": texts(values_of("raw_output")),
-            "input_tokens": integers(values_of("input_tokens")),
-            "output_tokens": integers(values_of("output_tokens")),
-            "latency_ms": (doubles(values_of("execution_time")) * 1000).round(6),
+            "raw_output": values_of("raw_output"),
+            "input_tokens": values_of("input_tokens"),
+            "output_tokens": values_of("output_tokens"),
+            "latency_ms": [
+                None if seconds is None else round(seconds * 1000, 6)
+                for seconds in values_of("execution_time")
+            ],
             "metadata": metadata,
             "executed_at": self.executed_at,
-            "error": texts([_error(result.error) for result in records.structs]),
+            "error": list(map(_error, values_of("error"))),
             "final_output": json_values_or_null(values_of("final_output")),
             "step_outputs": json_objects(values_of("step_outputs")),
             "steps": steps_in(metadata),
             "failed_steps": _lists(values_of("failed_steps")),
             "rule_violations": _lists(values_of("rule_violations")),
-            "judge_feedback": texts(values_of("judge_feedback")),
-            "overall_score": doubles(values_of("overall_score")),
-            "reported_must_have_pass": booleans(values_of("must_have_pass")),
-            "reported_status": texts(
-                [
-                    result.status
-                    if result.status in _STATUSES
-                    else verdict_of(bytes(result.step_outputs), result.must_have_pass)
-                    for result in records.structs
-                ]
-            ),
+            "judge_feedback": values_of("judge_feedback"),
+            "overall_score": values_of("overall_score"),
+            "reported_must_have_pass": values_of("must_have_pass"),
+            "reported_status": [
+                one.status
+                if one.status in _STATUSES
+                else verdict_of(bytes(one.step_outputs), one.must_have_pass)
+                for one in records.structs
+            ],
         }
 
-    def _count_on(self) -> None:
-        """Number the results of each case, continuing from earlier batches."""
-        pairs = self.ids.select("task_id", "case_id").unique()
-        counts = self._so_far.counts
-        before = [counts.get(task, {}).get(case, 0) for task, case in pairs.rows()]
-        self.ids = self.ids.join(
-            pairs.with_columns(integers(before).alias("before")),
-            on=("task_id", "case_id"),
-            how="left",
-            maintain_order="left",
-        ).select("task_id", "case_id", "own_round_id", pl.col("n") + pl.col("before"))
+    @property
+    def _cases(self) -> Iterator[tuple[str, str]]:
+        return zip(self.task_ids, self.case_ids, strict=True)
+
+    def _numbered(self) -> Iterator[int]:
+        """Number the results of each case from 1, continuing from earlier batches."""
+        known, numbers = self._so_far.counts, dict[tuple[str, str], int]()
+        for key in self._cases:
+            before = numbers.get(key)
+            if before is None:
+                before = known.get(key[0], {}).get(key[1], 0)
+            numbers[key] = before + 1
+            yield before + 1
 
     def twins(self) -> list[int]:
         """Return the rows whose round id is already in their case."""
-        own_ids = self.ids.select("task_id", "case_id", "own_round_id")
-        return twins(own_ids, self._so_far.rounds)
+        own = zip(self.task_ids, self.case_ids, self._own_round_ids, strict=True)
+        return twins(own, self._so_far.rounds)
 
     def rounds(self) -> Table:
         """Return a row per result."""
         return {
-            "task_id": self.ids["task_id"],
-            "case_id": self.ids["case_id"],
+            "task_id": self.task_ids,
+            "case_id": self.case_ids,
             "round_id": self._round_ids(),
-            "position": self.ids["n"] - 1,
-            "run_index": self.ids["n"],
+            "position": [number - 1 for number in self._numbers],
+            "run_index": self._numbers,
             **self._values,
         }
 
-    def _round_ids(self) -> pl.Series:
-        with_round_ids = self.ids.with_columns(
-            pl.coalesce("own_round_id", pl.format("{}-{}", "case_id", "n")).alias(
-                "round_id"
-            )
-        )
-        key = pl.struct("task_id", "case_id", "round_id")
-        if with_round_ids.select(
-            key.n_unique()
-        ).item() == with_round_ids.height and not any(
-            map(self._so_far.rounds.__contains__, self._numbered(with_round_ids))
-        ):
-            return with_round_ids["round_id"]
-        # A generated number is another round's own id: use the next free one.
-        used = set(
-            with_round_ids.select("task_id", "case_id", "own_round_id").iter_rows()
-        )
-        earlier = self._so_far.rounds
+    def _round_ids(self) -> list[str]:
+        """Return their own ids, and for rounds without one the next free number."""
+        known = self._so_far.rounds
+        own = zip(self.task_ids, self.case_ids, self._own_round_ids, strict=True)
+        taken: set[Id] = {each for each in own if each[2] is not None}
         ids = []
-        for task_id, case_id, own_id, n in self.ids.iter_rows():
-            candidates = ((task_id, case_id, f"{case_id}-{k}") for k in count(n))
-            unused = (
-                candidate
-                for candidate in candidates
-                if candidate not in used and candidate not in earlier
-            )
-            ids.append(own_id or next(unused)[2])
-            used.add((task_id, case_id, ids[-1]))
-        return texts(ids)
+        for task_id, case_id, round_id, number in zip(
+            self.task_ids,
+            self.case_ids,
+            self._own_round_ids,
+            self._numbers,
+            strict=True,
+        ):
+            if round_id is None:
+                options = ((task_id, case_id, f"{case_id}-{n}") for n in count(number))
+                key = next(o for o in options if o not in taken and o not in known)
+                taken.add(key)
+                round_id = key[2]
+            ids.append(round_id)
+        return ids
 
-    def _numbered(self, with_round_ids: pl.DataFrame) -> Iterable[tuple[str, ...]]:
-        """Return the generated ids that may be in earlier batches."""
-        if not self._so_far.tasks:
-            return ()
-        generated = with_round_ids.filter(pl.col("own_round_id").is_null())
-        return generated.select("task_id", "case_id", "round_id").rows()
-
-    def remember(self, round_ids: pl.Series) -> None:
+    def remember(self, round_ids: Sequence[str]) -> None:
         """Add the batch's cases and rounds to the state of the file."""
         so_far = self._so_far
-        counts = self.ids.group_by("task_id", "case_id", maintain_order=True).len()
-        for task_id, case_id, results in counts.iter_rows():
-            counts_of_task = so_far.counts.setdefault(task_id, {})
-            counts_of_task[case_id] = counts_of_task.get(case_id, 0) + results
-        for row, result in enumerate(self._records.structs):
-            if result.tags:
-                task_id, case_id, *_ = self.ids.row(row)
-                tags = so_far.tags.setdefault((task_id, case_id), {})
-                tags.update(dict.fromkeys(result.tags))
-        self._remember_yardstick()
-        with_inputs = self.ids.select(
-            "task_id", "case_id", self._inputs.alias("inputs")
-        )
-        for *case, inputs in with_inputs.filter(pl.col("inputs") != "{}").iter_rows():
-            so_far.inputs.setdefault(tuple(case), inputs)
-        if not self._records.is_last:
-            for pair, round_id in zip(
-                self.ids.select("task_id", "case_id").iter_rows(),
-                round_ids,
-                strict=True,
-            ):
-                so_far.rounds.add((*pair, round_id))
-
-    def _remember_yardstick(self) -> None:
-        """Add the yardstick of each result that records one; errors have none."""
-        so_far, ids = self._so_far, self.ids
-        for task_id, case_id, result in zip(
-            ids["task_id"], ids["case_id"], self._records.structs, strict=True
+        for key, number, inputs, one in zip(
+            self._cases, self._numbers, self._inputs, self._records.structs, strict=True
         ):
-            if (judge := judge_of(bytes(result.metadata))) is not None:
+            task_id, case_id = key
+            so_far.counts.setdefault(task_id, {})[case_id] = number
+            if one.tags:
+                so_far.tags.setdefault(key, {}).update(dict.fromkeys(one.tags))
+            if inputs and inputs != "{}":
+                so_far.inputs.setdefault(key, inputs)
+            if (judge := judge_of(bytes(one.metadata))) is not None:
                 so_far.judges.setdefault(task_id, set()).add(judge)
-            if result.error or result.status == "error":
-                continue
-            yardstick = judged_by(bytes(result.step_outputs), bytes(result.metadata))
-            if any(yardstick):
-                so_far.judged_by.setdefault((task_id, case_id), set()).add(yardstick)
+            if one.error or one.status == "error":
+                continue  # judged by nothing
+            by = judged_by(bytes(one.step_outputs), bytes(one.metadata))
+            if any(by):
+                so_far.judged_by.setdefault(key, set()).add(by)
+        if not self._records.is_last:
+            for key, round_id in zip(self._cases, round_ids, strict=True):
+                so_far.rounds.add((*key, round_id))
 
-    def tasks(self) -> pl.DataFrame:
-        """Return a row per task: its first row, its common fields, its times.
-
-        ``<field>`` is the first value, ``<field>_row`` its row, ``<field>_differs`` the
-        row of the first other one; of both times it is the earliest.
-        """
-        frame = self.ids.select(
-            "task_id",
-            created_at=self.created_at,
-            executed_at=self.executed_at,
-            **{name: texts(self._task_field(name)) for name in TASK_FIELDS},
-        ).with_row_index("row")
-        times = frame.group_by("task_id").agg(pl.col("created_at", "executed_at").min())
-        first = {name: pl.col(name).drop_nulls().first() for name in TASK_FIELDS}
-        differs = {
-            f"{name}_differs": pl.col("row").filter(pl.col(name) != first[name]).first()
-            for name in TASK_FIELDS
-        } | {
-            f"{name}_row": pl.col("row").filter(pl.col(name).is_not_null()).first()
-            for name in TASK_FIELDS
-        }
-        # Very many results, but few different values of task fields.
-        common = ["task_id", *TASK_FIELDS]
-        if frame.select(pl.max_horizontal(pl.col(common).n_unique()) > 1).item():
-            distinct = frame.unique(common, keep="first", maintain_order=True)
-        else:
-            distinct = frame.head(1)
-        return (
-            distinct.group_by("task_id", maintain_order=True)
-            .agg(pl.col("row").first(), **first, **differs)
-            .join(times, on="task_id", how="left", maintain_order="left")
-        )
+    def tasks(self) -> Iterator[TaskInBatch]:
+        """Yield the common fields and the times of each task of the batch."""
+        tasks: dict[str, TaskInBatch] = {}
+        columns = [self._task_field(name) for name in TASK_FIELDS]
+        # very many results, but few different values of task fields
+        first: dict[tuple[str | None, ...], int] = {}
+        for row, key in enumerate(zip(self.task_ids, *columns, strict=True)):
+            first.setdefault(key, row)
+        for (task_id, *values), row in first.items():
+            task = tasks.setdefault(str(task_id), TaskInBatch(str(task_id)))
+            for name, value in zip(TASK_FIELDS, values, strict=True):
+                if value is None:
+                    continue
+                if name not in task.fields:
+                    task.fields[name], task.rows[name] = value, row
+                elif value != task.fields[name]:
+                    task.differs.setdefault(name, row)
+        for name in ("created_at", "executed_at"):
+            for task_id, time in zip(self.task_ids, getattr(self, name), strict=True):
+                times = tasks[task_id].times
+                if time is not None and (name not in times or time < times[name]):
+                    times[name] = time
+        yield from tasks.values()
 
     def _task_field(self, name: str) -> list[str | None]:
         values = self._records.each(name)
@@ -340,12 +311,12 @@ def case_columns(so_far: ResultsSoFar) -> Table:
     columns: list[Any] = list(zip(*so_far.cases(), strict=True)) or [[]] * 6
     task_ids, case_ids, positions, inputs, tags, judged_by = columns
     return {
-        "task_id": texts(task_ids),
-        "case_id": texts(case_ids),
-        "position": integers(positions),
-        "context": texts(inputs),
+        "task_id": list(task_ids),
+        "case_id": list(case_ids),
+        "position": list(positions),
+        "context": list(inputs),
         "tags": _lists(tags),
-        "expectation_hash": texts(judged_by),
+        "expectation_hash": list(judged_by),
     }
 
 
@@ -357,74 +328,66 @@ def judge_columns(so_far: ResultsSoFar) -> Table:
 
     judges = so_far.judges.items()
     return {
-        "task_id": texts([task_id for task_id, _ in judges]),
-        "name": texts(["judge"] * len(judges)),
-        "model": texts(
-            [
-                joined(judge.agent_id for judge in task_judges)
-                for _, task_judges in judges
-            ]
-        ),
-        "template": texts(
-            [joined(judge.flow for judge in task_judges) for _, task_judges in judges]
-        ),
+        "task_id": [task_id for task_id, _ in judges],
+        "name": ["judge"] * len(judges),
+        "model": [joined(each.agent_id for each in who) for _, who in judges],
+        "template": [joined(each.flow for each in who) for _, who in judges],
     }
 
 
-def task_columns(so_far: ResultsSoFar) -> Table:
-    """Return the rows of ``tasks``; one without a time has no ``created_at``."""
-    tasks = pl.DataFrame(
-        {
-            "task_id": texts(list(so_far.tasks)),
-            "created_at": pl.Series(
-                [task.created_at or task.executed_at for task in so_far.tasks.values()],
-                dtype=pl.Datetime("us", "UTC"),
-            ),
-            **{
-                name: texts([task.fields[name] for task in so_far.tasks.values()])
-                for name in TASK_FIELDS
-            },
-        }
-    )
-    # without a run_id, variants of one file and one time are one run, side by side
-    generated_prefix = pl.concat_str("entity_id", "variant", pl.lit(""), separator="/")
-    created_at = pl.Series(
-        [task.created_at for task in so_far.tasks.values()],
-        dtype=pl.Datetime("us", "UTC"),
-    )
-    stem = pl.when(pl.col("task_id").str.starts_with(generated_prefix)).then(
-        pl.col("task_id").str.strip_prefix(generated_prefix)
-    )
-    run = ("stem", "title", "entity_id", "declared_at")
-    tasks = tasks.with_columns(stem=stem, declared_at=created_at)
-    is_side_by_side = pl.col("stem").is_not_null() & (pl.len().over(run) > 1)
-    is_pipeline = pl.col("entity_type") == "pipeline"
-    unknown = pl.lit("unknown")
-    columns = tasks.select(
-        "task_id",
-        run_id=pl.when(is_side_by_side).then(pl.format("{}/{}", "entity_id", "stem")),
-        variant=pl.when(is_side_by_side).then("variant"),
-        source_kind=pl.lit("results"),
-        title=pl.coalesce("title", "entity_id"),
-        prompt_version=pl.coalesce("prompt_version", "variant"),
-        model=pl.coalesce("model", unknown),
-        triggered_by=pl.coalesce("triggered_by", unknown),
-        env=pl.lit("{}"),
-        created_at=pl.col("created_at"),
-        testset_ref="testset",
-        pipeline_ref=pl.coalesce("pipeline", pl.when(is_pipeline).then("entity_id")),
-    ).to_dict()
-    fields = tasks.select("entity_type", "entity_id", "variant", "prompt")
-    return {
-        **columns,
-        "extras": texts([_extras(task) for task in fields.iter_rows(named=True)]),
+def task_columns(so_far: ResultsSoFar) -> Columns:
+    """Return the rows of ``tasks``; one without a time has no ``created_at``.
+
+    Without a run_id, variants of one file and one time are one run, side by side.
+    """
+    stems = {
+        task_id: task_id.removeprefix(f"{task.entity}/")
+        for task_id, task in so_far.tasks.items()
+        if task_id.startswith(f"{task.entity}/")
     }
+    runs = {
+        task_id: (stem, each.fields["title"], each.fields["entity_id"], each.created_at)
+        for task_id, stem in stems.items()
+        for each in (so_far.tasks[task_id],)
+    }
+    in_runs = Counter(runs.values())
+    rows = []
+    for task_id, task in so_far.tasks.items():
+        fields = task.fields
+        is_side_by_side = task_id in runs and in_runs[runs[task_id]] > 1
+        run_id = f"{fields['entity_id']}/{stems[task_id]}" if is_side_by_side else None
+        is_pipeline = fields["entity_type"] == "pipeline"
+        rows.append(
+            {
+                "task_id": task_id,
+                "run_id": run_id,
+                "variant": fields["variant"] if is_side_by_side else None,
+                "source_kind": "results",
+                "title": _first(fields["title"], fields["entity_id"]),
+                "prompt_version": _first(fields["prompt_version"], fields["variant"]),
+                "model": _first(fields["model"], "unknown"),
+                "triggered_by": _first(fields["triggered_by"], "unknown"),
+                "env": "{}",
+                "created_at": task.created_at or task.executed_at,
+                "testset_ref": fields["testset"],
+                "pipeline_ref": _first(
+                    fields["pipeline"], fields["entity_id"] if is_pipeline else None
+                ),
+                "extras": _extras(fields),
+            }
+        )
+    return columns_of_rows(rows)
 
 
-def _extras(task: dict[str, str | None]) -> str:
-    prompt = task.pop("prompt")
-    prompt_member = {} if prompt is None else {"prompt": msgspec.Raw(prompt.encode())}
-    return _encode({**task, **prompt_member}).decode()
+def _first(value: str | None, other: str | None) -> str | None:
+    return other if value is None else value
+
+
+def _extras(fields: dict[str, str | None]) -> str:
+    own: dict[str, Any] = {name: fields[name] for name in ("entity_type", *OWN_FIELDS)}
+    if fields["prompt"] is not None:
+        own["prompt"] = msgspec.Raw(fields["prompt"].encode())
+    return _encode(own).decode()
 
 
 def _error(error: Any) -> str | None:
@@ -434,8 +397,8 @@ def _error(error: Any) -> str | None:
     return error if isinstance(error, str) else _encode(error).decode()
 
 
-def _lists(lists: Sequence[list[Any]]) -> pl.Series:
-    return texts([_encode(values).decode() if values else "[]" for values in lists])
+def _lists(lists: Sequence[list[Any]]) -> list[str]:
+    return [_encode(each).decode() if each else "[]" for each in lists]
 
 
 def read(source: Source) -> Iterator[Reading]:
@@ -472,24 +435,24 @@ def _read_batch(records: StructRecords, stem: str, so_far: ResultsSoFar) -> Read
         _drop_twins(records, repeated)
         rows = build()
     rounds = rows.rounds()
-    tasks = rows.tasks()
     earlier_tasks = set(so_far.tasks)
     _note_odd_values(records, rows, so_far)
-    for task in tasks.iter_rows(named=True):
+    for task in rows.tasks():
         _add_task(records, task, so_far)
     if so_far.mixed and records.is_last:
         return Reading(rows={}, problems=[so_far.mixed], rejected=True)
     rows.remember(rounds["round_id"])
-    tables = {"rounds": rounds}
+    tables: Rows = {"rounds": rounds}
     if records.is_last:
-        tables["tasks"] = task_columns(so_far)
+        if so_far.tasks:
+            tables["tasks"] = task_columns(so_far)
         tables["cases"] = case_columns(so_far)
         if so_far.judges:
             tables["judges"] = judge_columns(so_far)
         records.problems += so_far.zoneless.problems()
         records.problems += so_far.costs.problems()
     return Reading(
-        rows={} if records.broken else cast("Rows", tables),
+        rows={} if records.broken else tables,
         problems=records.sorted_problems(),
         records_loaded=len(records.structs),
         records_rejected=records.refused,
@@ -575,42 +538,38 @@ def _note_odd_values(
         so_far.costs.add(key, partial(records.problem, row, fault))
 
 
-def _add_task(
-    records: StructRecords, task: dict[str, Any], so_far: ResultsSoFar
-) -> None:
+def _add_task(records: StructRecords, task: TaskInBatch, so_far: ResultsSoFar) -> None:
     """Add a batch's results of one task to its common fields; warn about errors."""
-    state = so_far.tasks.get(task["task_id"])
-    if state is None:
-        state = so_far.tasks[task["task_id"]] = TaskSoFar(
-            {name: task[name] for name in TASK_FIELDS},
-            task["created_at"],
-            task["executed_at"],
+    known = so_far.tasks.get(task.task_id)
+    if known is None:
+        known = so_far.tasks[task.task_id] = TaskSoFar(
+            {name: task.fields.get(name) for name in TASK_FIELDS}, None, None
         )
-    if state.testset is None and task["testset"] is not None:
+    if known.testset is None and "testset" in task.fields:
         place = Fault(("testset",), "unknown_testset", "")
-        state.testset = records.problem(task["testset_row"], place)
-    for time in ("created_at", "executed_at"):
-        times = [moment for moment in (getattr(state, time), task[time]) if moment]
-        setattr(state, time, min(times, default=None))
-    for name in TASK_FIELDS:
-        first = state.fields[name]
-        row = task[f"{name}_differs"]
+        known.testset = records.problem(task.rows["testset"], place)
+    for name, time in task.times.items():
+        before = getattr(known, name)
+        setattr(known, name, time if before is None else min(before, time))
+    for name, value in task.fields.items():
+        first = known.fields[name]
+        row = task.differs.get(name)
         if first is None:
-            state.fields[name] = task[name]
-        elif task[name] not in (None, first):
-            row = task[f"{name}_row"]
-        if row is None or name in state.warned:
+            known.fields[name] = value
+        elif value != first:
+            row = task.rows[name]
+        if row is None or name in known.warned:
             continue
-        state.warned.add(name)
-        task_id, first = task["task_id"], str(state.fields[name])
+        known.warned.add(name)
+        first = str(known.fields[name])
         if name in OWN_FIELDS:
             other = getattr(records.structs[row], name)
-            message = mixed_run(task_id, name, first, "above", other)
+            message = mixed_run(task.task_id, name, first, "above", other)
             problem = records.problem(row, Fault((name,), RUN_ID_SHARED, message))
             so_far.mixed = so_far.mixed or replace(problem, severity="reject")
         else:
             message = (
-                f"task {shown(task_id)} has more than one {name}: the first,"
+                f"task {shown(task.task_id)} has more than one {name}: the first,"
                 f" {shown(first)}, counts. Give each run its own run_id"
             )
             records.note(row, Fault((name,), "task_field_differs", message))

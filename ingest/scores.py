@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
-
-import polars as pl
 
 from promptlab.contracts.analysis_input import ScoreRecord
 from promptlab.ingest.raw.rows import Columns, Key, Reading, Reference
 from promptlab.ingest.reading.checked_columns import (
     Doubtful,
-    doubles,
-    integers,
     json_objects,
     names,
-    texts,
 )
 from promptlab.ingest.reading.records import (
     Id,
@@ -56,8 +51,8 @@ def read(source: Source) -> Iterator[Reading]:
                 )
                 table = records.build(_columns)
             if not records.is_last:
-                for ids in _ids(table).iter_rows():
-                    seen.add(ids)
+                for each in _ids(table):
+                    seen.add(each)
         unknown.count(records)
         _note_dimensions(records, dimensions)
         if records.is_last:
@@ -74,36 +69,38 @@ def read(source: Source) -> Iterator[Reading]:
 
 
 def _columns(records: StructRecords) -> Table:
-    values = records.each
-    table = {
-        "line": integers([records.line(row) for row in range(len(records.structs))]),
-        **{key: names(values(key)) for key in _KEY[:4]},
-        "score": doubles(values("score")),
-        "scale": doubles(values("scale")),
-        "summary": texts(values("summary")),
-        "payload": json_objects(values("payload")),
-        "scorer": names(values("scorer")),
-        "scorer_version": texts(values("scorer_version")),
+    values_of = records.each
+    table: Table = {
+        "line": [records.line(row) for row in range(len(records.structs))],
+        **{key: names(values_of(key)) for key in _KEY[:4]},
+        "score": values_of("score"),
+        "scale": values_of("scale"),
+        "summary": values_of("summary"),
+        "payload": json_objects(values_of("payload")),
+        "scorer": names(values_of("scorer")),
+        "scorer_version": values_of("scorer_version"),
     }
-    too_large = table["score"] > table["scale"]
-    if too_large.any():
-        raise Doubtful(too_large.arg_true().to_list())
+    above = [
+        row
+        for row, (score, scale) in enumerate(
+            zip(table["score"], table["scale"], strict=True)
+        )
+        if score is not None and score > scale
+    ]
+    if above:
+        raise Doubtful(above)
     return table
 
 
-def _keys(task_ids: pl.Series, known_tasks: set[str]) -> list[Key]:
+def _keys(task_ids: Iterable[str], seen: set[str]) -> list[Key]:
     """Return the objects that begin in a batch: a file's scores of one task each."""
-    new = [
-        task_id
-        for task_id in task_ids.unique(maintain_order=True)
-        if task_id not in known_tasks
-    ]
-    known_tasks.update(new)
-    return [("scores", task_id) for task_id in new]
+    new = [each for each in dict.fromkeys(task_ids) if each not in seen]
+    seen.update(new)
+    return [("scores", each) for each in new]
 
 
-def _ids(table: Table) -> pl.DataFrame:
-    return pl.DataFrame([table[key].alias(key) for key in _KEY])
+def _ids(table: Table) -> Iterator[tuple[str, ...]]:
+    return zip(*(table[key] for key in _KEY), strict=True)
 
 
 def _duplicate_score(record: Any) -> Fault:

@@ -15,7 +15,6 @@ from promptlab.contracts.gate import GateResult
 from promptlab.reports.cases import first_broken, first_error, question
 from promptlab.reports.edition import Edition
 from promptlab.reports.gate.headline import next_step, next_step_as_code
-from promptlab.reports.mail import Envelope, to_message
 from promptlab.reports.pages import (
     Links,
     environment,
@@ -247,6 +246,8 @@ class Format:
 
 
 def _eml(result: AnalysisResult, edition: Edition, _links: Links) -> bytes:
+    from promptlab.reports.mail import Envelope, to_message
+
     return to_message(
         result,
         lang=edition.lang,

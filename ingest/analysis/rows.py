@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from operator import attrgetter
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import msgspec
-import polars as pl
 
 from promptlab.contracts.scoring import KEY_TYPES, RULE_VALUES
 from promptlab.errors import nearest
@@ -31,11 +30,8 @@ from promptlab.ingest.raw.rows import Columns, Rows, columns_of, height
 from promptlab.ingest.reading.checked_columns import (
     NEGATIVE_COST,
     Doubtful,
-    doubles,
-    integers,
     json_objects,
     names,
-    texts,
     times,
     without_negative_costs,
 )
@@ -82,10 +78,10 @@ def _rule_rows(
     """Return the rows of ``raw.rules``, and case and warning of each invalid rule."""
     rows: list[tuple[Any, ...]] = []
     warnings: list[tuple[int, Fault]] = []
-    with_rules = (baselines["type"] == "rules").arg_true()
-    names = ("case_id", "baseline_id", "payload")
-    columns = [baselines[name].gather(with_rules) for name in names]
-    for n, *owner, payload in zip(with_rules, *columns, strict=True):
+    columns = [baselines[name] for name in ("case_id", "baseline_id", "payload")]
+    with_rules = [n for n, each in enumerate(baselines["type"]) if each == "rules"]
+    for n in with_rules:
+        *owner, payload = (column[n] for column in columns)
         rules, rule_warnings = rules_of(payload)
         rows += [(*owner, number, *rule) for number, rule in enumerate(rules, start=1)]
         row, place = parts.place(n)
@@ -93,7 +89,7 @@ def _rule_rows(
             keys = ("baselines", place, "payload", *fault.keys)
             warnings.append((row, replace(fault, keys=keys)))
     column_names = ("case_id", "baseline_id", "rule_no", *Rule._fields)
-    return columns_of(column_names, rows) if len(with_rules) else {}, warnings
+    return columns_of(column_names, rows) if with_rules else {}, warnings
 
 
 @lru_cache(maxsize=4096)
@@ -212,13 +208,12 @@ def _text(value: Any) -> str | None:
 
 # Only an escape or a named group has another spelling; in JSON an escape also has a
 # backslash.
-_SUSPECT = r"\\|\(\?<"
-_SUSPECTED = re.compile(_SUSPECT)
+_SUSPECTED = re.compile(r"\\|\(\?<")
 
 
 def spellings(
-    types: pl.Series, payloads: pl.Series, *, are_answers_patterns: bool
-) -> pl.Series:
+    types: Sequence[str], payloads: Sequence[str], *, are_answers_patterns: bool
+) -> list[str | None]:
     """Return for each baseline the spellings of its patterns, as JSON.
 
     Args:
@@ -233,14 +228,14 @@ def spellings(
         invalid pattern has null. Null if the object would be empty.
     """
     spellings_by_row: list[str | None] = [None] * len(payloads)
-    may_have = types == "golden_answer"
-    if not are_answers_patterns or not may_have.any():
-        return texts(spellings_by_row)
-    for row in (payloads.str.contains(_SUSPECT) & may_have).arg_true():
-        spelled = dict(_spelled(set(_candidates(payloads[row]))))
-        if spelled:
-            spellings_by_row[row] = msgspec.json.encode(spelled).decode()
-    return texts(spellings_by_row)
+    if not are_answers_patterns:
+        return spellings_by_row
+    for row, (kind, payload) in enumerate(zip(types, payloads, strict=True)):
+        if kind == "golden_answer" and _SUSPECTED.search(payload):
+            spelled = dict(_spelled(set(_candidates(payload))))
+            if spelled:
+                spellings_by_row[row] = msgspec.json.encode(spelled).decode()
+    return spellings_by_row
 
 
 def _spelled(
@@ -284,7 +279,7 @@ def task_rows(
     """
     structs = cases.structs
     case_ids = names(_values("case_id", structs))
-    positions = integers([cases.position(row) for row in range(len(structs))])
+    positions = [cases.position(row) for row in range(len(structs))]
     rounds = _Parts(structs, attrgetter("rounds"), cases.limits)
     baseline_parts = _Parts(structs, attrgetter("baselines"), cases.limits)
     without_zone: list[int] = []
@@ -311,7 +306,7 @@ def task_rows(
         baselines["payload"],
         are_answers_patterns="regex" in match_rules,
     )
-    rows: Rows = {name: cast("Columns", table) for name, table in tables.items()}
+    rows: Rows = {**tables}
     rules, warnings = _rule_rows(baselines, baseline_parts)
     for part, key in costs:
         row, place = rounds.place(part)
@@ -321,12 +316,8 @@ def task_rows(
         rows["rules"] = rules
     if MATCH_RULE in match_rules:
         rows["golden_checks"] = _golden_checks(case_ids, baselines)
-    task_id = texts([head.task_id])
     tables_of_task: Rows = {
-        name: {
-            "task_id": cast("Sequence[str]", task_id.new_from_index(0, height(table))),
-            **table,
-        }
+        name: {"task_id": [head.task_id] * height(table), **table}
         for name, table in rows.items()
     }
     return tables_of_task, [rounds.place(row) for row in without_zone], warnings
@@ -356,7 +347,7 @@ class _Parts:
     def build(
         self,
         columns: Callable[[list[Any]], Table],
-        case_ids: pl.Series | None = None,
+        case_ids: Sequence[str | None] | None = None,
     ) -> Table:
         """Build the columns of all parts; errors refer to the cases of the parts.
 
@@ -372,8 +363,8 @@ class _Parts:
             raise Doubtful(cases, error.reason) from error
         if case_ids is None:
             return table
-        ids = case_ids.gather(integers(self._owners))
-        return {"case_id": ids, "position": integers(self._places), **table}
+        ids = [case_ids[owner] for owner in self._owners]
+        return {"case_id": ids, "position": self._places, **table}
 
 
 _JSON = frozenset({"context", "tags", "parsed_output", "metadata", "payload"})
@@ -387,15 +378,21 @@ def _check_limits(table: Table, limits: Limits) -> None:
     """
     rows: set[int] = set()
     for name, column in table.items():
-        if column.dtype == pl.String:
-            limit = limits.harmless if name in _JSON else limits.max_string
-            long = column.str.len_bytes() > limit
-            if long.any():
-                rows |= {
-                    row
-                    for row in long.fill_null(value=False).arg_true().to_list()
-                    if name not in _JSON or limits.fault(column[row])
-                }
+        if not isinstance(next(filter(None, column), None), str):
+            continue
+        # of characters, of which each has at most four bytes
+        limit = limits.harmless if name in _JSON else limits.max_string // 4
+        if max(map(len, filter(None, column))) > limit:
+            rows |= {
+                row
+                for row, each in enumerate(column)
+                if each is not None and len(each) > limit
+                if (
+                    limits.fault(each)
+                    if name in _JSON
+                    else len(each.encode("utf-8", "surrogatepass")) > limits.max_string
+                )
+            }
     if rows:
         raise Doubtful(sorted(rows))
 
@@ -404,8 +401,8 @@ def _cases(cases: Sequence[Any]) -> Table:
     encode = msgspec.json.Encoder().encode
     return {
         "context": json_objects(_values("context", cases)),
-        "tags": texts([encode(case.tags).decode() for case in cases]),
-        "cluster": texts(_values("cluster", cases)),
+        "tags": [encode(case.tags).decode() for case in cases],
+        "cluster": _values("cluster", cases),
     }
 
 
@@ -417,14 +414,14 @@ def _rounds(
     metadata, costs[:] = without_negative_costs(metadata)
     return {
         "round_id": names(_values("round_id", rounds)),
-        "run_index": integers(_values("run_index", rounds)),
-        "raw_output": texts(_values("raw_output", rounds)),
+        "run_index": _values("run_index", rounds),
+        "raw_output": _values("raw_output", rounds),
         "parsed_output": json_objects(
             _values("parsed_output", rounds), may_be_null=True
         ),
-        "input_tokens": integers(_values("input_tokens", rounds)),
-        "output_tokens": integers(_values("output_tokens", rounds)),
-        "latency_ms": doubles(_values("latency_ms", rounds)),
+        "input_tokens": _values("input_tokens", rounds),
+        "output_tokens": _values("output_tokens", rounds),
+        "latency_ms": _values("latency_ms", rounds),
         "metadata": metadata,
         "executed_at": executed_at,
         "steps": steps_in(metadata),
@@ -434,22 +431,28 @@ def _rounds(
 def _baselines(baselines: Sequence[Any]) -> Table:
     return {
         "baseline_id": names(_values("baseline_id", baselines)),
-        "type": texts(_values("type", baselines)),
+        "type": _values("type", baselines),
         "payload": json_objects(_values("payload", baselines)),
-        "owner": texts(_values("owner", baselines)),
-        "confidence": doubles(_values("confidence", baselines)),
+        "owner": _values("owner", baselines),
+        "confidence": _values("confidence", baselines),
     }
 
 
-def _golden_checks(case_ids: pl.Series, baselines: Table) -> Columns:
-    golden = pl.DataFrame(baselines).filter(pl.col("type") == "golden_answer")
-    answers = golden.select("case_id", "baseline_id", "payload").rows()
+def _golden_checks(case_ids: Sequence[str | None], baselines: Table) -> Columns:
+    columns = (baselines[name] for name in ("case_id", "baseline_id", "payload"))
+    answers = [
+        (case_id, baseline_id, payload)
+        for kind, case_id, baseline_id, payload in zip(
+            baselines["type"], *columns, strict=True
+        )
+        if kind == "golden_answer"
+    ]
     try:
         return golden_checks(answers)
     except ExpectationTooLargeError as error:
         longest, *_ = max(answers, key=lambda answer: len(answer[2]))
         raise Doubtful(
-            (case_ids == longest).arg_true().to_list(),
+            [row for row, each in enumerate(case_ids) if each == longest],
             "flattened, its golden answers are far larger than they are written."
             " Nest them less deeply.",
         ) from error

@@ -7,6 +7,7 @@ dates in their names, too.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 _NUMBER = re.compile(r"\d+")
@@ -51,7 +52,7 @@ def pattern_of(name: str) -> str | None:
 
 def night_of(path: str) -> str:
     """Return the numbers in the name of a file and of its folder."""
-    return " ".join(_NUMBER.findall(_name_of(path)))
+    return _parts(path)[1]
 
 
 def are_nights_apart(path: str, other: str) -> bool:
@@ -60,11 +61,13 @@ def are_nights_apart(path: str, other: str) -> bool:
     ``qa_2026-10-12.csv`` and ``qa_2026-10-13.csv``, ``night1/qa.csv`` and
     ``night2/qa.csv`` are two nights; ``latest.csv`` may be a copy of each.
     """
-    names = _name_of(path), _name_of(other)
-    alike = {_NUMBER.sub("#", name) for name in names}
-    return len(alike) == 1 and night_of(path) != night_of(other)
+    (name, night), (other_name, other_night) = _parts(path), _parts(other)
+    return name == other_name and night != other_night
 
 
-def _name_of(path: str) -> str:
+@lru_cache(maxsize=100_000)
+def _parts(path: str) -> tuple[str, str]:
+    """Return the name of a file and its folder without numbers, and the numbers."""
     file = PurePosixPath(path)
-    return f"{file.parent.name}/{file.stem}"
+    name = f"{file.parent.name}/{file.stem}"
+    return _NUMBER.sub("#", name), " ".join(_NUMBER.findall(name))

@@ -30,7 +30,7 @@ from promptlab.database import open_duckdb
 from promptlab.errors import DatabaseLocked, SettingsError, WarehouseError
 from promptlab.ingest.raw.catalogue import OF_BUILDS, SCHEMA_VERSION
 from promptlab.ingest.raw.live import LiveModel
-from promptlab.ingest.raw.tables import polars_types
+from promptlab.ingest.raw.tables import as_frame, polars_types
 
 if TYPE_CHECKING:
     import duckdb
@@ -294,7 +294,7 @@ def frame_of(table: str, columns: Mapping[str, Any]) -> pl.DataFrame:
     import polars as pl
 
     types = {name: polars_types()[kind] for name, kind in _columns()[table].items()}
-    frame = pl.DataFrame(columns, schema={name: types[name] for name in columns})
+    frame = as_frame(columns, _columns()[table])
     missing = [
         pl.lit(None, dtype=kind).alias(name)
         for name, kind in types.items()

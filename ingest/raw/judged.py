@@ -57,10 +57,11 @@ class JudgedAnswers:
                 f"create or replace temp table outdated_before as {_OUTDATED} limit 0"
             )
 
-    def _are_any(self) -> bool:
-        row = self._con.execute(
-            "select exists (from raw.scores) or exists (from raw.labels)"
-        ).fetchone()
+    def _are_any(self, table: str = "") -> bool:
+        """Return true if a table, or else any of both, has rows."""
+        tables = [table] if table else ["raw.scores", "raw.labels"]
+        exist = " or ".join(f"exists (from {each})" for each in tables)
+        row = self._con.execute(f"select {exist}").fetchone()
         return bool(row and row[0])
 
     def note(self, first_load_id: int) -> Iterator[tuple[int, Problem]]:
@@ -72,8 +73,10 @@ class JudgedAnswers:
         """
         if not self._are_any():
             return
-        self._con.execute(_NOTE_SCORES, [first_load_id])
-        self._con.execute(_NOTE_LABELS)
+        if self._are_any("raw.scores"):
+            self._con.execute(_NOTE_SCORES, [first_load_id])
+        if self._are_any("raw.labels"):
+            self._con.execute(_NOTE_LABELS)
         for kind, task_id, load_id, n in self._con.execute(
             _NEWLY_OUTDATED, [first_load_id]
         ).fetchall():

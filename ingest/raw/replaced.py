@@ -42,12 +42,11 @@ def replacements(
     if kinds & {"results", "analysis"}:
         yield from _replaced_tasks(con, first_load_id, files)
     if "scores" in kinds:
-        yield from _lost_scores(con, first_load_id)
         yield from _replaced_scores(con, first_load_id)
 
 
 # Runs that the call loaded, and that are live in several files: how many rounds of the
-# other files stay, are replaced, or come back because the newest file lost them.
+# other files stay, and how many are replaced.
 _MERGED = """
     with newest as (
         select object_id as task_id, load_id
@@ -68,36 +67,11 @@ _MERGED = """
         group by newest.task_id
     ),
 
-    before as (
-        select newest.task_id, max(objects.load_id) as load_id
-        from newest
-        inner join raw.loads as loads using (load_id)
-        inner join raw.loads as earlier
-            on loads.file_uri = earlier.file_uri and loads.load_id > earlier.load_id
-        inner join raw.objects as objects
-            on earlier.load_id = objects.load_id and newest.task_id = objects.object_id
-        group by newest.task_id
-    ),
-
-    rounds as (
-        select
-            rounds.task_id,
-            count(*) filter (
-                rounds.load_id < newest.load_id and lost.task_id is null
-            ) as n_kept,
-            count(*) filter (lost.task_id is not null) as n_restored
+    kept as (
+        select rounds.task_id, count(*) as n_kept
         from live.rounds as rounds
         inner join newest using (task_id)
-        left join (
-            select rounds.*
-            from raw.rounds as rounds
-            semi join before using (task_id, load_id)
-        ) as lost
-            on
-                rounds.task_id = lost.task_id
-                and rounds.case_id = lost.case_id
-                and rounds.round_id = lost.round_id
-                and rounds.load_id < newest.load_id
+        where rounds.load_id < newest.load_id
         group by rounds.task_id
     ),
 
@@ -125,12 +99,11 @@ _MERGED = """
         min(newest.task_id),
         count(*),
         list_sort(list_distinct(flatten(list(others.files)))),
-        sum(rounds.n_kept)::bigint,
-        sum(coalesce(replaced.n_replaced, 0))::bigint,
-        sum(rounds.n_restored)::bigint
+        sum(coalesce(kept.n_kept, 0))::bigint,
+        sum(coalesce(replaced.n_replaced, 0))::bigint
     from newest
     inner join others using (task_id)
-    inner join rounds using (task_id)
+    left join kept using (task_id)
     left join replaced using (task_id)
     group by newest.load_id
     order by newest.load_id
@@ -138,7 +111,7 @@ _MERGED = """
 
 
 def _merged_runs(con: duckdb.DuckDBPyConnection, first_load_id: int) -> Found:
-    for load_id, task_id, n_runs, files, kept, replaced, restored in con.execute(
+    for load_id, task_id, n_runs, files, kept, replaced in con.execute(
         _MERGED, [first_load_id]
     ).fetchall():
         named = ", ".join(files[:_FILES_NAMED])
@@ -147,15 +120,14 @@ def _merged_runs(con: duckdb.DuckDBPyConnection, first_load_id: int) -> Found:
         runs, were = f"run {task_id}", "was"
         if n_runs > 1:
             runs, were = f"{runs} and {n_runs - 1} more", "were"
-        back = f"; {restored} that it no longer has come back from there"
         yield (
             load_id,
             warning(
                 "results_merged",
                 f"{runs} {were} in {named} too: the rounds of this file are put to"
                 f" those by case and round. Of those that were there, {kept} stay and"
-                f" {replaced} are replaced{back * bool(restored)}. Give the file a"
-                " run_id of its own if it is another run",
+                f" {replaced} are replaced. Give the file a run_id of its own if it is"
+                " another run",
                 record_id=task_id,
             ),
         )
@@ -234,52 +206,6 @@ def _replaced_tasks(
 
 def _cases(n: int) -> str:
     return "1 case" if n == 1 else f"{n} cases"
-
-
-_LOST_SCORES = """
-    with files as (
-        select load_id, file_uri
-        from raw.loads
-        where
-            kind = 'scores'
-            and file_uri in (select file_uri from raw.loads where load_id >= $1)
-    ),
-
-    counts as (
-        select load_id, file_uri, task_id, count(*) as n
-        from raw.scores
-        inner join files using (load_id)
-        group by all
-    ),
-
-    versions as (
-        select
-            *,
-            lag(n) over (partition by file_uri, task_id order by load_id) as before
-        from counts
-    )
-
-    select load_id, list((task_id, before, n) order by task_id)
-    from versions
-    where load_id >= $1 and n < before
-    group by load_id
-    order by load_id
-"""
-
-
-def _lost_scores(con: duckdb.DuckDBPyConnection, first_load_id: int) -> Found:
-    for load_id, tasks in con.execute(_LOST_SCORES, [first_load_id]).fetchall():
-        (task_id, before, now), *others = tasks
-        more = f", and fewer of {len(others)} more" if others else ""
-        yield (
-            load_id,
-            warning(
-                "scores_lost",
-                f"this version of the file has {now} scores of {task_id}{more}; the one"
-                f" before had {before}: the others are gone. Keep the scores of"
-                " different judges in files of their own",
-            ),
-        )
 
 
 # Each file keeps its own scores; those of the newest load count.

@@ -18,7 +18,7 @@ from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 
 Columns = Mapping[str, Sequence[Any]]
-"""Column → its values, a list or polars series, one per row; all of one length."""
+"""Column → its values, one per row; all of one length."""
 
 Rows = dict[str, Columns]
 """Raw table → its columns. A table without rows may be absent."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,14 @@ from promptlab.ingest.raw.catalogue import (
     OF_BUILDS,
     SCHEMA_VERSION,
 )
-from promptlab.ingest.raw.rows import Columns
+from promptlab.ingest.raw.rows import Columns, height
 
 if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
+
+_TIME = "TIMESTAMP WITH TIME ZONE"
 
 OTHER_VERSION = (
     "install the promptlab that wrote it, or load the files into a new warehouse"
@@ -170,48 +173,84 @@ def as_relation(
     return con.from_arrow(_ArrowStream(frame))
 
 
+_FEW = 1_000
+"""Number of rows that a statement takes as lists in less time than to load polars."""
+
+
 def append(con: duckdb.DuckDBPyConnection, table: str, parts: Iterable[Columns]) -> int:
-    """Append columns to ``raw.<table>`` in one statement; return the number of rows."""
+    """Append columns to ``raw.<table>``; return the number of rows."""
+    described = con.execute(f"from raw.{table} limit 0").description
+    types = {name: str(kind) for name, kind, *_ in described}
+    joined = [part for part in _joined(parts) if height(part)]
+    count = sum(map(height, joined))
+    if count <= _FEW:
+        for part in joined:
+            lists = (
+                f'unnest(${number}::{types[name]}[]) as "{name}"'
+                for number, name in enumerate(part, 1)
+            )
+            con.execute(
+                f"insert into raw.{table} by name select {', '.join(lists)}",
+                list(part.values()),
+            )
+    else:
+        _append_frames(con, table, [as_frame(part, types) for part in joined], types)
+    return count
+
+
+def _append_frames(
+    con: duckdb.DuckDBPyConnection,
+    table: str,
+    frames: Sequence[pl.DataFrame],
+    types: Iterable[str],
+) -> None:
     import polars as pl
 
-    described = con.execute(f"from raw.{table} limit 0").description
-    schema = {name: polars_types()[str(kind)] for name, kind, *_ in described}
-    frames = [
-        pl.DataFrame(part, schema={name: schema[name] for name in part})
-        for part in _joined(parts)
-    ]
-    if not frames:
-        return 0
     frame = pl.concat(frames, how="diagonal") if len(frames) > 1 else frames[0]
-    if frame.is_empty():
-        return 0
     columns = ", ".join(
-        f'"{name}"' if name in frame.columns else f'null as "{name}"' for name in schema
+        f'"{name}"' if name in frame.columns else f'null as "{name}"' for name in types
     )
     # Not registered: that creates a view, which an open transaction keeps alive with
     # its rows until it ends.
     rows = as_relation(con, frame).project(columns)
     rows.insert_into(f"raw.{table}")
-    return frame.height
 
 
 def _joined(parts: Iterable[Columns]) -> Iterator[Columns]:
-    """Join adjacent frames of the same columns: a frame costs as much as many rows."""
-    for names, neighbours in groupby(parts, _listed):
+    """Join adjacent parts of the same columns: a frame costs as much as many rows."""
+    for names, neighbours in groupby(parts, tuple):
         alike = list(neighbours)
-        if names is None or len(alike) == 1:
-            yield from alike
-        else:
-            yield {
-                name: list(chain.from_iterable(part[name] for part in alike))
-                for name in names
-            }
+        yield {
+            name: list(chain.from_iterable(part[name] for part in alike))
+            for name in names
+        }
 
 
-def _listed(part: Columns) -> tuple[str, ...] | None:
-    """Return the names of the columns; ``None`` if some are polars columns already."""
-    are_plain = all(isinstance(values, list | tuple) for values in part.values())
-    return tuple(part) if are_plain else None
+def as_frame(columns: Columns, types: Mapping[str, str]) -> pl.DataFrame:
+    """Return columns as a frame.
+
+    Args:
+        columns: Their values; times are in UTC.
+        types: Column → its type in ``raw.sql``.
+    """
+    import polars as pl
+
+    return pl.DataFrame(
+        [
+            _times(name, values)
+            if types[name] == _TIME
+            else pl.Series(name, values, dtype=polars_types()[types[name]])
+            for name, values in columns.items()
+        ]
+    )
+
+
+def _times(name: str, values: Iterable[datetime | None]) -> pl.Series:
+    """Return times as a column; polars reads those without a zone six times faster."""
+    import polars as pl
+
+    plain = [each and each.astimezone(UTC).replace(tzinfo=None) for each in values]
+    return pl.Series(name, plain, dtype=pl.Datetime("us")).dt.replace_time_zone("UTC")
 
 
 @cache
@@ -226,5 +265,5 @@ def polars_types() -> dict[str, Any]:
         "INTEGER": pl.Int32,
         "DOUBLE": pl.Float64,
         "BOOLEAN": pl.Boolean,
-        "TIMESTAMP WITH TIME ZONE": pl.Datetime("us", "UTC"),
+        _TIME: pl.Datetime("us", "UTC"),
     }

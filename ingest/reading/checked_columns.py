@@ -1,29 +1,22 @@
-"""Build and check whole columns: JSON slices, times, numbers.
+"""Check whole columns of decoded records: JSON slices, times, names.
 
-A column with an unusual value raises `Doubtful` with its rows; the reader then checks
-their records with the contract.
+Columns are plain lists: a frame of a few rows costs more than to read them. A column
+with an unusual value raises `Doubtful` with its rows; the reader then checks their
+records with the contract.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TypeVar
 
 import msgspec
-import polars as pl
 
-from promptlab.contracts.base import in_utc, read_time
+from promptlab.contracts.base import BLANKS, in_utc
 
-# Times that polars and the contract read alike, the fastest and most common first;
-# others are read one by one.
-_SECONDS = r"^[12][0-9]{3}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]"
-_NO_ZONE = "%Y-%m-%dT%H:%M:%S%.f"
-_TIMES = (
-    (_SECONDS + "Z$", "%Y-%m-%dT%H:%M:%SZ"),
-    (_SECONDS + r"(\.[0-9]{1,6})?(Z|[+-][01][0-9]:[0-5][0-9])$", "%+"),
-    (_SECONDS + r"(\.[0-9]{1,6})?$", _NO_ZONE),
-)
-_UTC = pl.Datetime("us", "UTC")
+Text = TypeVar("Text", bound="str | None")
 
 
 class Doubtful(Exception):
@@ -38,68 +31,51 @@ class Doubtful(Exception):
         """The error to report if their contract finds none."""
 
 
-def texts(values: Sequence[str | None]) -> pl.Series:
-    """Return a text column."""
-    return pl.Series(values, dtype=pl.String)
-
-
-def names(values: Sequence[str | None]) -> pl.Series:
-    """Return a column of texts that are null or not blank.
+def names(values: list[Text]) -> list[Text]:
+    """Return texts that are null or not blank.
 
     Raises:
         Doubtful: A blank one.
     """
-    column = texts(values)
-    # The contract's own pattern, in the same dialect.
-    has_text = column.str.contains(r"\S")
-    if not has_text.all():
-        raise Doubtful((~has_text).arg_true().to_list())
-    return column
+    blank = [
+        row
+        for row, each in enumerate(values)
+        if each is not None and not each.strip(BLANKS)
+    ]
+    if blank:
+        raise Doubtful(blank)
+    return values
 
 
-def integers(values: Sequence[int | None]) -> pl.Series:
-    """Return a column of 64-bit integers."""
-    return pl.Series(values, dtype=pl.Int64)
-
-
-def doubles(values: Sequence[float | None]) -> pl.Series:
-    """Return a column of doubles; integers become doubles."""
-    return pl.Series(values, dtype=pl.Float64, strict=False)
-
-
-def booleans(values: Sequence[bool | None]) -> pl.Series:
-    """Return a column of booleans."""
-    return pl.Series(values, dtype=pl.Boolean)
-
-
-def json_values_or_null(raws: Sequence[msgspec.Raw]) -> pl.Series:
+def json_values_or_null(raws: Sequence[msgspec.Raw]) -> list[str | None]:
     """Return JSON as text, null for JSON null.
 
     Raises:
         Doubtful: Bytes that are not UTF-8.
     """
-    slices = pl.Series(list(map(bytes, raws)), dtype=pl.Binary)
     try:
-        column = slices.cast(pl.String)
-    except pl.exceptions.PolarsError:
-        raise Doubtful(_not_utf8(slices)) from None
-    return column.set(column == "null", None)
+        written = [str(each, "utf-8") for each in raws]
+    except UnicodeDecodeError:
+        raise Doubtful(_not_utf8(raws)) from None
+    return [None if each == "null" else each for each in written]
 
 
 def json_objects(
     raws: Sequence[msgspec.Raw], *, may_be_null: bool = False
-) -> pl.Series:
+) -> list[str | None]:
     """Return JSON objects as text.
 
     Raises:
         Doubtful: Bytes that are not UTF-8, or a value that is not an object.
     """
     column = json_values_or_null(raws)
-    objects = column.str.starts_with("{")  # null is left out by `all`
-    if not may_be_null:
-        objects = objects.fill_null(value=False)
-    if not objects.all():
-        raise Doubtful((~objects).arg_true().to_list())
+    others = [
+        row
+        for row, each in enumerate(column)
+        if not (may_be_null if each is None else each.startswith("{"))
+    ]
+    if others:
+        raise Doubtful(others)
     return column
 
 
@@ -111,17 +87,16 @@ NEGATIVE_COST = (
 
 
 def without_negative_costs(
-    metadata: pl.Series,
-) -> tuple[pl.Series, list[tuple[int, str]]]:
+    metadata: Sequence[str | None],
+) -> tuple[list[str | None], list[tuple[int, str]]]:
     """Return the metadata of rounds without negative costs, and their rows and keys."""
     found: list[tuple[int, str]] = []
-    kept: dict[int, str] = {}
-    for row in metadata.str.contains(_COST.pattern).arg_true():
-        kept[row], keys = without_negative_cost(metadata[row])
-        found += [(row, key) for key in keys]
-    if kept:
-        metadata = metadata.scatter(list(kept), list(kept.values()))
-    return metadata, found
+    kept = list(metadata)
+    for row, each in enumerate(metadata):
+        if each is not None and '"cost' in each:
+            kept[row], keys = without_negative_cost(each)
+            found += [(row, key) for key in keys]
+    return kept, found
 
 
 def without_negative_cost(metadata: str) -> tuple[str, list[str]]:
@@ -137,44 +112,32 @@ def without_negative_cost(metadata: str) -> tuple[str, list[str]]:
     return msgspec.json.encode(rest).decode(), negative
 
 
-def times(values: Sequence[str | None]) -> tuple[pl.Series, list[int]]:
-    """Return a column of times in UTC, and the rows whose time has no zone.
+def times(
+    values: Sequence[str | None],
+) -> tuple[list[datetime | None], list[int]]:
+    """Return times in UTC, and the rows whose time has no zone.
 
     Raises:
         Doubtful: A text that is not a time.
     """
-    written = texts(values)
-    column = pl.Series([None], dtype=_UTC).new_from_index(0, len(written))
+    moments: list[datetime | None] = []
     zoneless: list[int] = []
-    rest = written.is_not_null()
-    for shape, form in _TIMES:
-        if not rest.any():
-            return column, zoneless
-        plain = written.set(~written.str.contains(shape), None)
-        read = plain.str.to_datetime(form, time_unit="us", strict=False, cache=False)
-        if read.dtype != _UTC:
-            read = read.dt.replace_time_zone("UTC")
-        column = column.fill_null(read)
-        if form == _NO_ZONE:
-            zoneless += (rest & read.is_not_null()).arg_true().to_list()
-        rest = column.is_null() & written.is_not_null()
-    # Not a plain time, or a day that does not exist.
-    moments, wrong = {}, []
-    for row in rest.arg_true():
-        try:
-            moment = read_time(written[row])
-        except ValueError:
-            wrong.append(row)
-            continue
-        moments[row] = in_utc(moment)
-        if moment.tzinfo is None:
-            zoneless.append(row)
+    wrong: list[int] = []
+    for row, each in enumerate(values):
+        moment = None
+        if each is not None:
+            try:
+                moment = datetime.fromisoformat(each)
+                if moment.tzinfo is None:
+                    zoneless.append(row)
+                if moment.tzinfo is not UTC:
+                    moment = in_utc(moment)
+            except (ValueError, OverflowError):
+                wrong.append(row)
+        moments.append(moment)
     if wrong:
         raise Doubtful(wrong)
-    column = column.scatter(
-        list(moments), pl.Series(list(moments.values()), dtype=_UTC)
-    )
-    return column, sorted(zoneless)
+    return moments, zoneless
 
 
 def zone_message(count: int) -> str:
@@ -183,11 +146,11 @@ def zone_message(count: int) -> str:
     return f"{what} without a zone, read as UTC: write 2024-10-24T12:30:00Z"
 
 
-def _not_utf8(slices: pl.Series) -> list[int]:
+def _not_utf8(raws: Sequence[msgspec.Raw]) -> list[int]:
     wrong = []
-    for row, each in enumerate(slices):
+    for row, each in enumerate(raws):
         try:
-            each.decode()
+            str(each, "utf-8")
         except UnicodeDecodeError:
             wrong.append(row)
     return wrong

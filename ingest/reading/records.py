@@ -33,7 +33,6 @@ from typing import (
 )
 
 import msgspec
-import polars as pl
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import AfterValidator, BaseModel
 from pydantic.fields import FieldInfo
@@ -189,7 +188,8 @@ def _limits(metadata: tuple[Any, ...]) -> dict[str, Any]:
     return limits
 
 
-Table = dict[str, pl.Series]
+Table = dict[str, list[Any]]
+"""Column → its values."""
 
 BATCH_CHARACTERS = 8 << 20
 """Size of a batch of records that are read one by one: about that of a block."""
@@ -616,15 +616,17 @@ def _unknown_key(
 Id = tuple[str, ...]
 
 
-def twins(ids: pl.DataFrame, seen: SeenIds) -> list[int]:
+def twins(ids: Iterable[Sequence[str | None]], seen: SeenIds) -> list[int]:
     """Return the rows whose ids are all given, and are in an earlier row or *seen*."""
-    is_given = pl.all_horizontal(pl.all().is_not_null())
-    is_again = is_given & ~pl.struct(pl.all()).is_first_distinct()
-    again = set(ids.select(is_again.arg_true()).to_series())
-    if seen:
-        rows = enumerate(ids.iter_rows())
-        again |= {row for row, each in rows if None not in each and each in seen}
-    return sorted(again)
+    before: set[Sequence[str | None]] = set()
+    again = []
+    for row, each in enumerate(ids):
+        if None in each:
+            continue
+        if each in before or each in seen:
+            again.append(row)
+        before.add(each)
+    return again
 
 
 class SeenIds:
@@ -640,10 +642,10 @@ class SeenIds:
     def __bool__(self) -> bool:
         return bool(self._digests)
 
-    def __contains__(self, each: Id) -> bool:
+    def __contains__(self, each: object) -> bool:
         return bool(self._digests) and self._digest(each) in self._digests
 
     @staticmethod
-    def _digest(each: Sequence[str]) -> bytes:
+    def _digest(each: object) -> bytes:
         written = repr(each).encode("utf-8", "surrogatepass")
         return hashlib.blake2b(written, digest_size=12).digest()

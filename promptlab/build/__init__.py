@@ -84,6 +84,7 @@ def build(
             con.rollback()
             raise
         con.commit()
+        con.execute("reset preserve_insertion_order")  # `run` reports with it
 
 
 WITHOUT_TABLES = ("clean", "debug", "deps", "list", "ls", "parse")

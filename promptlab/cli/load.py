@@ -6,6 +6,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -472,29 +473,33 @@ def run(
     """
     warehouse = call.warehouse()
     called_at = datetime.now(UTC)
-    with progress(0.3, 0.5, 0.2, shown=call.shows_bars) as bar:
-        with warehouse.kept_open():
-            ingested = ingest_with_progress(
-                warehouse, call, bar, paths, strict=strict, **options
-            )
-            _tell(ingested, call)
-            if not ingested.n_held:
-                return ingest_exit_code(ingested, strict=strict)
-            bar.begin(1)
-            is_new = full_refresh or ingested.n_loaded or not is_built(warehouse)
-            if is_new:
-                build_with_progress(warehouse, call, bar, full_refresh=full_refresh)
-            began_at = datetime.now(UTC)
-            tasks = warehouse.to_report()
-            n_new = len(warehouse.to_report(built_since=called_at))
+    with (
+        progress(0.3, 0.5, 0.2, shown=call.shows_bars) as bar,
+        ExitStack() as kept,
+    ):
+        kept.enter_context(warehouse.kept_open())
+        ingested = ingest_with_progress(
+            warehouse, call, bar, paths, strict=strict, **options
+        )
+        _tell(ingested, call)
+        if not ingested.n_held:
+            return ingest_exit_code(ingested, strict=strict)
+        bar.begin(1)
+        is_new = full_refresh or ingested.n_loaded or not is_built(warehouse)
+        if is_new:
+            build_with_progress(warehouse, call, bar, full_refresh=full_refresh)
+        began_at = datetime.now(UTC)
+        tasks = warehouse.to_report()
+        n_new = len(warehouse.to_report(built_since=called_at))
+        if len(tasks) > MOST_REPORTED_AT_ONCE:
+            kept.close()
         bar.begin(len(tasks))
         written, decided = warehouse.report_and_decide(
             tasks,
             call.settings.out,
             on_report=lambda name: bar.advance(f"reporting on {name}"),
         )
-    if tasks:
-        with warehouse.kept_open():
+        if tasks:
             warehouse.remember_reported(began_at)
     n_older = len(tasks) - n_new
     older = f", built before and not yet reported: {n_older}" if n_older else ""
@@ -511,6 +516,10 @@ def run(
     elif not call.quiet:
         _print_decisions(decided, written)
     return ingest_exit_code(ingested, strict=strict)
+
+
+MOST_REPORTED_AT_ONCE = 10
+"""For more reports the file is closed, so that other processes can use it meanwhile."""
 
 
 _RENAMED = (

@@ -55,11 +55,12 @@ NonBlank = Annotated[str, StringConstraints(pattern=r"\S")]
 
 
 # str.strip() also removes control characters, of which `\S` has some
-_BLANKS = "".join(
+BLANKS = "".join(
     chr(code)
     for code in range(0x3001)
     if chr(code).isspace() and not 0x1C <= code <= 0x1F
 )
+"""White space as ``\\s`` has it."""
 
 
 def plain_name(name: str) -> str:
@@ -68,7 +69,7 @@ def plain_name(name: str) -> str:
     Two runs are compared by the names of titles, variants and cases: names that look
     the same must be the same.
     """
-    return unicodedata.normalize("NFC", name).strip(_BLANKS)
+    return unicodedata.normalize("NFC", name).strip(BLANKS)
 
 
 CaseId = Annotated[NonBlank, AfterValidator(plain_name)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import polars as pl
 import pytest
 
 from promptlab.contracts.scoring import RULE_VALUES
@@ -221,9 +220,7 @@ def test_a_golden_answer_that_is_far_larger_flat_rejects_its_case(monkeypatch):
 def listed(payload, kind="golden_answer", *, whole=True):
     """Return the patterns of one payload, given as JSON or as a value."""
     text = payload if isinstance(payload, str) else json.dumps(payload)
-    (found,) = spellings(
-        pl.Series([kind]), pl.Series([text]), are_answers_patterns=whole
-    )
+    (found,) = spellings([kind], [text], are_answers_patterns=whole)
     return None if found is None else json.loads(found)
 
 

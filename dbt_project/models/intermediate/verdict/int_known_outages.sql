@@ -1,5 +1,3 @@
-{{ config(materialized=view_of_step()) }}
-
 with
 
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),

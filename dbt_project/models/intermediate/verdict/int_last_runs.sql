@@ -1,5 +1,3 @@
-{{ config(materialized=view_of_step()) }}
-
 with
 
 runs as (select * from {{ ref('promptlab', 'int_title_runs') }}),

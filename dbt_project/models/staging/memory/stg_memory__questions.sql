@@ -1,4 +1,5 @@
-{{ config(materialized=view_of_step()) }}
+-- all that reads cases and rounds reads it: a table, since every build reads those often
+{{ config(materialized='table', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
 with
 

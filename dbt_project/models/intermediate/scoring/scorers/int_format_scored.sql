@@ -37,19 +37,35 @@ scored as (
         case_id,
         round_id,
         dimension_id,
+        required_keys,
+        is_error,
+        document,
         case
             when is_error or document is null then 0.0
             when required_keys is null then 1.0
             when {{ has_required_keys('document', 'required_keys') }} then 1.0
             else 0.0
-        end as metric,
+        end as metric
+
+    from documents
+
+),
+
+explained as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        dimension_id,
+        metric,
         case when is_error then 'error_round' end as reason,
         case when metric = 0 then cast(required_keys as string) end as expected,
         case when metric = 0 then left(cast(document as string), 500) end as actual,
         cast(null as json) as detail
 
-    from documents
+    from scored
 
 )
 
-select * from scored
+select * from explained

@@ -1,5 +1,3 @@
-{{ config(materialized=view_of_step()) }}
-
 with
 
 dimensions as (select * from {{ ref('promptlab', 'int_dimension_scores') }}),
