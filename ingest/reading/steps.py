@@ -8,12 +8,11 @@ messages of OpenAI (``tool_calls``, role ``tool``), of Anthropic (parts ``tool_u
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import msgspec
-import polars as pl
 
 from promptlab.json_text.writing import compact
 
@@ -60,17 +59,19 @@ def steps_of(messages: Any, calls: Any = None) -> str | None:
     return _encode(steps).decode()
 
 
-def steps_in(metadata: pl.Series) -> pl.Series:
+def steps_in(metadata: Iterable[str | None]) -> list[str | None]:
     """Return the steps of rounds with ``messages`` or a list ``steps`` as metadata."""
-    found: dict[int, str] = {}
-    has_steps = metadata.str.contains(r'"messages"|"steps"\s*:\s*\[')
-    for row in has_steps.arg_true():
-        members = msgspec.json.decode(metadata[row])
-        steps = steps_of(members.get("messages"), members.get("steps"))
-        if steps is not None:
-            found[row] = steps
-    column = pl.Series([None], dtype=pl.String).new_from_index(0, len(metadata))
-    return column.scatter(list(found), list(found.values())) if found else column
+    return [
+        _steps_of_metadata(text)
+        if text is not None and ('"messages"' in text or '"steps"' in text)
+        else None
+        for text in metadata
+    ]
+
+
+def _steps_of_metadata(text: str) -> str | None:
+    members = msgspec.json.decode(text)
+    return steps_of(members.get("messages"), members.get("steps"))
 
 
 def _add_message(

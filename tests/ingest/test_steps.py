@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import polars as pl
 import pytest
 
 from promptlab.ingest.reading.steps import steps_in, steps_of
@@ -140,16 +139,14 @@ def test_a_question_and_its_answer_are_no_steps_and_neither_is_nonsense(
 
 
 def test_rounds_have_steps_where_their_metadata_lists_them() -> None:
-    rounds = pl.Series(
-        [
-            json.dumps({"messages": SHAPES["Inspect"]}),
-            "{}",
-            json.dumps({"steps": [{"tool": "weather", "args": ARGUMENTS}]}),
-            json.dumps({"steps": {"weather": {"latency_ms": 7}}}),
-            json.dumps({"messages": 5}),
-        ]
-    )
-    found = steps_in(rounds).to_list()
+    rounds = [
+        json.dumps({"messages": SHAPES["Inspect"]}),
+        "{}",
+        json.dumps({"steps": [{"tool": "weather", "args": ARGUMENTS}]}),
+        json.dumps({"steps": {"weather": {"latency_ms": 7}}}),
+        json.dumps({"messages": 5}),
+    ]
+    found = steps_in(rounds)
     assert json.loads(found[0]) == [CALLED, SAYS]
     assert json.loads(found[2])[0]["arguments"] == ARGUMENTS
     assert [each is None for each in found] == [False, True, False, True, True]
