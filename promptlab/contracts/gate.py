@@ -252,7 +252,7 @@ class GateResult(Contract):
     model: str
     created_at: datetime
     """Time at which the task was created, UTC."""
-    last_run_at: datetime | None = None
+    last_run_at: datetime | None
     """Time of the variant's last earlier run on the base branch; ``None``: none."""
     baseline_task_id: str | None
     """The task that its page compares it with, for display."""
