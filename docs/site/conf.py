@@ -20,7 +20,7 @@ from promptlab import __version__
 ROOT = Path(__file__).resolve().parents[2]
 
 NAV: dict[str, list[str]] = {
-    "Start": ["docs/tutorial", "docs/faq", "docs/glossary", "docs/README"],
+    "Start": ["docs/try", "docs/tutorial", "docs/faq", "docs/glossary", "docs/README"],
     "Coming from promptfoo, Inspect, …": sorted(
         f"docs/tools/{page.stem}" for page in (ROOT / "docs" / "tools").glob("*.md")
     ),
