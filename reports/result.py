@@ -279,14 +279,14 @@ order by case_id, run_number, task_id
 # Also those that only the baseline has.
 _ERRORS = """
 select
-    coalesce(now.category, before.category) as category,
-    coalesce(now.n_rounds, 0) as n_rounds,
+    coalesce(candidate.category, before.category) as category,
+    coalesce(candidate.n_rounds, 0) as n_rounds,
     case when $baseline is not null then coalesce(before.n_rounds, 0) end
         as baseline_n_rounds,
-    now.example
-from (from marts.fct_error_categories where task_id = $task_id) as now
+    candidate.example
+from (from marts.fct_error_categories where task_id = $task_id) as candidate
 full join (from marts.fct_error_categories where task_id = $baseline) as before
-    on now.category = before.category
+    on candidate.category = before.category
 order by n_rounds desc, baseline_n_rounds desc, category
 """
 

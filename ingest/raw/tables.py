@@ -191,11 +191,19 @@ def append(con: duckdb.DuckDBPyConnection, table: str, parts: Iterable[Columns])
             )
             con.execute(
                 f"insert into raw.{table} by name select {', '.join(lists)}",
-                list(part.values()),
+                [
+                    _doubles(values) if types[name] == "DOUBLE" else values
+                    for name, values in part.items()
+                ],
             )
     else:
         _append_frames(con, table, [as_frame(part, types) for part in joined], types)
     return count
+
+
+def _doubles(values: Iterable[float | None]) -> list[float | None]:
+    """Return numbers as DuckDB takes them: no integer beyond 128 bits."""
+    return [None if value is None else float(value) for value in values]
 
 
 def _append_frames(

@@ -152,7 +152,7 @@ def _write_mapping(call: Call, folder: Path, table: Path) -> int:
     config = shared if is_shared else own
     if config.exists() and name in load_settings({}, config=config, environ={}).tables:
         raise UsageError(f"{config}: [{key}] exists already; nothing written")
-    before = _CONFIG.format(lang=call.settings.lang)
+    before = _config(call.settings.lang)
     if config.exists():
         before = config.read_text("utf-8")
     folder.mkdir(parents=True, exist_ok=True)

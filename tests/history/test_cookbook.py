@@ -98,7 +98,7 @@ def test_the_cost_of_a_passed_case_is_by_model_and_day(cookbook_db):
 def test_the_slowest_step_of_a_task_is_first(cookbook_db):
     found = answers(cookbook_db, 21)
     assert [
-        (row["step_id"], row["n_rounds"], row["latency_p50"], row["latency_p95"])
+        (row["step_id"], row["n_calls"], row["latency_p50"], row["latency_p95"])
         for row in found
         if row["variant"] == "acme/small"
     ] == [("check", 2, 600.0, 870.0), ("ask", 2, 150.0, 195.0)]

@@ -168,6 +168,7 @@ def gate(headline: str, **changed: Any) -> GateResult:
         "prompt_version": "v2",
         "model": "example/model",
         "created_at": AT,
+        "last_run_at": None,
         "baseline_task_id": "old-6",
         "policy": "default",
         "decision": "do_not_ship",

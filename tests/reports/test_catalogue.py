@@ -22,6 +22,9 @@ SOURCES = [
     *ROOT.rglob("*.j2"),
     *ROOT.rglob("*.py"),
     *(Path(__file__).parents[2] / "promptlab").rglob("*.py"),
+    *(Path(__file__).parents[2] / "dbt_project/models/intermediate/matching").glob(
+        "*.sql"
+    ),
 ]
 TEXT = "\n".join(path.read_text("utf-8") for path in SOURCES)
 

@@ -133,6 +133,7 @@ CODES: dict[str, list[Codes]] = {
     "decision": [of_type(gate.Decision)],
     "decision_sign": [of_type(gate.Decision)],
     "default_dimension": [of_seed("default_dimensions", "dimension_id")],
+    "errors": [of_seed("error_categories", "category"), of("title", "of", "of_both")],
     "evidence_sentence": [of_sql("marts/scoring/fct_evidence.sql")],
     "gate_rule": [
         of_policy,

@@ -340,7 +340,8 @@ def test_the_answers_are_a_function_of_what_is_loaded(
     at_once = Shared(tmp_path_factory.mktemp("at_once"))
     at_once.load(told.files)
     at_once.accept()
-    at_once.build("a")
+    at_once.build("b")
+    at_once.build("a", full_refresh=True)
 
     by_and_by = Shared(tmp_path_factory.mktemp("by_and_by"))
     of_main = [file for file in told.files if file.given == {"branch": "main"}]
