@@ -150,7 +150,7 @@ def test_a_folder_of_everything_is_loaded_each_run_once(tmp_path: Path) -> None:
         ("evalscope", 2),
         ("every_eval_ever", 1),
         ("helm", 1),
-        ("inspect_ai", 2),
+        ("inspect_ai", 3),
         ("langfuse", 2),
         ("langsmith", 2),
         ("lm_eval", 2),

@@ -30,7 +30,7 @@ def test_trends_follow_one_number_in_the_order_of_the_runs(warehouse):
     ("measure", "message"),
     [
         ("passrate", "there is no measure 'passrate'; did you mean `pass_rate`"),
-        ("nothing like it", "there are cost_mean, "),
+        ("nothing like it", "there are answer_chars_mean, "),
     ],
 )
 def test_a_misspelled_measure_is_named_with_the_nearest(warehouse, measure, message):

@@ -68,6 +68,7 @@ def test_a_round_keeps_its_values():
         "output_tokens": None,
         "latency_ms": 842.0,
         "executed_at": datetime(2024, 10, 24, 12, 31, 5, tzinfo=UTC),
+        "steps": None,
     }
 
 

@@ -126,6 +126,7 @@ def test_a_result_becomes_a_task_a_case_and_a_round():
         "executed_at": datetime(2024, 10, 24, 12, 31, 5, tzinfo=UTC),
         "error": None,
         "final_output": None,
+        "steps": None,
         "failed_steps": "[]",
         "rule_violations": "[]",
         "judge_feedback": "好",

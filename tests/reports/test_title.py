@@ -114,10 +114,11 @@ def test_the_group_of_a_title_and_its_decisions_do_not_contradict(six):
 def test_scores_pass_rates_latency_and_cost_are_drawn_where_they_move(title_of):
     view, _ = title_of("Meeting summary")
     drawn = ["overall_score", "pass_rate", "latency_p50", "cost_total"]
+    drawn.append("output_tokens_mean")
     assert [measure for measure, _ in view["charts"]] == drawn
     assert all(len(chart.lines[0].dots) == 5 for _, chart in view["charts"])
     flat, _ = title_of("Sales FAQ")
-    assert [measure for measure, _ in flat["charts"]] == drawn[:-1]
+    assert [measure for measure, _ in flat["charts"]] == drawn[:-2]
 
 
 def test_each_new_prompt_version_is_marked(title_of):

@@ -183,9 +183,11 @@ class Shared:
             )
         assert code == 0
 
-    def build(self, project: str, config: str | None = None) -> None:
+    def build(
+        self, project: str, config: str | None = None, *, full_refresh: bool = False
+    ) -> None:
         """Build with the config of a project, or with another one."""
-        self.project(project, config).build()
+        self.project(project, config).build(full_refresh=full_refresh)
 
     def accept(self) -> None:
         """Accept a run as a person would, at a time that is the same everywhere."""
