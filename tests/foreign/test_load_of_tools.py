@@ -159,7 +159,7 @@ def test_a_folder_of_everything_is_loaded_each_run_once(tmp_path: Path) -> None:
         ("openai_evals", 1),
         ("openai_evals_api", 2),
         ("opencompass", 2),
-        ("promptfoo", 4),
+        ("promptfoo", 5),
         ("pydantic_evals", 4),
         ("ragas", 2),
     ]
