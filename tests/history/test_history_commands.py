@@ -69,7 +69,11 @@ def test_a_trend_of_parts_names_each_part_or_the_one_asked_for(on_examples, meas
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        (("trends", "--measure", "joy"), 2, "no measure 'joy'; there are answer_chars_mean"),
+        (
+            ("trends", "--measure", "joy"),
+            2,
+            "no measure 'joy'; there are answer_chars_mean",
+        ),
         (("trends", "nothing"), 5, "there is no task titled 'nothing'"),
         (("runs", "客服问答"), 5, "did you mean `客服问答回归测试`?"),
         (("runs", "--title", "nothing"), 5, "there is no task titled 'nothing'"),
