@@ -42,6 +42,7 @@ def replacements(
     if kinds & {"results", "analysis"}:
         yield from _replaced_tasks(con, first_load_id, files)
     if "scores" in kinds:
+        yield from _lost_scores(con, first_load_id)
         yield from _replaced_scores(con, first_load_id)
 
 
@@ -206,6 +207,52 @@ def _replaced_tasks(
 
 def _cases(n: int) -> str:
     return "1 case" if n == 1 else f"{n} cases"
+
+
+_LOST_SCORES = """
+    with files as (
+        select load_id, file_uri
+        from raw.loads
+        where
+            kind = 'scores'
+            and file_uri in (select file_uri from raw.loads where load_id >= $1)
+    ),
+
+    counts as (
+        select load_id, file_uri, task_id, count(*) as n
+        from raw.scores
+        inner join files using (load_id)
+        group by all
+    ),
+
+    versions as (
+        select
+            *,
+            lag(n) over (partition by file_uri, task_id order by load_id) as before
+        from counts
+    )
+
+    select load_id, list((task_id, before, n) order by task_id)
+    from versions
+    where load_id >= $1 and n < before
+    group by load_id
+    order by load_id
+"""
+
+
+def _lost_scores(con: duckdb.DuckDBPyConnection, first_load_id: int) -> Found:
+    for load_id, tasks in con.execute(_LOST_SCORES, [first_load_id]).fetchall():
+        (task_id, before, now), *others = tasks
+        more = f", and fewer of {len(others)} more" if others else ""
+        yield (
+            load_id,
+            warning(
+                "scores_lost",
+                f"this version of the file has {now} scores of {task_id}{more}; the one"
+                f" before had {before}: the others are gone. Keep the scores of"
+                " different judges in files of their own",
+            ),
+        )
 
 
 # Each file keeps its own scores; those of the newest load count.

@@ -26,9 +26,34 @@ from promptlab.paths import language_of, languages
 LANGUAGE: ContextVar[str] = ContextVar("lang", default="en")
 
 
+_DEEPEST = 3
+"""Facts in facts that are translated: a hint in a message, and its own fact."""
+
+
 class _Template(NamedTuple):
-    pattern: re.Pattern[str]
-    told: str
+    pieces: list[str]
+    """The message's own words, before, between and after its facts."""
+    translation: str
+
+    def facts(self, text: str) -> list[str] | None:
+        """Return the facts of a message, ``None`` for another one.
+
+        Found from left to right in linear time: facts may be long and of others.
+        """
+        first, *middle, last = self.pieces
+        if not text.startswith(first):
+            return None
+        begin, end = len(first), len(text) - len(last)
+        facts = []
+        for piece in middle:
+            place = text.find(piece, begin, end)
+            if place < 0:
+                return None
+            facts.append(text[begin:place])
+            begin = place + len(piece)
+        if begin > end or not text.endswith(last):
+            return None
+        return [*facts, text[begin:end]]
 
 
 @cache
@@ -41,29 +66,28 @@ def catalogue(lang: str) -> dict[str, str]:
 @cache
 def _templates(lang: str) -> list[_Template]:
     """Return the messages with facts, those with the most words of their own first."""
-    found = [key for key in catalogue(lang) if "{}" in key]
-    found.sort(key=len, reverse=True)
-    return [
-        _Template(
-            re.compile("(.*?)".join(map(re.escape, key.split("{}"))), re.DOTALL),
-            catalogue(lang)[key],
-        )
-        for key in found
-    ]
+    keys = [key for key in catalogue(lang) if "{}" in key]
+    keys.sort(key=len, reverse=True)
+    return [_Template(key.split("{}"), catalogue(lang)[key]) for key in keys]
 
 
-def translated(text: str) -> str:
-    """Return a text, or a message with facts, in the language of the call."""
+def translated(text: str, depth: int = 0) -> str:
+    """Return a text, or a message with facts, in the language of the call.
+
+    *depth* is that of a fact in a message.
+    """
     lang = LANGUAGE.get()
     if lang == "en" or not text:
         return text
     known = catalogue(lang).get(text)
-    if known is not None:
-        return known
-    for pattern, told in _templates(lang):
-        if found := pattern.fullmatch(text):
-            facts = map(translated, found.groups())
-            return told.format(*facts)
+    if known is not None or depth == _DEEPEST:
+        return text if known is None else known
+    for template in _templates(lang):
+        facts = template.facts(text)
+        if facts is not None:
+            return template.translation.format(
+                *(translated(fact, depth + 1) for fact in facts)
+            )
     return text
 
 
@@ -72,8 +96,8 @@ def translated_message(text: str) -> str:
     name = "promptlab: "
     if text.startswith(name):
         return name + translated(text.removeprefix(name))
-    told = translated(text)
-    return told if told != text else "\n".join(map(translated, text.split("\n")))
+    message = translated(text)
+    return message if message != text else "\n".join(map(translated, text.split("\n")))
 
 
 def asked_language(args: Sequence[str], environ: Mapping[str, str] = os.environ) -> str:
@@ -125,10 +149,10 @@ class HelpFormatter(click.HelpFormatter):
 
 def _option(text: str) -> str:
     """Translate the help of an option, to which click adds ``[default: …]``."""
-    told, gap, added = text.partition("  [")
-    for english, ours in (("default: ", "默认："), ("required", "必需")):
-        added = added.replace(english, ours)
-    return _paragraph(told) + gap + added
+    help_text, gap, added = text.partition("  [")
+    for english in ("default: ", "required"):
+        added = added.replace(english, translated(english))
+    return _paragraph(help_text) + gap + added
 
 
 def _paragraph(text: str) -> str:

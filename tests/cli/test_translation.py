@@ -145,3 +145,20 @@ def test_programs_read_english_and_so_does_everybody_else(
     run_cli(["gate", "--help"])
     assert "Decide whether a run can ship" in capsys.readouterr().out
     assert COMMANDS
+
+
+@pytest.mark.parametrize("key", [key for key in sorted(ZH) if "{}" in key])
+def test_facts_of_any_length_are_found_in_one_pass_and_stay_what_they_are(
+    key: str,
+) -> None:
+    """A fact may be a text of a model, with the words of the message in it."""
+    first, *middle, last = key.split("{}")
+    fact = f"<{'; '.join(middle)}>" * 5_000
+    token = translation.LANGUAGE.set("zh")
+    try:
+        message = first + fact + "".join(middle) + last
+        written = translation.translated(message)
+    finally:
+        translation.LANGUAGE.reset(token)
+    assert written != message
+    assert written.count("<") == written.count(">") == 5_000

@@ -280,6 +280,11 @@ def test_scores_that_replace_those_of_another_file_are_counted_with_its_name(
     assert warehouse.sql(stored).rows() == [(3,)]
     again = warehouse.ingest(_scored(third, 8, range(6, 20))).files[0]
     assert [each.code for each in again.problems] == ["scores_replaced"] * 2
+    (lost,) = warehouse.ingest(_scored(third, 8, range(10, 20))).files[0].problems
+    assert lost.code == "scores_lost"
+    assert lost.message.startswith(
+        "this version of the file has 10 scores of run-7; the one before had 14"
+    )
 
 
 def test_a_new_version_of_a_file_keeps_the_scores_of_the_tasks_it_does_not_name(
