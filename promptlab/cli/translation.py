@@ -125,7 +125,11 @@ class HelpFormatter(click.HelpFormatter):
 
     def write_heading(self, heading: str) -> None:
         """Write a heading."""
-        super().write_heading(translated(heading))
+        name = translated(heading)
+        if name == heading:
+            super().write_heading(heading)
+        else:
+            self.write(f"{'':>{self.current_indent}}{name}：\n")
 
     def write_text(self, text: str) -> None:
         """Write paragraphs."""
@@ -149,7 +153,7 @@ class HelpFormatter(click.HelpFormatter):
 
 def _option(text: str) -> str:
     """Translate the help of an option, to which click adds ``[default: …]``."""
-    help_text, gap, added = text.partition("  [")
+    help_text, gap, added = text.partition("[" if text.startswith("[") else "  [")
     for english in ("default: ", "required"):
         added = added.replace(english, translated(english))
     return _paragraph(help_text) + gap + added
