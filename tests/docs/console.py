@@ -57,7 +57,9 @@ def tidy(output: str) -> str:
     return "\n".join(lines).strip("\n")
 
 
-def run(blocks: Sequence[Block], folder: Path) -> dict[Block, list[Command]]:
+def run(
+    blocks: Sequence[Block], folder: Path, language: str = "en"
+) -> dict[Block, list[Command]]:
     """Run the commands of these blocks in *folder*, in one shell, one after another."""
     script = ["exec 2>&1"]
     asked: list[tuple[Block, Command]] = []
@@ -72,7 +74,7 @@ def run(blocks: Sequence[Block], folder: Path) -> dict[Block, list[Command]]:
     done = subprocess.run(
         ["bash", "-c", "\n".join(script)],
         cwd=folder,
-        env=_environment(folder),
+        env=_environment(language),
         stdout=subprocess.PIPE,
         timeout=600,
         check=False,
@@ -89,11 +91,13 @@ def run(blocks: Sequence[Block], folder: Path) -> dict[Block, list[Command]]:
     return results
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    own = {k: v for k, v in os.environ.items() if not k.startswith("PROMPTLAB_")}
+def _environment(language: str) -> dict[str, str]:
+    ours = ("PROMPTLAB_", "LC_", "LANG")
+    own = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
     programs = str(Path(sys.executable).parent)
     return own | {
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-        "LC_ALL": "C.UTF-8",
+        "LC_CTYPE": "C.UTF-8",  # is everywhere, what LANG names need not be
+        "LANG": language,
         "NO_COLOR": "1",
     }
