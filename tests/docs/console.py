@@ -58,9 +58,12 @@ def tidy(output: str) -> str:
 
 
 def run(
-    blocks: Sequence[Block], folder: Path, language: str = "en"
+    blocks: Sequence[Block], folder: Path, programs: Path, language: str
 ) -> dict[Block, list[Command]]:
-    """Run the commands of these blocks in *folder*, in one shell, one after another."""
+    """Run the commands of these blocks in *folder*, in one shell, one after another.
+
+    A program is taken from *programs* first.
+    """
     script = ["exec 2>&1"]
     asked: list[tuple[Block, Command]] = []
     for block in blocks:
@@ -74,7 +77,7 @@ def run(
     done = subprocess.run(
         ["bash", "-c", "\n".join(script)],
         cwd=folder,
-        env=_environment(language),
+        env=_environment(programs, language),
         stdout=subprocess.PIPE,
         timeout=600,
         check=False,
@@ -91,12 +94,12 @@ def run(
     return results
 
 
-def _environment(language: str) -> dict[str, str]:
+def _environment(programs: Path, language: str) -> dict[str, str]:
     ours = ("PROMPTLAB_", "LC_", "LANG")
     own = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
-    programs = str(Path(sys.executable).parent)
+    folders = [programs, Path(sys.executable).parent, os.environ["PATH"]]
     return own | {
-        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "PATH": os.pathsep.join(map(str, folders)),
         "LC_CTYPE": "C.UTF-8",  # is everywhere, what LANG names need not be
         "LANG": language,
         "NO_COLOR": "1",

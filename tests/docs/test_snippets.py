@@ -61,23 +61,28 @@ def test_every_snippet_runs_or_says_why_not(path):
 
 
 @pytest.mark.parametrize("path", with_blocks("console", but=TUTORIALS))
-def test_console_blocks_print_what_the_page_shows(path, page, example_folder):
-    check_console(path, page, example_folder)
+def test_console_blocks_print_what_the_page_shows(path, page, example_folder, programs):
+    check_console(path, page, example_folder, programs)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", TUTORIALS)
-def test_a_tutorial_runs_from_the_first_command_to_the_last(path, page, tmp_path):
-    check_console(path, page, tmp_path)
+def test_a_tutorial_runs_from_the_first_command_to_the_last(
+    path, page, tmp_path, programs
+):
+    check_console(path, page, tmp_path, programs)
 
 
-def check_console(path: str, page: Callable[[str, str], None], folder: Path) -> None:
+def check_console(
+    path: str, page: Callable[[str, str], None], folder: Path, programs: Path
+) -> None:
+    language = "zh" if "zh" in path else "en"
     wanted = [
         block
         for block in to_run(path)
         if block.note.startswith("file: ") or block.language == "console"
     ]
-    results = console.run(wanted, folder, "zh" if "zh" in path else "en")
+    results = console.run(wanted, folder, programs, language)
     failed = [
         f"{path}:{block.line}: {command.text}: exit code {command.exit_code}"
         f"\n{command.output}"
