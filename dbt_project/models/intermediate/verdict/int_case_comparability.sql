@@ -55,6 +55,7 @@ case_counts as (
         yardsticks.question_hash,
         yardsticks.assertions_hash,
         yardsticks.judge_hash,
+        yardsticks.yardstick,
         coalesce(case_rounds.n_run, 0) as n_run,
         coalesce(case_rounds.n_rounds, 0) as n_rounds,
         coalesce(case_rounds.n_passed, 0) as n_passed,
@@ -125,27 +126,46 @@ cases_before as (
 
 ),
 
+-- what a case was by the yardstick of now, and by others before
 case_histories as (
 
     select
-        task_id_now,
-        case_id,
-        bool_or(is_last_run) as is_in_last_run,
-        max(n_passed) > 0 as has_passed
+        before.task_id_now,
+        before.case_id,
+        bool_or(before.is_last_run) as is_in_last_run,
+        max(before.n_passed) > 0 as has_passed,
+        max(case when before.yardstick = now.yardstick then before.n_passed else 0 end)
+        + coalesce(max(now.n_passed), 0) > 0 as has_passed_by_own,
+        max(case when before.yardstick <> now.yardstick then before.n_passed else 0 end) > 0
+            as has_passed_by_other
 
-    from cases_before
-    group by task_id_now, case_id
+    from cases_before as before
+    left join cases_now as now
+        on before.task_id_now = now.task_id and before.case_id = now.case_id
+    group by before.task_id_now, before.case_id
 
 ),
 
+-- the last run that judged the case. An edit does not hide a break: a case that has passed by
+-- another yardstick and never by its own is compared with the last run of the other
 last_verdicts as (
 
-    select *
-    from cases_before
-    where has_verdict
+    select before.*
+
+    from cases_before as before
+    inner join case_histories using (task_id_now, case_id)
+    left join cases_now as now
+        on before.task_id_now = now.task_id and before.case_id = now.case_id
+    where before.has_verdict
     qualify
         row_number() over (
-            partition by task_id_now, case_id order by history <> 'base', runs_ago
+            partition by before.task_id_now, before.case_id
+            order by
+                case_histories.has_passed_by_other
+                and not case_histories.has_passed_by_own
+                and before.yardstick = now.yardstick,
+                before.history <> 'base',
+                before.runs_ago
         ) = 1
 
 ),
