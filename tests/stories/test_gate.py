@@ -39,6 +39,10 @@ SUITES: dict[str, list[Night]] = {
         *nights(*STEADY),
         Night({"small": suite()}, asserted={"c8": "y", "c9": "y"}),
     ],
+    "stricter-while-broken": [
+        *nights(*STEADY, suite(c3="---")),
+        *[Night({"small": suite(c3="---")}, asserted={"c3": "y"})] * 2,
+    ],
     "edited": [*nights(*STEADY), Night({"small": suite()}, prompt="Be kind: {{q}}")],
     "fell": nights(*[suite(20)] * 5, FALLEN),
     "first": nights(suite(c2="---", c3="---")),
@@ -103,6 +107,10 @@ SAID = {
         "cannot_tell",
         "Cannot tell: 2 of 12 cases are not compared: 2 with other assertions"
         " (c8, c9).",
+    ),
+    "stricter-while-broken": (
+        "cannot_tell",
+        "Cannot tell: 1 of 12 cases is not compared: 1 with other assertions (c3).",
     ),
     "edited": ("ship", "Ship: nothing broke; prompt short edited."),
     "fell": ("do_not_ship", "the share of rounds passed fell, 100.0% → 50.0%"),
