@@ -637,8 +637,6 @@ def test_another_model_or_setting_of_a_judge_is_another_judge_in_every_form(
 @pytest.mark.parametrize(
     ("before", "after", "kind"),
     [
-        (_typed(), _typed(embedding="acme:far"), "llm-rubric"),
-        (_typed(), _typed(text="acme:mini"), "similar"),
         (_typed(), _typed(text={"id": "acme:large", "label": "new"}), "llm-rubric"),
         (
             {**LARGE, "config": {"http": {"apiKey": "one", "headers": {"a": "b"}}}},
@@ -646,9 +644,9 @@ def test_another_model_or_setting_of_a_judge_is_another_judge_in_every_form(
             "llm-rubric",
         ),
     ],
-    ids=["embedding", "text", "label", "secrets"],
+    ids=["label", "secrets"],
 )
-def test_what_a_judge_does_not_use_makes_no_other_judge(
+def test_another_label_or_secret_makes_no_other_judge(
     before: object, after: object, kind: str, tmp_path: Path
 ) -> None:
     assertion = {"type": kind, "provider": None}
@@ -677,11 +675,6 @@ def test_what_the_categories_of_a_judge_of_facts_score_is_a_part_of_the_judge(
     )
     assert strict != lenient
     assert strict != unsaid
-    (of_another,) = {
-        str(_judges(tmp_path, {**prompt, **options}, {"type": "llm-rubric"}))
-        for options in ({"factuality": WEIGHTS}, {})
-    }
-    assert "subset" not in of_another
 
 
 @pytest.mark.parametrize("suffix", ["json", "jsonl"])
