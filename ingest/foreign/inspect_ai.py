@@ -311,7 +311,7 @@ def write_round(
         input_tokens=usage.input_tokens if usage else None,
         output_tokens=usage.output_tokens if usage else None,
         latency_ms=milliseconds(sample.total_time),
-        metadata={key: each for key, each in about.items() if each is not None},
+        metadata=about,
         executed_at=time(sample.started_at),
         error=(error.message or "the sample broke") if error and not unjudged else None,
         status="unevaluated" if unjudged else None,

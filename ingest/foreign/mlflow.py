@@ -442,7 +442,7 @@ def _round(trace: Trace, case: CaseWriter) -> RoundWriter:
         input_tokens=integer(usage.get("input_tokens")),
         output_tokens=integer(usage.get("output_tokens")),
         latency_ms=number(trace.execution_duration),
-        metadata={key: each for key, each in about.items() if each is not None},
+        metadata=about,
         executed_at=_moment(trace.request_time),
         error=(trace.error or f"the trace has the state {trace.state}")
         if broke

@@ -388,18 +388,13 @@ def write_round(row: Row, case: CaseWriter, status: Status) -> RoundWriter:
     response = row.response
     cached = response.cached if response else None
     given, made, total = _tokens(row)
-    about = {
-        "row_id": row.id,
-        "cost": _cost(row),
-        "cached": cached,
-        "total_tokens": total,
-    }
+    about = {"row_id": row.id, "cost": _cost(row), "cached": cached}
     return case.round(
         response.output if response else None,
         input_tokens=given,
         output_tokens=made,
         latency_ms=row.latencyMs,
-        metadata={key: each for key, each in about.items() if each is not None},
+        metadata={**about, "total_tokens": total},
         error=error_of(row) if status == "error" else None,
         status=status,
         is_cached=cached,

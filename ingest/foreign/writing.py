@@ -693,7 +693,8 @@ class CaseWriter(msgspec.Struct, gc=False):  # no reference cycles
         """Write an answer; `Round` describes the fields.
 
         Rounds are numbered in order, unless *n* is given; a *name* distinguishes two of
-        one number. A round with an error has the status ``error``.
+        one number. A round with an error has the status ``error``. What is ``None`` in
+        the metadata is not known, and left out.
         """
         task, case_id = self.task, self.id
         task.n_rounds[case_id] = so_far = task.n_rounds[case_id] + 1
@@ -711,7 +712,9 @@ class CaseWriter(msgspec.Struct, gc=False):  # no reference cycles
                 run_index=n,
                 raw_output=raw_output,
                 parsed_output=parsed_output,
-                metadata=text(metadata) if metadata else "{}",
+                metadata=text({k: v for k, v in metadata.items() if v is not None})
+                if metadata
+                else "{}",
                 executed_at=executed_at,
                 error=error,
                 reported_status=status or (None if error is None else "error"),
