@@ -298,6 +298,7 @@ def test_a_run_without_a_new_answer_says_why(cli, title, note):
 def test_inconclusive_is_allowed_only_where_something_was_compared(cli):
     assert cli("gate", "gone", "--allow-inconclusive")[0] == 0
     assert cli("gate", "cached", "--allow-inconclusive")[0] == 4
+    assert cli("gate", "judge-broke", "--allow-inconclusive")[0] == 4
 
 
 @pytest.mark.parametrize(("lang", "said"), [("en", "cannot tell"), ("zh", "无法判断")])
