@@ -725,7 +725,9 @@ class LogReading:
         # of a task whose prompts have versions of their own, this one is of its scorers
         is_own = self._prompt_version is not about.task_version
         found: dict[str, dict[str, Any]] = {}
-        for name in dimensions:
+        scored = {name.split(".")[0] for name in dimensions}
+        unscored = [name for name in scorers if name and name not in scored]
+        for name in (*dimensions, *unscored):
             of = name.split(".")[0]
             scorer = scorers.get(of, Scorer())
             options = members(claimed.get(name, scorer.options))
@@ -744,7 +746,7 @@ class LogReading:
                     "task_version": (about.task_version or None) if is_own else None,
                 }
             )
-        return {name: said for name, said in found.items() if said}
+        return {name: found[name] for name in dimensions if found[name]}
 
     def _graders(
         self, scorer: str, options: dict[str, Any]
