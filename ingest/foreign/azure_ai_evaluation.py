@@ -197,7 +197,6 @@ class _RunOfRows:
             self.task.distinct(str(case_id)),
             {"query": query, **_asked(inputs)},
             golden=_expected(inputs),
-            golden_id="ground_truth",
         )
         # older releases say so in place of the score, and that the row passed
         skipped = {

@@ -196,7 +196,6 @@ def write_case(line: Line, task: TaskWriter) -> CaseWriter:
         {"input": line.input.get("raw")}
         | {name: each for name, each in asked.items() if each is not None},
         golden=golden[0] if golden is not None and len(golden) == 1 else golden,
-        golden_id="reference",
         tags=[] if tags is None else [each for each in str(tags).split(",") if each],
     )
 

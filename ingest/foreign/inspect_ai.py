@@ -595,7 +595,6 @@ class LogReading:
                 case_id,
                 context,
                 golden=None if sample.target in ("", []) else sample.target,
-                golden_id="target",
                 tags=self._groups(about),
                 categories=about,
                 place=self._places.setdefault(case_id, len(self._places)),

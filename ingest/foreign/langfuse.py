@@ -275,7 +275,6 @@ def _records(
             each["case"],
             {"input": each["input"]},
             golden=each["expected"],
-            golden_id="expectedOutput",
             categories=each["metadata"],
         )
         error = None

@@ -282,7 +282,6 @@ def run_records(
             task.distinct(case_name(asked, _words(asked))),
             {"request": asked},
             golden=expected[_ANSWER] if [*expected] == [_ANSWER] else expected or None,
-            golden_id="expectations",
         )
         answer = _round(trace, case)
         for assessments in trace.judged():
@@ -547,7 +546,6 @@ def _write(row: dict[str, Any], task: TaskWriter) -> None:
         task.distinct(case_name(row, first_text(row.values()))),
         row,
         golden=golden,
-        golden_id="target",
     )
     seconds = number(measured.get("latency"))
     answer = case.round(output, latency_ms=milliseconds(seconds))

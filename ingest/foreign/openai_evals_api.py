@@ -269,7 +269,6 @@ class _Run:
             self._case_id(item, given, inputs, has_ids),
             inputs,
             golden=at(given, *_EXPECTED),
-            golden_id="ground_truth",
         )
         error = error_text(sample.get("error"))
         results = item.results or []

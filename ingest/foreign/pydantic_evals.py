@@ -270,7 +270,6 @@ def _write(
         task.distinct(_case_id(row, repeat), str(n)),
         {key: value for key, value in asked.items() if value is not None},
         golden=row.expected_output,
-        golden_id="expected_output",
         categories=row.metadata,
     )
     metrics = row.metrics

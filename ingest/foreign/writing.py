@@ -388,7 +388,6 @@ class TaskWriter:
         context: Any,
         *,
         golden: Any = None,
-        golden_id: str = "expected",
         tags: Sequence[str] = (),
         cluster: str | None = None,
         categories: Any = None,
@@ -401,7 +400,6 @@ class TaskWriter:
             case_id: Its id, which is the same in every run.
             context: The input.
             golden: The expected answer.
-            golden_id: The tool's name of that answer.
             tags: Its tags.
             cluster: Its group of related cases: a conversation, a document.
             categories: Its metadata; short texts can become tags.
@@ -428,7 +426,7 @@ class TaskWriter:
             )
             if golden is not None:
                 payload = text({"answer": golden})
-                self.write(Baseline(self.task_id, case_id, golden_id, 0, payload))
+                self.write(Baseline(self.task_id, case_id, "expected", 0, payload))
         return CaseWriter(self, case_id)
 
     def known(self, case_id: str) -> CaseWriter | None:
