@@ -274,7 +274,7 @@ class _RunOfRows:
             properties.get("model"),
             sample.get("model"),
         ):
-            self.task.judged_by(key, model if isinstance(model, str) else None)
+            self.task.judge(key, model if isinstance(model, str) else None)
         told = sample.get("input")
         said = {
             "decision_model": properties.get("decision_model"),

@@ -498,6 +498,8 @@ class SampledRun:
             each: "lower_better" if metric.lower_is_better else "higher_better"
             for each, metric in metrics.items()
         }
+        for dimension, metric in metrics.items():
+            task.judge(dimension, *metric.judges)
         task.grade(
             graded,
             directions,
@@ -509,9 +511,6 @@ class SampledRun:
                 for each, metric in metrics.items()
             },
         )
-        for dimension, metric in metrics.items():
-            models, template = metric.judges
-            task.judge(dimension, models, template=template)
         _claim(self._by_name[name], task, metrics)
 
     def totals_alone(self) -> Iterable[Record | Problem]:

@@ -471,7 +471,7 @@ def _write_score(assessments: Sequence[Assessment], answer: RoundWriter) -> None
         source = each.source or {}
         model = source.get("source_id")
         if source.get("source_type") in _JUDGES and isinstance(model, str):
-            answer.task.judged_by(assessment.assessment_name, model)
+            answer.task.judge(assessment.assessment_name, model)
     about: dict[str, Any] = {}
     if len(assessments) > 1:
         about["given"] = [

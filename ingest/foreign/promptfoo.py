@@ -686,7 +686,7 @@ class Columns:
                 **self._about,
             )
             for judged in judges:
-                task.judged_by(*judged)
+                task.judge(*judged)
             # the row's score is computed from the named ones: only it counts
             best: dict[str, Direction] = dict.fromkeys(task.dimensions, "higher_better")
             # a metric of weight 0 never has a value, so it has no score to miss

@@ -196,7 +196,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
                     version = _words(result.evaluator_version) or ""
                     evaluators[name].add((result.evaluator, version))
                     if result.judge is not None:
-                        task.judged_by(name, *result.judge)
+                        task.judge(name, *result.judge)
                 models.add(setting(row.attributes, "model", "model name"))
                 yield from task.written()
     _describe(report, models - {None}, task)

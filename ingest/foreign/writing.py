@@ -535,12 +535,13 @@ class TaskWriter:
             )
         for name, judges in self._judges.items():
             models, templates, rubrics = map(set, zip(*judges, strict=True))
-            self.judge(
-                name,
+            known = (
                 ", ".join(sorted(m or "default" for m in models if any(models))),
-                template="\n".join(sorted(templates - {None})),
-                rubric=rubrics.pop() if len(rubrics) == 1 else None,
+                "\n".join(sorted(templates - {None})),
+                rubrics.pop() if len(rubrics) == 1 else None,
             )
+            if any(known):
+                self.write(Judge(self.task_id, name, *(each or None for each in known)))
         for name, odd in self._odd.items():
             if odd.is_number or name in numbers or self.dimensions.has_numbers(name):
                 self.write(odd.problem(name))
@@ -572,25 +573,13 @@ class TaskWriter:
         self,
         name: str,
         model: str | None = None,
-        *,
         template: str | None = None,
         rubric: str | None = None,
     ) -> None:
-        """Write the judge of a dimension or an assertion, if known."""
-        if model or template or rubric:
-            known = (each or None for each in (model, template, rubric))
-            self.write(Judge(self.task_id, name, *known))
+        """Record the judge of a dimension or an assertion; `grade` writes all.
 
-    def judged_by(
-        self,
-        name: str,
-        model: str | None,
-        template: str | None = None,
-        rubric: str | None = None,
-    ) -> None:
-        """Record a judge, which may differ from row to row; `grade` writes them.
-
-        An empty model or template is the default of the tool, and `None` unknown.
+        It may differ from row to row. An empty model or template is the default of the
+        tool, and `None` unknown.
         """
         if model or template is not None or rubric is not None:
             judge = (model or "", template, rubric or "")
