@@ -830,9 +830,9 @@ class Columns:
         expectation_hash = None
         if judging.written:
             # what graders of red teams judge by
-            red = metadata.get("pluginConfig"), metadata.get("purpose")
-            told_by_test = canonical([expected, self._scoring, *red])
-            asserted = hashlib.blake2b(judging.asserted + told_by_test, digest_size=16)
+            of_graders = metadata.get("pluginConfig"), metadata.get("purpose")
+            of_test = canonical([expected, self._scoring, *of_graders])
+            asserted = hashlib.blake2b(judging.asserted + of_test, digest_size=16)
             expectation_hash = asserted.hexdigest()
         tags = metadata.get("tags", test.tags)
         repeat = judging.repeat
