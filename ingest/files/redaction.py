@@ -593,7 +593,9 @@ def _values_of_yaml(text: str) -> list[tuple[int, int]] | None:
             waiting += [(item, is_secret_here) for item in node.value]
         elif isinstance(node, yaml.MappingNode):
             for key, value in node.value:
-                waiting += [(key, False), (value, _is_secret_in_yaml(str(key.value)))]
+                is_its_value = is_secret_here and key.value == "value"
+                is_secret_key = _is_secret_in_yaml(str(key.value))
+                waiting += [(key, False), (value, is_secret_key or is_its_value)]
         elif is_secret_here and node.value and node.tag not in _NO_SECRETS_OF_YAML:
             places.add((node.start_mark.index, node.end_mark.index))
     return sorted(places)
