@@ -256,7 +256,8 @@ class _Words:
         return rule.rule == "min_compared" and not self.result.n_cases_before
 
     def _rule(self, rule: GateRule) -> str:
-        if rule.value is None or rule.limit is None or rule.verdict == "inconclusive":
+        is_unknown = rule.value is None or rule.limit is None
+        if is_unknown or (rule.note and rule.verdict == "inconclusive"):
             note = (rule.note or "").rstrip(".。")
             if rule.value is None and rule.limit is not None:
                 name = rule_name(rule, self.speech)

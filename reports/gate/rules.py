@@ -194,10 +194,11 @@ class Gate:
 
     def _limit(self, limit: Limit, wanted: float) -> GateRule:
         fact = self.facts.fact(limit.rule)
-        if limit.rule == "min_coverage" and wanted and fact and fact.value == 0:
-            return _rule(limit.rule, 0.0, wanted, "inconclusive",
-                         self._note("nothing_scored"))  # fmt: skip
         held = self._held(limit.rule, fact, wanted, is_minimum=limit.is_minimum)
+        if limit.rule == "min_coverage" and held.verdict == "fail":
+            # an answer without a score, as of a judge that broke, is not a bad one
+            note = None if held.value else self._note("nothing_scored")
+            return _rule(limit.rule, held.value, wanted, "inconclusive", note)
         if held.verdict != "pass" or fact is None or fact.value is None:
             return held
         n, total = fact.n or 0, fact.n_total or 0
