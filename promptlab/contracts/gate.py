@@ -28,6 +28,7 @@ Advice = Literal[
     "recheck",
     "new_run",
     "load_files",
+    "load_records",
     "ask_again",
     "label",
     "pass_score",

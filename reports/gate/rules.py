@@ -130,10 +130,12 @@ class Gate:
             yield _rule("all_rows", None, None, "inconclusive", said)
         if self.policy.require_history and task["is_first_run"]:
             yield self._unknown("require_history", None, "first_run")
-        is_unjudged = task["n_cases"] and not task["n_judged"] and not task["measure"]
+        # a later run without any case misses all of the one before: a gap says so
+        has_cases = task["n_cases"] or task["is_first_run"]
+        is_unjudged = has_cases and not task["n_judged"] and not task["measure"]
         if is_unjudged and not (task["is_first_run"] and task["has_new_answers"]):
             yield self._unknown("judged_cases", None, "nothing_judged")
-        elif not task["has_new_answers"]:
+        elif has_cases and not task["has_new_answers"]:
             why = "cached" if not task["n_error"] else "cached_or_errors"
             is_all = task["n_error"] == task["n_judged"] > 0
             yield self._unknown("new_answers", None, "all_errors" if is_all else why)
