@@ -513,7 +513,7 @@ def run(
         call.say(f"published {put(warehouse, publish)}", "published")
     if call.format != "table":
         call.print_rows(_DECISION, _decision_rows(decided, call.settings.out))
-    elif not call.quiet:
+    else:
         _print_decisions(decided, written)
     return ingest_exit_code(ingested, strict=strict)
 
@@ -596,6 +596,14 @@ def _tell(ingested: Ingested, call: Call) -> None:
         skipped=ingested.n_skipped,
         records_rejected=ingested.n_rejected_records,
     )
+    skipped = [file.path.name for file in ingested.files if file.status == "skipped"]
+    if skipped:
+        names = ", ".join(skipped[:_MOST_SKIPPED])
+        more = "" if len(skipped) <= _MOST_SKIPPED else ", …"
+        call.say(f"skipped, of no known kind or left out: {names}{more}", "skipped")
+
+
+_MOST_SKIPPED = 5
 
 
 # ---------- validate
