@@ -257,7 +257,7 @@ class _Words:
         return rule.rule == "min_compared" and not self.result.n_cases_before
 
     def _is_said_by_gaps(self, rule: GateRule) -> bool:
-        """Return true for an unknown share of a run whose cases are all not compared."""
+        """Return true for an unknown share of a run that judged none of the cases."""
         result = self.result
         is_of_all = rule.rule in _SHARES and rule.value is None
         return is_of_all and not result.n_judged and result.n_not_compared > 0
