@@ -515,6 +515,8 @@ def run(
         call.print_rows(_DECISION, _decision_rows(decided, call.settings.out))
     else:
         _print_decisions(decided, written)
+        if ingested.n_loaded:
+            _print_other_runs(decided, warehouse)
     return ingest_exit_code(ingested, strict=strict)
 
 
@@ -575,6 +577,21 @@ def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
         if MEMORY in file.parts and file.name == PAGE:
             print_lines(str(file))
     print_lines(str(written[-1]))
+
+
+_OTHER_RUN = (
+    "{task} was loaded, too, and is not the newest run of its title:"
+    " `promptlab gate {task}` decides about it."
+)
+
+
+def _print_other_runs(decided: list[TitleDecision], warehouse: Warehouse) -> None:
+    """Name the runs of this call that `promptlab gate` takes and no decision is of."""
+    with warehouse.built() as con:
+        latest = selected_tasks(con, "latest")
+    shown = {gate.task_id for each in decided for gate in each.gates}
+    for task in [task for task in latest if task not in shown][:_MOST_SKIPPED]:
+        print_text(spoken(_OTHER_RUN, task=task))
 
 
 def is_built(warehouse: Warehouse) -> bool:
