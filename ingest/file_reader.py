@@ -32,7 +32,6 @@ from promptlab.ingest.foreign.identity import (
     replaced_problems,
 )
 from promptlab.ingest.foreign.registry import TOOLS
-from promptlab.ingest.foreign.table.cells import are_times
 from promptlab.ingest.formats import LINE_KINDS, read_batches
 from promptlab.ingest.given import Given
 from promptlab.ingest.raw.load_log import (
@@ -149,6 +148,8 @@ def future_problem(reading: Reading, now: datetime) -> Problem | None:
 
 def _columns_of_times(reading: Reading) -> list[str]:
     """Return the columns of a table without a meaning whose cells are times."""
+    from promptlab.ingest.foreign.table.cells import are_times
+
     rows = reading.rows.get("rounds", {}).get("metadata", ())[:_MOST_ROWS]
     kept = [json.loads(each) for each in rows]
     names = dict.fromkeys(name for row in kept for name in row)
