@@ -85,7 +85,8 @@ def run(command: Sequence[str], **environment: str) -> Sample:
                 [sys.executable, "-IS", "-c", _WATCH, str(reported), *command],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **environment},
+                # installed packages have bytecode, whatever the caller's own has
+                env={**os.environ, "PYTHONDONTWRITEBYTECODE": "", **environment},
                 pass_fds=[reported],
                 check=False,
             )

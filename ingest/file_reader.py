@@ -32,9 +32,8 @@ from promptlab.ingest.foreign.identity import (
     replaced_problems,
 )
 from promptlab.ingest.foreign.registry import TOOLS
-from promptlab.ingest.foreign.table.cells import are_times
 from promptlab.ingest.formats import LINE_KINDS, read_batches
-from promptlab.ingest.given import Given
+from promptlab.ingest.overrides import Overrides
 from promptlab.ingest.raw.load_log import (
     Known,
     Load,
@@ -149,6 +148,8 @@ def future_problem(reading: Reading, now: datetime) -> Problem | None:
 
 def _columns_of_times(reading: Reading) -> list[str]:
     """Return the columns of a table without a meaning whose cells are times."""
+    from promptlab.ingest.foreign.table.cells import are_times
+
     rows = reading.rows.get("rounds", {}).get("metadata", ())[:_MOST_ROWS]
     kept = [json.loads(each) for each in rows]
     names = dict.fromkeys(name for row in kept for name in row)
@@ -207,14 +208,14 @@ class FileReader:
             yield from _Attempt(self, found, kind).left_out("unreadable", found.fault)
             return
         for _ in range(_ATTEMPTS):
-            given: ReadBatch | None = None
+            last: ReadBatch | None = None
             try:
-                for given in _Attempt(self, found, kind).batches():
-                    yield given
+                for last in _Attempt(self, found, kind).batches():
+                    yield last
                 return
             except (ChangedWhileRead, OSError) as error:
-                if given is not None:
-                    yield replace(given, more=False, abandoned=True)
+                if last is not None:
+                    yield replace(last, more=False, abandoned=True)
                 if isinstance(error, OSError):
                     reason = error.strerror or str(error)
                     yield from _Attempt(self, found, kind).left_out(
@@ -306,7 +307,7 @@ class _Attempt:
         self, readings: Iterator[Reading], source: Source
     ) -> Iterator[ReadBatch]:
         load = self._load
-        given: ReadBatch | None = None
+        last: ReadBatch | None = None
         reading = next(readings)
         while True:
             following = next(readings, None)
@@ -322,12 +323,12 @@ class _Attempt:
                 blocks = InputFile(source.path).blocks(source.limits.max_record)
                 told = halves_told(self._redactor.n_halves, **place_of_half(blocks))
                 reading.problems.append(told)
-            reading = _tell(reading, self._found.given)
+            reading = _overridden(reading, self._found.overrides)
             if is_last and self._kind == "results":
                 reading = self._of_one_variant(reading, source)
-            if is_last and given is not None and (is_left_out or reading.rejected):
+            if is_last and last is not None and (is_left_out or reading.rejected):
                 # a copy, or refused at its end: none of it is loaded
-                yield replace(given, more=False, abandoned=True)
+                yield replace(last, more=False, abandoned=True)
                 load.problems, load.keys = [], []
                 load.records_loaded = load.records_rejected = 0
             known = self._reader.known.first_load(source.uri, load.sha256)
@@ -356,7 +357,7 @@ class _Attempt:
                         runs=reading.runs,
                     )
                 )
-            given = ReadBatch(
+            last = ReadBatch(
                 load=load,
                 source=source,
                 reading=reading,
@@ -366,7 +367,7 @@ class _Attempt:
                 finished_at=max(datetime.now(UTC), self._started_at),
                 more=not is_last,
             )
-            yield given
+            yield last
             if following is None:
                 return
             reading = following
@@ -450,12 +451,12 @@ class _Attempt:
         return version_of(load.kind, source, load.sha256, testset, settings)
 
     def _read_with(self, *, exceeds: bool) -> str:
-        mapping, given = self._found.mapping, self._found.given
+        mapping, overrides = self._found.mapping, self._found.overrides
         return read_with(
             self._reader.redact,
             self._reader.limits if exceeds else None,
             None if mapping is None else f"{mapping[0]}:{mapping[1].digest()}",
-            repr(self._found.labels) if self._found.labels else given.identity,
+            repr(self._found.labels) if self._found.labels else overrides.identity,
         )
 
     def _source(self, file: InputFile | None, data: bytes = b"") -> Source:
@@ -474,24 +475,24 @@ _NAMES = frozenset({"title", "variant", "provider", "prompt_name", "model"})
 """Columns of tasks by which runs are paired."""
 
 
-def _tell(reading: Reading, given: Given) -> Reading:
+def _overridden(reading: Reading, overrides: Overrides) -> Reading:
     """Add the options of the call to the tasks of a file; make their names plain.
 
     A re-check must not replace another task, neither a run nor the re-check of another
     one: such a file is rejected.
     """
     table = "memory_runs" if "memory_runs" in reading.rows else "tasks"
-    tasks, said = reading.rows.get(table), given.columns()
+    tasks, values = reading.rows.get(table), overrides.columns()
     if tasks is None:
         return reading
-    if table == "memory_runs" and "recheck_of" in said:
+    if table == "memory_runs" and "recheck_of" in values:
         problem = Problem(
             "recheck_of_memory",
             "a run of a memory benchmark cannot be the re-check of another one: its"
             " memory is not the same; load it as a new run, without --recheck-of",
         )
         return Reading(rows={}, rejected=True, problems=[problem])
-    taken = sorted(given.taken.intersection(tasks["task_id"]))
+    taken = sorted(overrides.taken.intersection(tasks["task_id"]))
     if taken:
         problem = Problem(
             "recheck_with_a_known_id",
@@ -501,18 +502,18 @@ def _tell(reading: Reading, given: Given) -> Reading:
         )
         return Reading(rows={}, rejected=True, problems=[problem])
     n = len(tasks["task_id"])
-    told = {**tasks, **{name: [value] * n for name, value in said.items()}}
-    if given.local_commit and table == "tasks":
-        known = told.get("commit_sha") or [None] * n
-        sources = told.get("revision_source") or [None] * n
-        told["commit_sha"] = [each or given.local_commit for each in known]
-        told["revision_source"] = [
+    columns = {**tasks, **{name: [value] * n for name, value in values.items()}}
+    if overrides.local_commit and table == "tasks":
+        known = columns.get("commit_sha") or [None] * n
+        sources = columns.get("revision_source") or [None] * n
+        columns["commit_sha"] = [each or overrides.local_commit for each in known]
+        columns["revision_source"] = [
             each if commit else "git"
             for each, commit in zip(sources, known, strict=True)
         ]
-    for name in _NAMES & told.keys():
-        told[name] = [each and plain_name(each) for each in told[name]]
-    reading.rows[table] = told
+    for name in _NAMES & columns.keys():
+        columns[name] = [each and plain_name(each) for each in columns[name]]
+    reading.rows[table] = columns
     return reading
 
 

@@ -22,7 +22,7 @@ from promptlab.ingest.ingested import (
     testsets_by_cases,
     told_at_the_end,
 )
-from promptlab.ingest.raw.judged import JudgedAnswers
+from promptlab.ingest.raw import judged
 from promptlab.ingest.raw.live import Live, LiveModel
 from promptlab.ingest.raw.load_log import Known, known_files, known_pipelines
 from promptlab.ingest.raw.replaced import replacements
@@ -106,7 +106,6 @@ def ingest(
     known.last_start = newest_moment(con)
     reader = FileReader(known, known_pipelines(con), testset, limits, redact)
     references = References(testset)
-    judged = JudgedAnswers(con)
     writer = Writer(con, ingest_version)
     with ThreadPoolExecutor(max_workers=1) as thread:
         writing: Future[None] | None = None
@@ -123,7 +122,7 @@ def ingest(
             raise
     if writer.loads:
         live.refresh()
-        _conclude(con, writer, reader.loads, references, judged, uris)
+        _conclude(con, writer, reader.loads, references, uris)
     return reader.loads
 
 
@@ -132,7 +131,6 @@ def _conclude(
     writer: Writer,
     loads: Sequence[FileLoad],
     references: References,
-    judged: JudgedAnswers,
     uris: Sequence[str],
 ) -> None:
     """Note the judged answers, and the problems that need all files of a call."""
@@ -146,7 +144,7 @@ def _conclude(
             (paths[load_id], problem)
             for load_id, problem in (
                 *replacements(con, first, uris),
-                *judged.note(first),
+                *judged.note(con, first),
             )
         ]
         found += testsets_by_cases(con, loads)

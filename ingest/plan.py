@@ -14,7 +14,6 @@ from promptlab.errors import InputError, UsageError
 from promptlab.ingest.files.finding import FoundFile, find_files
 from promptlab.ingest.foreign.registry import TOOLS, order_of, tool
 from promptlab.ingest.foreign.registry import recognise as recognise_foreign
-from promptlab.ingest.foreign.table.guessing import no_mapping
 from promptlab.ingest.foreign.table.opening import columns_of, form_of
 from promptlab.ingest.formats import HEAD_BYTES, KINDS, recognise
 from promptlab.json_text.places import BOM
@@ -177,6 +176,8 @@ _BY_ITS_FIRST_BYTES = {
 def _fault(found: FoundFile, form: str | None, head: bytes) -> str:
     """Return why a file named on the command line cannot be loaded, and the fix."""
     if form is not None:
+        from promptlab.ingest.foreign.table.guessing import no_mapping
+
         return no_mapping(found.path, form)
     begins = head[:100].lower().removeprefix(BOM).lstrip()
     for known, what in _BY_ITS_FIRST_BYTES.items():

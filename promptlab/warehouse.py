@@ -102,10 +102,10 @@ class Warehouse(WarehouseFile):
 
         from promptlab.build.plan import live_models
         from promptlab.ingest import raw
-        from promptlab.ingest.given import given_by, of_path
         from promptlab.ingest.ingested import Ingested
         from promptlab.ingest.load import ingest
         from promptlab.ingest.local_commit import local_commit
+        from promptlab.ingest.overrides import for_path, overrides_of
         from promptlab.ingest.plan import plan
         from promptlab.ingest.reading.source import Limits
         from promptlab.version import __version__
@@ -121,8 +121,8 @@ class Warehouse(WarehouseFile):
         repeated, taken = (
             self._rechecked(recheck_of) if recheck_of else (None, frozenset())
         )
-        given = replace(
-            given_by(
+        overrides = replace(
+            overrides_of(
                 os.environ,
                 title=title,
                 variant=variant,
@@ -137,15 +137,15 @@ class Warehouse(WarehouseFile):
             prompt_vars=self.settings.prompt_vars,
             tag_keys=self.settings.tag_keys,
         )
-        if given.commit_sha is None and given.branch is None:
+        if overrides.commit_sha is None and overrides.branch is None:
             files = (found.path for found, _ in planned)
-            given = replace(given, local=local_commit(Path.cwd(), files))
+            overrides = replace(overrides, local=local_commit(Path.cwd(), files))
         sources = self.settings.sources
         planned = [
             (
                 replace(
                     found,
-                    given=of_path(given, found.path, sources),
+                    overrides=for_path(overrides, found.path, sources),
                     labels=labels,
                 ),
                 kind_of_file,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from promptlab.errors import InputError
 from promptlab.ingest.files.order import file_key, in_reading_order, natural_key
-from promptlab.ingest.given import NOTHING, Given
+from promptlab.ingest.overrides import NO_OVERRIDES, Overrides
 from promptlab.paths import kind_of_file
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class FoundFile:
     """Name and content of the mapping of a table."""
     labels: LabelOptions | None = None
     """Options of the call for a file of labels."""
-    given: Given = NOTHING
+    overrides: Overrides = NO_OVERRIDES
     """Title, variant and revision from the call."""
 
     @property

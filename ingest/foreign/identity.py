@@ -160,7 +160,7 @@ class SameRun:
             source: For a run without ids, its file: what the call says about it
                 distinguishes equal rows, and so does the night (`Source.night`).
         """
-        self._run = run if source is None else (*run, *source.given.of_run)
+        self._run = run if source is None else (*run, *source.overrides.of_run)
         self._night = "" if source is None else source.night
         self._sum = 0
         self._rows = 0

@@ -798,13 +798,13 @@ class Columns:
         given = filled
         if is_there(test.vars) and bytes(test.vars) != bytes(row.vars):
             given = decode(test.vars, dict[str, Any])
-        told = self._source.given
-        for name in told.prompt_vars:
+        overrides = self._source.overrides
+        for name in overrides.prompt_vars:
             if name in given:
                 value = given[name]
                 value = value if isinstance(value, str) else text(value)
                 self._prompt_vars.setdefault(name, set()).add(value)
-        not_asked = {"_conversation", *told.prompt_vars}
+        not_asked = {"_conversation", *overrides.prompt_vars}
         asked = {key: given[key] for key in given if key not in not_asked}
         parts = [test.asserts, test.options, test.provider, test.threshold]
         key = tuple(map(bytes, [*parts, test.assertScoringFunction]))

@@ -410,7 +410,7 @@ class TaskWriter:
         if case_id not in self.n_rounds:
             place = len(self.n_rounds) if place is None else place
             self.n_rounds[case_id] = 0
-            tag_keys = self._source.given.tag_keys
+            tag_keys = self._source.overrides.tag_keys
             tags_said, texts_said = labels(tags, categories, tag_keys)
             self.write(
                 Case(

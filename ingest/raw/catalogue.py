@@ -6,6 +6,7 @@ build writes, what counts as a record, what a purge deletes and what the doctor 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 SCHEMA_VERSION = 1
@@ -128,5 +129,23 @@ RAW_TABLES = (
 )
 
 BY_NAME = {table.name: table for table in RAW_TABLES}
+
+
+def count_records(condition: Callable[[RawTable], str] = lambda _table: "true") -> str:
+    """Return a query for the number of records of each load: ``load_id`` and ``n``.
+
+    *condition* returns that of the rows of a table that are counted.
+    """
+    queries = []
+    for table in RAW_TABLES:
+        if table.records:
+            rows = f"select load_id from raw.{table.name} where ({condition(table)})"
+            if table.records != EVERY_ROW:
+                tasks = f"select task_id from raw.tasks where {table.records}"
+                rows += f" and task_id in ({tasks})"
+            queries.append(rows)
+    rows = " union all ".join(queries)
+    return f"select load_id, count(*) as n from ({rows}) group by load_id"
+
 
 OF_BUILDS = frozenset(table.name for table in RAW_TABLES if table.by_build)

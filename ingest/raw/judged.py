@@ -45,40 +45,27 @@ _OUTDATED = """
 """
 
 
-class JudgedAnswers:
-    """The scores and labels of a warehouse, before and after a call."""
+def note(
+    con: duckdb.DuckDBPyConnection, first_load_id: int
+) -> Iterator[tuple[int, Problem]]:
+    """Note the answers after the loads of a call.
 
-    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
-        self._con = con
-        if self._are_any():
-            con.execute(f"create or replace temp table outdated_before as {_OUTDATED}")
-        else:
-            con.execute(
-                f"create or replace temp table outdated_before as {_OUTDATED} limit 0"
-            )
-
-    def _are_any(self, table: str = "") -> bool:
-        """Return true if a table, or else any of both, has rows."""
-        tables = [table] if table else ["raw.scores", "raw.labels"]
-        exist = " or ".join(f"exists (from {each})" for each in tables)
-        row = self._con.execute(f"select {exist}").fetchone()
-        return bool(row and row[0])
-
-    def note(self, first_load_id: int) -> Iterator[tuple[int, Problem]]:
-        """Note the answers after the loads of a call.
-
-        Yields:
-            Loads of the call, and warnings of scores and labels that do not count any
-            more, or came again for answers that are gone.
-        """
-        if not self._are_any():
-            return
-        if self._are_any("raw.scores"):
-            self._con.execute(_NOTE_SCORES, [first_load_id])
-        if self._are_any("raw.labels"):
-            self._con.execute(_NOTE_LABELS)
-        for kind, task_id, load_id, n in self._con.execute(
-            _NEWLY_OUTDATED, [first_load_id]
+    Yields:
+        Loads of the call, and warnings of scores and labels that came for answers that
+        are gone, or of whose task the call loaded other answers.
+    """
+    kinds = [
+        kind
+        for kind in ("scores", "labels")
+        if con.execute(f"from raw.{kind} limit 1").fetchone()
+    ]
+    if "scores" in kinds:
+        con.execute(_NOTE_SCORES, [first_load_id])
+    if "labels" in kinds:
+        con.execute(_NOTE_LABELS)
+    if kinds:
+        for kind, task_id, load_id, n in con.execute(
+            _OUTDATED_NOW, [first_load_id]
         ).fetchall():
             outdated = _scores_outdated if kind == "scores" else _labels_outdated
             yield load_id, outdated(task_id, n)
@@ -267,12 +254,8 @@ _NOTE_LABELS = """
     where hash is not null
 """
 
-_NEWLY_OUTDATED = f"""
-    with outdated as (
-        ({_OUTDATED})
-        except
-        from outdated_before
-    ),
+_OUTDATED_NOW = f"""
+    with outdated as ({_OUTDATED}),
 
     newest as (
         select object_id as task_id, max(load_id) as load_id

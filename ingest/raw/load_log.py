@@ -248,7 +248,7 @@ def read_with(
     mode: Mode,
     limits: Limits | None = None,
     mapping: str | None = None,
-    given: str | None = None,
+    overrides: str | None = None,
 ) -> str:
     """Return the settings that affect the reading of a file, for the load log.
 
@@ -259,8 +259,9 @@ def read_with(
     words = [f"redact={mode}"]
     if mapping is not None:
         words.append(f"mapping={mapping}")
-    if given is not None:
-        words.append(f"given={hashlib.sha256(given.encode()).hexdigest()[:16]}")
+    if overrides is not None:
+        digest = hashlib.sha256(overrides.encode()).hexdigest()[:16]
+        words.append(f"overrides={digest}")
     if limits is not None:
         words.append(_told(limits))
     return " ".join(words)

@@ -65,7 +65,15 @@ def execute(
             con.execute(statement)
     keeps_steps = steps_fit_in_memory(con, rebuild=rebuild)
     writes_early = True
-    rows = _Rows(con, [name for name, _, has_rows in relations if has_rows])
+    # only raw tables may have got rows in this transaction
+    rows = _Rows(
+        con,
+        {
+            name: has_rows
+            for name, kind, has_rows in relations
+            if has_rows or (kind == "table" and not name.startswith('"raw".'))
+        },
+    )
     for place, node in enumerate(plan.nodes, 1):
         is_empty = any(not any(map(rows.of, tables)) for tables in node.empty_if)
         on_node(node.name, place, len(plan.nodes))
@@ -104,12 +112,13 @@ def execute(
 class _Rows:
     """Writes the rows of tables, and knows which tables have any.
 
-    *stored* are tables with rows. Others are queried once, and after a deletion.
+    *known* are tables, and whether they have rows. Others are queried once, and after
+    a deletion.
     """
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, stored: list[str]) -> None:
+    def __init__(self, con: duckdb.DuckDBPyConnection, known: dict[str, bool]) -> None:
         self._con = con
-        self._known = dict.fromkeys(stored, True)
+        self._known = known
 
     def of(self, relation: str) -> bool:
         """Return true if a table has rows."""
@@ -134,8 +143,10 @@ class _Rows:
     def delete(self, relation: str, condition: str) -> None:
         """Delete some rows of a table."""
         if self.of(relation):
-            self._con.execute(f"delete from {relation} where {condition}")
-            del self._known[relation]
+            statement = f"delete from {relation} where {condition}"
+            (count,) = self._con.execute(statement).fetchall()[0]
+            if count:
+                del self._known[relation]
 
     def clear(self, relation: str) -> None:
         """Delete all rows of a table."""

@@ -34,7 +34,10 @@ STRINGS_AND_BRACKETS = re.compile(rf"{STRING}?|[][{{}}]", re.DOTALL)
 _SPACE = re.compile(r"[ \t\n\r]*")
 _OPENING = re.compile(rb"\{")
 _KEY = re.compile(rf"\s*({STRING})\s*:".encode())
-_STRUCTURE = re.compile(rf"{STRING}|[][{{}},]".encode())
+# To the next comma or bracket, and inside of a value to the next bracket, which is
+# several times as fast.
+_TO_COMMA = re.compile(rf'(?:[^][{{}},"]++|{STRING})*+([][{{}},])'.encode(), re.DOTALL)
+_TO_BRACKET = re.compile(rf'(?:[^][{{}}"]++|{STRING})*+([][{{}}])'.encode(), re.DOTALL)
 
 # Numbers are only skipped, not converted: they may have a million digits.
 _STEP = json.JSONDecoder(parse_int=bool, parse_float=bool)
@@ -91,15 +94,15 @@ def members(data: bytes | memoryview, start: int = 0) -> Iterator[tuple[bytes, i
                 position = key.end()
                 yield key[1][1:-1], position
             expects_key = False
-        token = _STRUCTURE.search(data, position)
+        token = (_TO_COMMA if depth == 1 else _TO_BRACKET).match(data, position)
         if token is None:
             return
         position = token.end()
-        if token[0] in (b"{", b"["):
+        if token[1] in (b"{", b"["):
             depth += 1
-        elif token[0] in (b"}", b"]"):
+        elif token[1] in (b"}", b"]"):
             depth -= 1
-        elif token[0] == b"," and depth == 1:
+        else:
             expects_key = True
 
 

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Literal
 
 from promptlab.database import StoredTable, resolve, tables_of
 from promptlab.errors import DatabaseLocked, PromptlabError
-from promptlab.ingest.raw.catalogue import BY_NAME, EVERY_ROW, RAW_TABLES, RawTable
+from promptlab.ingest.raw.catalogue import (
+    BY_NAME,
+    RAW_TABLES,
+    RawTable,
+    count_records,
+)
 from promptlab.operations.purge import is_live
 
 if TYPE_CHECKING:
@@ -245,18 +250,8 @@ def _one(table: RawTable) -> str:
     return table.name.removesuffix("s").replace("_", " ")
 
 
-def _records(table: RawTable) -> str:
-    """Number of records of each load in a table."""
-    of_tasks = f"(from raw.tasks where {table.records})"
-    some = (
-        "" if table.records == EVERY_ROW else f" semi join {of_tasks} using (task_id)"
-    )
-    return f"select load_id, count(*) as n from raw.{table.name}{some} group by all"
-
-
 _PARENTS = {table.parent for table in RAW_TABLES}
 _LAST_CHILDREN = [t for t in RAW_TABLES if t.parent and t.name not in _PARENTS]
-_RECORDS = " union all ".join(_records(table) for table in RAW_TABLES if table.records)
 
 RAW_CHECKS = (
     *map(_has_its_parents, _LAST_CHILDREN),
@@ -314,12 +309,8 @@ RAW_CHECKS = (
     Invariant(
         "every load has as many records as it says",
         f"""
-        with records as (
-            {_RECORDS}
-        )
-
         select loads.source_name
-        from raw.loads left join records using (load_id)
+        from raw.loads left join ({count_records()}) as records using (load_id)
         where loads.status = 'loaded' and loads.rows_loaded <> coalesce(records.n, 0)
         """,
         "fail",

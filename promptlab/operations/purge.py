@@ -15,7 +15,7 @@ from __future__ import annotations
 import difflib
 import shlex
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -34,10 +34,10 @@ from promptlab.errors import NothingToDo, UsageError
 from promptlab.ingest import raw
 from promptlab.ingest.raw.catalogue import (
     BY_NAME,
-    EVERY_ROW,
     RAW_TABLES,
     Ids,
     RawTable,
+    count_records,
 )
 from promptlab.paths import dbt_target
 
@@ -198,20 +198,6 @@ _IS_PURGED_LABEL = (
     "(load_id, line, labeler, coalesce(dimension_id, '')) in (from purged_labels)"
 )
 
-_RECORDS_LEFT = " union all\n    ".join(
-    f"select load_id, count(*) as n from raw.{table.name} where ("
-    + (_IS_PURGED_LABEL if table.name == "labels" else _goes(table.purged_by))
-    + ") is not true"
-    + (
-        ""
-        if table.records == EVERY_ROW
-        else f" and task_id in (select task_id from raw.tasks where {table.records})"
-    )
-    + " group by load_id"
-    for table in RAW_TABLES
-    if table.records
-)
-
 _LOADS_TO_PURGE = f"""
 create or replace temp table purged_labels as
 select load_id, line, labeler, dimension_id
@@ -262,16 +248,6 @@ create or replace temp table thinned_loads as
 select distinct load_id from purged_objects where load_id not in (from purged_loads)
 union
 select load_id from purged_labels where load_id not in (from purged_loads);
-
--- The load log says how many rows are left of each load that loses some.
-create or replace temp table rows_left as
-with records as (
-    {_RECORDS_LEFT}
-)
-
-select load_id, coalesce(records.n, 0) as n
-from (from thinned_loads union from purged_loads)
-left join records using (load_id);
 
 -- Titles that lose a task have to be summed up again.
 create or replace temp table titled_tasks as
@@ -385,10 +361,21 @@ def _changes(table: StoredTable) -> Iterator[tuple[str, str, str]]:
     if str(table) == "raw.loads":
         for column, value in _FORGOTTEN.items():
             yield column, value, "load_id in (from purged_loads)"
-        left = "(select n from rows_left where rows_left.load_id = t.load_id)"
-        yield "rows_loaded", left, "load_id in (select load_id from rows_left)"
+        yield "rows_loaded", _records_left(_stays), "status = 'loaded'"
     for column, ids in (rule_of(table) or STAYS).mentions:
         yield column, "null", f"{column} in (from {ids})"
+
+
+def _stays(table: RawTable) -> str:
+    """Return the condition of the rows of a raw table that a purge keeps."""
+    goes = _GOES.get(f"raw.{table.name}") or _goes(table.purged_by)
+    return f"({goes}) is not true"
+
+
+def _records_left(condition: Callable[[RawTable], str]) -> str:
+    """Return how many records are left of a load ``t``, for the load log."""
+    left = f"({count_records(condition)}) as records"
+    return f"coalesce((select n from {left} where records.load_id = t.load_id), 0)"
 
 
 @dataclass(frozen=True)
@@ -544,21 +531,9 @@ def is_live(table: RawTable) -> str:
 
 def _live_rows(table: StoredTable) -> str:
     if str(table) == "raw.loads":
-        records = " union all ".join(
-            f"select load_id, count(*) as n from raw.{each.name} where {is_live(each)}"
-            + (
-                ""
-                if each.records == EVERY_ROW
-                else " and task_id in"
-                f" (select task_id from raw.tasks where {each.records})"
-            )
-            + " group by load_id"
-            for each in RAW_TABLES
-            if each.records
-        )
+        left = _records_left(is_live)
         return (
-            "select * replace (case when status = 'loaded' then coalesce((select sum(n)"
-            f" from ({records}) as records where records.load_id = t.load_id), 0)"
+            f"select * replace (case when status = 'loaded' then {left}"
             f" else rows_loaded end as rows_loaded) from {table.sql} as t"
         )
     raw_table = BY_NAME.get(table.name) if table.schema == "raw" else None

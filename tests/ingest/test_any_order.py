@@ -1,7 +1,8 @@
 """Raw tables only grow, so any way to load the same files gives the same.
 
-Files of one run, of other kinds and of one tool are loaded in any partition into calls;
-what was loaded before a file had its last content leaves nothing behind.
+Files of one run, of other kinds and of one tool are loaded in any partition into calls,
+with their records in any order; what was loaded before a file had its last content
+leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import functools
 import json
 import random
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -103,6 +105,32 @@ def _tool(answer: str) -> tuple[str, str]:
     return f"tool-{answer}.json", json.dumps(document)
 
 
+def _analysis(cases: str, answer: str) -> tuple[str, str]:
+    document = {
+        "task": {
+            "task_id": "A",
+            "title": "own",
+            "prompt_version": "v1",
+            "model": "m",
+            "created_at": "2026-01-02T00:00:00Z",
+            "triggered_by": "ci",
+        },
+        "cases": [
+            {
+                "case_id": each,
+                "rounds": [
+                    {"round_id": f"{each}-{n}", "run_index": n, "raw_output": answer}
+                    for n in (1, 2)
+                ],
+                "baselines": [],
+            }
+            for each in cases
+        ],
+        "dimensions": [],
+    }
+    return "own.json", json.dumps(document)
+
+
 TESTSET = (
     "suite.jsonl",
     _lines(
@@ -120,7 +148,25 @@ FILES: list[list[tuple[str, str]]] = [
     [_shard("c", "v", "new")],
     [_scores("su", 0.5), _scores("s", 1)],
     [_tool("yes")],
+    [_labels("su", "pass"), _labels("s", "fail")],
+    [_analysis("stu", "new"), _analysis("sv", "old")],
 ]
+
+
+def _in_any_order(file: tuple[str, str], draw: random.Random) -> tuple[str, str]:
+    """Return a file with its records in another order."""
+    name, text = file
+    if name == "own.json":
+        document = json.loads(text)
+        draw.shuffle(document["cases"])
+        for case in document["cases"]:
+            draw.shuffle(case["rounds"])
+        return name, json.dumps(document)
+    head, records = [], text.splitlines(keepends=True)
+    if name.endswith(".csv"):
+        head, records = records[:1], records[1:]
+    draw.shuffle(records)
+    return name, "".join([*head, *records])
 
 
 def _write(folder: Path, file: tuple[str, str]) -> Path:
@@ -128,6 +174,17 @@ def _write(folder: Path, file: tuple[str, str]) -> Path:
     path = folder / name
     path.write_text(text, "utf-8")
     return path
+
+
+def _ingest(warehouse: Warehouse, *paths: Path) -> int:
+    """Load files, of which labels need a call of their kind; return how many are new."""
+    labels = [path for path in paths if path.suffix == ".csv"]
+    others = [path for path in paths if path not in labels]
+    return sum(
+        warehouse.ingest(*files, kind=kind).n_loaded
+        for files, kind in ((others, "auto"), (labels, "labels"))
+        if files
+    )
 
 
 def _facts(warehouse: Warehouse) -> dict[str, Any]:
@@ -142,9 +199,11 @@ def _expected() -> dict[str, Any]:
     """Load the last contents in one call, and build once."""
     with TemporaryDirectory() as name:
         warehouse = Warehouse(Path(name) / "plain.duckdb")
-        warehouse.ingest(*(_write(Path(name), versions[0]) for versions in FILES))
+        _ingest(warehouse, *(_write(Path(name), versions[0]) for versions in FILES))
         warehouse.build()
-        return _facts(warehouse)
+        facts = _facts(warehouse)
+        assert all(facts.values())
+        return facts
 
 
 @given(
@@ -164,20 +223,20 @@ def test_any_partition_and_order_of_files_and_their_versions_gives_the_same(
         warehouse = Warehouse(folder / "w.duckdb")
         earlier = [each for versions in FILES for each in versions[1:]]
         earlier = data.draw(st.lists(st.sampled_from(earlier), max_size=4, unique=True))
-        last = [versions[0] for versions in FILES]
-        # shards that have a round in common, and scores of their answers, keep their
-        # order: the later one counts
-        order = [last[0], last[5], *last[1:4], last[4]]
+        last = [_in_any_order(versions[0], draw) for versions in FILES]
+        # shards that have a round in common, and scores and labels of their answers,
+        # keep their order: the later one counts
+        order = [*last[1:5], last[6]]
+        for anywhere in (last[0], last[5], last[7]):
+            order.insert(draw.randint(0, len(order)), anywhere)
         for step, call in enumerate(
             [*([each] for each in earlier), *_parts(order, draw)]
         ):
             for file in call:
                 _write(folder, file)
-            warehouse.ingest(*(folder / file for file, _ in call))
+            _ingest(warehouse, *(folder / file for file, _ in call))
             if step == built_after:
                 warehouse.build()
-        for versions in FILES:  # what was not drawn
-            _write(folder, versions[0])
         # a copy of the folder changes nothing
         copies = folder / "copies"
         copies.mkdir()
@@ -185,14 +244,11 @@ def test_any_partition_and_order_of_files_and_their_versions_gives_the_same(
         warehouse.build()
         found = _facts(warehouse)
         assert found == _expected()
-        try:
+        with suppress(NothingToDo):
             compact(warehouse)
-        except NothingToDo:
-            return
         warehouse.build(full_refresh=True)
         assert _facts(warehouse) == found
-        loads = warehouse.ingest(*(folder / versions[0][0] for versions in FILES))
-        assert loads.n_loaded == 0
+        assert _ingest(warehouse, *(folder / file for file, _ in last)) == 0
 
 
 def _parts(files: list[tuple[str, str]], draw: random.Random) -> list[list[Any]]:

@@ -11,6 +11,7 @@ from promptlab.json_text.places import (
     SpanIndex,
     keys_of,
     line_column,
+    members,
     pointer,
     spans,
     value_end,
@@ -118,3 +119,28 @@ def test_broken_text_is_refused_where_it_breaks(text, place):
 )
 def test_a_text_member_is_read_without_its_neighbours(text, member):
     assert SpanIndex(text).text_member("id") == member
+
+
+TEXTS = st.text('ab,:"\\{}[] \n', max_size=6)
+VALUES = st.recursive(
+    st.none() | st.integers() | TEXTS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(TEXTS, VALUES, max_size=4), st.data())
+def test_the_keys_of_a_cut_document_are_its_first_keys(document, data):
+    text = json.dumps(document, indent=data.draw(st.sampled_from([None, 1])))
+    found = list(members(text.encode()))
+    read = json.JSONDecoder().raw_decode
+    assert {
+        json.loads(b'"%b"' % key): read(text[place:].lstrip())[0]
+        for key, place in found
+    } == document
+    cut = data.draw(st.integers(0, len(text)))
+    begun = list(members(text[:cut].encode()))
+    assert begun == found[: len(begun)]
+    assert all(place > cut for _, place in found[len(begun) :])

@@ -17,9 +17,7 @@ from collections.abc import Iterator
 
 from promptlab.ingest.foreign.documents import Refused
 from promptlab.ingest.foreign.registry import Head
-from promptlab.ingest.foreign.table.guessing import no_mapping
 from promptlab.ingest.foreign.table.opening import FORMS, Rows
-from promptlab.ingest.foreign.table.tasks import Tasks
 from promptlab.ingest.foreign.writing import Record
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
@@ -34,6 +32,10 @@ def recognise(_head: Head) -> str | None:
 
 def translate(source: Source) -> Iterator[Record | Problem]:
     """Yield the rows of a table as records."""
+    # planning any file looks at the opening of tables, and needs neither of these
+    from promptlab.ingest.foreign.table.guessing import no_mapping
+    from promptlab.ingest.foreign.table.tasks import Tasks
+
     form = source.form or ""
     if source.mapping is None:
         message = no_mapping(source.path, form)

@@ -1,4 +1,4 @@
-"""Title, variant, branch and commit that a call gives its files.
+"""Title, variant, branch and commit of a call, for all of its files.
 
 Options override ``[[sources]]`` of the config, which override the variables of a CI
 system; all of them override the content of a file. The commit of the local git
@@ -50,7 +50,7 @@ _CI = {
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Overrides:
     """Values that a call sets for a file: columns of ``raw.tasks``."""
 
     title: str | None = None
@@ -77,36 +77,36 @@ class Given:
 
     def columns(self) -> dict[str, object]:
         """Return its values by column."""
-        said = {
-            each.name: getattr(self, each.name)
-            for each in fields(self)
-            if each.name not in _NO_COLUMNS
+        values = {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name not in _NO_COLUMNS
         }
-        return {name: value for name, value in said.items() if value is not None}
+        return {name: value for name, value in values.items() if value is not None}
 
     @property
     def of_run(self) -> tuple[str, ...]:
         """Return the values that distinguish equal rows of runs without ids."""
-        said = (self.title, self.variant, self.created_at, self.recheck_of)
-        return tuple(str(each or "") for each in said) if any(said) else ()
+        values = (self.title, self.variant, self.created_at, self.recheck_of)
+        return tuple(str(value or "") for value in values) if any(values) else ()
 
     @property
     def identity(self) -> str | None:
         """Return the values that require reading a known file again."""
-        said: list[object] = [self.title, self.variant, self.created_at]
+        values: list[object] = [self.title, self.variant, self.created_at]
         if self.prompt_vars or self.tag_keys is not None:
-            said += [",".join(self.prompt_vars), ",".join(self.tag_keys or ())]
+            values += [",".join(self.prompt_vars), ",".join(self.tag_keys or ())]
         if self.recheck_of:
-            said.append(f"recheck of {self.recheck_of}")
-        return None if not any(said) else "|".join(str(each or "") for each in said)
+            values.append(f"recheck of {self.recheck_of}")
+        return "|".join(str(value or "") for value in values) if any(values) else None
 
 
 _NO_COLUMNS = {"taken", "prompt_vars", "tag_keys", "local", "local_commit"}
 
-NOTHING = Given()
+NO_OVERRIDES = Overrides()
 
 
-def given_by(
+def overrides_of(
     environ: Mapping[str, str],
     *,
     time: str | None = None,
@@ -114,7 +114,7 @@ def given_by(
     base_branch: str | None = None,
     commit: str | None = None,
     **named: Any,
-) -> Given:
+) -> Overrides:
     """Return the values of options and of the variables of a CI system.
 
     The time is ISO 8601; without a zone: UTC. *named* are further fields.
@@ -131,7 +131,7 @@ def given_by(
             )
     of_ci = _of_ci(environ)
     source = "option" if branch or commit else of_ci.revision_source
-    return Given(
+    return Overrides(
         created_at=moment,
         branch=branch or of_ci.branch,
         base_branch=base_branch or of_ci.base_branch,
@@ -141,46 +141,49 @@ def given_by(
     )
 
 
-def of_path(given: Given, path: Path, sources: Sequence[SourcePath]) -> Given:
+def for_path(
+    overrides: Overrides, path: Path, sources: Sequence[SourcePath]
+) -> Overrides:
     """Add the values of the first of *sources* that matches *path*, and of git."""
-    if given.local is not None and given.commit_sha is None and given.branch is None:
-        given = replace(given, local_commit=given.local.of(path))
+    is_named = overrides.commit_sha is not None or overrides.branch is not None
+    if overrides.local is not None and not is_named:
+        overrides = replace(overrides, local_commit=overrides.local.of(path))
     for source in sources:
         found = source.of(path.resolve().as_posix())
         if found is None:
             continue
         date = found.get("date")
-        of_source = given.revision_source != "option" and (
-            "branch" in found or "commit" in found
-        )
+        is_option = overrides.revision_source == "option"
+        if not is_option and found.keys() & {"branch", "commit"}:
+            overrides = replace(
+                overrides,
+                branch=found.get("branch", overrides.branch),
+                commit_sha=found.get("commit", overrides.commit_sha),
+                revision_source="sources",
+            )
         return replace(
-            given,
-            title=given.title or found.get("title"),
-            variant=given.variant or found.get("variant"),
-            created_at=given.created_at or (_moment(date) if date else None),
-            branch=found.get("branch", given.branch) if of_source else given.branch,
-            commit_sha=(
-                found.get("commit", given.commit_sha) if of_source else given.commit_sha
-            ),
-            revision_source="sources" if of_source else given.revision_source,
+            overrides,
+            title=overrides.title or found.get("title"),
+            variant=overrides.variant or found.get("variant"),
+            created_at=overrides.created_at or (_moment(date) if date else None),
         )
-    return given
+    return overrides
 
 
-def _of_ci(environ: Mapping[str, str]) -> Given:
+def _of_ci(environ: Mapping[str, str]) -> Overrides:
     def first(names: Sequence[str]) -> str | None:
         found = next((environ[name] for name in names if environ.get(name)), None)
         return found.removeprefix("refs/heads/") if found else None
 
     for name, (known, branch, base, commit) in _CI.items():
         if environ.get(known):
-            return Given(
+            return Overrides(
                 branch=first(branch),
                 base_branch=first(base),
                 commit_sha=first(commit),
                 revision_source=name,
             )
-    return Given()
+    return Overrides()
 
 
 def _moment(said: str) -> datetime | None:
