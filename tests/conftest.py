@@ -6,7 +6,7 @@ import fcntl
 import gc
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from promptlab.warehouse import Warehouse
-from tests import marts, six_titles  # noqa: F401 - the plan is read once
+from tests import marts, six_titles
 
 gc.set_threshold(50_000)  # as the program does: what dbt knows of a project is large
 os.environ["LC_ALL"] = "C.UTF-8"  # English, wherever the tests run
@@ -120,6 +120,18 @@ def made_once(
     """Return a copy of a folder that *make* fills once."""
     folder = shared_once(factory, name, make)
     return Path(shutil.copytree(folder, factory.mktemp(name) / name))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def new_files_have_tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The first build of a test does not create 230 tables and views."""
+
+    def make(folder: Path) -> None:
+        marts.build_of_nothing(folder / "tables.duckdb")
+
+    folder = shared_once(tmp_path_factory, "tables", make)
+    with marts.new_files_are_copies_of(folder / "tables.duckdb"):
+        yield
 
 
 @pytest.fixture(scope="session")
