@@ -415,7 +415,7 @@ def test_a_run_name_joins_what_was_loaded_in_several_calls(titles, capsys):
 
 
 @pytest.mark.usefixtures("nights")
-def test_a_file_that_brought_nothing_is_told_from_a_task(warehouse, capsys):
+def test_a_file_that_brought_nothing_is_distinguished_from_a_task(warehouse, capsys):
     Path("other.json").write_text("{}")
     code, (message,) = gate(capsys, warehouse, "other.json")
     assert code == 2

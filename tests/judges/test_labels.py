@@ -251,7 +251,7 @@ def tutorial(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("people", [1, 2])
-def test_the_sheet_of_the_tutorial_is_loaded_by_the_command_that_is_told(
+def test_the_sheet_of_the_tutorial_is_loaded_by_the_command_that_is_reported(
     tutorial, tmp_path, monkeypatch, capsys, people
 ):
     monkeypatch.chdir(shutil.copytree(tutorial, tmp_path / "tutorial"))
@@ -450,7 +450,7 @@ def test_labels_may_come_before_the_run_that_they_are_of(tmp_path):
 
 @pytest.mark.parametrize("title", ["suite", "another"])
 @only_judges
-def test_a_round_of_several_answers_is_told_from_one_that_is_not_there(
+def test_a_round_of_several_answers_is_distinguished_from_one_that_is_not_there(
     tmp_path, monkeypatch, capsys, title
 ):
     monkeypatch.chdir(tmp_path)

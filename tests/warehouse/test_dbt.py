@@ -5,7 +5,6 @@ All tests use one path of a warehouse, so that dbt parses the project once.
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES
 from tests.ingest.test_load import task, write
 from tests.warehouse.conftest import THREADS
-from tests.warehouse.test_incremental import RUN, differences
+from tests.warehouse.test_incremental import differences
 
 
 @pytest.fixture
@@ -114,20 +113,20 @@ def test_a_full_refresh_is_of_everything(example):
 
 
 @pytest.mark.slow
-def test_what_an_unfinished_build_left_is_not_taken_for_built(example, tmp_path):
+def test_what_an_unfinished_build_left_is_not_taken_for_built(settings, tmp_path):
     """A task changes, the build stops after the check, a comparison is requested."""
-    run = json.loads(RUN.read_text("utf-8"))
-    for case in run["cases"]:
-        for a_round in case["rounds"]:
-            a_round["raw_output"] = "nonsense"
-    (tmp_path / "worse.json").write_text(json.dumps(run), "utf-8")
-    example.ingest(tmp_path / "worse.json")
-    call_dbt(example, ["build", "--select", "+int_tasks_to_build"])
-    example.compare("review-sentiment-baseline", "cs-regression-v3.1")
-    example.build()
-    again = Warehouse(shutil.copy(example.settings.db, tmp_path / "again.duckdb"))
+    settings.db.unlink(missing_ok=True)
+    warehouse = Warehouse(settings.db, settings=settings)
+    for name in ("one", "two"):
+        warehouse.ingest(write(tmp_path / f"{name}.json", task(name)))
+    warehouse.build()
+    warehouse.ingest(write(tmp_path / "two.json", task("two", "another answer", 2)))
+    call_dbt(warehouse, ["build", "--select", "+int_tasks_to_build"])
+    warehouse.compare("two", "one")
+    warehouse.build()
+    again = Warehouse(shutil.copy(settings.db, tmp_path / "again.duckdb"))
     again.build(full_refresh=True)
-    assert differences(example.settings.db, again.settings.db) == {}
+    assert differences(settings.db, again.settings.db) == {}
 
 
 def test_connections_of_dbt_have_the_limits(example, settings, capfd):
