@@ -126,7 +126,7 @@ def made_once(
 def new_files_have_tables(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
-    """The first build of a test does not create 230 tables and views."""
+    """Copy new files from one that has all tables and views, see tests/marts.py."""
     files = {item.path for item in request.session.items}
     if not any("Warehouse(" in file.read_text("utf-8") for file in files):
         yield  # they take a second to make

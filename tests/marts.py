@@ -6,12 +6,13 @@ test asks nothing. A test or a fixture that asks some marts names them, as
 
 A third of a first build creates tables and views and comments on them, so a new file is
 a copy of a warehouse that was built of nothing. ``@from_nothing`` is for tests of what
-a first build does.
+a first build does. Where ``@only`` names marts, the copy has those alone.
 """
 
 from __future__ import annotations
 
 import functools
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -139,15 +140,34 @@ def build_of_nothing(file: Path) -> None:
     warehouse.build()
 
 
+@functools.cache
+def _with_marts(file: Path, marts: tuple[str, ...]) -> Path:
+    """Return a copy of *file* that has the marts of a part alone."""
+    part = file.with_name(f"{os.getpid()}-{len(list(file.parent.iterdir()))}.duckdb")
+    shutil.copyfile(file, part)
+    kept = {node.relation for node in _part(marts).nodes}
+    with duckdb.connect(str(part)) as con:
+        for kind, name in con.execute(
+            "select 'table', table_name from duckdb_tables()"
+            " where schema_name = 'marts' union all"
+            " select 'view', view_name from duckdb_views()"
+            " where schema_name = 'marts'"
+        ).fetchall():
+            if f'"marts"."{name}"' not in kept:
+                con.execute(f'drop {kind} marts."{name}"')
+    return part
+
+
 @contextmanager
 def _connect_to_copy(
     self: WarehouseFile, *, read_only: bool, expected: int = 0
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     file = _new_files[-1]
     is_new = not read_only and not self.builds_by_dbt and not self.settings.db.exists()
-    if file is not None and is_new and not _asked:
+    if file is not None and is_new:
         with suppress(OSError):
-            shutil.copyfile(file, self.settings.db)
+            part = _with_marts(file, _asked[-1]) if _asked else file
+            shutil.copyfile(part, self.settings.db)
     with _connect(self, read_only=read_only, expected=expected) as con:
         yield con
 
