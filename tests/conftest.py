@@ -6,7 +6,7 @@ import fcntl
 import gc
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from promptlab.warehouse import Warehouse
-from tests import marts, six_titles  # noqa: F401 - the plan is read once
+from tests import marts, six_titles
 
 gc.set_threshold(50_000)  # as the program does: what dbt knows of a project is large
 os.environ["LC_ALL"] = "C.UTF-8"  # English, wherever the tests run
@@ -122,6 +122,24 @@ def made_once(
     return Path(shutil.copytree(folder, factory.mktemp(name) / name))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def new_files_have_tables(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """Copy new files from one that has all tables and views, see tests/marts.py."""
+    files = {item.path for item in request.session.items}
+    if not any("Warehouse(" in file.read_text("utf-8") for file in files):
+        yield  # they take a second to make
+        return
+
+    def make(folder: Path) -> None:
+        marts.build_of_nothing(folder / "tables.duckdb")
+
+    folder = shared_once(tmp_path_factory, "tables", make)
+    with marts.new_files_are_copies_of(folder / "tables.duckdb"):
+        yield
+
+
 @pytest.fixture(scope="session")
 def example_db(chinese_db: Path) -> Path:
     """The examples that most tests look at; open it read-only."""
@@ -156,6 +174,7 @@ def six_titles_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _built(files: Path, factory: pytest.TempPathFactory) -> Path:
+    @marts.from_nothing()  # as users do
     def make(folder: Path) -> None:
         warehouse = Warehouse(folder / "examples.duckdb")
         warehouse.ingest(files)

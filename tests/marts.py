@@ -1,20 +1,30 @@
-"""Builds of some marts alone: of the models that they are made of, and no others.
+"""Builds that are cheap: of some marts alone, or into a file that has all tables.
 
 A whole build of a few rounds takes a second, most of it to plan queries of marts that a
 test asks nothing. A test or a fixture that asks some marts names them, as
 ``@only("dim_tasks")``; the others are not there.
+
+A third of a first build creates tables and views and comments on them, so a new file is
+a copy of a warehouse that was built of nothing. ``@from_nothing`` is for tests of what
+a first build does. Where ``@only`` names marts, the copy has those alone.
 """
 
 from __future__ import annotations
 
 import functools
+import os
 import re
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
 
+import duckdb
 import msgspec
 
 from promptlab.build import plan
+from promptlab.warehouse import Warehouse
+from promptlab.warehouse_file import WarehouseFile
 
 GATE = (
     "dim_tasks",
@@ -97,3 +107,69 @@ def _part(marts: tuple[str, ...]) -> plan.Plan:
         nodes=kept,
         comments=[each for each in found.comments if f'"marts"."{each.name}"' in names],
     )
+
+
+# ---------- new files
+
+
+_connect = WarehouseFile._connect
+_new_files: list[Path | None] = [None]
+"""What a new file is a copy of; ``None``: empty."""
+
+
+@contextmanager
+def new_files_are_copies_of(file: Path | None) -> Iterator[None]:
+    """Let the first write to a file that is not there begin with a copy of *file*."""
+    _new_files.append(file)
+    try:
+        yield
+    finally:
+        _new_files.pop()
+
+
+def from_nothing() -> AbstractContextManager[None]:
+    """Let a new file be empty; also a decorator of what returns at its end."""
+    return new_files_are_copies_of(None)
+
+
+def build_of_nothing(file: Path) -> None:
+    """Write a warehouse with all tables and views, and no rows."""
+    warehouse = Warehouse(file)
+    with warehouse.writable():
+        pass
+    warehouse.build()
+
+
+@functools.cache
+def _with_marts(file: Path, marts: tuple[str, ...]) -> Path:
+    """Return a copy of *file* that has the marts of a part alone."""
+    part = file.with_name(f"{os.getpid()}-{len(list(file.parent.iterdir()))}.duckdb")
+    shutil.copyfile(file, part)
+    kept = {node.relation for node in _part(marts).nodes}
+    with duckdb.connect(str(part)) as con:
+        for kind, name in con.execute(
+            "select 'table', table_name from duckdb_tables()"
+            " where schema_name = 'marts' union all"
+            " select 'view', view_name from duckdb_views()"
+            " where schema_name = 'marts'"
+        ).fetchall():
+            if f'"marts"."{name}"' not in kept:
+                con.execute(f'drop {kind} marts."{name}"')
+    return part
+
+
+@contextmanager
+def _connect_to_copy(
+    self: WarehouseFile, *, read_only: bool, expected: int = 0
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    file = _new_files[-1]
+    is_new = not read_only and not self.builds_by_dbt and not self.settings.db.exists()
+    if file is not None and is_new:
+        with suppress(OSError):
+            part = _with_marts(file, _asked[-1]) if _asked else file
+            shutil.copyfile(part, self.settings.db)
+    with _connect(self, read_only=read_only, expected=expected) as con:
+        yield con
+
+
+WarehouseFile._connect = _connect_to_copy

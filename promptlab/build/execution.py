@@ -63,6 +63,8 @@ def execute(
     if rebuild:
         for statement in plan.forget:
             con.execute(statement)
+    for schema in {node.schema for node in plan.nodes if node.schema}:
+        con.execute(f'create schema if not exists "{schema}"')
     keeps_steps = steps_fit_in_memory(con, rebuild=rebuild)
     writes_early = True
     # only raw tables may have got rows in this transaction
@@ -214,9 +216,7 @@ def _write(
     is_kept = existing == kind and not rebuild
     if is_kept and node.kind in {"seed", "view"}:
         return
-    if existing is None:
-        con.execute(f'create schema if not exists "{node.schema}"')
-    elif existing != kind:
+    if existing not in (None, kind):
         con.execute(f"drop {existing} {name}")
     if kind == "view":
         con.execute(f"create or replace view {name} as {node.query}")

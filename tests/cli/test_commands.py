@@ -23,6 +23,7 @@ from promptlab.settings import Settings, load_settings
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA
 from tests.ingest.test_load import task, write
+from tests.marts import from_nothing
 
 
 @pytest.fixture
@@ -187,6 +188,7 @@ def test_a_file_called_like_a_schema_is_refused(run, tmp_path, example_warehouse
         assert (code, f"a schema named {schema}" in err) == (2, True), err
 
 
+@from_nothing()
 def test_reading_before_the_first_build_says_what_to_do(run, tmp_path):
     run("ingest", write(tmp_path / "a.json", task()))
     code, _, err = run("runs")

@@ -113,7 +113,9 @@ def test_the_same_error_without_ctrl_c_is_a_defect(monkeypatch, capsys):
         (NotADirectoryError(errno.ENOTDIR, "Not a directory", "f/g"), "f/g: a part of the path is not a folder"),
     ],
 )  # fmt: skip
-def test_what_a_disk_refuses_is_said_in_plain_words(monkeypatch, capsys, error, said):
+def test_what_a_disk_refuses_is_reported_in_plain_words(
+    monkeypatch, capsys, error, said
+):
     assert _fails_with(monkeypatch, error) == 70
     err = capsys.readouterr().err
     assert err.startswith(f"promptlab: {said}")

@@ -173,7 +173,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("files", "messages"), MISTAKES)
-def test_a_mistake_is_told_with_its_place_and_its_fix(validate, files, messages):
+def test_a_mistake_is_reported_with_its_place_and_its_fix(validate, files, messages):
     code, lines = validate(**files)
     assert lines == messages
     is_warning = all(message.endswith("(warning)") for message in messages)

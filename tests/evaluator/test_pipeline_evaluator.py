@@ -148,7 +148,7 @@ def test_a_programming_error_in_the_runner_is_raised(error):
         (PipelineRun(final_output={1}), "set is not a JSON value"),
     ],
 )
-def test_a_runner_that_returns_no_output_is_told_so_and_not_the_model(output, message):
+def test_a_runner_that_returns_no_output_is_reported_and_not_the_model(output, message):
     evaluator = PipelineEvaluator(CONFIG, runner=lambda _: output)
     with pytest.raises(UsageError, match=re.escape(message)):
         evaluator.evaluate_pipeline([sample("a")], "v1")
@@ -305,7 +305,7 @@ def test_a_pipeline_may_be_a_mapping_or_an_object(config):
         ({"id": "p", "steps": [{"output_key": "x"}]}, "/steps/0: no id"),
     ],
 )
-def test_a_pipeline_that_is_none_is_told_why(config, message):
+def test_a_pipeline_that_is_none_is_reported_with_a_reason(config, message):
     with pytest.raises(UsageError, match=message):
         PipelineEvaluator(config)
 

@@ -456,7 +456,7 @@ def test_a_judge_that_was_not_given_is_no_verdict():
         ({"id": "c", "expected_aggregation": float("nan")}, "aggregation: nan is"),
     ],
 )  # fmt: skip
-def test_a_case_that_is_none_is_told_why(case, message):
+def test_a_case_that_is_none_is_reported_with_a_reason(case, message):
     with pytest.raises(UsageError, match=message):
         UnifiedEvaluator().evaluate_pipeline_output("p", "v", case, {})
 
@@ -479,7 +479,7 @@ def test_outputs_that_are_no_json_are_pointed_at(outputs, message):
 
 
 @pytest.mark.parametrize(("pipeline", "variant"), [("", "v1"), ("p", " ")])
-def test_a_result_must_be_told_from_others(pipeline, variant):
+def test_a_result_must_be_distinguished_from_others(pipeline, variant):
     with pytest.raises(UsageError, match=r"is .*; a result needs a non-blank text"):
         UnifiedEvaluator().evaluate_pipeline_output(pipeline, variant, CASE, OUTPUTS)
 

@@ -40,7 +40,7 @@ def limited() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (ROOM, ROOM))
 
 
-def test_a_limit_on_the_files_size_is_said_and_loses_nothing(loaded, tmp_path):
+def test_a_limit_on_the_files_size_is_reported_and_loses_nothing(loaded, tmp_path):
     before = contents(loaded.settings.db)
     db = loaded.settings.db
     code, _, err = finish(
@@ -71,7 +71,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-def test_a_full_disk_is_said_and_loses_nothing(small_disk, tmp_path):
+def test_a_full_disk_is_reported_and_loses_nothing(small_disk, tmp_path):
     warehouse = Warehouse(small_disk / "w.duckdb")
     warehouse.ingest(write(tmp_path / "first.json", task("first")))
     before = contents(warehouse.settings.db)

@@ -71,7 +71,7 @@ def test_two_ingests_at_once_both_end_and_nothing_is_lost(tmp_path):
         (("export", "--parquet", "p"), "write"),
     ],
 )
-def test_who_holds_the_file_is_said_and_nothing_is_changed(
+def test_who_holds_the_file_is_reported_and_nothing_is_changed(
     loaded, tmp_path, monkeypatch, capsys, command, how
 ):
     monkeypatch.chdir(tmp_path)

@@ -212,7 +212,7 @@ def test_a_truth_value_with_a_result_is_graded_where_1_passes(tmp_path: Path) ->
     assert table(reading, "reported_scores")["score"].to_list() == [1.0, 0.0]
 
 
-def test_a_truth_value_whose_name_is_bad_is_told_of(tmp_path: Path) -> None:
+def test_a_truth_value_whose_name_is_bad_is_reported(tmp_path: Path) -> None:
     reading = _run(tmp_path / "mine.json", {"mine.toxicity": 1}, {"mine.toxicity": 0})
     assert [each.code for each in reading.problems] == ["unclear_direction"]
 

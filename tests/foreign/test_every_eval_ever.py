@@ -47,7 +47,7 @@ def test_the_verdict_is_their_own_and_an_error_is_none_of_it(rivers: Reading) ->
     assert table(rivers, "reported_checks").height == 8
 
 
-def test_only_what_is_said_to_lie_from_0_to_1_is_graded(rivers: Reading) -> None:
+def test_only_what_is_declared_to_lie_from_0_to_1_is_graded(rivers: Reading) -> None:
     dimensions = table(rivers, "dimension_configs")
     rows = dimensions.select("dimension_id", "is_graded", "direction").rows()
     assert rows == [
@@ -131,7 +131,9 @@ def test_a_level_of_minus_1_may_be_unknown(tmp_path: Path) -> None:
     assert set(table(reading_of(tmp_path), "reported_scores")["value"]) == {None}
 
 
-def test_metrics_of_one_name_are_told_apart_by_their_parameters(tmp_path: Path) -> None:
+def test_metrics_of_one_name_are_distinguished_by_their_parameters(
+    tmp_path: Path,
+) -> None:
     """The ids of results may be others in every run."""
 
     def named(aggregate: dict[str, Any]) -> None:

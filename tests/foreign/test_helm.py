@@ -174,7 +174,7 @@ def test_what_helm_summarize_adds_is_no_run(tmp_path: Path) -> None:
     assert table(reading_of(folder), "rounds").height == 6
 
 
-def test_a_run_without_scores_is_read_and_said(tmp_path: Path) -> None:
+def test_a_run_without_scores_is_read_and_reported(tmp_path: Path) -> None:
     for name in ("run_spec.json", "scenario_state.json"):
         shutil.copy(RIVERS / name, tmp_path)
     reading = reading_of(tmp_path)
@@ -200,7 +200,7 @@ def test_completions_of_another_shape_are_no_answer(tmp_path: Path) -> None:
         ({}, {"seed": 1}, ["typos", "typos (seed=1)"]),
     ],
 )
-def test_perturbations_of_one_name_are_told_apart_by_their_settings(
+def test_perturbations_of_one_name_are_distinguished_by_their_settings(
     tmp_path: Path, first: dict[str, Any], second: dict[str, Any], names: list[str]
 ) -> None:
     """Six suffixes of one name are in a run of HELM's own; seeds may be several."""

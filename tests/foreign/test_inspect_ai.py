@@ -602,7 +602,7 @@ def test_the_limit_that_ended_a_sample_is_kept_with_its_answer(tmp_path: Path) -
     assert '"limit":{"type":"token"' in table(reading, "rounds")["metadata"][0]
 
 
-def test_a_run_that_was_told_to_end_is_incomplete(tmp_path: Path) -> None:
+def test_a_run_that_was_asked_to_end_is_incomplete(tmp_path: Path) -> None:
     reading = _changed(tmp_path, ("results", "logged_samples"), 1)
     assert "run_incomplete" in [each.code for each in reading.problems]
 

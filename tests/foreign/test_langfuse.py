@@ -146,7 +146,7 @@ def test_a_file_that_is_missing_is_named(what: str, tmp_path: Path) -> None:
         assert "Rhine" in contexts[0]
 
 
-def test_pages_that_are_missing_are_told(tmp_path: Path) -> None:
+def test_pages_that_are_missing_are_reported(tmp_path: Path) -> None:
     def fewer(page: Any) -> None:
         page["meta"]["totalItems"] = 60
 

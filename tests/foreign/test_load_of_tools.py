@@ -297,7 +297,7 @@ def test_a_copy_loads_when_what_it_copies_was_purged(tmp_path: Path) -> None:
     ],
     ids=["csv", "yaml", "xml", "junit"],
 )
-def test_what_says_less_than_promptfoos_json_is_skipped_and_told_why(
+def test_what_says_less_than_promptfoos_json_is_skipped_with_a_reason(
     tmp_path: Path, data: bytes
 ) -> None:
     (tmp_path / "results").write_bytes(data)
@@ -315,7 +315,7 @@ def _rivers_with(path: Path, *rows: object) -> Path:
     return path
 
 
-def test_a_run_without_a_row_is_skipped_and_told_so(tmp_path: Path) -> None:
+def test_a_run_without_a_row_is_skipped_and_reported(tmp_path: Path) -> None:
     path = _rivers_with(tmp_path / "none.json")
     (load,) = Warehouse(tmp_path / "w.duckdb").ingest(path).files
     assert load.status == "skipped"

@@ -144,7 +144,7 @@ def test_a_run_id_that_is_no_text_is_none(run: object, tmp_path: Path) -> None:
     assert task_id == f"mlflow-{row['trace_id']}"
 
 
-def test_a_text_among_numbers_of_the_classic_table_is_told_of(tmp_path: Path) -> None:
+def test_a_text_among_numbers_of_the_classic_table_is_reported(tmp_path: Path) -> None:
     rows = [["Nile", "sea", 0.5], ["Rhine", "sea", "Error: rate limit"]]
     columns = ["inputs", "outputs", "mine/score"]
     file = tmp_path / "eval_results_table.json"

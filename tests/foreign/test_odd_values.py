@@ -176,7 +176,7 @@ def _write(written: Written) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_any_value_anywhere_is_read_or_said_to_be_wrong(
+def test_any_value_anywhere_is_read_or_reported_as_wrong(
     name: str, tmp_path: Path
 ) -> None:
     file = DATA / name
@@ -208,7 +208,7 @@ def _pack(file: Path, members: dict[str, str]) -> None:
             archive.writestr(name, text)
 
 
-def test_any_value_in_a_member_of_an_archive_is_read_or_said_to_be_wrong(
+def test_any_value_in_a_member_of_an_archive_is_read_or_reported_as_wrong(
     tmp_path: Path,
 ) -> None:
     odd = tmp_path / "late.eval"

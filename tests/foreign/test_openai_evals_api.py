@@ -103,7 +103,7 @@ def test_each_layout_of_an_export_is_the_same_run(layout: str, tmp_path: Path) -
     assert codes == (["repeated_row"] if "joined" in layout else [])
 
 
-def test_a_page_that_is_missing_is_told(tmp_path: Path) -> None:
+def test_a_page_that_is_missing_is_reported(tmp_path: Path) -> None:
     reading = _read(tmp_path, PAGES[0])
     assert [each.code for each in reading.problems] == ["rows_missing"]
 

@@ -537,7 +537,7 @@ def test_a_file_that_is_no_run_is_left_out_with_one_line(
     assert ". Give the whole folder" in line or ". Finish" in line or "times" in line
 
 
-def test_beside_a_run_they_are_not_told(tmp_path: Path) -> None:
+def test_beside_a_run_they_are_not_reported(tmp_path: Path) -> None:
     files: dict[str, Any] = {
         "predictions/m/seas.json": _rows("Red"),
         "results/m/seas.json": {"accuracy": 100.0, "details": [_grouped(0, True)]},
@@ -656,7 +656,7 @@ ODD: dict[str, tuple[Any, Any]] = {
 
 
 @pytest.mark.parametrize("what", ODD)
-def test_an_odd_file_is_read_as_far_as_it_goes_and_its_fault_is_told(
+def test_an_odd_file_is_read_as_far_as_it_goes_and_its_fault_is_reported(
     what: str, tmp_path: Path
 ) -> None:
     rows, result = ODD[what]

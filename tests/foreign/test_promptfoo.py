@@ -484,7 +484,7 @@ def test_a_reason_that_is_no_text_is_kept_as_json(tmp_path: Path) -> None:
     ("asked", "is_told"),
     [("Say {}", True), ("[prompt stripped]", True), ("Say x", False)],
 )
-def test_tests_without_their_variables_are_told_of(
+def test_tests_without_their_variables_are_reported(
     asked: str, suffix: str, is_told: bool, tmp_path: Path
 ) -> None:
     """So they are written with ``PROMPTFOO_STRIP_TEST_VARS``."""

@@ -142,7 +142,7 @@ def test_where_a_tool_writes_its_prompt_it_is_found(
     assert _prompts(tmp_path / "run") == {json.dumps(prompt, sort_keys=True)}
 
 
-def test_a_table_is_told_its_prompt_by_the_mapping(tmp_path: Path) -> None:
+def test_a_table_gets_its_prompt_by_the_mapping(tmp_path: Path) -> None:
     file = tmp_path / "answers.csv"
     file.write_text("question,answer\nNile?,Mediterranean\n", "utf-8")
     mapping = TableMapping(

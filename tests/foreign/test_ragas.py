@@ -125,7 +125,7 @@ RATES = (
 )
 
 
-def test_a_text_in_a_metric_is_a_missing_score_and_told_of(tmp_path: Path) -> None:
+def test_a_text_in_a_metric_is_a_missing_score_and_reported(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text(RATES)
     reading = reading_of(file)
@@ -153,7 +153,7 @@ def test_a_known_metric_that_broke_everywhere_stays_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_two_exports_in_one_file_are_read_as_one_and_told_of(
+def test_two_exports_in_one_file_are_read_as_one_and_reported(
     mark: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "a.csv"
@@ -202,7 +202,7 @@ def test_the_index_that_pandas_writes_is_no_metric(tmp_path: Path) -> None:
     assert dimensions["dimension_id"].to_list() == ["exact_match"]
 
 
-def test_a_file_that_breaks_off_in_a_row_is_told_of(tmp_path: Path) -> None:
+def test_a_file_that_breaks_off_in_a_row_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("user_input,response,exact_match\nq1,a1,1\nq2,a")
     (problem,) = reading_of(file).problems
@@ -220,7 +220,7 @@ def test_a_critic_of_harm_is_better_the_lower_it_is(tmp_path: Path) -> None:
     assert rows == [("harmfulness", "lower_better", False)]
 
 
-def test_an_aspect_whose_name_is_bad_is_told_of(tmp_path: Path) -> None:
+def test_an_aspect_whose_name_is_bad_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "r.csv"
     file.write_text("user_input,response,toxicity\na,b,1\nc,d,0\n", encoding="utf-8")
     assert [each.code for each in reading_of(file).problems] == ["unclear_direction"]

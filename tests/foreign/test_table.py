@@ -126,7 +126,7 @@ def test_a_workbook_is_read_from_its_first_sheet_with_rows() -> None:
     assert table(reading, "reported_scores")["value"].to_list() == [1.0, 0.25, None]
 
 
-def test_a_latin_letter_is_read_as_excel_meant_it_and_said(tmp_path: Path) -> None:
+def test_a_latin_letter_is_read_as_excel_meant_it_and_reported(tmp_path: Path) -> None:
     reading = read(_written(tmp_path, PLAIN.replace("Nile", "Sauône").encode("cp1252")))
     assert [p.code for p in reading.problems] == ["encoding_guessed"]
     assert "Sauône" in table(reading, "cases")["context"][0]
@@ -561,7 +561,7 @@ def test_a_mistyped_setting_of_a_mapping_names_the_nearest(tmp_path: Path) -> No
         load_settings({}, config=config, environ={})
 
 
-def test_a_table_without_a_mapping_is_told_so(tmp_path: Path) -> None:
+def test_a_table_without_a_mapping_is_reported(tmp_path: Path) -> None:
     path = _written(tmp_path, PLAIN)
     ((found, _),) = plan([path])
     assert re.search(

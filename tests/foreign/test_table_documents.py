@@ -90,7 +90,7 @@ def test_an_item_that_is_no_object_is_rejected_with_its_place(tmp_path: Path) ->
     assert table(reading, "rounds").height == 3
 
 
-def test_a_document_without_a_mapping_is_told_what_to_do_and_stops_no_folder(
+def test_a_document_without_a_mapping_is_refused_with_what_to_do_and_stops_no_folder(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "run.json"

@@ -141,7 +141,7 @@ def test_files_without_a_time_are_in_the_order_of_the_numbers_in_their_names(
 @pytest.mark.parametrize(
     ("days", "codes"), [(-1, []), (0, []), (2, [file_reader.TIME_IN_FUTURE])]
 )
-def test_a_run_of_a_day_to_come_is_told_of(
+def test_a_run_of_a_day_to_come_is_reported(
     days: int, codes: list[str], tmp_path: Path
 ) -> None:
     day = datetime.now(UTC) + timedelta(days=days)

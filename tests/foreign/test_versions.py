@@ -404,7 +404,7 @@ def test_equal_rows_of_other_titles_variants_and_times_are_other_runs(
     assert warehouse.ingest(tmp_path / "evals").n_loaded == 0
 
 
-def test_a_file_that_is_told_another_title_is_the_same_run_under_it(
+def test_a_file_that_is_loaded_under_another_title_is_the_same_run_under_it(
     tmp_path: Path,
 ) -> None:
     mapping = TableMapping(case="id", verdict="passed")

@@ -53,7 +53,7 @@ def test_an_answer_that_is_expected_to_be_null_is_not_known(task: TaskWriter) ->
     assert [type(each) for each in task.written()] == [Case]
 
 
-def test_duplicates_are_told_apart(task: TaskWriter) -> None:
+def test_duplicates_are_distinguished(task: TaskWriter) -> None:
     assert [task.distinct("c") for _ in range(3)] == ["c", "c~2", "c~3"]
     assert task.distinct("c", "in another round") == "c"
 

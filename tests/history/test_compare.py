@@ -27,7 +27,7 @@ from promptlab.warehouse import Warehouse
         (("a", "b", "c"), 2, "takes two tasks, found 3"),
     ],
 )
-def test_what_cannot_be_compared_is_said_in_a_sentence(cli, args, code, message):
+def test_what_cannot_be_compared_has_a_sentence(cli, args, code, message):
     found = cli("compare", *args)
     assert found[0] == code, found
     assert message in found[2]
@@ -148,7 +148,7 @@ def test_a_clear_difference_that_is_no_change_says_why(cli):
 
 
 @pytest.mark.parametrize("reason", ["too_few_pairs", "too_few_clusters"])
-def test_too_few_pairs_are_said_beside_a_clear_difference(reason):
+def test_too_few_pairs_are_stated_beside_a_clear_difference(reason):
     comparison = {
         "subject": "t", "name": "t", "conclusion": "", "n_pairs": 4, "n_better": 0,
         "n_worse": 4, "n_same": 0, "baseline_score": 0.9, "candidate_score": 0.8,

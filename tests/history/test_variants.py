@@ -107,7 +107,10 @@ class Night:
 
 @pytest.fixture(scope="module")
 def titles(tmp_path_factory) -> Warehouse:
-    """The nights of every title of ``TITLES``; tests only read them."""
+    """The nights of every title of ``TITLES`` and of results; tests only read them.
+
+    Those of the first night are in the folder ``1`` beside the file.
+    """
     folder = tmp_path_factory.mktemp("titles")
     warehouse = Warehouse(folder / "titles.duckdb")
     for title, nights in TITLES.items():
@@ -116,8 +119,14 @@ def titles(tmp_path_factory) -> Warehouse:
             write_changed(
                 Night(number, title=title, **night), folder / str(number), change
             )
+    for name, records in RESULTS.items():
+        text = "\n".join(map(json.dumps, records))
+        (folder / f"{name}.jsonl").write_text(text, "utf-8")
     for number in (1, 2, 3):
         assert warehouse.ingest(folder / str(number)).n_rejected == 0
+    for number, providers in enumerate((("small",), ("other",)), 1):
+        night = Night(number, title="several calls", providers=providers)
+        warehouse.ingest(night.write(folder), run_name="nightly-1")
     warehouse.build()
     return warehouse
 
@@ -253,29 +262,13 @@ def test_a_case_with_an_id_that_asks_something_else_is_named_and_not_compared(ti
 BROKEN = {"fails": {"small": ["t1", "t2", "t3"]}, "rounds": 3}
 
 
-def test_the_shards_of_a_run_are_one_result(warehouse, capsys):
-    def shard(name: str, run: str, day: int, cases: Sequence[str]) -> Path:
-        lines = [
-            {
-                "sample_id": case, "run_id": run, "entity_type": "prompt",
-                "entity_id": "triage", "variant": "v1", "final_output": {"reply": "x"},
-                "status": "pass", "created_at": f"2026-03-{day:02}T01:00:00Z",
-            }
-            for case in cases
-        ]  # fmt: skip
-        file = Path(f"{name}.jsonl")
-        file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
-        return file
-
-    warehouse.ingest(shard("whole", "mon", 1, ("a", "b", "c", "d")))
-    shards = [shard("one", "tue", 2, ("a", "b")), shard("two", "tue", 2, ("c", "d"))]
-    for file in shards:
-        warehouse.ingest(file)
-    warehouse.build()
-    assert baselines(warehouse) == {"mon": None, "tue": "mon"}
-    for selection in ("latest", "tue", *map(str, shards)):
-        _, (found,) = gate(capsys, warehouse, selection)
-        assert (found["task_id"], found["n_not_compared"]) == ("tue", 0), selection
+def test_the_shards_of_a_run_are_one_result(titles, capsys):
+    known = baselines(titles)
+    assert (known["mon"], known["tue"]) == (None, "mon")
+    shards = [titles.settings.db.parent / f"{n}/tue.jsonl" for n in (2, 3)]
+    for selection in ("tue", *map(str, shards)):
+        _, (result,) = gate(capsys, titles, selection)
+        assert (result["task_id"], result["n_not_compared"]) == ("tue", 0), selection
 
 
 @only("dim_task_baselines", "dim_runs")
@@ -381,29 +374,28 @@ def test_a_run_that_is_named_is_judged_and_a_repaired_file_ends_the_doubt(
     assert gate(capsys, warehouse, "latest")[0] == 0
 
 
-def test_what_broke_in_one_variant_of_four_is_the_answer_for_the_run(warehouse, capsys):
-    broken = {"large": ["t1", "t2", "t3"]}
-    files = load(
-        warehouse,
-        Night(1, TWO, ("small", "large"), rounds=3),
-        Night(2, TWO, ("small", "large"), fails=broken, rounds=3),
-    )
-    for selection in ("latest", "eval-2", "triage", "night2.json", str(files[1])):
-        code, found = gate(capsys, warehouse, selection)
+def test_what_broke_in_one_variant_of_four_is_the_answer_for_the_run(
+    titles, capsys, monkeypatch
+):
+    file = titles.settings.db.parent / "2/one broke2.json"
+    monkeypatch.chdir(file.parent)
+    for selection in ("one broke-2", "one broke", file.name, str(file)):
+        code, variants = gate(capsys, titles, selection)
         assert code == 1, selection
-        assert [each["decision"] for each in found] == [
+        assert [variant["decision"] for variant in variants] == [
             "do_not_ship", "do_not_ship", "ship", "ship"
         ], selection  # fmt: skip
-        assert found[0]["broke"]["case_ids"] == ["t1", "t2", "t3"]
-    assert gate(capsys, warehouse, "eval-2/0")[0] == 0
-    assert gate(capsys, warehouse, "eval-1")[0] == 0
-    for selection in ("latest", "eval-2", "night2.json"):
-        assert run_cli(["runs", selection, "--format", "json"]) == 0
-        found = json.loads(capsys.readouterr().out)
-        assert [each["task_id"] for each in found] == [
-            f"eval-2/{n}" for n in (3, 2, 1, 0)
+        assert variants[0]["broke"]["case_ids"] == ["t1", "t2", "t3"]
+    assert gate(capsys, titles, "one broke-2/0")[0] == 0
+    assert gate(capsys, titles, "one broke-1")[0] == 0
+    call = ["--format", "json", "--db", str(titles.settings.db)]
+    for selection in ("one broke-2", file.name):
+        assert run_cli(["runs", selection, *call]) == 0
+        runs = json.loads(capsys.readouterr().out)
+        assert [run["task_id"] for run in runs] == [
+            f"one broke-2/{n}" for n in (3, 2, 1, 0)
         ]
-    assert run_cli(["runs", "night9.json"]) == 5
+    assert run_cli(["runs", "night9.json", *call[2:]]) == 5
     capsys.readouterr()
 
 
@@ -416,49 +408,27 @@ def test_every_form_of_the_gate_says_the_worst_first(titles, capsys):
         assert out.index(first) < out.rindex(second), form
 
 
-def test_a_run_name_joins_what_was_loaded_in_several_calls(warehouse, capsys):
-    for night in (Night(1), Night(2, providers=("other",))):
-        warehouse.ingest(night.write(Path.cwd()), run_name="nightly-1")
-    warehouse.build()
-    code, found = gate(capsys, warehouse, "nightly-1")
-    variants = {each["variant"] for each in found}
+def test_a_run_name_joins_what_was_loaded_in_several_calls(titles, capsys):
+    code, joined = gate(capsys, titles, "nightly-1")
+    variants = {result["variant"] for result in joined}
     assert (code, variants) == (0, {"other × short", "small × short"})
 
 
 @pytest.mark.usefixtures("nights")
-def test_a_file_that_brought_nothing_is_told_from_a_task(warehouse, capsys):
+def test_a_file_that_brought_nothing_is_distinguished_from_a_task(warehouse, capsys):
     Path("other.json").write_text("{}")
     code, (message,) = gate(capsys, warehouse, "other.json")
     assert code == 2
     assert "no task of the warehouse was loaded from it" in message
 
 
-NEW: dict[str, Any] = {
-    "providers": ("mini", "large-2"), "fails": {"large-2": ["t1", "t2"]}, "rounds": 3
-}  # fmt: skip
-
-
-def test_variants_of_one_file_of_results_are_side_by_side(warehouse, capsys):
+def test_variants_of_one_file_of_results_are_side_by_side(titles, capsys):
     """They have no `run_id`; `long` breaks in the third night."""
-    for number in (1, 2, 3):
-        records = [
-            {
-                "sample_id": f"s{n}", "entity_id": "bot", "variant": variant,
-                "created_at": f"2026-01-0{number}T00:00:00Z", "final_output": "x",
-                "status": "fail" if number == 3 and variant == "long" else "pass",
-                "round_id": f"s{n}-{k}",
-            }
-            for variant in ("short", "long") for n in range(6) for k in range(3)
-        ]  # fmt: skip
-        text = "\n".join(map(json.dumps, records))
-        Path(f"r{number}.jsonl").write_text(text, "utf-8")
-        warehouse.ingest(f"r{number}.jsonl")
-    warehouse.build()
-    assert baselines(warehouse)["bot/long/r3"] == "bot/long/r2"
-    assert baselines(warehouse)["bot/short/r1"] is None
-    code, found = gate(capsys, warehouse, "latest")
+    assert baselines(titles)["bot/long/bot3"] == "bot/long/bot2"
+    assert baselines(titles)["bot/short/bot1"] is None
+    code, variants = gate(capsys, titles, "bot")
     assert code == 1
-    assert {each["variant"]: each["decision"] for each in found} == {
+    assert {result["variant"]: result["decision"] for result in variants} == {
         "long": "do_not_ship",
         "short": "ship",
     }
@@ -779,6 +749,10 @@ TITLES: dict[str, list[tuple[dict[str, Any], Callable[[Document], None] | None]]
         ]
         for name, models in (("one", ("m0",)), ("four", ("m0", "m1", "m2", "m3")))
     },
+    "one broke": [
+        (BOTH | {"rounds": 3}, None),
+        (BOTH | {"rounds": 3, "fails": {"large": ["t1", "t2", "t3"]}}, None),
+    ],
     "case by case": [(BOTH, None), (BOTH | {"fails": {"small": ["t2", "<b>"]}}, None)],
     "prices": [
         (
@@ -791,6 +765,41 @@ TITLES: dict[str, list[tuple[dict[str, Any], Callable[[Document], None] | None]]
     ],
 }
 """Title → its nights: what is unlike other nights, and how its document is changed."""
+
+
+def shard(run: str, day: int, cases: str) -> list[Document]:
+    """Results of a part of the cases of a run."""
+    return [
+        {
+            "sample_id": case, "run_id": run, "entity_type": "prompt",
+            "entity_id": "shards", "variant": "v1", "final_output": {"reply": "x"},
+            "status": "pass", "created_at": f"2026-03-{day:02}T01:00:00Z",
+        }
+        for case in cases
+    ]  # fmt: skip
+
+
+def two_variants(day: int, *, long: str) -> list[Document]:
+    """Results of two variants without a run; *long* is the status of one of them."""
+    return [
+        {
+            "sample_id": f"s{n}", "entity_id": "bot", "variant": variant,
+            "created_at": f"2026-01-{day:02}T00:00:00Z", "final_output": "x",
+            "status": long if variant == "long" else "pass", "round_id": f"s{n}-{k}",
+        }
+        for variant in ("short", "long") for n in range(6) for k in range(3)
+    ]  # fmt: skip
+
+
+RESULTS = {
+    "1/mon": shard("mon", 1, "abcd"),
+    "2/tue": shard("tue", 2, "ab"),
+    "3/tue": shard("tue", 2, "cd"),
+    "1/bot1": two_variants(1, long="pass"),
+    "2/bot2": two_variants(2, long="pass"),
+    "3/bot3": two_variants(3, long="fail"),
+}
+"""File → its records, in the folder of its night."""
 
 
 def test_a_new_assertion_is_named_and_both_verdicts_count(titles, capsys, monkeypatch):
@@ -981,11 +990,10 @@ def test_run_asks_whether_a_first_title_with_the_same_cases_was_renamed(
     warehouse, capsys
 ):
     def titled(night: Night, title: str) -> str:
-        file = night.write(Path.cwd())
-        document = json.loads(file.read_text("utf-8"))
-        document["config"]["description"] = title
-        file.write_text(json.dumps(document), "utf-8")
-        return str(file)
+        def rename(document: Document) -> None:
+            document["config"]["description"] = title
+
+        return str(write_changed(night, Path.cwd(), rename))
 
     def asked(*files: str) -> str:
         assert run_cli(["run", *files]) == 0
@@ -993,15 +1001,15 @@ def test_run_asks_whether_a_first_title_with_the_same_cases_was_renamed(
 
     assert "renamed" not in asked(titled(Night(1), "triage"))
     other = Night(2, variables={f"t{n}": f"other {n}" for n in range(1, 7)})
-    said = asked(
+    printed = asked(
         titled(other, "the same ids, other questions"),
         titled(Night(3), "Support triage"),
     )
-    assert said.count("renamed") == 1
+    assert printed.count("renamed") == 1
     assert (
         'Has "triage" been renamed? 6 of the 6 cases are the same. To continue its'
         ' history, add to promptlab.toml: [titles."Support triage"] alias = ["triage"]'
-    ) in said
+    ) in printed
     assert "renamed" not in asked(titled(Night(4), "Support triage"))
 
 

@@ -380,7 +380,7 @@ def test_the_columns_count_characters_not_bytes():
     assert data.decode()[(problem.column or 0) - 1 :].startswith("Infinity")
 
 
-def test_of_twins_the_second_is_rejected_and_told_where_the_first_is():
+def test_of_twins_the_second_is_rejected_and_shown_where_the_first_is():
     changed = document()
     changed["cases"].append(case("c1"))
     reading = read_analysis(as_bytes(changed))

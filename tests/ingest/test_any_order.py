@@ -188,10 +188,11 @@ def _ingest(warehouse: Warehouse, *paths: Path) -> int:
 
 
 def _facts(warehouse: Warehouse) -> dict[str, Any]:
-    return {
-        name: sorted(warehouse.sql(query).rows(), key=str)
-        for name, query in FACTS.items()
-    }
+    with warehouse.built() as con:
+        return {
+            name: sorted(con.execute(query).fetchall(), key=str)
+            for name, query in FACTS.items()
+        }
 
 
 @functools.cache

@@ -131,7 +131,7 @@ def test_a_gbk_sheet_is_read_right_or_not_at_all(
         ]
 
 
-def test_a_guess_is_told_and_strict_refuses_it_until_it_is_declared(
+def test_a_guess_is_reported_and_strict_refuses_it_until_it_is_declared(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "gbk.csv"

@@ -61,7 +61,7 @@ def source(data: bytes) -> Source:
 @example(data=b"null")
 @example(data=b"\xef\xbb\xbf\x00\x80")
 @example(data=b"\x01\nNa")
-def test_a_reader_never_raises_and_a_file_is_loaded_or_told_of(kind, data):
+def test_a_reader_never_raises_and_a_file_is_loaded_or_reported(kind, data):
     reading = read(kind, source(data))
     rejects = [p for p in reading.problems if p.severity == "reject"]
     assert (reading.records_rejected > 0) <= bool(rejects)
@@ -78,7 +78,7 @@ def test_every_record_of_a_line_file_is_loaded_or_rejected(data):
 
 
 @given(data=ANY)
-def test_every_result_is_loaded_rejected_or_told_to_stand_twice(data):
+def test_every_result_is_loaded_rejected_or_reported_as_duplicate(data):
     if data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"[":
         return  # a list has no lines to count
     records = list(read_records(data, strict=False))

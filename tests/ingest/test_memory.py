@@ -296,7 +296,7 @@ def test_a_run_without_rounds_is_loaded_with_a_warning():
     assert reading.rows["memory_runs"]["run_id"] == ["locomo/251120_1430"]
 
 
-def test_a_cut_file_is_told_by_its_count_of_rounds():
+def test_a_cut_file_is_recognised_by_its_count_of_rounds():
     content = document(one_round(question()))
     content["test_summary"]["total_tests"] = 10
     assert told(read(content)) == [

@@ -269,7 +269,7 @@ def test_workers_end_with_the_ingest_that_started_them(tmp_path: Path) -> None:
     pytest.fail("the worker lives on")
 
 
-def test_a_worker_that_is_killed_is_told_of() -> None:
+def test_a_worker_that_is_killed_is_reported() -> None:
     with (
         pytest.raises(WarehouseError, match="a worker was killed"),
         mapping("2") as run,
@@ -343,7 +343,7 @@ def test_a_layer_of_another_version_is_refused(layer: ParquetLayer) -> None:
         load(layer, RUN)
 
 
-def test_a_damaged_layer_is_told_of(layer: ParquetLayer) -> None:
+def test_a_damaged_layer_is_reported(layer: ParquetLayer) -> None:
     load(layer, RUN)
     shutil.rmtree(layer.folder / "snapshots")
     with pytest.raises(WarehouseError, match="is damaged"):
@@ -456,7 +456,7 @@ def test_a_manifest_of_an_export_reads_and_runs_nothing_else(
         pass
 
 
-def test_spark_is_told_where_the_raw_tables_are(tmp_path: Path) -> None:
+def test_spark_learns_where_the_raw_tables_are(tmp_path: Path) -> None:
     warehouse = Warehouse(
         tmp_path / "w.duckdb", settings=Settings(target="spark_local")
     )

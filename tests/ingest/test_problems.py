@@ -53,7 +53,7 @@ def test_of_a_long_record_the_beginning_is_kept_and_its_length():
     )
 
 
-def test_what_many_records_have_is_said_at_the_first_and_counted():
+def test_what_many_records_have_is_reported_at_the_first_and_counted():
     def never() -> Problem:
         raise AssertionError("only the first is placed")
 

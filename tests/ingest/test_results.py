@@ -381,7 +381,7 @@ def test_a_bad_result_is_rejected_alone_and_by_pointer(changes, pointer, code):
 
 
 @pytest.mark.parametrize("key", ["sample_id", "entity_id", "variant"])
-def test_whose_result_it_is_must_be_said(key):
+def test_whose_result_it_is_must_be_stated(key):
     bare = record()
     del bare[key]
     assert found(read(bare)) == [(1, f"/{key}", "missing")]

@@ -14,9 +14,11 @@ from promptlab.history import exit_code, judge
 from promptlab.reports.gate.policy import load_policy
 from promptlab.warehouse import Warehouse
 from tests.judges.test_labels import load, rows
-from tests.marts import only
+from tests.marts import GATE, only
 
-only_judges = only("dim_tasks", "fct_judge_verdicts", "fct_judge_agreement")
+JUDGES = ("dim_tasks", "fct_judge_verdicts", "fct_judge_agreement")
+only_judges = only(*JUDGES)
+only_gate = only(*GATE, *JUDGES)
 
 CORRECT, POLITE = "Correctness [GEval]", "Politeness [GEval]"
 
@@ -99,6 +101,7 @@ def decide(warehouse: Warehouse, folder: Path) -> tuple[int, str]:
     return exit_code([result], allow_inconclusive=False), result.headline
 
 
+@only_gate
 def test_the_labels_of_one_model_say_nothing_about_another(
     warehouse: Warehouse, tmp_path: Path
 ) -> None:
@@ -120,6 +123,7 @@ def test_the_labels_of_one_model_say_nothing_about_another(
     assert "no judge of the run has labels" in rule.note
 
 
+@only_gate
 def test_the_labels_of_one_metric_say_nothing_about_the_judge_of_another(
     warehouse: Warehouse, tmp_path: Path
 ) -> None:

@@ -60,7 +60,7 @@ def test_a_subject_of_ones_own_is_used(call, tmp_path):
         (("send", "--to", "a@b.cn", "--dry-run", "--attach", "link"), "report_url"),
     ],
 )
-def test_what_is_missing_is_said_in_a_sentence(arguments, words, call):
+def test_what_is_missing_has_a_sentence(arguments, words, call):
     done = call(*arguments)
     assert isinstance(done.exception, PromptlabError)
     assert words in str(done.exception)

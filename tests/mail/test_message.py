@@ -161,7 +161,7 @@ def test_lists_are_cut_and_say_how_many_more_there_are():
     assert len(html.encode()) < 72_000  # as base64, what Gmail shows without a cut
 
 
-def test_a_lost_must_have_is_said_in_words():
+def test_a_lost_must_have_is_stated_in_words():
     compared = comparison(
         cases=1,
     ).model_copy(

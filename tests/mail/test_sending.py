@@ -152,7 +152,7 @@ def test_a_server_that_wants_encryption_first_says_which_setting(start, message)
         send(message, SENDER, TO, server)
 
 
-def test_a_server_without_login_is_told_apart(start, message):
+def test_a_server_without_login_is_distinguished(start, message):
     running = start("none")
     server = replace(running.server, user="ci", password="x")
     with pytest.raises(SettingsError, match="offers no login; leave smtp_user out"):
@@ -183,7 +183,7 @@ def test_tls_at_a_port_that_wants_starttls_says_which_is_which(start, message):
         send(message, SENDER, TO, server)
 
 
-def test_a_port_where_nothing_listens_is_said(message):
+def test_a_port_where_nothing_listens_is_reported(message):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -47,7 +47,7 @@ def test_a_password_in_the_config_file_is_refused_without_repeating_it(tmp_path)
     assert "geheim" not in str(error.value)
 
 
-def test_no_server_is_said_with_the_way_to_name_one():
+def test_no_server_is_reported_with_the_way_to_name_one():
     with pytest.raises(SettingsError, match="PROMPTLAB_SMTP_HOST"):
         server_from(Settings(), {})
 

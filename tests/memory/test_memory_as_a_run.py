@@ -335,7 +335,7 @@ def test_commands_take_a_memory_run(made_up, tmp_path, capsys, command):
 
 
 @only("dim_tasks")
-def test_what_a_call_says_of_its_files_is_said_of_their_run(tmp_path):
+def test_what_a_call_says_of_its_files_holds_for_their_run(tmp_path):
     document = next(iter(write_runs(tmp_path / "in")[ANSWERED_AGAIN[0]].values()))
     write(tmp_path / "undated" / "conv-26.json", document)
     db = tmp_path / "w.duckdb"

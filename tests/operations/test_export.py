@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,15 +28,22 @@ def read(folder: Path, db: Path) -> duckdb.DuckDBPyConnection:
     return con
 
 
-@pytest.fixture
-def exported(warehouse, tmp_path) -> Path:
-    folder = tmp_path / "parquet"
-    export_parquet(warehouse, folder, schemas=("marts", "raw"), exported_at=NOW)
+@pytest.fixture(scope="module")
+def exported(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An export; tests only read it."""
+    folder = tmp_path_factory.mktemp("exported") / "parquet"
+    export_parquet(Warehouse(built), folder, schemas=("marts", "raw"), exported_at=NOW)
     return folder
 
 
-def test_every_table_reads_back_equal(warehouse, exported):
-    con = read(exported, warehouse.settings.db)
+@pytest.fixture
+def own_export(exported: Path, tmp_path: Path) -> Path:
+    """A copy for one test."""
+    return Path(shutil.copytree(exported, tmp_path / "parquet"))
+
+
+def test_every_table_reads_back_equal(built, exported):
+    con = read(exported, built)
     manifest = json.loads((exported / "manifest.json").read_text("utf-8"))
     listed = {f"{t['schema']}.{t['name']}": t for t in manifest["tables"]}
     tables = database.tables_of(con, "marts", "raw", views=True)
@@ -74,16 +82,16 @@ def test_the_manifest_names_versions_and_time(exported):
     assert manifest["format_version"] == "1.0"
 
 
-def test_an_export_is_replaced_whole(run, warehouse, exported):
-    (exported / "marts" / "gone.parquet").write_bytes(b"old")
+def test_an_export_is_replaced_whole(run, warehouse, own_export):
+    (own_export / "marts" / "gone.parquet").write_bytes(b"old")
     code, out, _ = run(
-        "export", "--parquet", exported, "--db", warehouse.settings.db, "--quiet"
+        "export", "--parquet", own_export, "--db", warehouse.settings.db, "--quiet"
     )
     assert code == 0
     assert "marts.fct_rounds" in out
-    assert {p.name for p in exported.iterdir()} == {"marts", "manifest.json"}
-    assert not (exported / "marts" / "gone.parquet").exists()
-    assert {p.name for p in exported.parent.iterdir()} == {"db", "parquet"}
+    assert {p.name for p in own_export.iterdir()} == {"marts", "manifest.json"}
+    assert not (own_export / "marts" / "gone.parquet").exists()
+    assert {p.name for p in own_export.parent.iterdir()} == {"db", "parquet"}
 
 
 def test_a_folder_of_something_else_is_left_alone(warehouse, tmp_path):
@@ -94,8 +102,8 @@ def test_a_folder_of_something_else_is_left_alone(warehouse, tmp_path):
     assert (tmp_path / "mine" / "thesis.txt").read_text("utf-8") == "years of work"
 
 
-def test_an_export_that_fails_leaves_the_one_before(warehouse, exported, monkeypatch):
-    before = sorted(p for p in exported.rglob("*"))
+def test_an_export_that_fails_leaves_the_one_before(warehouse, own_export, monkeypatch):
+    before = sorted(p for p in own_export.rglob("*"))
     from promptlab.operations import export
 
     def full(*_):
@@ -103,9 +111,9 @@ def test_an_export_that_fails_leaves_the_one_before(warehouse, exported, monkeyp
 
     monkeypatch.setattr(export, "_write", full)
     with pytest.raises(WarehouseError, match="No space left"):
-        export_parquet(warehouse, exported, exported_at=NOW)
-    assert sorted(p for p in exported.rglob("*")) == before
-    assert {p.name for p in exported.parent.iterdir()} == {"db", "parquet"}
+        export_parquet(warehouse, own_export, exported_at=NOW)
+    assert sorted(p for p in own_export.rglob("*")) == before
+    assert {p.name for p in own_export.parent.iterdir()} == {"db", "parquet"}
 
 
 def test_an_export_of_the_marts_alone_has_a_latest_run(warehouse, tmp_path):

@@ -14,6 +14,7 @@ from promptlab import database
 from promptlab.errors import NothingToDo, UsageError, WarehouseError
 from promptlab.operations.export import publish
 from promptlab.warehouse import Warehouse
+from tests.marts import from_nothing
 from tests.operations.conftest import contents
 
 
@@ -97,6 +98,7 @@ def test_a_copy_called_like_a_schema_is_refused(run, warehouse, tmp_path, name):
     assert not (tmp_path / name).exists()
 
 
+@from_nothing()
 def test_what_is_not_built_is_not_published(tmp_path):
     warehouse = Warehouse(tmp_path / "w.duckdb")
     with warehouse.writable():

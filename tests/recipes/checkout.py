@@ -16,6 +16,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
+from promptlab.database import dictionaries
 from tests.conftest import ROOT
 
 PACKAGES = ("promptlab", "ingest", "reports", "dbt_project")
@@ -47,9 +50,9 @@ class Checkout:
         return self._python("-m", "promptlab", *args)
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
-        return json.loads(
-            self.run("query", sql, "--db", "w.duckdb", "--format", "json")
-        )
+        """Return rows of the warehouse."""
+        with duckdb.connect(str(self.root / "w.duckdb"), read_only=True) as con:
+            return dictionaries(con, sql)
 
     def health(self) -> list[dict[str, Any]]:
         """Return the result of the doctor."""

@@ -29,7 +29,7 @@ def marts_by_contract() -> dict[str, list[dict[str, Any]]]:
     return {
         model["name"]: model["columns"]
         for path in sorted(MODELS.rglob("*.yml"))
-        for model in yaml.safe_load(path.read_text("utf-8")).get("models", [])
+        for model in yaml.load(path.read_bytes(), yaml.CSafeLoader).get("models", [])
         if "columns" in model
     }
 

@@ -86,7 +86,7 @@ def test_a_cut_result_lists_the_worst_changes_and_counts_all(result_of):
     ]
 
 
-def test_chance_is_said_by_the_decision_or_else_by_the_comparison(result_of):
+def test_chance_is_stated_by_the_decision_or_else_by_the_comparison(result_of):
     result = result_of("en")
     said = "● inconclusive The overall score is inconclusive: 10 paired cases went from"
     assert said not in words(section(to_html(result)))
@@ -116,7 +116,7 @@ def test_the_figures_say_how_sure_the_difference_is(result_of):
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
-def test_a_difference_beyond_the_scale_is_said_in_words(compared, lang):
+def test_a_difference_beyond_the_scale_is_stated_in_words(compared, lang):
     few = {"smallest_detectable": 1.4502, "n_pairs": 2}
     result = compared(lang, overall=few)
     page, summary = to_html(result), to_markdown(result)
@@ -129,7 +129,7 @@ def test_a_difference_beyond_the_scale_is_said_in_words(compared, lang):
     assert "145" not in page + summary
 
 
-def test_no_figure_for_the_detectable_difference_is_said_in_words(compared):
+def test_no_figure_for_the_detectable_difference_is_stated_in_words(compared):
     filters = Filters(catalogue("en"))
     overall = compared(overall={"smallest_detectable": None}).comparison.overall
     assert filters.detectable(overall) == "unknown"
@@ -169,7 +169,7 @@ def test_dimensions_that_no_pair_moved_share_one_line(compared, lang, line):
     assert line in words(part)
 
 
-def test_notes_are_told_once(result_of):
+def test_notes_are_reported_once(result_of):
     shown = words(section(to_html(result_of("en"))))
     assert shown.count("the scorer's parameters differ") == 1
     assert "Cases only in the baseline: 1" in shown
@@ -416,7 +416,7 @@ def test_rounds_that_agree_are_one(results):
     ]
 
 
-def test_both_versions_saying_the_same_is_said_once(results):
+def test_both_versions_saying_the_same_is_stated_once(results):
     case = case_of(results, "cs-regression-v3.1", "refund_over_seven_days")
     case = case.model_copy(update={"baseline_rounds": [round_(1, "a"), round_(2, "a")]})
     [(before, after)] = versions(folded(case, [round_(1, "a")]), most=3)

@@ -47,7 +47,7 @@ def of_model(model: str, column: str) -> Codes:
 def allowed() -> dict[tuple[str, str], set[str]]:
     found = {}
     for file in (PROJECT / "models").rglob("*.yml"):
-        for model in yaml.safe_load(file.read_text("utf-8")).get("models", ()):
+        for model in yaml.load(file.read_bytes(), yaml.CSafeLoader).get("models", ()):
             for column in model.get("columns", ()):
                 for constraint in column.get("constraints", ()):
                     match = _IN.search(constraint.get("expression", ""))

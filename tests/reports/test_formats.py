@@ -163,7 +163,7 @@ def test_commas_quotes_and_line_feeds_stay_in_their_cell(result_of):
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
-def test_failures_errors_and_skipped_are_told_apart(result_of, lang):
+def test_failures_errors_and_skipped_are_distinguished(result_of, lang):
     suite = ET.fromstring(to_junit(result_of(lang))).find("testsuite")
     counts = {k: suite.get(k) for k in ("tests", "failures", "errors", "skipped")}
     assert counts == {"tests": "12", "failures": "4", "errors": "1", "skipped": "1"}

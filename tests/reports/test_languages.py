@@ -267,7 +267,7 @@ def of_the_files(folder: Path) -> set[str]:
     for file in folder.rglob("*.*"):
         found.update(WORD.findall(str(file.relative_to(folder))))
         if file.suffix == ".yaml":
-            read(yaml.safe_load(file.read_text("utf-8")), is_free=True)
+            read(yaml.load(file.read_bytes(), yaml.CSafeLoader), is_free=True)
         elif file.suffix in (".json", ".jsonl"):
             text = re.sub(r"(?m)^\s*//.*", "", file.read_text("utf-8"))
             at, decoder = 0, json.JSONDecoder()

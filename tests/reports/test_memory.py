@@ -82,7 +82,7 @@ def test_the_curve_has_a_line_per_round(memory_of):
     assert headings(memory_of("en"), "rounds") == ["1", "2", "3"]
 
 
-def test_the_curves_are_drawn_and_said_in_words(memory_of):
+def test_the_curves_are_drawn_and_described_in_words(memory_of):
     page = html5lib.parse(to_memory_html(memory_of("en")))
     svg = "{http://www.w3.org/2000/svg}"
     drawn = [

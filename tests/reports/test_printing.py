@@ -75,7 +75,7 @@ def test_a_score_is_of_100_and_never_rounds_onto_a_whole_ten(share, text):
         (None, 0.85, "not scored"),
     ],
 )
-def test_a_score_is_told_apart_from_the_target_beside_it(share, beside, text):
+def test_a_score_is_distinguished_from_the_target_beside_it(share, beside, text):
     assert EN.score(share, beside) == text
 
 

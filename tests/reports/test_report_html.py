@@ -119,7 +119,7 @@ def test_the_page_is_well_formed_and_says_its_language(result_of, lang, task_id)
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
 @pytest.mark.parametrize("task_id", ["run-20241024-001", "empty-task"])
-def test_a_missing_value_is_said_in_words(result_of, lang, task_id):
+def test_a_missing_value_is_stated_in_words(result_of, lang, task_id):
     text = text_of(parsed(to_html(result_of(lang, task_id))))
     assert not re.search(r"\b(None|nan|NaN|null|undefined|inf)\b", text)
     assert {"zh": "未评分", "en": "not scored"}[lang] in text

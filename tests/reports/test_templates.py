@@ -83,7 +83,7 @@ def test_a_replaced_template_is_escaped_and_shown_too(result_of, tmp_path):
         ("{{ none | score | percent }}", r"report\.html\.j2:1: "),
     ],
 )
-def test_a_wrong_template_is_told_with_its_line(result_of, tmp_path, text, problem):
+def test_a_wrong_template_is_reported_with_its_line(result_of, tmp_path, text, problem):
     (tmp_path / "report.html.j2").write_text(text, "utf-8")
     with pytest.raises(SettingsError, match=problem):
         to_html(result_of(), templates=tmp_path)

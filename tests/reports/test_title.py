@@ -40,7 +40,7 @@ def page(title_of, title, lang="en"):
     return to_title_html(view, edition, index="../../index.html")
 
 
-def test_each_story_is_told_by_its_place_in_the_index(six):
+def test_each_story_is_identified_by_its_place_in_the_index(six):
     index = read_index(six, EDITION)
     course = {
         entry["title"]: name
@@ -72,7 +72,7 @@ def test_the_worst_of_equal_decisions_has_the_most_broken_cases(six):
     assert worst([undecided, one]) is one
 
 
-def test_a_break_is_told_since_the_run_that_broke_it(six):
+def test_a_break_is_dated_from_the_run_that_broke_it(six):
     index = read_index(six, EDITION)
     worse = {entry["title"]: entry["lines"][0] for entry in index.groups["worse"]}
     assert f"{worse['Account support']['since_at']:%Y-%m-%d}" == "2026-11-17"

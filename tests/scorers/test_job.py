@@ -184,7 +184,7 @@ def test_an_unknown_name_gets_the_nearest_one(register):
     assert "installed: semantic, tone" in str(error.value)
 
 
-def test_where_none_is_installed_that_is_said(register):
+def test_where_none_is_installed_that_is_reported(register):
     with pytest.raises(UsageError, match="installed: none"):
         load_scorer("tone")
 

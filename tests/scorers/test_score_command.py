@@ -215,7 +215,7 @@ def test_a_named_scorer_replaces_the_one_that_the_dimension_names(run, register)
         (("--db", "gone.duckdb"), 2, "there is no warehouse here yet"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_scored_is_said(run, register, args, code, message):
+def test_what_cannot_be_scored_is_reported(run, register, args, code, message):
     register(tone=Tone, idle=scorer(lengths, name="idle"))
     found = run("score", *args)
     assert found[0] == code

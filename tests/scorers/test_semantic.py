@@ -106,7 +106,7 @@ def complaint(asked):
     return str(error.value)
 
 
-def test_no_model_at_all_is_said_in_one_sentence():
+def test_no_model_at_all_has_one_sentence():
     message = complaint(dimension())
     assert "no model is named" in message
     assert "parameters.model" in message
@@ -120,7 +120,7 @@ def test_a_model_that_is_no_folder_is_never_fetched(named):
     assert "never downloaded" in message
 
 
-def test_a_folder_without_a_model_is_said_to_be_none(tmp_path):
+def test_a_folder_without_a_model_is_reported_as_none(tmp_path):
     pytest.importorskip("model2vec", reason="the library says so")
     assert "holds no model2vec model" in complaint(dimension(model=str(tmp_path)))
 

@@ -157,7 +157,7 @@ def test_an_alert_says_why_there_is_no_score(scored, name, dimension_id, code, s
     assert (summary["overall_score"], summary["grade"]) == (None, "n/a")
 
 
-def test_a_case_of_failed_rounds_is_wrong_and_told(scored):
+def test_a_case_of_failed_rounds_is_wrong_and_reported(scored):
     assert scored.scores("all-failed", "accuracy") == [0, 0]
     assert scored.dimension("all-failed", "accuracy")["score"] == 0
     message = scored.message("all-failed", "high_error_share")

@@ -171,7 +171,7 @@ def test_variance_within_cases_is_held_against_its_limit(scored):
     assert found["case_ids"] == ["c1"]
 
 
-def test_outside_scores_that_are_not_used_are_told(scored):
+def test_outside_scores_that_are_not_used_are_reported(scored):
     alerts = scored.alerts("ignored")
     assert alerts["scores_ignored"]["dimension_ids"] == ["accuracy"]
     assert alerts["scores_without_dimension"]["dimension_ids"] == ["unasked"]
@@ -183,7 +183,7 @@ def test_outside_scores_that_are_not_used_are_told(scored):
     assert scored.summary("ignored")["overall_score"] == 0.75
 
 
-def test_what_ingest_refused_is_told_with_the_task(scored):
+def test_what_ingest_refused_is_reported_with_the_task(scored):
     alerts = scored.alerts("faulty")
     assert scored.message("faulty", "rejected_case") == (
         "1 of 3 cases is invalid and was rejected: c1."

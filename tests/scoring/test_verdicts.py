@@ -228,7 +228,7 @@ def test_expectations_are_the_share_of_evaluated_scopes_that_match(scored):
     assert scored.dimension("suite", "expectations")["score"] == 0.333333
 
 
-def test_one_sided_cases_and_bad_patterns_are_told(scored):
+def test_one_sided_cases_and_bad_patterns_are_reported(scored):
     alerts = scored.alerts("suite")
     assert alerts["case_not_in_testset"]["case_ids"] == ["stranger"]
     assert alerts["testset_case_missing"]["case_ids"] == ["never-run", "steps"]

@@ -254,7 +254,7 @@ def test_a_mart_that_is_a_view_is_built_as_one(models, rows):
     assert views == {name for (name,) in built}
 
 
-def test_every_id_of_another_task_or_run_is_a_key_or_said_to_be_a_mention(models):
+def test_every_id_of_another_task_or_run_is_a_key_or_declared_a_mention(models):
     """Of a pair the table of pairs says it for all: they go with their candidate."""
     for model in marts(models):
         config = model["config"]

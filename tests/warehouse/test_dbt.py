@@ -5,7 +5,6 @@ All tests use one path of a warehouse, so that dbt parses the project once.
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Callable
@@ -13,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from promptlab.build import call_dbt
 from promptlab.build.dbt import run_dbt
 from promptlab.cli import run_cli
 from promptlab.errors import BuildError
@@ -23,7 +21,6 @@ from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES
 from tests.ingest.test_load import task, write
 from tests.warehouse.conftest import THREADS
-from tests.warehouse.test_incremental import RUN, differences
 
 
 @pytest.fixture
@@ -57,24 +54,10 @@ def call(
     return run
 
 
-@pytest.mark.slow
-def test_a_full_refresh_by_dbt_builds_all(
-    settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The cure that messages name: nothing of it fails or is left out."""
-    warehouse = Warehouse(settings.db, settings=settings)
-    warehouse.ingest(write(tmp_path / "one.json", task("one")))
-    warehouse.build()
-    options = ["--full-refresh", "--threads", "1"]
-    try:
-        run_dbt(settings, options)
-    except BuildError as error:
-        pytest.fail(str(error))
-    assert warehouse.last_build().has_all
-    assert warehouse.last_build().is_of_this_project
-    # all of them are in test_models.py
-    unit_tests = ["--select", "int_match_results,test_type:unit"]
-    run_dbt(settings, unit_tests, command="test", verbose=True)
+def test_unit_tests_run_by_dbt(example, capsys):
+    """All of them are in test_models.py; a full refresh is in tests/packaging."""
+    select = ["--select", "int_match_results,test_type:unit"]
+    run_dbt(example.settings, select, command="test", verbose=True)
     assert re.search(r"[1-9]\d* unit test", capsys.readouterr().err)
 
 
@@ -111,23 +94,6 @@ def test_a_full_refresh_is_of_everything(example):
     arguments = ["--select", "fct_rounds", "--full-refresh"]
     with pytest.raises(BuildError, match="of everything"):
         run_dbt(example.settings, arguments)
-
-
-@pytest.mark.slow
-def test_what_an_unfinished_build_left_is_not_taken_for_built(example, tmp_path):
-    """A task changes, the build stops after the check, a comparison is requested."""
-    run = json.loads(RUN.read_text("utf-8"))
-    for case in run["cases"]:
-        for a_round in case["rounds"]:
-            a_round["raw_output"] = "nonsense"
-    (tmp_path / "worse.json").write_text(json.dumps(run), "utf-8")
-    example.ingest(tmp_path / "worse.json")
-    call_dbt(example, ["build", "--select", "+int_tasks_to_build"])
-    example.compare("review-sentiment-baseline", "cs-regression-v3.1")
-    example.build()
-    again = Warehouse(shutil.copy(example.settings.db, tmp_path / "again.duckdb"))
-    again.build(full_refresh=True)
-    assert differences(example.settings.db, again.settings.db) == {}
 
 
 def test_connections_of_dbt_have_the_limits(example, settings, capfd):

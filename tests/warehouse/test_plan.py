@@ -20,7 +20,7 @@ from promptlab.paths import dbt_project
 from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES, ROOT
 from tests.ingest.test_load import task, write
-from tests.marts import only
+from tests.marts import from_nothing, only
 
 
 def test_a_plan_names_nothing_of_the_machine_that_compiled_it():
@@ -44,6 +44,7 @@ def test_a_build_needs_no_dbt(tmp_path, monkeypatch):
 # ---------- tables of a plan
 
 
+@from_nothing()
 def test_tables_that_nothing_was_loaded_for_have_the_columns_of_full_ones(
     example_db, tmp_path
 ):

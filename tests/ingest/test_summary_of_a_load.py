@@ -128,7 +128,7 @@ def test_a_copy_replaces_nothing(warehouse: Warehouse) -> None:
     assert told(warehouse.ingest("in")) == []
 
 
-def test_two_files_of_many_ids_are_told_of_once(warehouse: Warehouse) -> None:
+def test_two_files_of_many_ids_are_reported_once(warehouse: Warehouse) -> None:
     for name in ("a", "b"):
         runs = [results(name, run_id=f"RUN-{n}")[0] for n in range(3)]
         write(Path(f"in/{name}.jsonl"), *runs)
@@ -231,7 +231,7 @@ def test_only_the_call_that_reads_a_file_reports_its_problems(
     assert warehouse.ingest("in", sink=sink).n_rejected_records == 1
 
 
-def test_each_shard_of_a_large_task_but_the_first_is_told_of(
+def test_each_shard_of_a_large_task_but_the_first_is_reported(
     warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for n in range(9):
