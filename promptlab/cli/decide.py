@@ -38,6 +38,7 @@ from promptlab.cli.output import (
     spoken,
     words,
 )
+from promptlab.cli.translation import translated
 from promptlab.errors import SettingsError, UsageError
 from promptlab.task_ids import require_built, resolve_task
 
@@ -588,7 +589,7 @@ def power(
         click.echo(json.dumps(answer))
     else:
         for line in answer["answer"]:
-            click.echo(line)
+            click.echo(translated(line))
     return 0
 
 

@@ -2,9 +2,10 @@
 
 The English text is in the code, and it is the key in the file of a language, such as
 ``zh.toml``. A key with ``{}`` is the template of messages with facts, which are
-``{0}``, ``{1}`` … in its translation; facts that are texts of the catalogue, such as a
-hint, are translated too. A text without a translation stays English, and so do
-messages as JSON, which programs read.
+``{0}``, ``{1}`` … in its translation. A fact is a name or text of others and stays as
+it is; ``{0:words}`` is one that the code puts in words, and is translated too. A key
+that begins with a blank or a mark is the end of other messages, such as a hint. A text
+without a translation stays English, and so do messages as JSON, which programs read.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from inspect import cleandoc
@@ -26,8 +29,25 @@ from promptlab.paths import language_of, languages
 LANGUAGE: ContextVar[str] = ContextVar("lang", default="en")
 
 
-_DEEPEST = 3
-"""Facts in facts that are translated: a hint in a message, and its own fact."""
+_DEEPEST = 5
+"""Words in words that are translated: a hint in a message, and its own facts."""
+
+_END = re.compile(r" (?! )|[,;:.)]")
+"""How the end of a message begins."""
+
+_WORD = re.compile("[A-Za-z]{2,}")
+
+_PLACES = 4
+"""Parts before a message: the program or the file with its line, and the pointer."""
+
+
+@dataclass(frozen=True)
+class _Fact:
+    text: str
+    depth: int
+
+    def __format__(self, spec: str) -> str:
+        return _words(self.text, self.depth) if spec == "words" else self.text
 
 
 class _Template(NamedTuple):
@@ -40,10 +60,12 @@ class _Template(NamedTuple):
 
         Found from left to right in linear time: facts may be long and of others.
         """
+        if len(self.pieces) == 1:
+            return [] if text == self.pieces[0] else None
         first, *middle, last = self.pieces
-        if not text.startswith(first):
-            return None
         begin, end = len(first), len(text) - len(last)
+        if begin > end or not (text.startswith(first) and text.endswith(last)):
+            return None
         facts = []
         for piece in middle:
             place = text.find(piece, begin, end)
@@ -51,9 +73,56 @@ class _Template(NamedTuple):
                 return None
             facts.append(text[begin:place])
             begin = place + len(piece)
-        if begin > end or not text.endswith(last):
-            return None
         return [*facts, text[begin:end]]
+
+    def translated(self, text: str, depth: int) -> str | None:
+        """Return a message of this template in its language, ``None`` for another."""
+        facts = self.facts(text)
+        if facts is None:
+            return None
+        if self.needs_words and _words(facts[0], depth + 1) == facts[0]:
+            return None
+        return self.translation.format(*(_Fact(fact, depth + 1) for fact in facts))
+
+    @property
+    def needs_words(self) -> bool:
+        """Whether the first fact has to be words, and not a place before a message."""
+        first = self.pieces[0]
+        return "{0:words}" in self.translation and (
+            not first or bool(_END.match(first))
+        )
+
+    def words(self) -> set[str]:
+        """Return words that every message of this template has."""
+        last = len(self.pieces) - 1
+        return {
+            word[0]
+            for n, piece in enumerate(self.pieces)
+            for word in _WORD.finditer(piece)
+            if (word.start() or not n) and (word.end() < len(piece) or n == last)
+        }
+
+
+class _Messages:
+    """The templates of a language, found by a word that only few of them have."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        templates = [
+            _Template(key.split("{}"), texts[key])
+            for key in sorted(texts, key=len, reverse=True)
+            if "{}" in key or _END.match(key)
+        ]
+        frequency = Counter(word for each in templates for word in each.words())
+        self._by_word: dict[str, list[tuple[int, _Template]]] = {}
+        for place, template in enumerate(templates):
+            word = min(template.words(), key=frequency.__getitem__, default="")
+            self._by_word.setdefault(word, []).append((place, template))
+
+    def of(self, text: str) -> list[_Template]:
+        """Return the templates that may be those of a message, the longest first."""
+        words = {"", *_WORD.findall(text)} & self._by_word.keys()
+        found = [each for word in words for each in self._by_word[word]]
+        return [template for _, template in sorted(found)]
 
 
 @cache
@@ -64,11 +133,8 @@ def catalogue(lang: str) -> dict[str, str]:
 
 
 @cache
-def _templates(lang: str) -> list[_Template]:
-    """Return the messages with facts, those with the most words of their own first."""
-    keys = [key for key in catalogue(lang) if "{}" in key]
-    keys.sort(key=len, reverse=True)
-    return [_Template(key.split("{}"), catalogue(lang)[key]) for key in keys]
+def _messages(lang: str) -> _Messages:
+    return _Messages(catalogue(lang))
 
 
 def translated(text: str, depth: int = 0) -> str:
@@ -80,24 +146,60 @@ def translated(text: str, depth: int = 0) -> str:
     if lang == "en" or not text:
         return text
     known = catalogue(lang).get(text)
-    if known is not None or depth == _DEEPEST:
+    if known is not None or depth > _DEEPEST:
         return text if known is None else known
-    for template in _templates(lang):
-        facts = template.facts(text)
-        if facts is not None:
-            return template.translation.format(
-                *(translated(fact, depth + 1) for fact in facts)
-            )
+    templates = _messages(lang).of(text)
+    for template in templates:
+        if _END.match(template.pieces[0]):
+            written = _with_end(text, template, depth)
+            if written is not None:
+                return written
+    for template in templates:
+        written = template.translated(text, depth)
+        if written is not None:
+            return written
     return text
 
 
+def _with_end(text: str, end: _Template, depth: int) -> str | None:
+    """Translate a message whose end is a hint or a count of its own."""
+    place = text.rfind(end.pieces[0]) if text.endswith(end.pieces[-1]) else -1
+    hint = end.translated(text[place:], depth) if place > 0 else None
+    if hint is None:
+        return None
+    begin = translated(text[:place], depth + 1)
+    return None if begin == text[:place] else begin + hint
+
+
+def _words(text: str, depth: int) -> str:
+    """Translate what the code puts in words, such as ``text or a list``."""
+    written = translated(text, depth)
+    parts = text.split(" or ")
+    if written != text or len(parts) == 1:
+        return written
+    told = [translated(part, depth + 1) for part in parts]
+    return text if any(map(str.__eq__, told, parts)) else "或".join(told)
+
+
 def translated_message(text: str) -> str:
-    """Translate a message to stderr, whole or line by line."""
-    name = "promptlab: "
-    if text.startswith(name):
-        return name + translated(text.removeprefix(name))
-    message = translated(text)
-    return message if message != text else "\n".join(map(translated, text.split("\n")))
+    """Translate a message: whole or line by line, without the place before it."""
+    message = _after_place(text)
+    return (
+        message if message != text else "\n".join(map(_after_place, text.split("\n")))
+    )
+
+
+def _after_place(text: str) -> str:
+    message, begin = translated(text), 0
+    for _ in range(_PLACES):
+        if message != text[begin:]:
+            break
+        gap = text.find(": ", begin)
+        if gap < 0:
+            return text
+        begin = gap + 2
+        message = translated(text[begin:])
+    return text[:begin] + message
 
 
 def asked_language(args: Sequence[str], environ: Mapping[str, str] = os.environ) -> str:
@@ -107,7 +209,7 @@ def asked_language(args: Sequence[str], environ: Mapping[str, str] = os.environ)
         name, _, inside = option.partition("=")
         if name == "--lang":
             asked = inside or value
-    return asked if asked in languages() else "en"
+    return asked if asked in languages() else language_of(environ)
 
 
 _EXITS = re.compile(r"(\d+) ([^;]+?)(?=;|\.$)")
