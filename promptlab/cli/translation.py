@@ -75,10 +75,14 @@ class _Template(NamedTuple):
             begin = place + len(piece)
         return [*facts, text[begin:end]]
 
-    def translated(self, text: str, depth: int) -> str | None:
+    def translated(
+        self, text: str, depth: int, *, may_have_place: bool = False
+    ) -> str | None:
         """Return a message of this template in its language, ``None`` for another."""
         facts = self.facts(text)
         if facts is None:
+            return None
+        if may_have_place and not self.pieces[0] and ": " in facts[0]:
             return None
         if self.needs_words and _words(facts[0], depth + 1) == facts[0]:
             return None
@@ -86,7 +90,7 @@ class _Template(NamedTuple):
 
     @property
     def needs_words(self) -> bool:
-        """Whether the first fact has to be words, and not a place before a message."""
+        """Whether this is a message only if its first fact is words."""
         first = self.pieces[0]
         return "{0:words}" in self.translation and (
             not first or bool(_END.match(first))
@@ -137,10 +141,11 @@ def _messages(lang: str) -> _Messages:
     return _Messages(catalogue(lang))
 
 
-def translated(text: str, depth: int = 0) -> str:
+def translated(text: str, depth: int = 0, *, may_have_place: bool = False) -> str:
     """Return a text, or a message with facts, in the language of the call.
 
-    *depth* is that of a fact in a message.
+    *depth* is that of a fact in a message. Of a text that may have its place before it,
+    no place is taken for the first fact.
     """
     lang = LANGUAGE.get()
     if lang == "en" or not text:
@@ -151,23 +156,25 @@ def translated(text: str, depth: int = 0) -> str:
     templates = _messages(lang).of(text)
     for template in templates:
         if _END.match(template.pieces[0]):
-            written = _with_end(text, template, depth)
+            written = _with_end(text, template, depth, may_have_place)
             if written is not None:
                 return written
     for template in templates:
-        written = template.translated(text, depth)
+        written = template.translated(text, depth, may_have_place=may_have_place)
         if written is not None:
             return written
     return text
 
 
-def _with_end(text: str, end: _Template, depth: int) -> str | None:
+def _with_end(
+    text: str, end: _Template, depth: int, may_have_place: bool
+) -> str | None:
     """Translate a message whose end is a hint or a count of its own."""
     place = text.rfind(end.pieces[0]) if text.endswith(end.pieces[-1]) else -1
     hint = end.translated(text[place:], depth) if place > 0 else None
     if hint is None:
         return None
-    begin = translated(text[:place], depth + 1)
+    begin = translated(text[:place], depth + 1, may_have_place=may_have_place)
     return None if begin == text[:place] else begin + hint
 
 
@@ -190,16 +197,16 @@ def translated_message(text: str) -> str:
 
 
 def _after_place(text: str) -> str:
-    message, begin = translated(text), 0
+    begin = 0
     for _ in range(_PLACES):
+        message = translated(text[begin:], may_have_place=True)
         if message != text[begin:]:
-            break
+            return text[:begin] + message
         gap = text.find(": ", begin)
         if gap < 0:
-            return text
+            break
         begin = gap + 2
-        message = translated(text[begin:])
-    return text[:begin] + message
+    return translated(text)
 
 
 def asked_language(args: Sequence[str], environ: Mapping[str, str] = os.environ) -> str:
