@@ -35,6 +35,8 @@ _DEEPEST = 5
 _END = re.compile(r" (?! )|[,;:.)]")
 """How the end of a message begins."""
 
+_FACTS = re.compile(r"(?:\{\})+")
+
 _WORD = re.compile("[A-Za-z]{2,}")
 
 _PLACES = 4
@@ -54,6 +56,14 @@ class _Template(NamedTuple):
     pieces: list[str]
     """The message's own words, before, between and after its facts."""
     translation: str
+    sides: list[int]
+    """The number of facts between two pieces: the second of two is a hint."""
+
+    @classmethod
+    def of(cls, key: str, translation: str) -> _Template:
+        """Return the template of a text of the catalogue."""
+        sides = [len(facts) // 2 for facts in _FACTS.findall(key)]
+        return cls(_FACTS.split(key), translation, sides)
 
     def facts(self, text: str) -> list[str] | None:
         """Return the facts of a message, ``None`` for another one.
@@ -73,7 +83,9 @@ class _Template(NamedTuple):
                 return None
             facts.append(text[begin:place])
             begin = place + len(piece)
-        return [*facts, text[begin:end]]
+        facts.append(text[begin:end])
+        pairs = zip(facts, self.sides, strict=True)
+        return [part for fact, n in pairs for part in _parted(fact, n)]
 
     def translated(
         self, text: str, depth: int, *, may_have_place: bool = False
@@ -82,9 +94,14 @@ class _Template(NamedTuple):
         facts = self.facts(text)
         if facts is None:
             return None
-        if may_have_place and not self.pieces[0] and ": " in facts[0]:
+        if may_have_place and (
+            any("\n" in fact for fact in facts)
+            or (not self.pieces[0] and ": " in facts[0] and not self.needs_words)
+        ):
             return None
-        if self.needs_words and _words(facts[0], depth + 1) == facts[0]:
+        if self.needs_words and (
+            _words(facts[0], depth + 1, may_have_place=may_have_place) == facts[0]
+        ):
             return None
         return self.translation.format(*(_Fact(fact, depth + 1) for fact in facts))
 
@@ -112,7 +129,7 @@ class _Messages:
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         templates = [
-            _Template(key.split("{}"), texts[key])
+            _Template.of(key, texts[key])
             for key in sorted(texts, key=len, reverse=True)
             if "{}" in key or _END.match(key)
         ]
@@ -154,6 +171,9 @@ def translated(text: str, depth: int = 0, *, may_have_place: bool = False) -> st
     if known is not None or depth > _DEEPEST:
         return text if known is None else known
     templates = _messages(lang).of(text)
+    written = _sentences(text, depth, may_have_place)
+    if written is not None:
+        return written
     for template in templates:
         if _END.match(template.pieces[0]):
             written = _with_end(text, template, depth, may_have_place)
@@ -164,6 +184,14 @@ def translated(text: str, depth: int = 0, *, may_have_place: bool = False) -> st
         if written is not None:
             return written
     return text
+
+
+def _sentences(text: str, depth: int, may_have_place: bool) -> str | None:
+    """Translate a message and the hint behind it, a sentence of its own."""
+    message, _, hint = text.rpartition(". ")
+    first = translated(message, depth + 1, may_have_place=may_have_place)
+    second = translated(hint, depth + 1) if first != message else hint
+    return None if second == hint else f"{first}。{second}"
 
 
 def _with_end(
@@ -178,9 +206,18 @@ def _with_end(
     return None if begin == text[:place] else begin + hint
 
 
-def _words(text: str, depth: int) -> str:
+def _parted(fact: str, n: int) -> list[str]:
+    """Return *n* facts that stand side by side: one, and a hint or nothing after it."""
+    for end in _messages(LANGUAGE.get()).of(fact) if n > 1 else ():
+        place = fact.rfind(end.pieces[0]) if _END.match(end.pieces[0]) else -1
+        if place >= 0 and end.facts(fact[place:]) is not None:
+            return [fact[:place], fact[place:], *[""] * (n - 2)]
+    return [fact, *[""] * (n - 1)]
+
+
+def _words(text: str, depth: int, *, may_have_place: bool = False) -> str:
     """Translate what the code puts in words, such as ``text or a list``."""
-    written = translated(text, depth)
+    written = translated(text, depth, may_have_place=may_have_place)
     parts = text.split(" or ")
     if written != text or len(parts) == 1:
         return written
@@ -190,10 +227,16 @@ def _words(text: str, depth: int) -> str:
 
 def translated_message(text: str) -> str:
     """Translate a message: whole or line by line, without the place before it."""
-    message = _after_place(text)
-    return (
-        message if message != text else "\n".join(map(_after_place, text.split("\n")))
-    )
+    for may_have_place in (True, False):
+        for separator in ("", "\n"):
+            parts = text.split("\n") if separator else [text]
+            written = separator.join(
+                _after_place(part) if may_have_place else translated(part)
+                for part in parts
+            )
+            if written != text:
+                return written
+    return text
 
 
 def _after_place(text: str) -> str:
@@ -206,7 +249,7 @@ def _after_place(text: str) -> str:
         if gap < 0:
             break
         begin = gap + 2
-    return translated(text)
+    return text
 
 
 def asked_language(args: Sequence[str], environ: Mapping[str, str] = os.environ) -> str:

@@ -278,3 +278,17 @@ def test_facts_of_any_length_are_found_in_one_pass_and_stay_what_they_are() -> N
 @pytest.mark.parametrize("name", ["no problems", "text", "an object", "written: x"])
 def test_a_name_that_is_a_text_of_the_catalogue_stays_a_name(name: str) -> None:
     assert in_chinese(f"{name}: there is no such task") == f"{name}：没有这个任务"
+
+
+def test_problems_of_bad_files_have_no_english_left(capsys, monkeypatch, tmp_path):
+    """Of every kind of file; names, values and reasons of libraries stay."""
+    monkeypatch.chdir(tmp_path)
+    data = ROOT.parent / "tests" / "data"
+    run_cli(["validate", str(data), "--lang", "zh"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 90
+    of_others = re.compile(
+        r"`[^`]*`|\"[^\"]*\"|'[^']*'|（invalid perl operator.*?）|RE2 报告：[^。]*"
+        rf"|{re.escape(str(data))}\S*|（csv：[^）]*）"
+    )
+    assert [line for line in lines if ENGLISH.search(of_others.sub("", line))] == []
