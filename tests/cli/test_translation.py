@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import re
 import string
@@ -12,12 +13,15 @@ from pathlib import Path
 
 import click
 import pytest
+from pydantic import BaseModel
 
 from promptlab import errors
 from promptlab.cli import COMMANDS, SECTIONS, cli, run_cli, translation
 from promptlab.cli.options import EXITS
 from promptlab.cli.output import printed
 from promptlab.cli.reference import _CONFIG
+from promptlab.contracts import schemas
+from promptlab.ingest.reading.problems import expected_at
 
 ROOT = Path(translation.__file__).parents[1]
 ZH = translation.catalogue("zh")
@@ -292,3 +296,27 @@ def test_problems_of_bad_files_have_no_english_left(capsys, monkeypatch, tmp_pat
         rf"|{re.escape(str(data))}\S*|（csv：[^）]*）"
     )
     assert [line for line in lines if ENGLISH.search(of_others.sub("", line))] == []
+
+
+def needed(model: type[BaseModel]) -> Iterator[str]:
+    """What a message says of each key that an input must have."""
+    for name, field in model.model_fields.items():
+        if field.is_required():
+            yield expected_at(model, (name,))
+        for each in re.findall(r"promptlab\.contracts\.[\w.]+", str(field.annotation)):
+            module, _, inner = each.rpartition(".")
+            found = getattr(importlib.import_module(module), inner)
+            if isinstance(found, type) and issubclass(found, BaseModel):
+                yield from needed(found)
+
+
+@pytest.mark.parametrize("model", schemas._READ.values(), ids=list(schemas._READ))
+def test_what_a_missing_key_should_be_is_said_in_chinese(model):
+    written = {text: in_chinese(f"required, but missing. Write {text}")
+               for text in needed(model)}  # fmt: skip
+    alone = re.compile(r"one of [\w, ]+: |e\.g\..*|`[^`]*`")
+    assert [
+        text
+        for text, chinese in written.items()
+        if not HAN.search(chinese) or ENGLISH.search(alone.sub("", chinese))
+    ] == []
