@@ -7,6 +7,7 @@ import importlib
 import json
 import re
 import string
+import tomllib
 from collections.abc import Iterator
 from inspect import cleandoc
 from pathlib import Path
@@ -22,6 +23,7 @@ from promptlab.cli.output import printed
 from promptlab.cli.reference import _CONFIG
 from promptlab.contracts import schemas
 from promptlab.ingest.reading.problems import expected_at
+from promptlab.reports.gate.policy import default_policy
 
 ROOT = Path(translation.__file__).parents[1]
 ZH = translation.catalogue("zh")
@@ -320,3 +322,13 @@ def test_what_a_missing_key_should_be_is_said_in_chinese(model):
         for text, chinese in written.items()
         if not HAN.search(chinese) or ENGLISH.search(alone.sub("", chinese))
     ] == []
+
+
+def test_the_policy_to_start_from_is_explained_in_chinese(capsys):
+    run_cli(["gate", "--init"])
+    english = capsys.readouterr().out
+    run_cli(["gate", "--init", "--lang", "zh"])
+    chinese = capsys.readouterr().out
+    assert english == default_policy()
+    assert tomllib.loads(chinese) == tomllib.loads(english)
+    assert ENGLISH.findall(chinese) == []
