@@ -29,8 +29,9 @@ from promptlab.paths import language_of, languages
 LANGUAGE: ContextVar[str] = ContextVar("lang", default="en")
 
 
-_DEEPEST = 5
-"""Words in words that are translated: a hint in a message, and its own facts."""
+_MOST_PARTS = 100
+"""Parts of a message that are looked up, such as hints and words in it: a fact may be
+hostile, and have the words of many messages in it."""
 
 _END = re.compile(r" (?! )|[,;:.)]")
 """How the end of a message begins."""
@@ -43,13 +44,20 @@ _PLACES = 4
 """Parts before a message: the program or the file with its line, and the pointer."""
 
 
+@dataclass
+class _Parts:
+    """The parts of one message that may still be looked up."""
+
+    left: int = _MOST_PARTS
+
+
 @dataclass(frozen=True)
 class _Fact:
     text: str
-    depth: int
+    parts: _Parts
 
     def __format__(self, spec: str) -> str:
-        return _words(self.text, self.depth) if spec == "words" else self.text
+        return _words(self.text, self.parts) if spec == "words" else self.text
 
 
 class _Template(NamedTuple):
@@ -88,7 +96,7 @@ class _Template(NamedTuple):
         return [part for fact, n in pairs for part in _parted(fact, n)]
 
     def translated(
-        self, text: str, depth: int, *, may_have_place: bool = False
+        self, text: str, parts: _Parts, *, may_have_place: bool = False
     ) -> str | None:
         """Return a message of this template in its language, ``None`` for another."""
         facts = self.facts(text)
@@ -100,10 +108,10 @@ class _Template(NamedTuple):
         ):
             return None
         if self.needs_words and (
-            _words(facts[0], depth + 1, may_have_place=may_have_place) == facts[0]
+            _words(facts[0], parts, may_have_place=may_have_place) == facts[0]
         ):
             return None
-        return self.translation.format(*(_Fact(fact, depth + 1) for fact in facts))
+        return self.translation.format(*(_Fact(fact, parts) for fact in facts))
 
     @property
     def needs_words(self) -> bool:
@@ -158,51 +166,57 @@ def _messages(lang: str) -> _Messages:
     return _Messages(catalogue(lang))
 
 
-def translated(text: str, depth: int = 0, *, may_have_place: bool = False) -> str:
+def translated(
+    text: str, parts: _Parts | None = None, *, may_have_place: bool = False
+) -> str:
     """Return a text, or a message with facts, in the language of the call.
 
-    *depth* is that of a fact in a message. Of a text that may have its place before it,
-    no place is taken for the first fact.
+    *parts* are those of the message that it is in. Of a text that may have its place
+    before it, no place is taken for the first fact.
     """
     lang = LANGUAGE.get()
     if lang == "en" or not text:
         return text
     known = catalogue(lang).get(text)
-    if known is not None or depth > _DEEPEST:
-        return text if known is None else known
+    if known is not None:
+        return known
+    parts = parts or _Parts()
+    parts.left -= 1
+    if parts.left < 0:
+        return text
     templates = _messages(lang).of(text)
-    written = _sentences(text, depth, may_have_place)
+    written = _sentences(text, parts, may_have_place)
     if written is not None:
         return written
     for template in templates:
         if _END.match(template.pieces[0]):
-            written = _with_end(text, template, depth, may_have_place)
+            written = _with_end(text, template, parts, may_have_place)
             if written is not None:
                 return written
     for template in templates:
-        written = template.translated(text, depth, may_have_place=may_have_place)
+        written = template.translated(text, parts, may_have_place=may_have_place)
         if written is not None:
             return written
     return text
 
 
-def _sentences(text: str, depth: int, may_have_place: bool) -> str | None:
+def _sentences(text: str, parts: _Parts, may_have_place: bool) -> str | None:
     """Translate a message and the hint behind it, a sentence of its own."""
     message, _, hint = text.rpartition(". ")
-    first = translated(message, depth + 1, may_have_place=may_have_place)
-    second = translated(hint, depth + 1) if first != message else hint
+    first = translated(message, parts, may_have_place=may_have_place)
+    second = translated(hint, parts) if first != message else hint
     return None if second == hint else f"{first}。{second}"
 
 
 def _with_end(
-    text: str, end: _Template, depth: int, may_have_place: bool
+    text: str, end: _Template, parts: _Parts, may_have_place: bool
 ) -> str | None:
     """Translate a message whose end is a hint or a count of its own."""
     place = text.rfind(end.pieces[0]) if text.endswith(end.pieces[-1]) else -1
-    hint = end.translated(text[place:], depth) if place > 0 else None
+    hint = end.translated(text[place:], parts) if place > 0 else None
     if hint is None:
         return None
-    begin = translated(text[:place], depth + 1, may_have_place=may_have_place)
+    begin = translated(text[:place], parts, may_have_place=may_have_place)
     return None if begin == text[:place] else begin + hint
 
 
@@ -215,14 +229,14 @@ def _parted(fact: str, n: int) -> list[str]:
     return [fact, *[""] * (n - 1)]
 
 
-def _words(text: str, depth: int, *, may_have_place: bool = False) -> str:
+def _words(text: str, parts: _Parts, *, may_have_place: bool = False) -> str:
     """Translate what the code puts in words, such as ``text or a list``."""
-    written = translated(text, depth, may_have_place=may_have_place)
-    parts = text.split(" or ")
-    if written != text or len(parts) == 1:
+    written = translated(text, parts, may_have_place=may_have_place)
+    choices = text.split(" or ")
+    if written != text or len(choices) == 1:
         return written
-    told = [translated(part, depth + 1) for part in parts]
-    return text if any(map(str.__eq__, told, parts)) else "或".join(told)
+    told = [translated(choice, parts) for choice in choices]
+    return text if any(map(str.__eq__, told, choices)) else "或".join(told)
 
 
 def translated_message(text: str) -> str:

@@ -281,6 +281,23 @@ def test_facts_of_any_length_are_found_in_one_pass_and_stay_what_they_are() -> N
     assert [key for key in WITH_FACTS if not is_kept(key)] == []
 
 
+def test_a_text_with_the_words_of_all_messages_is_looked_up_a_few_times(monkeypatch):
+    hostile = " ".join(key.replace("{}", "text") for key in ZH)
+    looked_up = []
+    of = translation._Messages.of
+    monkeypatch.setattr(
+        translation._Messages,
+        "of",
+        lambda self, text: looked_up.append(text) or of(self, text),
+    )
+    token = translation.LANGUAGE.set("zh")
+    try:
+        translation.translated_message(f'expected text, found "{hostile[:20_000]}"')
+    finally:
+        translation.LANGUAGE.reset(token)
+    assert 1 < len(looked_up) < 20 * translation._MOST_PARTS
+
+
 @pytest.mark.parametrize("name", ["no problems", "text", "an object", "written: x"])
 def test_a_name_that_is_a_text_of_the_catalogue_stays_a_name(name: str) -> None:
     assert in_chinese(f"{name}: there is no such task") == f"{name}：没有这个任务"
