@@ -20,7 +20,7 @@ NO_TESTS = ["--exclude-resource-type", "test", "unit_test"]
 COMPARING = (
     "int_dimension_pairs", "int_case_pairs", "int_case_score_changes",
     "fct_case_score_changes", "int_cases_compared", "fct_case_changes",
-    "int_comparison_sums", "int_comparisons_judged", "fct_task_comparisons", "fct_tag_comparisons", "fct_task_pairs",
+    "int_comparison_sums", "int_comparison_tests", "fct_task_comparisons", "fct_tag_comparisons", "fct_task_pairs",
     "fct_comparison_notes",
 )  # fmt: skip
 

@@ -20,7 +20,7 @@ from promptlab.build import plan
 
 MODELS = (
     "int_known_outages", "int_title_runs", "int_replaced_variants",
-    "int_counted_variants", "int_run_histories", "int_task_histories", "int_rechecks",
+    "int_variant_histories", "int_run_histories", "int_task_histories", "int_rechecks",
     "int_last_runs", "int_task_baselines", "int_missing_variants",
     "int_accepted_cases", "int_case_comparability",
     "int_changes", "int_odds_series", "int_odds_tasks", "int_odds_counts",
@@ -50,7 +50,7 @@ create table intermediate.int_task_variants (
 create table intermediate.int_titles (task_id varchar, title varchar);
 create table intermediate.int_case_rounds (
     task_id varchar, case_id varchar, n_run bigint, n_rounds bigint, n_passed bigint,
-    n_copies bigint, n_cached bigint, n_errors bigint, n_unjudged bigint
+    n_cached bigint, n_errors bigint, n_unjudged bigint
 );
 create table intermediate.int_case_yardsticks (
     task_id varchar, case_id varchar, question_hash varchar, assertions_hash varchar,
@@ -58,7 +58,7 @@ create table intermediate.int_case_yardsticks (
 );
 create table intermediate.int_scored_rounds (
     task_id varchar, case_id varchar, round_id varchar, dimensions_hash varchar,
-    place bigint, score double
+    score double
 );
 create table intermediate.int_task_contents (task_id varchar, settings_hash varchar);
 create table intermediate.int_comparisons_to_build (candidate_task_id varchar);
@@ -254,11 +254,11 @@ from counts
 inner join pushes using (suite, run);
 insert into intermediate.int_case_rounds
 select
-    task_id, case_id, case when score is null then n else 1 end, n, x, 0, 0, 0,
+    task_id, case_id, case when score is null then n else 1 end, n, x, 0, 0,
     case when score is null then 0 else 1 end
 from counts;
 insert into intermediate.int_scored_rounds
-select task_id, case_id, case_id, 'd', 1, score from counts where score is not null;
+select task_id, case_id, case_id, 'd', score from counts where score is not null;
 insert into intermediate.int_case_yardsticks
 select task_id, case_id, 'q', 'a' || number, 'j', 'y' || number
 from counts

@@ -20,7 +20,7 @@ from promptlab.ingest.raw.rows import FileLoad, ReadBatch, Reading, Reference
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.json_text.writing import shown
 from promptlab.messages import say
-from promptlab.paths import default_dimensions
+from promptlab.seeds import default_dimensions
 
 if TYPE_CHECKING:
     import duckdb

@@ -17,6 +17,7 @@ from promptlab.ingest.foreign.registry import recognise as recognise_foreign
 from promptlab.ingest.foreign.table.guessing import no_mapping
 from promptlab.ingest.foreign.table.opening import columns_of, form_of
 from promptlab.ingest.formats import HEAD_BYTES, KINDS, recognise
+from promptlab.json_text.places import BOM
 
 if TYPE_CHECKING:
     from promptlab.contracts.sources import TableMapping
@@ -155,29 +156,35 @@ def _has_answers(columns: Sequence[str], tables: Mappings) -> bool:
     )
 
 
-_NOT_TEXT = {
+_BY_ITS_FIRST_BYTES = {
     (b"\xff\xfe", b"\xfe\xff"): "is UTF-16, not UTF-8: save it as UTF-8",
     # gzip, zstd, bzip2, xz, zip
-    (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ", b"PK\x03\x04"): (
+    (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ", b"pk\x03\x04"): (
         "is compressed: unpack it"
     ),
+    (b"\xd0\xcf\x11\xe0",): (
+        "is a workbook with a password or of an old Excel: save it as .xlsx without one"
+    ),
+    (b"<!doctype html", b"<html"): "is a web page: download the file behind it",
+    (b"version https://git-lfs",): "is the pointer of a large file: `git lfs pull`",
+    (b"\x89png", b"\xff\xd8\xff", b"gif8", b"%pdf"): (
+        "is a picture or a PDF: load the data that it shows"
+    ),
 }
-"""First bytes of a file → its format, and the fix."""
+"""First bytes of a file in lower case → what it is, and the fix."""
 
 
 def _fault(found: FoundFile, form: str | None, head: bytes) -> str:
-    """Return why a file named on the command line cannot be loaded."""
+    """Return why a file named on the command line cannot be loaded, and the fix."""
     if form is not None:
         return no_mapping(found.path, form)
-    what = "is empty" if not head.strip() else "is of no known kind"
-    for begins, instead in _NOT_TEXT.items():
-        if head.startswith(begins):
-            what = instead
+    begins = head[:100].lower().removeprefix(BOM).lstrip()
+    for known, what in _BY_ITS_FIRST_BYTES.items():
+        if begins.startswith(known):
+            return f"it {what}"
+    if not head.strip():
+        return "it is empty: write it again"
     return (
-        f"it {what}; expected one of: testset (JSONL with `id`, and inputs or"
-        " expectations), pipeline (YAML with `steps`), analysis (JSON with `task` and"
-        " `cases`),"
-        " results (with `sample_id`), scores (with `dimension_id`), memory (JSON"
-        " with `test_results`), or results of one of these tools:"
-        f" {', '.join(TOOLS)}; --kind says which, if it is one"
+        "it is of no known kind: name its kind with `--kind`, or make it a table of a"
+        " row per answer (`promptlab init --table`)"
     )

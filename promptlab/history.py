@@ -185,13 +185,14 @@ def exit_code(results: Iterable[GateResult], *, allow_inconclusive: bool) -> int
     """Return the exit code of the worst result, in the order 1, 4, 3, 0.
 
     *allow_inconclusive* returns 0 instead of 4, but only if at least one case was
-    compared and no file was left out.
+    compared, enough rounds have a score and no file was left out.
     """
     codes = set()
     for result in results:
         code = result.exit_code
         has_compared = result.n_cases_before > result.n_not_compared
-        is_whole = all(rule.rule != "all_files" for rule in result.rules)
+        unknown = {rule.rule for rule in result.rules if rule.verdict == "inconclusive"}
+        is_whole = unknown.isdisjoint({"all_files", "min_coverage"})
         if code == 4 and allow_inconclusive and has_compared and is_whole:
             code = 0
         codes.add(code)

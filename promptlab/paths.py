@@ -1,9 +1,8 @@
-"""Bundled files: the dbt project, its seeds, examples, languages; and caches."""
+"""Bundled files: the dbt project, examples, languages, chats; and caches."""
 
 from __future__ import annotations
 
 import contextlib
-import csv
 import errno
 import functools
 import hashlib
@@ -88,7 +87,7 @@ def check_regular(path: Path) -> os.stat_result:
     return status
 
 
-def tidy_targets(target: Path, db: Path) -> None:
+def prune_dbt_targets(target: Path, db: Path) -> None:
     """Delete unused parse caches next to *target*; dbt recreates them.
 
     Deletes those of missing databases, and all but the newest ``TARGETS_KEPT``.
@@ -133,33 +132,3 @@ def chat_services() -> tuple[str, ...]:
     """Return the chats that a digest can be posted to, sorted."""
     files = (PACKAGE / "reports" / "templates" / "chat").glob("*.json.j2")
     return tuple(sorted(file.name.partition(".")[0] for file in files))
-
-
-# ---------- names that the seeds of the dbt project decide
-
-
-def builtin_scorers() -> list[str]:
-    """Return the scorers that need no entry point: those of SQL, and ``judge``."""
-    return _column("promptlab_scorers", "scorer")
-
-
-def default_dimensions() -> list[str]:
-    """Return the ids of the dimensions of every task that was loaded from results."""
-    return _column("promptlab_default_dimensions", "dimension_id")
-
-
-def scorer(name: str) -> dict[str, str] | None:
-    """Return the row of a built-in scorer: its unit, and if its metric is a share."""
-    rows = _rows("promptlab_scorers")
-    return next((row for row in rows if row["scorer"] == name), None)
-
-
-def _column(seed: str, name: str) -> list[str]:
-    return [row[name] for row in _rows(seed)]
-
-
-@functools.cache
-def _rows(seed: str) -> list[dict[str, str]]:
-    file = dbt_project() / "seeds" / "scoring" / f"{seed}.csv"
-    with file.open(encoding="utf-8", newline="") as rows:
-        return list(csv.DictReader(rows))

@@ -99,13 +99,15 @@ NOWHERE = Links()
 _OLD_S = 30 * 24 * 3600
 
 
-def compiled_templates(lang: str) -> FileSystemBytecodeCache:
+def compiled_templates(lang: str, *, autoescape: bool) -> FileSystemBytecodeCache:
     """Return the compiled templates of a language.
 
-    Old caches of other versions are deleted; recent ones may be in use by another
-    process.
+    Whether texts are escaped is compiled into a template, so that a macro of pages and
+    plain texts has two versions. Old caches of other versions are deleted; recent ones
+    may be in use by another process.
     """
-    folder = cache(f"templates/{lang}-{_state_of_the_code()}")
+    kind = "markup" if autoescape else "text"
+    folder = cache(f"templates/{lang}-{kind}-{_state_of_the_code()}")
     for other in folder.parent.iterdir():
         if time.time() - other.stat().st_mtime > _OLD_S and other != folder:
             shutil.rmtree(other, ignore_errors=True)
@@ -156,7 +158,9 @@ def environment(
         SettingsError: *templates* is not a folder.
     """
     if not autoescape:
-        return environment(lang, templates).overlay(autoescape=False)
+        return environment(lang, templates).overlay(
+            autoescape=False, bytecode_cache=compiled_templates(lang, autoescape=False)
+        )
     built_in = PackageLoader("promptlab.reports", "templates")
     if templates is not None and not templates.is_dir():
         raise SettingsError(f"templates: {templates} is not a folder")
@@ -164,7 +168,7 @@ def environment(
     # autoescape=True, not select_autoescape(): that one leaves *.html.j2 unescaped.
     env = Environment(
         loader=ChoiceLoader(loaders),
-        bytecode_cache=compiled_templates(lang),
+        bytecode_cache=compiled_templates(lang, autoescape=True),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_shown,

@@ -45,10 +45,13 @@ NAV: dict[str, list[str]] = {
     "Development": ["CONTRIBUTING", "docs/decisions/README", "CHANGELOG"],
     "中文": [
         "中文说明 <README.zh>",
+        "docs/zh/tutorial",
+        "docs/zh/faq",
         "docs/zh/formats",
         "docs/zh/tools/table",
         "docs/zh/verdict",
-        "docs/numbers.zh",
+        "docs/zh/numbers",
+        "docs/zh/judges",
         "docs/zh/ci",
         "docs/zh/chat",
         "docs/zh/agents",
@@ -65,7 +68,6 @@ BELOW: dict[str, str] = {
 
 TRANSLATIONS = {
     "README": "README.zh",
-    "docs/numbers": "docs/numbers.zh",
     "examples/README": "examples_zh/README",
     **{
         f"docs/{page}": f"docs/zh/{page}"

@@ -21,7 +21,7 @@ from promptlab.ingest.reading.problems import faults
 from promptlab.ingest.reading.source import DEFAULT, Limits
 from promptlab.json_text.reading import Fault, parse_all
 from promptlab.json_text.writing import compact, shown
-from promptlab.paths import scorer
+from promptlab.seeds import builtin_scorer
 
 _LARGEST = 1e300
 _WORDS = ("match_rule", "compare", "reducer", "aggregation", "of")
@@ -171,7 +171,7 @@ def _target(
     target = {
         key: value for key, value in dimension.target.items() if value is not None
     }
-    mode, built_in = dimension.scoring_mode, scorer(scorer_name)
+    mode, built_in = dimension.scoring_mode, builtin_scorer(scorer_name)
     in_ms = built_in is not None and built_in["unit"] == "ms"
     is_share = built_in is None or built_in["is_share"] == "true"
     typed: dict[str, Any] = {name: _number(target.get(name)) for name in _THRESHOLDS}

@@ -48,7 +48,7 @@ from promptlab.ingest.reading.source import Source, no_garbage_collection
 from promptlab.json_text.places import BOM, Key, Span, SpanIndex, after_space
 from promptlab.json_text.reading import Fault
 from promptlab.json_text.writing import shown
-from promptlab.paths import builtin_scorers
+from promptlab.seeds import builtin_scorers
 
 _REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 

@@ -79,10 +79,11 @@ def _written(text: str) -> str:
 
 _QUOTES, _GAP = r"\\*[\"']{1,2}", r"[ \t\r\n]*"
 _COLON = rf"{_QUOTES}{_GAP}:{_GAP}"
+_MEMBER = rf"{_COLON}(?:\{{{_GAP}{_QUOTES}value{_COLON})?"
 _PAIR = rf"{_QUOTES}{_GAP},{_GAP}(?:{_QUOTES}value{_COLON})?"
 KEY = (
-    rf"(?i:{WORDS}(?:{_COLON}|{_PAIR}|[ \t]*(?:=|{_written('＝')})[ \t]*|:[ \t]+)"
-    rf"|[\"']{WHOLE}(?:{_COLON}|{_PAIR}))"
+    rf"(?i:{WORDS}(?:{_MEMBER}|{_PAIR}|[ \t]*(?:=|{_written('＝')})[ \t]*|:[ \t]+)"
+    rf"|[\"']{WHOLE}(?:{_MEMBER}|{_PAIR}))"
 )
 """A match ends at the start of the value."""
 
@@ -92,7 +93,7 @@ LABEL = (
     rf"(?i:(?:{'|'.join(map(_written, _LABELS.split()))})(?:{_QUOTES})?{_GAP}"
     rf"(?::|=|{_written('：')}|{_written('＝')}){_GAP})"
 )
-OPTION = rf"(?i:(?:^|[\s\"'`]|\\[nrt])--?[a-z0-9_.-]*{WORDS}[ \t]+)"
+OPTION = rf"(?i:(?:^|[\s\"'`,]|\\[nrt])(?:--?|env[ \t]+)[a-z0-9_.-]*{WORDS}[ \t]+)"
 ELEMENT = rf"(?i:<[a-z0-9_:.-]*{WORDS}(?:[ \t][^<>]*)?>)"
 COOKIE = r"(?i:(?:set-)?cookie:[ \t]*)"
 
@@ -101,8 +102,8 @@ _LONGEST_KEY = 80
 _PERCENT = re.compile(rb"%5f|%2d", re.IGNORECASE)
 _HEADER = re.compile(WHOLE.encode(), re.IGNORECASE)
 _FORM_OF_KEY = re.compile(
-    rb"(\\*[\"']{1,2})[ \t\r\n]*([:,])[ \t\r\n]*(\\*[\"']{1,2}value\\*[\"']{1,2}"
-    rb"[ \t\r\n]*:[ \t\r\n]*)?\Z|():[ \t]+\Z",
+    rb"(\\*[\"']{1,2})[ \t\r\n]*([:,])[ \t\r\n]*(\{?[ \t\r\n]*\\*[\"']{1,2}value"
+    rb"\\*[\"']{1,2}[ \t\r\n]*:[ \t\r\n]*)?\Z|():[ \t]+\Z",
     re.IGNORECASE,
 )
 _HUMPS = re.compile(rb"(?<=[a-z0-9])(?=[A-Z])")
@@ -255,8 +256,9 @@ def find_labelled(data: bytes, _: int, place: int) -> SecretValue | None:
 
 
 def find_option(data: bytes, start: int, place: int) -> SecretValue | None:
-    """Return the value after an option of a command: ``--password …``."""
-    if not is_secret(data[start:place].partition(b"-")[2].strip(b"- \t")):
+    """Return the value after an option of a command, or ``ENV`` and a name."""
+    name = data[start:place].split()[-1]
+    if not is_secret(name.partition(b"-")[2].lstrip(b"-") or name):
         return None
     opening = _OPENING.match(data, place)
     return _text(data, place) if opening else _strong_word(data, place)
@@ -449,6 +451,14 @@ RULES: tuple[Rule, ...] = (
         _is_no_id,
     ),
     Rule(
+        "secret",
+        "on",
+        "the password in `mysql -ppassword`",
+        _START + r"(?:mysql(?:dump|admin)?|mariadb)"
+        r"(?:[ \t]+-[\w=-]+(?:[ \t]+[^\s\"'\\-][^\s\"'\\]*)?){0,8}?"
+        r"[ \t]+-p(?P<X>[^\s\"'\\]+)",
+    ),
+    Rule(
         "api_key",
         "on",
         "`sk-…`, `AKIA…`, `ghp_…`, `github_pat_…`, `glpat-…`, `xoxb-…`, `AIza…`,"
@@ -583,7 +593,9 @@ def _values_of_yaml(text: str) -> list[tuple[int, int]] | None:
             waiting += [(item, is_secret_here) for item in node.value]
         elif isinstance(node, yaml.MappingNode):
             for key, value in node.value:
-                waiting += [(key, False), (value, _is_secret_in_yaml(str(key.value)))]
+                is_its_value = is_secret_here and key.value == "value"
+                is_secret_key = _is_secret_in_yaml(str(key.value))
+                waiting += [(key, False), (value, is_secret_key or is_its_value)]
         elif is_secret_here and node.value and node.tag not in _NO_SECRETS_OF_YAML:
             places.add((node.start_mark.index, node.end_mark.index))
     return sorted(places)

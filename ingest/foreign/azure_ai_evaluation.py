@@ -197,7 +197,6 @@ class _RunOfRows:
             self.task.distinct(str(case_id)),
             {"query": query, **_asked(inputs)},
             golden=_expected(inputs),
-            golden_id="ground_truth",
         )
         # older releases say so in place of the score, and that the row passed
         skipped = {
@@ -275,7 +274,7 @@ class _RunOfRows:
             properties.get("model"),
             sample.get("model"),
         ):
-            self.task.judged_by(key, model if isinstance(model, str) else None)
+            self.task.judge(key, model if isinstance(model, str) else None)
         told = sample.get("input")
         said = {
             "decision_model": properties.get("decision_model"),

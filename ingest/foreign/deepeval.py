@@ -606,7 +606,7 @@ def _see_judge(name: str, metric: Metric, task: TaskWriter) -> None:
     """Record the model of a metric, and what it was asked."""
     if metric.evaluationModel:
         asked = text(metric.settings) if metric.settings else None
-        task.judged_by(name, metric.evaluationModel, rubric=asked)
+        task.judge(name, metric.evaluationModel, rubric=asked)
 
 
 def _write(metric: Metric, answer: RoundWriter, *, lower: bool) -> None:

@@ -211,7 +211,6 @@ class _Reading:
                 f"{subset}/{own}",
                 each["context"],
                 golden=each["target"],
-                golden_id="target",
                 tags=[f"subset:{subset}"],
             )
             is_judged = each.get("status") != _DEGRADED

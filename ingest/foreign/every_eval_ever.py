@@ -196,7 +196,6 @@ def write_case(line: Line, task: TaskWriter) -> CaseWriter:
         {"input": line.input.get("raw")}
         | {name: each for name, each in asked.items() if each is not None},
         golden=golden[0] if golden is not None and len(golden) == 1 else golden,
-        golden_id="reference",
         tags=[] if tags is None else [each for each in str(tags).split(",") if each],
     )
 
@@ -499,6 +498,8 @@ class SampledRun:
             each: "lower_better" if metric.lower_is_better else "higher_better"
             for each, metric in metrics.items()
         }
+        for dimension, metric in metrics.items():
+            task.judge(dimension, *metric.judges)
         task.grade(
             graded,
             directions,
@@ -510,9 +511,6 @@ class SampledRun:
                 for each, metric in metrics.items()
             },
         )
-        for dimension, metric in metrics.items():
-            models, template = metric.judges
-            task.judge(dimension, models, template=template)
         _claim(self._by_name[name], task, metrics)
 
     def totals_alone(self) -> Iterable[Record | Problem]:

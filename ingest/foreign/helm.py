@@ -367,7 +367,6 @@ class HelmRun:
                 **instance.beside,
             },
             golden=right[0] if len(right) == 1 else right or None,
-            golden_id=_CORRECT,
             tags=self._tags(instance.split, instance.perturbation),
         )
         # one request per choice, if the method requests each separately

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import msgspec
 
+from promptlab.ingest.case_names import cut_name, is_short
 from promptlab.ingest.reading.problems import Problem, warning
 
 if TYPE_CHECKING:
@@ -21,10 +22,8 @@ _sorted = msgspec.json.Encoder(order="deterministic").encode
 _NOT_WORDS = re.compile(r"[\W_]+")
 _SLUG = 32
 _HASH = 12
-_LONGEST_NAME = 60
 _ROLES = ("user", "system", "assistant", "developer")
 """Roles of the messages of a chat, which nobody wrote."""
-_CUT_NAME = 40
 
 
 def content_id(content: Any, said: str | None = None) -> str:
@@ -51,11 +50,9 @@ def case_name(content: Any, said: str | None = None) -> str:
         said: The readable part of it, which begins a name that has to be cut.
     """
     whole = " ".join(", ".join(_leaves(content)).split())
-    if 0 < len(whole) <= _LONGEST_NAME:
-        return whole
-    words = " ".join((said or whole).split())[:_CUT_NAME].rstrip()
-    digest = content_id(content)[:8]
-    return f"{words}… {digest}" if words else digest
+    return (
+        whole if is_short(whole) else cut_name(said or whole, content_id(content)[:8])
+    )
 
 
 def _leaves(content: Any) -> Iterator[str]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
@@ -39,7 +39,6 @@ from promptlab.ingest.foreign.documents import (
     time,
 )
 from promptlab.ingest.foreign.identity import Occurrences, OwnIds, content_id
-from promptlab.ingest.foreign.names import is_best_unclear
 from promptlab.ingest.foreign.prompts import env_of
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.writing import (
@@ -279,8 +278,8 @@ class Value(NamedTuple):
 
     name: str
     value: float | None
-    kind: Literal["letter", "truth", "number"]
-    """Letters and truth values are mapped to the scale 0 to 1 by Inspect."""
+    is_letter: bool
+    """Inspect maps letters to the scale 0 to 1."""
     explanation: str | None
     payload: dict[str, Any]
 
@@ -312,7 +311,7 @@ def write_round(
         input_tokens=usage.input_tokens if usage else None,
         output_tokens=usage.output_tokens if usage else None,
         latency_ms=milliseconds(sample.total_time),
-        metadata={key: each for key, each in about.items() if each is not None},
+        metadata=about,
         executed_at=time(sample.started_at),
         error=(error.message or "the sample broke") if error and not unjudged else None,
         status="unevaluated" if unjudged else None,
@@ -427,22 +426,18 @@ def values_of(sample: Sample, own_alphabet: Collection[str] = ()) -> Iterator[Va
 
 
 def _value(name: str, value: Any, score: Score, own_alphabet: Collection[str]) -> Value:
-    as_number = number(value)
-    kind: Literal["letter", "truth", "number"] = "number"
-    if isinstance(value, bool):
-        kind = "truth"
-    elif isinstance(value, str) and name not in own_alphabet:
+    as_number, is_letter = number(value), False
+    if isinstance(value, str) and name not in own_alphabet:
+        is_letter = value in _LETTERS
         as_number = _LETTERS.get(value, _WORDS.get(value.lower()))
-        if as_number is not None:
-            kind = "letter" if value in _LETTERS else "truth"
-        else:
+        if as_number is None:
             as_number = numeric(value)
         if (score.explanation or "").startswith(_BROKEN_GRADER):
             as_number = None
     payload = {"given": value}
     if score.answer is not None:
         payload["answer"] = score.answer
-    return Value(name, as_number, kind, score.explanation, payload)
+    return Value(name, as_number, is_letter, score.explanation, payload)
 
 
 def _completion(sample: Sample) -> str | None:
@@ -575,9 +570,7 @@ class LogReading:
         self._seen = Occurrences()
         self._ids = OwnIds("uuid")
         self._numbers: set[str] = set()
-        """Dimensions with values other than letters and truth values."""
-        self._truths: set[str] = set()
-        """Dimensions with truth values."""
+        """Dimensions with values other than letters."""
         self._n_invalid = 0
 
     def add(self, sample: Sample, written: bytes) -> Iterable[Record | Problem]:
@@ -602,7 +595,6 @@ class LogReading:
                 case_id,
                 context,
                 golden=None if sample.target in ("", []) else sample.target,
-                golden_id="target",
                 tags=self._groups(about),
                 categories=about,
                 place=self._places.setdefault(case_id, len(self._places)),
@@ -614,9 +606,7 @@ class LogReading:
         self._n_invalid += bool(sample.invalidation)
         task.same_run.add(case_id, sample.epoch, sample.uuid)
         for value in values_of(sample, self._own_alphabet):
-            if value.kind == "truth":
-                self._truths.add(value.name)
-            elif value.kind == "number" and value.value is not None:
+            if value.value is not None and not value.is_letter:
                 self._numbers.add(value.name)
             if sample.invalidation:
                 value = value._replace(value=None, payload={"invalidated": value.value})
@@ -671,12 +661,10 @@ class LogReading:
         """Return true if values between 0 and 1 are on the scale 0 to 1.
 
         This is so for letters, for numbers with the metric accuracy, and for those of
-        built-in scorers. A letter says what is correct; a truth value only says that
-        its name holds.
+        built-in scorers. A truth value only says that its name holds.
         """
-        is_said = name in self._truths and is_best_unclear(name)
         is_built_in = _RULES_OF_INSPECT.fullmatch(name) or name in _GRADED
-        if is_built_in or not (name in self._numbers or is_said):
+        if is_built_in or name not in self._numbers:
             return True
         return _has_accuracy(self._log, name)
 

@@ -275,7 +275,6 @@ def _records(
             each["case"],
             {"input": each["input"]},
             golden=each["expected"],
-            golden_id="expectedOutput",
             categories=each["metadata"],
         )
         error = None
@@ -290,7 +289,7 @@ def _records(
         answer = case.round(
             each["output"],
             latency_ms=milliseconds(seconds),
-            metadata={k: v for k, v in about.items() if v is not None},
+            metadata=about,
             executed_at=began,
             error=error,
             status=None if error or scores else "unevaluated",

@@ -108,7 +108,6 @@ def _write(row: Row, task: TaskWriter) -> None:
         str(example) if example else case_name(inputs, first_text(inputs.values())),
         {"inputs": inputs},
         golden=_one_of(reference),
-        golden_id="reference",
     )
     task.same_run.add(str(run) if run else text(row))
     answer = case.round(

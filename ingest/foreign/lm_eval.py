@@ -196,9 +196,7 @@ class HarnessTask:
             content = case_name(row.doc_hash or row.doc, first_text(texts))
             case_id = self._cases[document] = task.distinct(content)
             golden = None if row.target == "" else row.target
-            case = task.case(
-                case_id, {"doc": row.doc}, golden=golden, golden_id="target"
-            )
+            case = task.case(case_id, {"doc": row.doc}, golden=golden)
             self._rounds[case_id] = case.round(_answer(row))
         task.same_run.add(case_id, filter_)
         metrics = row.metrics if row.metrics is not None else _metrics_of(members)

@@ -282,7 +282,6 @@ def run_records(
             task.distinct(case_name(asked, _words(asked))),
             {"request": asked},
             golden=expected[_ANSWER] if [*expected] == [_ANSWER] else expected or None,
-            golden_id="expectations",
         )
         answer = _round(trace, case)
         for assessments in trace.judged():
@@ -442,7 +441,7 @@ def _round(trace: Trace, case: CaseWriter) -> RoundWriter:
         input_tokens=integer(usage.get("input_tokens")),
         output_tokens=integer(usage.get("output_tokens")),
         latency_ms=number(trace.execution_duration),
-        metadata={key: each for key, each in about.items() if each is not None},
+        metadata=about,
         executed_at=_moment(trace.request_time),
         error=(trace.error or f"the trace has the state {trace.state}")
         if broke
@@ -472,7 +471,7 @@ def _write_score(assessments: Sequence[Assessment], answer: RoundWriter) -> None
         source = each.source or {}
         model = source.get("source_id")
         if source.get("source_type") in _JUDGES and isinstance(model, str):
-            answer.task.judged_by(assessment.assessment_name, model)
+            answer.task.judge(assessment.assessment_name, model)
     about: dict[str, Any] = {}
     if len(assessments) > 1:
         about["given"] = [
@@ -547,7 +546,6 @@ def _write(row: dict[str, Any], task: TaskWriter) -> None:
         task.distinct(case_name(row, first_text(row.values()))),
         row,
         golden=golden,
-        golden_id="target",
     )
     seconds = number(measured.get("latency"))
     answer = case.round(output, latency_ms=milliseconds(seconds))

@@ -269,7 +269,6 @@ class _Run:
             self._case_id(item, given, inputs, has_ids),
             inputs,
             golden=at(given, *_EXPECTED),
-            golden_id="ground_truth",
         )
         error = error_text(sample.get("error"))
         results = item.results or []
@@ -320,7 +319,7 @@ class _Run:
         value = number(result.score)
         reason = result.reason if isinstance(result.reason, str) else None
         judge = members(result.sample).get("model")
-        task.judged_by(name, judge if isinstance(judge, str) else None)
+        task.judge(name, judge if isinstance(judge, str) else None)
         if result.passed is not None or not result.is_judged:
             answer.check(
                 name,

@@ -334,7 +334,6 @@ class _Run:
                     *(row.gold, row.refr, detail.refr, detail.references),
                     *(detail.answer, detail.ref),
                 ),
-                golden_id="gold",
             )
             graded = _first(detail.parsed, detail.predictions, detail.pred)
             output = whole if isinstance(whole, str) else graded

@@ -19,7 +19,6 @@ import hashlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -56,15 +55,14 @@ from promptlab.ingest.foreign.identity import (
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.writing import (
     Baseline,
-    Case,
+    CaseWriter,
     Check,
     Direction,
     Record,
     Round,
-    Score,
+    RoundWriter,
     Status,
     TaskWriter,
-    labels,
 )
 from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem, warning
@@ -246,9 +244,6 @@ class Export(Struct):
     metadata: Metadata | None = None
 
 
-Place = tuple[str, str, str]
-"""Task, case and round."""
-
 _JUDGE_BROKE = re.compile(
     # what the call of a model returned
     r"No (output|embedding)$|Embedding not found|Unknown error fetching"
@@ -349,24 +344,16 @@ def status_of(row: Row, checks: Sequence[Check], asserted: Sequence[str]) -> Sta
             broke = any(_is_breakage(said, kind) for kind in asserted)
             return "unevaluated" if broke else "fail"
         return "pass" if asserted and grading is None else "unevaluated"
-    if row.success:
-        given = (each for each in grading.componentResults or () if each)
-        broke = any(
-            each.passed and check.passed is None
-            for each, check in zip(given, checks, strict=True)
-        )
-        return "unevaluated" if broke else "pass"
-    failed = [each for each in checks if each.passed is not True]
+    broken = [each for each in checks if each.passed is None]
+    if row.success:  # not by a judge that broke and is negated
+        is_sure = not any(each.type.startswith("not-") for each in broken)
+        return "pass" if is_sure else "unevaluated"
+    failed = [each for each in checks if each.passed is False]
     # a set that only fails by such members was not judged either
-    members: dict[int | None, list[bool]] = {}
-    for each in failed:
-        members.setdefault(each.parent_position, []).append(each.passed is None)
-    if failed and all(
-        each.passed is None or all(members.get(each.position, [False]))
-        for each in failed
-    ):
-        return "unevaluated"
-    return "fail"
+    sets = {each.parent_position for each in broken}
+    sets -= {each.parent_position for each in failed}
+    is_judged = any(each.position not in sets for each in failed)
+    return "unevaluated" if broken and not is_judged else "fail"
 
 
 def _cost(row: Row) -> float | None:
@@ -401,36 +388,40 @@ def _tokens(row: Row) -> tuple[int | None, int | None, int | None]:
 class AboutRound(Struct, omit_defaults=True, gc=False):
     """What else is known of a round."""
 
-    row_id: str | None
+    row_id: str | None = None
     cost: float | None = None
     cached: bool | None = None
     total_tokens: int | None = None
 
 
-def round_of(row: Row, place: Place, n: int, status: Status) -> Round:
-    """Return the row's answer."""
-    task_id, case_id, round_id = place
-    response = row.response
+def write_round(row: Row, case: CaseWriter, status: Status) -> RoundWriter:
+    """Write the row's answer: not by the case, which takes longer by a twentieth."""
+    task, response = case.task, row.response
+    task.n_rounds[case.id] = n = task.n_rounds[case.id] + 1
+    written = RoundWriter(task, case.id, f"{case.id}-{n}")
     cached = response.cached if response else None
     output, parsed = answer(response.output if response else None)
     given, made, total = _tokens(row)
-    return Round(
-        task_id=task_id,
-        case_id=case_id,
-        round_id=round_id,
-        position=n - 1,
-        run_index=n,
-        raw_output=output,
-        parsed_output=parsed,
-        input_tokens=given,
-        output_tokens=made,
-        latency_ms=row.latencyMs,
-        metadata=text(AboutRound(row.id, _cost(row), cached, total)),
-        error=error_of(row) if status == "error" else None,
-        reported_status=status,
-        is_cached=cached,
-        steps=_steps(response) if response else None,
+    task.write(
+        Round(
+            task_id=task.task_id,
+            case_id=case.id,
+            round_id=written.round_id,
+            position=n - 1,
+            run_index=n,
+            raw_output=output,
+            parsed_output=parsed,
+            input_tokens=given,
+            output_tokens=made,
+            latency_ms=row.latencyMs,
+            metadata=text(AboutRound(row.id, _cost(row), cached, total)),
+            error=error_of(row) if status == "error" else None,
+            reported_status=status,
+            is_cached=cached,
+            steps=_steps(response) if response else None,
+        )
     )
+    return written
 
 
 def _steps(response: Response) -> str | None:
@@ -439,14 +430,12 @@ def _steps(response: Response) -> str | None:
     Multi-turn providers keep ``messages`` and agents ``toolCalls`` in the metadata; a
     model that is asked once puts its calls into the output, alone or in a message.
     """
-    about = members(decode(response.metadata, Any) if response.metadata else None)
-    output = response.output
+    about, output = members(_decoded(response.metadata)), response.output
     if isinstance(output, dict):
         output = output.get("tool_calls")
-    calls = about.get("toolCalls") or output
-    if calls is output and not _are_calls(output):
-        calls = None
-    return steps_of(about.get("messages"), calls)
+    calls = about.get("toolCalls") or (output if _are_calls(output) else None)
+    messages = about.get("messages")
+    return steps_of(messages, calls) if messages or calls else None
 
 
 def _are_calls(output: Any) -> bool:
@@ -457,9 +446,10 @@ def _are_calls(output: Any) -> bool:
     )
 
 
-def checks_of(row: Row, place: Place) -> list[Check]:
-    """Return the row's assertions, sets before their members."""
-    task_id, case_id, round_id = place
+def checks_of(row: Row, case: CaseWriter) -> list[Check]:
+    """Return the assertions of the next round of a case, sets before their members."""
+    task_id, case_id = case.task.task_id, case.id
+    round_id = f"{case_id}-{case.task.n_rounds[case_id] + 1}"
     grading = row.gradingResult
     checks: list[Check] = []
     beside = 0  # members of a set that follow it again
@@ -525,38 +515,27 @@ def _asserted(written: bytes, rendered: bytes, *, is_set: bool) -> Asserted:
     return kind, name, given.weight, given.threshold, expected
 
 
-def _claim(column: PromptOnProvider) -> None:
-    """Hand over the number of rows of a column, and its sums as means.
+def _claim(column: Column) -> None:
+    """Hand over the number of rows of a column, and the mean of their scores.
 
-    A column's score is a sum in which an error counts 0; named scores are sums of
-    value times weight, and plain sums in files without weights (0.120).
+    The file has their sum, in which an error counts 0. Sums of named scores are by
+    weight, or not, as versions go, and the score is made of them.
     """
-    raw = column.prompt.metrics
-    if not is_there(raw):
-        return
-    metrics = decode(raw, dict[str, Any])
+    metrics = members(_decoded(column.prompt.metrics))
     counts = [
         integer(metrics.get(f"test{of}Count")) or 0 for of in ("Pass", "Fail", "Error")
     ]
-    weights = members(metrics.get("namedScoreWeights"))
-    means = {}
-    for name, total in [
-        *members(metrics.get("namedScores")).items(),
-        (ROW_SCORE, metrics.get("score")),
-    ]:
-        n, claimed = column.task.dimensions.n_values(name), number(total)
-        is_plain = name == ROW_SCORE or weights.get(name, n) == n
-        if n and claimed is not None and is_plain:
-            means[name] = claimed / n
-    column.task.claim(means, sum(counts) or None)
+    n, total = column.task.dimensions.n_values(ROW_SCORE), number(metrics.get("score"))
+    if metrics:
+        mean = {} if total is None or not n else {ROW_SCORE: total / n}
+        column.task.claim(mean, sum(counts) or None)
 
 
 ROW_SCORE = "score"
 """Dimension of the row's own score, which promptfoo computes from all assertions."""
 
 
-@dataclass
-class PromptOnProvider:
+class Column(Struct):
     """One prompt on one provider."""
 
     index: int
@@ -564,20 +543,10 @@ class PromptOnProvider:
     prompt: Prompt
     task: TaskWriter
     """``<eval id>/<column>``."""
-    prompt_id: str | None
-    """Id or label of the prompt in its rows, where they have one."""
-
-    def has(self, provider: str, prompt_id: str | None) -> bool:
-        """Return true if a row of this provider and prompt may be one of the column."""
-        unknown = self.prompt_id is None or prompt_id is None
-        return provider == self.provider and (unknown or prompt_id == self.prompt_id)
 
 
 class Columns:
     """All columns of a file.
-
-    Records are built here and not by `CaseWriter`, which takes a tenth longer: these
-    files can be very large.
 
     Args:
         source: The file.
@@ -594,10 +563,10 @@ class Columns:
         """Settings of each provider, by its label or id, which several may have."""
         self._about: dict[str, Any] = {}
         """Fields of every task."""
-        self._scoring: list[Any] = []
+        self._scoring: list[str] = []
         if export is not None:
             self._read_head(export)
-        self._columns: dict[Any, PromptOnProvider] = {}
+        self._columns: dict[Any, Column] = {}
         self._judgings: dict[Any, _Judging] = {}
         self._tests: dict[int, _Test] = {}
         self._of_name: dict[str, set[str]] = {}
@@ -631,7 +600,10 @@ class Columns:
         if config is not None:
             self._about["title"] = short_name(config.description or "", 120)
             self._settings = _settings(config.providers)
-            self._scoring = _scoring(config)
+            tests = bytes(config.defaultTest), bytes(config.tests)
+            self._scoring = [
+                e.decode() for each in tests for e in _SCORING.findall(each)
+            ]
 
     def expect(self, rows: Iterable[tuple[Row, _Test]]) -> None:
         """Name the run and the cases of the rows that are coming.
@@ -656,29 +628,25 @@ class Columns:
         """
         if self._ids.again(row.id, row.promptIdx, row.testIdx):
             return []
-        task = self._column(row).task
+        task = self._column(row)
         if test.is_bare and is_there(row.prompt):
-            raw = decode(row.prompt, Prompt).raw
+            raw = _prompt(row).raw
             asked = row.testIdx if raw == _LEFT_OUT else raw
             self._bare.setdefault(task.task_id, set()).add(hash(text(asked)))
         counted = (task.task_id, test.key)
         count = self._counts.get(counted, 0)
         repeat = test.repeat or self._repeat or math.inf
         case_id = self._case_id(test, 1 if count < repeat else 1 + int(count // repeat))
-        n = task.n_rounds.get(case_id, 0) + 1
-        place = (task.task_id, case_id, f"{case_id}-{n}")
-        checks = checks_of(row, place)
+        is_known = case_id in task.n_rounds
+        case = CaseWriter(task, case_id) if is_known else test.write(task, case_id)
+        checks = checks_of(row, case)
         status = status_of(row, checks, test.judging.types)
-        records: list[Record | Problem] = [round_of(row, place, n, status), *checks]
-        if n == 1:
-            records += test.records(task.task_id, case_id, len(task.n_rounds))
-        task.n_rounds[case_id] = n
+        written = write_round(row, case, status)
+        for check in checks:
+            task.write(check)
         self._counts[counted] = count + 1
         if status != "error":
-            scores = _scores(row, place, checks, status)
-            for score in scores:
-                task.dimensions.see(score.dimension_id, score.value)
-            records += scores
+            _write_scores(row, written, checks, status)
             if row.success is None:
                 self._unjudged.append(case_id)
         # JSONL does not number repeats: rows are identified by their ids
@@ -686,7 +654,7 @@ class Columns:
         said = [(each.name, each.passed, each.score, each.reason) for each in checks]
         told = (row.id or text(row), status, row.score, output, row.namedScores, said)
         self._same_run.add_written(canonical(told))
-        return records
+        return task.written()
 
     def closing(self) -> Iterator[Record | Problem]:
         """Return tasks and dimensions, which are known when all rows are read."""
@@ -718,7 +686,7 @@ class Columns:
                 **self._about,
             )
             for judged in judges:
-                task.judged_by(*judged)
+                task.judge(*judged)
             # the row's score is computed from the named ones: only it counts
             best: dict[str, Direction] = dict.fromkeys(task.dimensions, "higher_better")
             # a metric of weight 0 never has a value, so it has no score to miss
@@ -741,13 +709,10 @@ class Columns:
 
     def problem(self, error: Exception, place: int, raw: bytes | Raw) -> Problem:
         """Return the reject of a row at a line, or at a place in the list."""
-        line, pointer = (place, None) if self.are_lines else (None, place)
-        return _FILES.problem(
-            error,
-            line=line,
-            pointer=None if pointer is None else f"/results/results/{pointer}",
-            raw=bytes(raw),
-        )
+        if self.are_lines:
+            return _FILES.problem(error, line=place, raw=bytes(raw))
+        pointer = f"/results/results/{place}"
+        return _FILES.problem(error, pointer=pointer, raw=bytes(raw))
 
     def _config_ids_of(self, provider: str) -> list[str]:
         """Return what the config may call a provider that gives itself another id."""
@@ -770,42 +735,37 @@ class Columns:
             )
         return said
 
-    def _column(self, row: Row) -> PromptOnProvider:
-        provider, prompt_id = _provider(row.provider), row.promptId
-        key: Any = row.promptIdx
+    def _column(self, row: Row) -> TaskWriter:
+        provider = _provider(row.provider)
+        # joined files have one index for several columns
+        key: Any = (row.promptIdx, provider, row.promptId)
+        if row.promptIdx is None:
+            if self.are_lines:
+                raise msgspec.ValidationError(
+                    "Expected `int`, got `null` - at `$.promptIdx`"
+                )
+            key = _told_by(_prompt(row), provider)  # version 2
         column = self._columns.get(key)
-        if column is not None and prompt_id and column.has(provider, prompt_id):
-            return column
-        heads = self._heads
-        prompt = decode(row.prompt, Prompt) if is_there(row.prompt) else Prompt()
-        if key is None and self.are_lines:
-            raise msgspec.ValidationError(
-                "Expected `int`, got `null` - at `$.promptIdx`"
-            )
-        prompt_id = prompt_id or prompt.label
-        # version 2 has no index, and joined files have one index for several columns
-        if key is None or (column is not None and not column.has(provider, prompt_id)):
-            told = (provider, prompt.label or prompt.display or text(prompt.raw))
-            same = [n for n, each in enumerate(heads) if told == _told_by(each)]
-            key = same[0] if len(same) == 1 and same[0] != key else (told, prompt_id)
-            column = self._columns.get(key)
         if column is None:
-            taken = {each.index for each in self._columns.values()}
-            index = key if isinstance(key, int) else max(len(heads), len(taken))
-            while index in taken:
-                index += 1
-            head = heads[index] if 0 <= index < len(heads) else prompt
-            head.id = head.id or row.promptId
-            task = TaskWriter(
-                "promptfoo",
-                f"{self._run_id}/{index}",
-                self._source,
-                self._same_run,
-                is_share=lambda _name: True,
-            )
-            column = PromptOnProvider(index, provider, head, task, prompt_id)
-            self._columns[key] = column
-        return column
+            column = self._columns[key] = self._new_column(row, provider)
+        return column.task
+
+    def _new_column(self, row: Row, provider: str) -> Column:
+        heads, prompt = self._heads, _prompt(row)
+        told = _told_by(prompt, provider)
+        taken = {each.index for each in self._columns.values()}
+        index = row.promptIdx
+        if index is None or index in taken:
+            same = [n for n, each in enumerate(heads) if told == _told_by(each)]
+            index = same[0] if len(same) == 1 else max(len(heads), len(taken))
+        while index in taken:
+            index += 1
+        head = heads[index] if 0 <= index < len(heads) else prompt
+        head.id = head.id or row.promptId
+        task_id = f"{self._run_id}/{index}"
+        task = TaskWriter("promptfoo", task_id, self._source, self._same_run,
+                          is_share=lambda _name: True)  # fmt: skip
+        return Column(index, provider, head, task)
 
     def _case_id(self, test: _Test, occurrence: int) -> str:
         """Return the case of a test, of which several may assert different things."""
@@ -846,8 +806,8 @@ class Columns:
                 self._prompt_vars.setdefault(name, set()).add(value)
         not_asked = {"_conversation", *told.prompt_vars}
         asked = {key: given[key] for key in given if key not in not_asked}
-        parts = (test.asserts, test.options, test.provider, test.threshold)
-        key = tuple(map(bytes, parts))
+        parts = [test.asserts, test.options, test.provider, test.threshold]
+        key = tuple(map(bytes, [*parts, test.assertScoringFunction]))
         judging = self._judgings.get(key)
         if judging is None:
             judging = self._judgings[key] = _Judging.of(test)
@@ -867,22 +827,15 @@ class Columns:
         files = _contents_of_files(asked, filled)
         context = {"description": described, "vars": asked, "files": files}
         context = {key: each for key, each in context.items() if each is not None}
-        options = judging.options
-        deciding = {
-            "assertScoringFunction": _decoded(test.assertScoringFunction)
-            or (any(self._scoring) and self._scoring),
-            "transform": options.get("transform") or options.get("postprocess"),
-            # what graders of red teams judge by
-            "pluginConfig": metadata.get("pluginConfig"),
-            "purpose": metadata.get("purpose"),
-        }
-        said = [canonical({key: each}) for key, each in deciding.items() if each]
-        asserted = b"[%b]" % b",".join([*judging.canonical, canonical(expected), *said])
         expectation_hash = None
         if judging.written:
-            expectation_hash = hashlib.blake2b(asserted, digest_size=16).hexdigest()
+            # what graders of red teams judge by
+            of_graders = metadata.get("pluginConfig"), metadata.get("purpose")
+            of_test = canonical([expected, self._scoring, *of_graders])
+            asserted = hashlib.blake2b(judging.asserted + of_test, digest_size=16)
+            expectation_hash = asserted.hexdigest()
         tags = metadata.get("tags", test.tags)
-        repeat = options.get("repeat")
+        repeat = judging.repeat
         return _Test(
             name=name,
             content=content,
@@ -890,16 +843,13 @@ class Columns:
             judging=judging,
             repeat=repeat if isinstance(repeat, int) and repeat > 0 else None,
             is_bare=not given and name == content and len(context) == 1,
-            context=text(context),
+            context=context,
             note=text({"variables": expected}) if expected else None,
             expectation_hash=expectation_hash,
-            labels=labels(
-                [tag for tag in tags if isinstance(tag, str)]
-                if isinstance(tags, list)
-                else [],
-                {key: each for key, each in metadata.items() if key != "id"},
-                told.tag_keys,
-            ),
+            tags=[tag for tag in tags if isinstance(tag, str)]
+            if isinstance(tags, list)
+            else [],
+            metadata={key: each for key, each in metadata.items() if key != "id"},
         )
 
     def _expected(
@@ -942,15 +892,19 @@ class Columns:
         return template
 
 
-def _told_by(head: Prompt) -> tuple[str, str]:
-    """The key of a prompt of the head, as in a row."""
-    return _provider(head.provider), head.label or head.display or text(head.raw)
+def _told_by(prompt: Prompt, provider: str | None = None) -> tuple[str, str]:
+    """Return what tells a prompt of the head from others, as in a row."""
+    name = prompt.label or prompt.display or text(prompt.raw)
+    return provider or _provider(prompt.provider), name
 
 
-def _scores(
-    row: Row, place: Place, checks: Sequence[Check], status: Status
-) -> list[Score]:
-    task_id, case_id, round_id = place
+def _prompt(row: Row) -> Prompt:
+    return decode(row.prompt, Prompt) if is_there(row.prompt) else Prompt()
+
+
+def _write_scores(
+    row: Row, written: RoundWriter, checks: Sequence[Check], status: Status
+) -> None:
     # what was not judged has 1, what a broken judge should have judged 0: kept as
     # the tool's value, and no score
     unscored = {each.name for each in checks if each.passed is None}
@@ -959,21 +913,14 @@ def _scores(
     if status == "unevaluated":
         unscored.add(ROW_SCORE)
     grading = row.gradingResult
-    weightless = frozenset[str]()
-    if grading is not None and is_there(grading.namedScoreWeights):
-        weightless = _weightless(bytes(grading.namedScoreWeights))
+    weights = bytes(grading.namedScoreWeights) if grading else b""
+    weightless = _weightless(weights) if weights else ()
     named = {**row.namedScores, ROW_SCORE: row.score} if row.namedScores else None
-    return [
-        Score(
-            task_id=task_id,
-            case_id=case_id,
-            round_id=round_id,
-            dimension_id=name,
-            value=None if name in weightless else value,
-            score=None if name in unscored or name in weightless else on_scale(value),
-        )
-        for name, value in (named or {ROW_SCORE: row.score}).items()
-    ]
+    for name, value in (named or {ROW_SCORE: row.score}).items():
+        if name in weightless:
+            written.score(name, None)
+        else:
+            written.score(name, value, None if name in unscored else on_scale(value))
 
 
 @lru_cache(1000)
@@ -988,13 +935,13 @@ class _Judging(Struct):
 
     written: str
     """Its assertions as JSON; empty without any."""
-    canonical: list[bytes]
-    """Its assertions and their threshold, for a hash."""
+    asserted: bytes
+    """All that decides over an answer but judges, which are records of their own."""
     types: list[str]
     judges: list[Judged]
-    options: dict[str, Any]
+    repeat: Any
     settings: str | None
-    """Its options that are neither its judge's nor its assertions', as JSON."""
+    """Its options that neither judge nor say how often, as JSON."""
     uses: dict[str, str] = {}
     """Variable of a test → whether it is ``asked``, ``expected`` or ``unused``."""
 
@@ -1002,15 +949,17 @@ class _Judging(Struct):
     def of(cls, test: TestCase) -> _Judging:
         asserts, options = _decoded(test.asserts), members(_decoded(test.options))
         asserts = asserts if isinstance(asserts, list) else []
-        provider = {"test provider": _decoded(test.provider)}
-        beside = yardstick({**options, **provider}, *_NO_SETTINGS)
+        scoring = test.threshold, test.assertScoringFunction
+        judging = {name: options.get(name) for name in ("transform", "postprocess")}
+        rest = {**options, "test provider": _decoded(test.provider)}
+        settings = yardstick(rest, *judging, *_OF_JUDGE, *_NO_SETTINGS)
         return cls(
             written=text(asserts) if asserts else "",
-            canonical=[canonical(asserts), canonical(_decoded(test.threshold))],
+            asserted=canonical([asserts, judging, *map(_decoded, scoring)]),
             types=[kind for kind, *_ in _flat(asserts)],
             judges=list(_judges(asserts, options)),
-            options=options,
-            settings=text(dict(sorted(beside.items()))) if beside else None,
+            repeat=options.get("repeat"),
+            settings=text(dict(sorted(settings.items()))) if settings else None,
         )
 
 
@@ -1033,22 +982,27 @@ class _Test(Struct, eq=False):
     repeat: int | None
     is_bare: bool
     """True if nothing but its place tells it from others."""
-    context: str
+    context: dict[str, Any]
     note: str | None
     """Variables that only assertions use, as JSON."""
     expectation_hash: str | None
-    labels: tuple[str, str]
-    """Its tags and its metadata, as a case has them."""
+    tags: list[str]
+    metadata: dict[str, Any]
     key: _Key
 
-    def records(self, task_id: str, case_id: str, place: int) -> Iterator[Record]:
-        """Yield the case, and what it expects."""
-        tags, categories = self.labels
-        about = (None, categories, self.expectation_hash)
-        yield Case(task_id, case_id, place, self.context, tags, *about)
+    def write(self, task: TaskWriter, case_id: str) -> CaseWriter:
+        """Write the case, and what it expects."""
+        case = task.case(
+            case_id,
+            self.context,
+            tags=self.tags,
+            categories=self.metadata,
+            expectation_hash=self.expectation_hash,
+        )
         if self.note is not None:
             note = ("expected", 0, self.note, "manual_note")
-            yield Baseline(task_id, case_id, *note)
+            task.write(Baseline(task.task_id, case_id, *note))
+        return case
 
 
 _SUFFIX = 6
@@ -1072,26 +1026,19 @@ def _contents_of_files(
     return found or None
 
 
+_OF_JUDGE = ("provider", "rubricPrompt", "factuality")
+"""Options of a test, and of an assertion, that say who judges and how."""
 _NO_SETTINGS = (
-    *("provider", "rubricPrompt", "factuality", "transform", "postprocess", "repeat"),
-    *("disableVarExpansion", "disableDefaultAsserts", "runSerially", "storeOutputAs"),
+    *("repeat", "disableVarExpansion", "disableDefaultAsserts", "runSerially"),
+    "storeOutputAs",
 )
-"""Options of a test that are said elsewhere, or decide nothing."""
+"""Options that decide nothing."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+$")
 """The time at the end of the id of a run."""
 
 
-def _scoring(config: Config) -> list[Any]:
-    """Return the scoring functions in a config: rows have none of them.
-
-    promptfoo loads them before it runs the tests, and writes no functions in rows.
-    """
-    written = (config.defaultTest, config.tests)
-    if not any(b'"assertScoringFunction"' in bytes(each) for each in written):
-        return []
-    default, tests = map(_decoded, written)
-    said = [default, *(tests if isinstance(tests, list) else ())]
-    return [members(each).get("assertScoringFunction") for each in said]
+_SCORING = re.compile(rb'"assertScoringFunction"\s*:\s*("(?:[^"\\]|\\.)*")')
+"""Functions in a config: promptfoo loads them, and writes none of them in rows."""
 
 
 def _slots(prompt: Prompt) -> str:
@@ -1111,13 +1058,8 @@ _RULES = re.compile(
 
 Judged = tuple[str, str, str, str]
 """Name of an assertion; model, template and rubric, empty if the file has none."""
-_OUTPUTS = {
-    "similar": ("embedding",),
-    "answer-relevance": ("text", "embedding"),
-    "classifier": ("classification",),
-    "moderation": ("moderation",),
-}
-"""Assertion → types of the providers that it asks; others ask for a text."""
+_OUTPUTS = ("text", "embedding", "classification", "moderation")
+"""Types of the models that judge, where there are several."""
 
 
 def _flat(
@@ -1138,26 +1080,28 @@ def _judges(asserts: Any, options: Mapping[str, Any]) -> Iterator[Judged]:
     for kind, said, of_set in _flat(asserts):
         if _RULES.fullmatch(kind):
             continue
-        given = said.get("provider") or options.get("provider")
-        outputs = _OUTPUTS.get(kind.removeprefix("not-").partition(":")[0], ("text",))
-        typed = [each for name in outputs if (each := members(given).get(name))]
-        asked = [e if isinstance(e, dict) else {"id": e} for e in typed or [given]]
-        is_of_facts = kind.endswith("factuality")
-        told = {
-            "provider": [yardstick(each, "id", "label") for each in asked],
-            "rubricPrompt": said.get("rubricPrompt") or options.get("rubricPrompt"),
-            "factuality": options.get("factuality") if is_of_facts else None,
-        }
-        known = {name: each for name, each in told.items() if each and any(each)}
+        told = {name: said.get(name) or options.get(name) for name in _OF_JUDGE}
+        provider = told["provider"]
+        if isinstance(provider, str):
+            del told["provider"]
+        template = yardstick(told, "id", "label")
         rubric = said.get("value") or ""
         for name in (said.get("metric") or kind, of_set):
             if isinstance(name, str):
                 yield (
                     name,
-                    ", ".join(e["id"] for e in asked if isinstance(e.get("id"), str)),
-                    canonical(known).decode() if known else "",
+                    _model(provider),
+                    canonical(template).decode() if template else "",
                     rubric if isinstance(rubric, str) else text(rubric),
                 )
+
+
+def _model(provider: Any) -> str:
+    """Return the ids of a provider, or of those of each type."""
+    about = members(provider) or {"id": provider}
+    typed = [_model(about[each]) for each in _OUTPUTS if about.get(each)]
+    own = about.get("id")
+    return ", ".join(typed) or (own if isinstance(own, str) else "")
 
 
 _EXPECTATION = re.compile(

@@ -196,7 +196,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
                     version = _words(result.evaluator_version) or ""
                     evaluators[name].add((result.evaluator, version))
                     if result.judge is not None:
-                        task.judged_by(name, *result.judge)
+                        task.judge(name, *result.judge)
                 models.add(setting(row.attributes, "model", "model name"))
                 yield from task.written()
     _describe(report, models - {None}, task)
@@ -270,7 +270,6 @@ def _write(
         task.distinct(_case_id(row, repeat), str(n)),
         {key: value for key, value in asked.items() if value is not None},
         golden=row.expected_output,
-        golden_id="expected_output",
         categories=row.metadata,
     )
     metrics = row.metrics

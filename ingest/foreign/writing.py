@@ -388,7 +388,6 @@ class TaskWriter:
         context: Any,
         *,
         golden: Any = None,
-        golden_id: str = "expected",
         tags: Sequence[str] = (),
         cluster: str | None = None,
         categories: Any = None,
@@ -401,7 +400,6 @@ class TaskWriter:
             case_id: Its id, which is the same in every run.
             context: The input.
             golden: The expected answer.
-            golden_id: The tool's name of that answer.
             tags: Its tags.
             cluster: Its group of related cases: a conversation, a document.
             categories: Its metadata; short texts can become tags.
@@ -428,7 +426,7 @@ class TaskWriter:
             )
             if golden is not None:
                 payload = text({"answer": golden})
-                self.write(Baseline(self.task_id, case_id, golden_id, 0, payload))
+                self.write(Baseline(self.task_id, case_id, "expected", 0, payload))
         return CaseWriter(self, case_id)
 
     def known(self, case_id: str) -> CaseWriter | None:
@@ -537,12 +535,13 @@ class TaskWriter:
             )
         for name, judges in self._judges.items():
             models, templates, rubrics = map(set, zip(*judges, strict=True))
-            self.judge(
-                name,
+            known = (
                 ", ".join(sorted(m or "default" for m in models if any(models))),
-                template="\n".join(sorted(templates - {None})),
-                rubric=rubrics.pop() if len(rubrics) == 1 else None,
+                "\n".join(sorted(templates - {None})),
+                rubrics.pop() if len(rubrics) == 1 else None,
             )
+            if any(known):
+                self.write(Judge(self.task_id, name, *(each or None for each in known)))
         for name, odd in self._odd.items():
             if odd.is_number or name in numbers or self.dimensions.has_numbers(name):
                 self.write(odd.problem(name))
@@ -574,25 +573,13 @@ class TaskWriter:
         self,
         name: str,
         model: str | None = None,
-        *,
         template: str | None = None,
         rubric: str | None = None,
     ) -> None:
-        """Write the judge of a dimension or an assertion, if known."""
-        if model or template or rubric:
-            known = (each or None for each in (model, template, rubric))
-            self.write(Judge(self.task_id, name, *known))
+        """Record the judge of a dimension or an assertion; `grade` writes all.
 
-    def judged_by(
-        self,
-        name: str,
-        model: str | None,
-        template: str | None = None,
-        rubric: str | None = None,
-    ) -> None:
-        """Record a judge, which may differ from row to row; `grade` writes them.
-
-        An empty model or template is the default of the tool, and `None` unknown.
+        It may differ from row to row. An empty model or template is the default of the
+        tool, and `None` unknown.
         """
         if model or template is not None or rubric is not None:
             judge = (model or "", template, rubric or "")
@@ -693,7 +680,8 @@ class CaseWriter(msgspec.Struct, gc=False):  # no reference cycles
         """Write an answer; `Round` describes the fields.
 
         Rounds are numbered in order, unless *n* is given; a *name* distinguishes two of
-        one number. A round with an error has the status ``error``.
+        one number. A round with an error has the status ``error``. What is ``None`` in
+        the metadata is not known, and left out.
         """
         task, case_id = self.task, self.id
         task.n_rounds[case_id] = so_far = task.n_rounds[case_id] + 1
@@ -711,7 +699,9 @@ class CaseWriter(msgspec.Struct, gc=False):  # no reference cycles
                 run_index=n,
                 raw_output=raw_output,
                 parsed_output=parsed_output,
-                metadata=text(metadata) if metadata else "{}",
+                metadata=text({k: v for k, v in metadata.items() if v is not None})
+                if metadata
+                else "{}",
                 executed_at=executed_at,
                 error=error,
                 reported_status=status or (None if error is None else "error"),

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,6 +16,7 @@ from promptlab.errors import nearest
 from promptlab.ingest.memory.chinese_form import cmrc_f1, is_chinese, is_same
 from promptlab.ingest.memory.findings import Findings, json_bytes, json_text, tolerant
 from promptlab.ingest.memory.locomo_form import answer_parts, reference_parts
+from promptlab.ingest.memory.question_keys import Identity, QuestionKeys
 from promptlab.ingest.reading.problems import faults
 from promptlab.ingest.reading.records import struct_of
 from promptlab.json_text.places import Keys
@@ -26,10 +26,6 @@ ADVERSARIAL = "5"
 
 _MAX_CACHED_BYTES = 2000
 """Maximum size of a question that is cached, in bytes."""
-
-
-Identity = tuple[str, str, str]
-"""Text, category and evidence of a question."""
 
 
 class _PreparedQuestion(NamedTuple):
@@ -46,14 +42,13 @@ class _PreparedQuestion(NamedTuple):
 
 
 def answer_row(
-    task_id: str,
     test_index: int,
     position: int,
     question: Question,
     unknown: dict[str, Any],
     twins: Counter[Identity],
 ) -> tuple[Any, ...]:
-    """Return the row of one question."""
+    """Return the row of one question, with the parts of its key instead of the key."""
     content = json_bytes(
         (
             question.question_text,
@@ -63,10 +58,9 @@ def answer_row(
         )
     )
     is_short = len(content) <= _MAX_CACHED_BYTES
-    prepared, identity, key = (_prepare_cached if is_short else _prepare)(
-        task_id, content
-    )
-    number = twins[identity] = twins.get(identity, 0) + 1
+    prepared = (_prepare_cached if is_short else _prepare)(content)
+    identity = _identity(prepared)
+    twins[identity] += 1
     answer = as_text(question.predicted_answer)
     answer_stems = None
     if answer is not None and prepared.reference_stems is not None:
@@ -75,7 +69,7 @@ def answer_row(
         test_index,
         question.question_index,
         position,
-        key if number == 1 else _key(task_id, identity, number),
+        (identity, twins[identity]),
         answer,
         as_text(question.error) if question.error else None,
         answer_stems,
@@ -84,25 +78,16 @@ def answer_row(
     )
 
 
-def _prepare(task_id: str, content: bytes) -> tuple[_PreparedQuestion, Identity, str]:
-    """Return the common part of a question's rows, and its key."""
-    prepared = _prepare_question(*msgspec.json.decode(content))
-    identity = prepared.question_text, prepared.category or "", prepared.evidence or ""
-    return prepared, identity, _key(task_id, identity, 1)
+def _prepare(content: bytes) -> _PreparedQuestion:
+    return _prepare_question(*msgspec.json.decode(content))
 
 
 _prepare_cached = lru_cache(maxsize=10_000)(_prepare)
 """Number of cached questions; rounds repeat them, but long references need memory."""
 
 
-def _key(task_id: str, identity: Identity, number: int) -> str:
-    """Return a question's key: the same in every round, run and machine."""
-    digest = blake2b(digest_size=10)
-    for part in (task_id, *identity, str(number)):
-        # Lengths make the joined text unambiguous.
-        data = part.encode()
-        digest.update(b"%d:%b" % (len(data), data))
-    return digest.hexdigest()
+def _identity(question: _PreparedQuestion) -> Identity:
+    return question.question_text, question.category or "", question.evidence or ""
 
 
 def as_text(value: Any) -> str | None:
@@ -181,6 +166,7 @@ class Rounds:
             before = len(self.answers)
             self._read_answers(head.test_index, round_["questions"], keys)
             self.heads.append((head, len(self.answers) - before, rest))
+        self._name_questions()
         if self._compare_chinese():
             self.findings.warn(
                 "chinese_references",
@@ -195,6 +181,12 @@ class Rounds:
                 "the run has no rounds: nothing to score.",
                 ("test_results",),
             )
+
+    def _name_questions(self) -> None:
+        keys = QuestionKeys(row[_KEY][0] for row in self.answers)
+        self.answers = [
+            (*row[:_KEY], keys.of(*row[_KEY]), *row[_KEY + 1 :]) for row in self.answers
+        ]
 
     def _compare_chinese(self) -> bool:
         """Add both columns of Chinese answers, null unless most of the file are."""
@@ -233,9 +225,7 @@ class Rounds:
                 unknown = {name: raw[name] for name in raw if name not in _KNOWN}
             for name in unknown:
                 self.findings.unknown((*path, place, name))
-            self.answers.append(
-                answer_row(self.task_id, test_index, place, question, unknown, twins)
-            )
+            self.answers.append(answer_row(test_index, place, question, unknown, twins))
 
     def _questions(
         self, questions: Sequence[Any], test_index: int, keys: Keys
@@ -289,6 +279,7 @@ class Rounds:
         return f"{self.task_id}/{test_index}/{number}"
 
 
+_KEY = ANSWER_COLUMNS.index("question_key")
 _IS_CHINESE = ANSWER_COLUMNS.index("is_chinese")
 
 

@@ -24,7 +24,7 @@ from promptlab.build.spark_models import compiled_for, rules_hash
 from promptlab.database import open_duckdb
 from promptlab.errors import BuildError, UsageError
 from promptlab.messages import LinesAsEvents
-from promptlab.paths import dbt_project, dbt_target, tidy_targets
+from promptlab.paths import dbt_project, dbt_target, prune_dbt_targets
 from promptlab.settings import ENV_PREFIX, Settings
 from promptlab.version import __version__
 
@@ -50,7 +50,7 @@ def run_dbt(
     db = settings.db.resolve()
     target = dbt_target(db, settings.target)
     if settings.target == "duckdb":
-        tidy_targets(target, db)
+        prune_dbt_targets(target, db)
     call = [*command.split(), *([] if verbose else ["--quiet"])]
     if command == "build":
         call.append("--no-write-json")  # takes a second and is unused; `args` may ask

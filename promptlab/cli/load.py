@@ -514,8 +514,10 @@ def run(
         call.say(f"published {put(warehouse, publish)}", "published")
     if call.format != "table":
         call.print_rows(_DECISION, _decision_rows(decided, call.settings.out))
-    elif not call.quiet:
+    else:
         _print_decisions(decided, written)
+        if ingested.n_loaded:
+            _print_other_runs(decided, warehouse)
     return ingest_exit_code(ingested, strict=strict)
 
 
@@ -578,6 +580,21 @@ def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
     print_lines(str(written[-1]))
 
 
+_OTHER_RUN = (
+    "{task} was loaded, too, and is not the newest run of its title:"
+    " `promptlab gate {task}` decides about it."
+)
+
+
+def _print_other_runs(decided: list[TitleDecision], warehouse: Warehouse) -> None:
+    """Name the runs of this call that `promptlab gate` takes and no decision is of."""
+    with warehouse.built() as con:
+        latest = selected_tasks(con, "latest")
+    shown = {gate.task_id for each in decided for gate in each.gates}
+    for task in [task for task in latest if task not in shown][:_MOST_SKIPPED]:
+        print_text(spoken(_OTHER_RUN, task=task))
+
+
 def is_built(warehouse: Warehouse) -> bool:
     """Return true if the last build has everything, by the current models."""
     last = warehouse.last_build()
@@ -597,6 +614,14 @@ def _tell(ingested: Ingested, call: Call) -> None:
         skipped=ingested.n_skipped,
         records_rejected=ingested.n_rejected_records,
     )
+    skipped = [file.path.name for file in ingested.files if file.status == "skipped"]
+    if skipped:
+        names = ", ".join(skipped[:_MOST_SKIPPED])
+        more = "" if len(skipped) <= _MOST_SKIPPED else ", …"
+        call.say(f"skipped, of no known kind or left out: {names}{more}", "skipped")
+
+
+_MOST_SKIPPED = 5
 
 
 # ---------- validate

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -122,7 +123,9 @@ def _write_examples(call: Call, folder: Path) -> int:
         shutil.copytree(examples(call.settings.lang) / part, data / part)
     click.echo(config)
     click.echo(data)
-    call.say(f"next: cd {folder} && promptlab run examples")
+    is_here = folder.resolve() == Path.cwd()
+    enter = "" if is_here else f"cd {shlex.quote(str(folder))} && "
+    call.say(f"next: {enter}promptlab run examples")
     return 0
 
 

@@ -28,6 +28,7 @@ Advice = Literal[
     "recheck",
     "new_run",
     "load_files",
+    "load_records",
     "ask_again",
     "label",
     "pass_score",
@@ -115,8 +116,9 @@ class GatePolicy(_Rules):
     min_score: ShareLimit | None = None
     min_pass_rate: ShareLimit | None = None
     min_coverage: ShareLimit | None = None
-    """Minimum share of scored rounds. A limit that is met by a smaller share of
-    measured rounds is inconclusive; latency is measured for rounds with an answer."""
+    """Minimum share of scored rounds; with less, the rule is inconclusive, and so is a
+    limit that is met by fewer measured rounds. Latency is measured for rounds with an
+    answer."""
     max_error_share: ShareLimit | None = None
     """Maximum share of rounds in error."""
     min_tnr: ShareLimit | None = None

@@ -26,9 +26,9 @@ from promptlab.errors import (
     UsageError,
     did_you_mean,
 )
-from promptlab.paths import builtin_scorers
 from promptlab.reports.files import folder_name, write_file
 from promptlab.scorers import RoundScore, Scorer
+from promptlab.seeds import builtin_scorers
 from promptlab.task_ids import STORED, resolve_task
 
 if TYPE_CHECKING:

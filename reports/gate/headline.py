@@ -239,13 +239,14 @@ class _Words:
         verdict = {"do_not_ship": "fail", "cannot_tell": "inconclusive"}.get(
             self.result.decision
         )
-        told = [
+        texts = [
             self._rule(rule)
             for rule in self.result.rules
             if rule.verdict == verdict
             and (rule.rule not in _BY_OTHER_WORDS or self._is_nothing_compared(rule))
+            and not self._is_said_by_gaps(rule)
         ]
-        reasons = list(dict.fromkeys(told))
+        reasons = list(dict.fromkeys(texts))
         for text in reasons[:_MOST_REASONS]:
             yield [Piece(text)]
         if len(reasons) > _MOST_REASONS:
@@ -255,8 +256,15 @@ class _Words:
         """Return true if the last run judged no case: no gap says so."""
         return rule.rule == "min_compared" and not self.result.n_cases_before
 
+    def _is_said_by_gaps(self, rule: GateRule) -> bool:
+        """Return true for an unknown share of a run that judged none of the cases."""
+        result = self.result
+        is_of_all = rule.rule in _SHARES and rule.value is None
+        return is_of_all and not result.n_judged and result.n_not_compared > 0
+
     def _rule(self, rule: GateRule) -> str:
-        if rule.value is None or rule.limit is None or rule.verdict == "inconclusive":
+        is_unknown = rule.value is None or rule.limit is None
+        if is_unknown or (rule.note and rule.verdict == "inconclusive"):
             note = (rule.note or "").rstrip(".。")
             if rule.value is None and rule.limit is not None:
                 name = rule_name(rule, self.speech)

@@ -130,10 +130,12 @@ class Gate:
             yield _rule("all_rows", None, None, "inconclusive", said)
         if self.policy.require_history and task["is_first_run"]:
             yield self._unknown("require_history", None, "first_run")
-        is_unjudged = task["n_cases"] and not task["n_judged"] and not task["measure"]
+        # a later run without any case misses all of the one before: a gap says so
+        has_cases = task["n_cases"] or task["is_first_run"]
+        is_unjudged = has_cases and not task["n_judged"] and not task["measure"]
         if is_unjudged and not (task["is_first_run"] and task["has_new_answers"]):
             yield self._unknown("judged_cases", None, "nothing_judged")
-        elif not task["has_new_answers"]:
+        elif has_cases and not task["has_new_answers"]:
             why = "cached" if not task["n_error"] else "cached_or_errors"
             is_all = task["n_error"] == task["n_judged"] > 0
             yield self._unknown("new_answers", None, "all_errors" if is_all else why)
@@ -194,10 +196,11 @@ class Gate:
 
     def _limit(self, limit: Limit, wanted: float) -> GateRule:
         fact = self.facts.fact(limit.rule)
-        if limit.rule == "min_coverage" and wanted and fact and fact.value == 0:
-            return _rule(limit.rule, 0.0, wanted, "inconclusive",
-                         self._note("nothing_scored"))  # fmt: skip
         held = self._held(limit.rule, fact, wanted, is_minimum=limit.is_minimum)
+        if limit.rule == "min_coverage" and held.verdict == "fail":
+            # an answer without a score, as of a judge that broke, is not a bad one
+            note = None if held.value else self._note("nothing_scored")
+            return _rule(limit.rule, held.value, wanted, "inconclusive", note)
         if held.verdict != "pass" or fact is None or fact.value is None:
             return held
         n, total = fact.n or 0, fact.n_total or 0

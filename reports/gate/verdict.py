@@ -211,6 +211,11 @@ def _advice(
     undecided = {rule.rule for rule in rules if rule.verdict == "inconclusive"}
     if "all_files" in undecided:
         yield "load_files"
+    rejected = [gap["n_cases"] for gap in facts.gaps if gap["reason"] == "rejected"]
+    if rejected:
+        yield "load_records"
+        if sum(rejected) == sum(gap["n_cases"] for gap in facts.gaps):
+            return
     if is_unjudged and task["measure"] != "score":
         yield from _to_judge(facts)
         return

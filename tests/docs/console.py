@@ -57,8 +57,13 @@ def tidy(output: str) -> str:
     return "\n".join(lines).strip("\n")
 
 
-def run(blocks: Sequence[Block], folder: Path) -> dict[Block, list[Command]]:
-    """Run the commands of these blocks in *folder*, in one shell, one after another."""
+def run(
+    blocks: Sequence[Block], folder: Path, programs: Path, language: str
+) -> dict[Block, list[Command]]:
+    """Run the commands of these blocks in *folder*, in one shell, one after another.
+
+    A program is taken from *programs* first.
+    """
     script = ["exec 2>&1"]
     asked: list[tuple[Block, Command]] = []
     for block in blocks:
@@ -72,7 +77,7 @@ def run(blocks: Sequence[Block], folder: Path) -> dict[Block, list[Command]]:
     done = subprocess.run(
         ["bash", "-c", "\n".join(script)],
         cwd=folder,
-        env=_environment(folder),
+        env=_environment(programs, language),
         stdout=subprocess.PIPE,
         timeout=600,
         check=False,
@@ -89,11 +94,13 @@ def run(blocks: Sequence[Block], folder: Path) -> dict[Block, list[Command]]:
     return results
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    own = {k: v for k, v in os.environ.items() if not k.startswith("PROMPTLAB_")}
-    programs = str(Path(sys.executable).parent)
+def _environment(programs: Path, language: str) -> dict[str, str]:
+    ours = ("PROMPTLAB_", "LC_", "LANG")
+    own = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
+    folders = [programs, Path(sys.executable).parent, os.environ["PATH"]]
     return own | {
-        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-        "LC_ALL": "C.UTF-8",
+        "PATH": os.pathsep.join(map(str, folders)),
+        "LC_CTYPE": "C.UTF-8",  # is everywhere, what LANG names need not be
+        "LANG": language,
         "NO_COLOR": "1",
     }

@@ -15,6 +15,8 @@ DOCS = ROOT / "docs"
 PAGES = sorted(str(p.relative_to(DOCS / "zh")) for p in DOCS.glob("zh/**/*.md"))
 
 LEFT_OUT = {
+    "numbers.md": {"Reasons for a missing score"},
+    "judges.md": {"How it is checked"},
     "formats.md": {
         "The order of files",
         "Rules for JSON",

@@ -79,7 +79,7 @@ def cells(head: str, lines: Sequence[str]) -> str:
     return "\n".join(["", head, rule, *lines, "", ""])
 
 
-@pytest.mark.parametrize("path", ["docs/numbers.md", "docs/numbers.zh.md"])
+@pytest.mark.parametrize("path", ["docs/numbers.md", "docs/zh/numbers.md"])
 def test_every_scorer_is_explained(path):
     text = read(path)
     assert not [
@@ -89,7 +89,7 @@ def test_every_scorer_is_explained(path):
     ]
 
 
-@pytest.mark.parametrize("path", ["docs/numbers.md", "docs/numbers.zh.md"])
+@pytest.mark.parametrize("path", ["docs/numbers.md", "docs/zh/numbers.md"])
 def test_the_grades_are_those_of_the_seed(path):
     text = read(path)
     for row in seed("promptlab_grades.csv"):

@@ -22,7 +22,7 @@ from promptlab.database import connect, run_query
 from tests.conftest import ROOT
 from tests.docs import console, markdown
 
-TUTORIAL = "docs/tutorial.md"
+TUTORIALS = ("docs/tutorial.md", "docs/zh/tutorial.md")
 PAGES = {str(path.relative_to(ROOT)): path for path in markdown.pages(ROOT)}
 
 RUN_HERE = {"console", "python", "sql", "json", "jsonl", "yaml"}
@@ -60,23 +60,29 @@ def test_every_snippet_runs_or_says_why_not(path):
     assert not left, [f"{path}:{b.line}: {b.language}" for b in left]
 
 
-@pytest.mark.parametrize("path", with_blocks("console", but=[TUTORIAL]))
-def test_console_blocks_print_what_the_page_shows(path, page, example_folder):
-    check_console(path, page, example_folder)
+@pytest.mark.parametrize("path", with_blocks("console", but=TUTORIALS))
+def test_console_blocks_print_what_the_page_shows(path, page, example_folder, programs):
+    check_console(path, page, example_folder, programs)
 
 
 @pytest.mark.slow
-def test_the_tutorial_runs_from_the_first_command_to_the_last(page, tmp_path):
-    check_console(TUTORIAL, page, tmp_path)
+@pytest.mark.parametrize("path", TUTORIALS)
+def test_a_tutorial_runs_from_the_first_command_to_the_last(
+    path, page, tmp_path, programs
+):
+    check_console(path, page, tmp_path, programs)
 
 
-def check_console(path: str, page: Callable[[str, str], None], folder: Path) -> None:
+def check_console(
+    path: str, page: Callable[[str, str], None], folder: Path, programs: Path
+) -> None:
+    language = "zh" if "zh" in path else "en"
     wanted = [
         block
         for block in to_run(path)
         if block.note.startswith("file: ") or block.language == "console"
     ]
-    results = console.run(wanted, folder)
+    results = console.run(wanted, folder, programs, language)
     failed = [
         f"{path}:{block.line}: {command.text}: exit code {command.exit_code}"
         f"\n{command.output}"
@@ -90,7 +96,7 @@ def check_console(path: str, page: Callable[[str, str], None], folder: Path) -> 
 
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # of pandas, inside duckdb
-@pytest.mark.parametrize("path", with_blocks("python", but=[TUTORIAL, SCORERS]))
+@pytest.mark.parametrize("path", with_blocks("python", but=[*TUTORIALS, SCORERS]))
 def test_python_blocks_print_what_the_page_shows(
     path, page, page_db, example_folder, monkeypatch
 ):
@@ -130,7 +136,7 @@ def test_sql_blocks_run(path, page_db):
     "block",
     [
         pytest.param(block, id=f"{path}:{block.line}")
-        for path in with_blocks("json", "jsonl", "yaml", but=[TUTORIAL, SCORERS])
+        for path in with_blocks("json", "jsonl", "yaml", but=[*TUTORIALS, SCORERS])
         for block in to_run(path, "json", "jsonl", "yaml")
     ],
 )
@@ -168,9 +174,13 @@ def test_a_command_that_is_not_run_exists_with_its_options(where, line):
     command.make_context(name, args)
 
 
-def test_the_readme_shows_the_first_run_as_the_tutorial_does():
-    shown = markdown.blocks(read("README.md"), "text")[0].text
-    assert shown in read(TUTORIAL)
+@pytest.mark.parametrize(
+    ("readme", "tutorial"),
+    list(zip(["README.md", "README.zh.md"], TUTORIALS, strict=True)),
+)
+def test_the_readme_shows_the_first_run_as_the_tutorial_does(readme, tutorial):
+    shown = markdown.blocks(read(readme), "text")[0].text
+    assert shown in read(tutorial)
 
 
 @pytest.mark.parametrize("page", ["README.md", "README.zh.md"])

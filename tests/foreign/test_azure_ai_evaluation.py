@@ -47,11 +47,6 @@ def test_what_says_more_of_a_number_is_no_dimension(early: Reading) -> None:
     ]
 
 
-def test_a_bare_nan_is_missing(early: Reading) -> None:
-    exact = table(early, "reported_scores").filter(dimension_id="exact.exact")
-    assert exact["value"].to_list() == [1.0, 0.0, None]
-
-
 def _run(file: Path, *rows: dict[str, object]) -> Reading:
     """Read a run; an output is called ``<evaluator>.<key>``, or as the target does."""
     document = {

@@ -116,7 +116,17 @@ def _every_eval_ever(line: Any) -> None:
         line["evaluation"] = {"score": None, "is_correct": None}
 
 
+def _promptfoo(export: Any) -> None:
+    for row in export["results"]["results"]:
+        if row["testIdx"] == 0:
+            row |= {"success": False, "score": 0, "failureReason": 1}
+            for each in row["gradingResult"]["componentResults"]:
+                each |= {"pass": False, "score": 0, "reason": "429"}
+                each["metadata"] = {"graderError": True}
+
+
 BROKEN: dict[str, tuple[str, str, Change]] = {
+    "promptfoo": ("promptfoo/rivers.json", "", _promptfoo),
     "Azure, NaN": ("azure_ai_evaluation/early.json", "", _azure_nan),
     "Azure, status": ("azure_ai_evaluation/early.json", "", _azure_status),
     "Inspect, a scorer that raised": ("inspect_ai/late.json", "", _inspect_scorer),
@@ -169,3 +179,9 @@ def test_a_judge_that_broke_leaves_its_answer_unjudged(
     errors = table(after, "reported_checks")
     if errors.height:
         assert errors.filter(errors["error"].is_not_null())["passed"].is_null().all()
+    if "429" in file.read_text("utf-8"):  # why it broke is kept
+        kept = ("reported_checks", "reported_scores", "rounds")
+        assert "429" in str([table(after, each).to_dicts() for each in kept])
+        if errors.height:
+            known = table(before, "reported_checks")["error"].drop_nulls().len()
+            assert errors["error"].drop_nulls().len() > known

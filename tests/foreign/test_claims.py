@@ -18,12 +18,12 @@ only_alerts = only("dim_tasks", "fct_alerts")
 Means = dict[str, float]
 CLAIMS: dict[str, list[tuple[int | None, Means]]] = {
     "promptfoo/rivers.json": [
-        (8, {"facts": 0.0, "tone": 0.4, "score": 8.9 / 14}),
-        (8, {"facts": 1.0, "tone": 0.4, "score": 0.85}),
+        (8, {"score": 8.9 / 14}),
+        (8, {"score": 0.85}),
     ],
     "promptfoo/rivers_twice.json": [
-        (16, {"facts": 0.0, "tone": 0.4, "score": 8.9 / 14}),
-        (16, {"facts": 1.0, "tone": 0.4, "score": 10.9 / 14}),
+        (16, {"score": 8.9 / 14}),
+        (16, {"score": 10.9 / 14}),
     ],
     "inspect_ai/late.json": [
         (

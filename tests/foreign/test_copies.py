@@ -1,4 +1,4 @@
-"""Two rows with the same id of the tool are one row; a true duplicate is two rows."""
+"""Copies of a run in other forms, and copies of rows: each counts once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars.selectors as cs
 import pytest
+from polars.testing import assert_frame_equal
 
 from promptlab.ingest.raw.rows import Reading
 from tests.foreign.reading_of import DATA, reading_of, table
@@ -120,3 +122,43 @@ def test_two_runs_of_openai_evals_in_one_file_are_refused(tmp_path: Path) -> Non
     reading = reading_of(file)
     assert reading.rejected
     assert "260102030405RIVERS and OTHER" in reading.problems[0].message
+
+
+FORMS = [
+    ("langsmith/late.jsonl", "langsmith/late.csv"),
+    ("ragas/early.jsonl", "ragas/early.csv"),
+    ("mlflow/late_genai_traces.jsonl", "mlflow/late_genai_result_df.jsonl"),
+    ("mlflow/late_genai_traces.jsonl", "mlflow/late_genai_result_df.csv"),
+    ("inspect_ai/late.json", "inspect_ai/late.eval"),
+    ("langfuse/late", "langfuse/late_experiment"),
+    ("deepeval/late/.latest_run_full.json", "deepeval/late/.latest_test_run.json"),
+    # lines of promptfoo do not number repeats: equal tests are rounds of one case
+    ("promptfoo/rivers.json", "promptfoo/rivers.jsonl"),
+]
+SAME = {
+    "cases": ["case_id"],
+    "baselines": ["case_id", "payload"],
+    "rounds": ["case_id", "raw_output"],
+    "reported_scores": ["case_id", "dimension_id", "value", "score"],
+    "reported_checks": ["case_id", "name", "passed", "score", "error"],
+}
+"""Table → columns that are the same in all forms."""
+
+
+@pytest.mark.parametrize(("name", "other"), FORMS)
+def test_the_forms_of_a_run_say_the_same(name: str, other: str) -> None:
+    one, two = (reading_of(DATA / each) for each in (name, other))
+    is_of_promptfoo = name.startswith("promptfoo")
+    assert one.runs.keys() == two.runs.keys() or is_of_promptfoo
+    if not name.startswith("langfuse"):  # the older files have times of their own
+        assert sorted(one.runs.values()) == sorted(two.runs.values())
+    for each, columns in SAME.items():
+        left, right = (table(reading, each) for reading in (one, two))
+        if is_of_promptfoo and each in ("cases", "baselines"):
+            continue
+        shown = columns[is_of_promptfoo:]
+        if left.height or right.height:
+            rows = [
+                t.select(shown).with_columns(cs.float().round(9)) for t in (left, right)
+            ]
+            assert_frame_equal(*rows, check_row_order=False)

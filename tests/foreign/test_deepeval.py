@@ -168,14 +168,6 @@ def test_a_metric_that_is_read_the_other_way_round_is_another_yardstick(
     assert [json.loads(each).get("higher_is_better") for each in said] == [False, None]
 
 
-def test_a_judge_that_broke_judged_nothing(late: Reading) -> None:
-    (check,) = (
-        table(late, "reported_checks").filter(pl.col("error").is_not_null())
-    ).rows(named=True)
-    assert check["passed"] is None
-    assert "cannot count" in check["error"]
-
-
 VERDICTS = [
     ([("a", 1.0, True)], True, "pass"),
     ([("a", 0.0, False)], False, "fail"),
@@ -224,14 +216,6 @@ def test_a_conversation_is_known_by_its_scenario(tmp_path: Path) -> None:
     (row,) = table(reading_of(file), "rounds").rows(named=True)
     assert row["case_id"] == "greets"
     assert row["raw_output"] == "Yes"
-
-
-def test_a_test_case_of_another_shape_is_rejected_alone(tmp_path: Path) -> None:
-    reading = _changed(tmp_path, metricsData=[{"name": "a", "score": "high"}])
-    (problem,) = reading.problems
-    assert problem.pointer == "/testCases/0"
-    assert "4.3.1" in problem.message
-    assert (reading.records_loaded, reading.records_rejected) == (4, 1)
 
 
 @pytest.mark.parametrize(

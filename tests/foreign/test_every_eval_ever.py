@@ -78,16 +78,6 @@ def test_samples_alone_are_read_and_the_missing_is_named(tmp_path: Path) -> None
     assert not table(reading, "dimension_configs")["is_graded"].any()
 
 
-def test_a_line_of_another_shape_is_rejected_alone(tmp_path: Path) -> None:
-    shutil.copytree(RIVERS, tmp_path, dirs_exist_ok=True)
-    lines = tmp_path / "rivers_samples.jsonl"
-    lines.write_text(lines.read_text("utf-8").replace('"nile"', "7", 1), "utf-8")
-    reading = reading_of(tmp_path)
-    (problem,) = (p for p in reading.problems if p.severity == "reject")
-    assert (problem.line, problem.pointer) == (1, "rivers_samples.jsonl")
-    assert "$.sample_id" in problem.message
-
-
 def test_of_several_metrics_without_weights_the_first_is_the_score(
     tmp_path: Path,
 ) -> None:

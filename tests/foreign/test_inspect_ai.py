@@ -42,17 +42,6 @@ def test_a_log_is_one_task(late: Reading) -> None:
     assert json.loads(task["env"]) == {"model": "late"}
 
 
-def test_archive_and_json_of_one_run_read_alike(late: Reading) -> None:
-    written = reading_of(LATE.with_suffix(".json"))
-    assert written.runs == late.runs
-    assert written.rows.keys() == late.rows.keys()
-    for name in late.rows:
-        ours = table(late, name)
-        assert ours.sort(ours.columns).equals(
-            table(written, name).sort(ours.columns)
-        ), name
-
-
 def test_members_may_be_packed_by_deflate_or_by_zstandard(
     late: Reading, tmp_path: Path
 ) -> None:
@@ -124,14 +113,6 @@ def test_what_lies_on_no_known_scale_is_kept_and_not_graded(late: Reading) -> No
     characters = table(late, "reported_scores").filter(dimension_id="looks.characters")
     assert characters["value"].min() > 1  # type: ignore[operator]  # they are numbers
     assert characters["score"].null_count() == characters.height
-
-
-def test_nan_is_missing_and_counted(late: Reading) -> None:
-    kindness = table(late, "reported_scores").filter(dimension_id="looks.kindness")
-    assert kindness.height == 6
-    said = kindness["value"].drop_nulls()
-    assert set(said) == {0.25}
-    assert 0 < said.len() < 6
 
 
 @pytest.mark.parametrize(

@@ -69,23 +69,6 @@ def test_a_category_is_a_label_and_its_place_in_a_list_no_score() -> None:
     assert json.loads(scores["payload"][0]) == {"given": "friendly"}
 
 
-def test_experiment_items_say_the_same_as_the_older_files() -> None:
-    older, newer = reading_of(LATE), reading_of(EXPERIMENT)
-    assert older.runs.keys() == newer.runs.keys()
-    keys = ["case_id", "dimension_id"]
-    shown = [*keys, "value", "score"]
-    ours, theirs = (
-        table(each, "reported_scores").select(shown).sort(keys)
-        for each in (older, newer)
-    )
-    assert ours.equals(theirs)
-    ours, theirs = (
-        table(each, "rounds").select("case_id", "raw_output").sort("case_id")
-        for each in (older, newer)
-    )
-    assert ours.equals(theirs)
-
-
 def test_an_item_whose_task_failed_is_no_wrong_answer() -> None:
     statuses = table(reading_of(LATE), "rounds")["reported_status"].to_list()
     assert statuses == [None, None, "unevaluated", None]

@@ -51,13 +51,6 @@ def test_runs_of_one_example_are_rounds(late: Reading) -> None:
     assert set(table(early, "cases")["case_id"]) == set(rounds["case_id"])
 
 
-def test_csv_and_jsonl_of_one_experiment_read_alike(late: Reading) -> None:
-    csv = reading_of(LATE.with_suffix(".csv"))
-    assert csv.runs == late.runs
-    for name in ("cases", "rounds", "reported_scores", "dimension_configs"):
-        assert table(csv, name).equals(table(late, name)), name
-
-
 def test_a_list_of_rows_reads_like_lines(late: Reading, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in LATE.read_text("utf-8").splitlines()]
     file = tmp_path / "late.json"
@@ -73,11 +66,6 @@ def test_a_run_that_broke_is_an_error_and_nothing_of_it_is_judged(
     assert broken["raw_output"].null_count() == 2
     judged = table(late, "reported_scores")["round_id"]
     assert not set(judged) & set(broken["round_id"])
-
-
-def test_what_an_evaluator_could_not_judge_has_no_value(late: Reading) -> None:
-    length = table(late, "reported_scores").filter(dimension_id="length")
-    assert length["value"].to_list() == [13, None, 12, 13, None, 12]
 
 
 def test_a_text_is_kept_and_is_no_number(late: Reading) -> None:

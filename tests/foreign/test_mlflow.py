@@ -6,12 +6,10 @@ import json
 import shutil
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from promptlab.ingest.plan import plan
 from promptlab.ingest.raw.rows import Reading
-from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA, reading_of, table
 
 MLFLOW = DATA / "mlflow"
@@ -37,26 +35,6 @@ def test_a_run_is_a_task_of_the_model_that_all_rows_name(late: Reading) -> None:
     assert json.loads(task["env"]) == {"model": "late"}
 
 
-def test_traces_table_and_csv_of_a_run_say_the_same(late: Reading) -> None:
-    for file in (ROWS, ROWS.with_suffix(".csv")):
-        other = reading_of(file)
-        assert other.runs == late.runs
-        for name in ("cases", "baselines"):
-            assert table(other, name).equals(table(late, name)), name
-        shown = ["case_id", "dimension_id", "value", "score"]
-        ours, theirs = (table(r, "reported_scores") for r in (late, other))
-        assert theirs.select(shown).sort(shown).equals(ours.select(shown).sort(shown))
-
-
-def test_of_all_forms_of_a_run_one_is_loaded(tmp_path: Path) -> None:
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    loads = {load.path.name: load for load in warehouse.ingest(MLFLOW).files}
-    assert loads[TRACES.name].status == "loaded"
-    for copy in (ROWS.name, ROWS.with_suffix(".csv").name):
-        (problem,) = loads[copy].problems
-        assert problem.code == "copy_of_run"
-
-
 def test_what_is_the_same_in_all_rows_is_no_part_of_the_question(
     late: Reading,
 ) -> None:
@@ -80,12 +58,6 @@ def test_a_single_row_has_a_question_and_no_settings(tmp_path: Path) -> None:
 def test_yes_and_no_are_numbers_as_mlflow_counts_them(late: Reading) -> None:
     polite = table(late, "reported_scores").filter(dimension_id="polite")
     assert polite["value"].to_list() == [1, 1, 0, None]
-
-
-def test_a_scorer_that_broke_says_why_and_has_no_value(late: Reading) -> None:
-    broken = table(late, "reported_scores").filter(pl.col("value").is_null())
-    assert broken["dimension_id"].sort().to_list() == ["characters", "polite"]
-    assert all("NoneType" in json.loads(each)["error"] for each in broken["payload"])
 
 
 def test_an_answer_that_broke_is_an_error_and_keeps_what_scorers_said(
@@ -160,17 +132,6 @@ def test_the_classic_table_tells_outputs_targets_and_measures_from_inputs(
         "lower_better",
     )
     assert table(reading, "claims")["dimension_id"].to_list() == [None, "latency"]
-
-
-def test_a_trace_of_another_shape_is_rejected_alone(tmp_path: Path) -> None:
-    lines = ROWS.read_text("utf-8").splitlines()
-    row = json.loads(lines[1]) | {"assessments": "none"}
-    file = tmp_path / "odd.jsonl"
-    file.write_text("\n".join([lines[0], json.dumps(row), *lines[2:]]), "utf-8")
-    reading = reading_of(file)
-    (problem,) = reading.problems
-    assert problem.line == 2
-    assert (reading.records_loaded, reading.records_rejected) == (3, 1)
 
 
 @pytest.mark.parametrize("run", [True, 7, {}, " ", None])

@@ -354,6 +354,48 @@ def test_a_score_that_is_no_finite_number_is_reported(
         assert _values(reading) < _values(before), what
         assert [each.record_id or each.line or each.pointer for each in new], what
         assert {each.code for each in new} <= {"odd_score", "unexpected_shape"}, what
+    text = changed_text(file, SCORES[name], "NaN")
+    (folder / file.name).write_text(text, "utf-8")
+    missing = reading_of(folder)
+    assert _values(missing) < _values(before)
+    assert not {each.code for each in missing.problems} & {
+        "odd_score",
+        "unexpected_shape",
+    }
+
+
+SHAPES: dict[str, tuple[tuple[Any, ...], str]] = {
+    "promptfoo/rivers.json": (("results", "results", 0, "score"), '"high"'),
+    "promptfoo/rivers.jsonl": ((0, "score"), '"high"'),
+    "inspect_ai/late.json": (("samples", 0, "epoch"), '"first"'),
+    "deepeval/late/.latest_run_full.json": (
+        ("testCases", 0, "metricsData"), '[{"name": "a", "score": "high"}]'
+    ),
+    "every_eval_ever/rivers_samples.jsonl": ((0, "sample_id"), "7"),
+    "mlflow/late_genai_result_df.jsonl": ((1, "assessments"), '"none"'),
+    "pydantic_evals/late_1.json": (("cases", 0, "scores"), '["good"]'),
+}  # fmt: skip
+"""File → a place in a record of it, and a value that its reader cannot take there."""
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_record_of_another_shape_is_rejected_alone_with_its_place(
+    name: str, tmp_path: Path
+) -> None:
+    file, folder = DATA / name, tmp_path / "run"
+    if name.startswith(_FOLDERS):
+        shutil.copytree(file.parent, folder)
+    else:
+        folder.mkdir()
+        shutil.copy(file, folder)
+    before = reading_of(folder)
+    (folder / file.name).write_text(changed_text(file, *SHAPES[name]), "utf-8")
+    reading = reading_of(folder)
+    (problem,) = (each for each in reading.problems if each.severity == "reject")
+    assert problem.line or problem.pointer
+    assert "The reader knows" in problem.message
+    assert reading.records_rejected == 1
+    assert before.records_loaded - reading.records_loaded <= 1
 
 
 ABSENT = object()

@@ -100,14 +100,6 @@ def test_assertions_are_checks_and_scores(twice: Reading) -> None:
     assert scores.filter(dimension_id="short")["value"].to_list() == [0, 0]
 
 
-def test_an_evaluator_that_raised_judged_nothing(twice: Reading) -> None:
-    broken = table(twice, "reported_checks").filter(pl.col("passed").is_null())
-    assert broken["name"].to_list() == ["Looks", "Looks"]
-    assert set(broken["error"]) == {"ValueError: cannot look at this"}
-    scores = table(twice, "reported_scores").filter(case_id="Danube")
-    assert set(scores["dimension_id"]) == {"EqualsExpected"}
-
-
 def test_numbers_of_any_range_are_kept_and_labels_are_none(twice: Reading) -> None:
     dimensions = table(twice, "dimension_configs")
     assert dimensions.select("dimension_id", "is_graded").rows() == [
@@ -136,15 +128,6 @@ def test_cases_of_one_name_are_two_cases(tmp_path: Path) -> None:
 def test_a_report_of_failures_alone_is_read(tmp_path: Path) -> None:
     reading = _report(tmp_path, cases=[])
     assert table(reading, "rounds")["reported_status"].to_list() == ["error"]
-
-
-def test_a_case_of_another_shape_is_rejected_alone(tmp_path: Path) -> None:
-    cases = json.loads(ONCE.read_text("utf-8"))["cases"]
-    cases[0]["scores"] = ["good"]
-    reading = _report(tmp_path, cases=cases)
-    (problem,) = reading.problems
-    assert problem.pointer == "/cases/0"
-    assert (reading.records_loaded, reading.records_rejected) == (3, 1)
 
 
 def _judged(into: Path, *arguments: Any) -> list[tuple[Any, ...]]:

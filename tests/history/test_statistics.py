@@ -199,7 +199,7 @@ def test_backwards_every_difference_turns_its_sign_and_nothing_else(found):
 
 @pytest.fixture(scope="module")
 def tested(history_db: Path):
-    """The SQL of int_comparisons_judged, run on sums of our choice."""
+    """The SQL of int_comparison_tests, run on sums of our choice."""
     with duckdb.connect() as con:
         con.execute(f"attach '{history_db}' as stored (read_only)")
         con.execute("create schema intermediate; create schema policy")
@@ -220,7 +220,7 @@ def tested(history_db: Path):
                 "create or replace table intermediate.int_comparison_sums as select"
                 f" * replace (cast(n_pairs as bigint) as n_pairs) from ({sums})"
             )
-            rows = con.execute(sql_of("int_comparisons_judged")).fetchall()
+            rows = con.execute(sql_of("int_comparison_tests")).fetchall()
             names = [c[0] for c in con.description or ()]
             return [dict(zip(names, row, strict=True)) for row in rows]
 

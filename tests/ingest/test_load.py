@@ -220,15 +220,27 @@ def test_a_walked_file_of_no_known_kind_is_skipped_once(tmp_path, warehouse):
         ("run.json.gz", b"\x1f\x8b\x08\x00", "is compressed: unpack it"),
         ("run.zip", b"PK\x03\x04", "is compressed: unpack it"),
         ("run.json", b"\xff\xfe{\x00}\x00", "is UTF-16, not UTF-8: save it as UTF-8"),
-        ("image.json", b"\x89PNG\x00\x00", "is of no known kind"),
+        ("image.json", b"\x89PNG\x00\x00", "is a picture or a PDF: load the data"),
+        ("page.json", b"\n<!DOCTYPE html><p>404", "is a web page: download"),
+        ("run.xlsx", b"\xd0\xcf\x11\xe0\xa1\xb1", "is a workbook with a password"),
+        ("run.json", b"version https://git-lfs.x/v1", "`git lfs pull`"),
+        (
+            "noise.json",
+            bytes(range(256)),
+            "name its kind with `--kind`, or make it a table",
+        ),
+        ("cut.xlsx", b"PK\x03\x04", "is compressed: unpack it"),
     ],
 )
 def test_a_file_named_itself_must_be_of_a_known_kind(
     tmp_path, warehouse, name, content, message
 ):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=message) as refused:
         warehouse.ingest(tmp_path / name)
+    said = str(refused.value).removeprefix(f"{tmp_path}/")
+    assert len(said) <= 200
+    assert "\n" not in said
 
 
 def test_a_file_of_no_known_kind_does_not_stop_the_others_and_is_never_shipped_over(

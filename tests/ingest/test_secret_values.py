@@ -160,8 +160,10 @@ def test_what_follows_another_name_and_an_equals_sign_stays(key):
 @pytest.mark.parametrize("key", list(filter(_is_word, SECRET)))
 def test_a_value_in_yaml_is_replaced(key):
     text = f"id: p\n{key}: {PLAIN}\nlist:\n  - {key}: 12345678\n    n: x\nl:\n  {key}: [a, b]\n"
+    text += f"o:\n  {key}:\n    value: {PLAIN}\n    n: x\n"
     assert yaml.safe_load(redact(text, is_yaml=True)) == {
         "id": "p", key: MARK, "list": [{key: MARK, "n": "x"}], "l": {key: [MARK, MARK]},
+        "o": {key: {"value": MARK, "n": "x"}},
     }  # fmt: skip
 
 

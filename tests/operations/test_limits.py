@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from promptlab.errors import SettingsError
-from promptlab.paths import TARGETS_KEPT, dbt_project, dbt_target, tidy_targets
+from promptlab.paths import TARGETS_KEPT, dbt_project, dbt_target, prune_dbt_targets
 from promptlab.settings import Settings, load_settings
 from promptlab.warehouse import Warehouse
 
@@ -94,7 +94,7 @@ def test_caches_of_databases_that_are_gone_go_and_so_do_old_ones(tmp_path, monke
     gone = made(target.parent, 99, tmp_path / "gone.duckdb")
     others = [made(target.parent, n, db) for n in range(1, 30)]
     unknown = made(target.parent, 98, None)
-    tidy_targets(target, db)
+    prune_dbt_targets(target, db)
     left = set(target.parent.iterdir())
     assert gone not in left
     assert {target, unknown, others[-1]} <= left

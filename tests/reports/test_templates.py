@@ -127,3 +127,25 @@ def test_no_template_folds_the_letters_of_a_name():
         if re.search(r"\|\s*(capitalize|title)\b", template.read_text("utf-8"))
     ]
     assert folding == []
+
+
+@pytest.mark.parametrize("first", ["page", "text"])
+def test_a_macro_of_pages_and_texts_is_escaped_in_pages_only(
+    first, tmp_path, monkeypatch
+):
+    """Whether it escapes is compiled into a template, and compiled ones are kept."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "templates"
+    folder.mkdir()
+    (folder / "names.j2").write_text(
+        "{% macro name(x) %}{{ x }}{% endmacro %}", "utf-8"
+    )
+    (folder / "page.j2").write_text(
+        '{% from "names.j2" import name %}{{ name("<b>") }}', "utf-8"
+    )
+    wanted = {"page": "&lt;b&gt;", "text": "<b>"}
+    for kind in (first, *(wanted.keys() - {first})):
+        environment.cache_clear()
+        env = environment("en", folder, autoescape=kind == "page")
+        assert env.get_template("page.j2").render() == wanted[kind]
+    environment.cache_clear()

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 Rounds = Mapping[str, str]
-"""Case → its rounds: ``+`` passed, ``-`` failed, ``e`` error, ``c`` from a cache."""
+"""Case → its rounds: ``+`` passed, ``-`` failed, ``e`` error, ``c`` from a cache, ``?``
+the judge broke."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ class Night:
                 "pass": passed, "score": float(passed), "reason": "",
                 "componentResults": [
                     {"pass": passed, "score": float(passed), "reason": "",
-                     "assertion": asserted}
+                     "assertion": asserted,
+                     "metadata": {"graderError": outcome == "?"}}
                 ],
             },
             "latencyMs": 5, "cost": 0.001, "vars": variables,

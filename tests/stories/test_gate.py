@@ -39,6 +39,10 @@ SUITES: dict[str, list[Night]] = {
         *nights(*STEADY),
         Night({"small": suite()}, asserted={"c8": "y", "c9": "y"}),
     ],
+    "stricter-while-broken": [
+        *nights(*STEADY, suite(c3="---")),
+        *[Night({"small": suite(c3="---")}, asserted={"c3": "y"})] * 2,
+    ],
     "edited": [*nights(*STEADY), Night({"small": suite()}, prompt="Be kind: {{q}}")],
     "fell": nights(*[suite(20)] * 5, FALLEN),
     "first": nights(suite(c2="---", c3="---")),
@@ -69,6 +73,10 @@ SUITES: dict[str, list[Night]] = {
         )
     ],
     "fewer-and-broke": nights(*STEADY, suite(c4="--")),
+    # a judge that breaks says nothing of the answers
+    "judge-broke": nights(*STEADY, suite(c1="???", c2="???", c3="???")),
+    "judge-broke-and-broke": nights(*STEADY, suite(c1="???", c2="???", c3="---")),
+    "judge-broke-first": nights(suite(rounds="???", c1="+++")),
 }  # fmt: skip
 
 SAID = {
@@ -104,6 +112,10 @@ SAID = {
         "Cannot tell: 2 of 12 cases are not compared: 2 with other assertions"
         " (c8, c9).",
     ),
+    "stricter-while-broken": (
+        "cannot_tell",
+        "Cannot tell: 1 of 12 cases is not compared: 1 with other assertions (c3).",
+    ),
     "edited": ("ship", "Ship: nothing broke; prompt short edited."),
     "fell": ("do_not_ship", "the share of rounds passed fell, 100.0% → 50.0%"),
     "first": (
@@ -128,6 +140,20 @@ SAID = {
         "do_not_ship",
         "Do not ship: 1 case broke (c4: 0 of 2 now, 15 of 15 before);"
         " 1 of 12 cases is not compared: 1 with fewer rounds (c4).",
+    ),
+    "judge-broke": (
+        "cannot_tell",
+        "Cannot tell: 3 of 12 cases are not compared: 3 not judged (c1, c2, c3);"
+        " the share of scored rounds is 75.0%, the limit 80.0%.",
+    ),
+    "judge-broke-and-broke": (
+        "do_not_ship",
+        "Do not ship: 1 case broke (c3: 0 of 3 now, 15 of 15 before);"
+        " 2 of 12 cases are not compared: 2 not judged (c1, c2).",
+    ),
+    "judge-broke-first": (
+        "cannot_tell",
+        "Cannot tell: the share of scored rounds is 8.3%, the limit 80.0%",
     ),
     "variant-gone": (
         "cannot_tell",
@@ -280,6 +306,7 @@ def test_a_run_without_a_new_answer_says_why(cli, title, note):
 def test_inconclusive_is_allowed_only_where_something_was_compared(cli):
     assert cli("gate", "gone", "--allow-inconclusive")[0] == 0
     assert cli("gate", "cached", "--allow-inconclusive")[0] == 4
+    assert cli("gate", "judge-broke", "--allow-inconclusive")[0] == 4
 
 
 @pytest.mark.parametrize(("lang", "said"), [("en", "cannot tell"), ("zh", "无法判断")])

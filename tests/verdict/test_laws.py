@@ -129,7 +129,7 @@ def a_purged_run_changes_only_what_has_it_in_its_history(
             found = con.execute(
                 "select cast(split_part(run_id, '-', 2) as int)"
                 " from intermediate.int_run_histories"
-                " where counted_run_id = $run"
+                " where history_run_id = $run"
                 " union"
                 " select cast(split_part(run_id, '-', 2) as int)"
                 " from intermediate.int_last_runs where last_run_id = $run",

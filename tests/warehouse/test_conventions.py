@@ -269,3 +269,40 @@ def test_every_id_of_another_task_or_run_is_a_key_or_said_to_be_a_mention(models
         if config["unique_key"].startswith("candidate_"):
             others -= {"baseline_task_id", "baseline_run_id"}
         assert others <= set(config["meta"].get("mentions", ())), model["name"]
+
+
+_COLUMN = re.compile(r"\bas (\w+),?$|^ {8}(?:\w+\.)?(?!case\b)(\w+),?$")
+_OF_THE_GRAIN = re.compile(r"_id$|_index_")
+
+
+def test_every_column_of_a_step_is_read(models):
+    """A column that only its own unit test reads is computed for nobody; ids are grain."""
+    queries = {node.name: node.query for node in plan.load().nodes}
+    words: dict[str, set[str]] = {model["name"]: set() for model in models}
+    for model in models:
+        read = {*re.findall(r"\w+", queries.get(model["name"], "")), *model["columns"]}
+        for parent in model["depends_on"]["nodes"]:
+            words.setdefault(parent.split(".")[-1], set()).update(read)
+    unread = {}
+    for model in models:
+        name = model["name"]
+        if name in queries and re.match("int_.*(?<!_scored)$", name):
+            unread[name] = [
+                column
+                for column in columns_of(queries[name])
+                if not _OF_THE_GRAIN.search(column) and column not in words[name]
+            ]
+    unread = {name: columns for name, columns in unread.items() if columns}
+    assert unread == {}
+
+
+def columns_of(sql: str) -> list[str]:
+    """Return the columns of the CTE that a model ends with, but for aliases it reads."""
+    last = sql.rsplit("select * from ", 1)[-1].split()[0]
+    body = re.search(rf"\n{re.escape(last)} as \((.*?)\n\)", sql, re.DOTALL)
+    if body is None:
+        return []
+    lines = body[1].split("\n    from ")[0].split("\n")
+    found = [_COLUMN.search(line) for line in lines if "--" not in line]
+    columns = [match[1] or match[2] for match in found if match]
+    return [c for c in columns if len(re.findall(rf"(?<!\.)\b{c}\b", body[1])) < 2]

@@ -1,4 +1,4 @@
-{#- What a sentence about a comparison tells, as JSON: columns of int_comparisons_judged.
+{#- What a sentence about a comparison tells, as JSON: columns of int_comparison_tests.
     The last digits of a p-value are each engine's own: no text has them. -#}
 {% macro comparison_facts(judged) -%}
     json_object(

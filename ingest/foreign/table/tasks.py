@@ -435,15 +435,15 @@ class Tasks:
         )
         shown = {each: self._shown.get(each, each) for each in self._columns}
         graded = [shown[each] for each in self._graded]
+        if self._kind == "table":  # in files of tools a column is always the same
+            for judged, template in self._judged_by().items():
+                task.judge(judged, template=template)
         task.grade(
             graded,
             {shown[each]: self._direction(each) for each in self._columns},
             order=graded,
             numbers=[*shown.values()],
         )
-        if self._kind == "table":  # in files of tools a column is always the same
-            for judged, template in self._judged_by().items():
-                task.judge(judged, template=template)
 
     def _judged_by(self) -> dict[str, str]:
         """Return what the mapping judges by: the file itself does not say it."""

@@ -4,7 +4,7 @@ versions as (select * from {{ ref('promptlab', 'int_task_versions') }}),
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }}),
 histories as (select * from {{ ref('promptlab', 'int_run_histories') }}),
 rechecks as (select * from {{ ref('promptlab', 'int_rechecks') }}),
-counted_variants as (select * from {{ ref('promptlab', 'int_counted_variants') }}),
+variant_histories as (select * from {{ ref('promptlab', 'int_variant_histories') }}),
 last_runs as (select * from {{ ref('promptlab', 'int_last_runs') }}),
 baselines as (select * from {{ ref('promptlab', 'int_task_baselines') }}),
 accepts as (select * from {{ ref('promptlab', 'stg_tasks__accepts') }}),
@@ -86,11 +86,11 @@ read_runs as (
     select
         histories.title,
         histories.run_id,
-        concat_ws(' ', histories.history, cast(histories.place as string), runs.fingerprint) as part
+        concat_ws(' ', histories.history, cast(histories.runs_ago as string), runs.fingerprint) as part
 
     from histories
     inner join runs
-        on histories.title = runs.title and histories.counted_run_id = runs.run_id
+        on histories.title = runs.title and histories.history_run_id = runs.run_id
 
     union all
 
@@ -98,11 +98,11 @@ read_runs as (
         title,
         run_id,
         concat_ws(
-            ' ', 'counted', variant, counted_variant, cast(until_run_number as string)
+            ' ', 'counted', variant, history_variant, cast(until_run_number as string)
         ) as part
 
-    from counted_variants
-    where variant <> counted_variant
+    from variant_histories
+    where variant <> history_variant
 
     union all
 

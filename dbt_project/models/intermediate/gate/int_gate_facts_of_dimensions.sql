@@ -53,7 +53,9 @@ drops as (
 
 ),
 
-labelled as (
+-- how well a judge catches what people call a failure; `n` and `n_total` are the labels of
+-- failing and of passing answers
+labelled_judges as (
 
     select
         task_id,
@@ -70,7 +72,27 @@ labelled as (
 ),
 
 -- a judge of whole rounds with labels answers for all dimensions
-unlabelled as (
+labelled_tasks as (
+
+    select distinct task_id
+    from rates
+    where dimension_id = 'verdict'
+
+),
+
+judges_without_labels as (
+
+    select distinct
+        verdicts.task_id,
+        verdicts.dimension_id
+
+    from verdicts
+    anti join rates using (task_id, dimension_id, judge)
+    anti join labelled_tasks using (task_id)
+
+),
+
+unlabelled_dimensions as (
 
     select
         dimensions.task_id,
@@ -83,31 +105,12 @@ unlabelled as (
         'unlabelled' as reason
 
     from dimensions
+    inner join judges_without_labels using (task_id, dimension_id)
     where
         dimensions.is_judged
         and (
             dimensions.weight_used > 0
             or json_extract_string(dimensions.parameters, '$.pass_score') is not null
-        )
-        and not exists (
-            select 1
-            from rates
-            where rates.task_id = dimensions.task_id and rates.dimension_id = 'verdict'
-        )
-        and exists (
-            select 1
-            from verdicts
-            where
-                verdicts.task_id = dimensions.task_id
-                and verdicts.dimension_id = dimensions.dimension_id
-                and not exists (
-                    select 1
-                    from rates
-                    where
-                        rates.task_id = verdicts.task_id
-                        and rates.dimension_id = verdicts.dimension_id
-                        and rates.judge = verdicts.judge
-                )
         )
 
 ),
@@ -118,9 +121,9 @@ facts as (
     union all
     select * from drops
     union all
-    select * from labelled
+    select * from labelled_judges
     union all
-    select * from unlabelled
+    select * from unlabelled_dimensions
 
 )
 

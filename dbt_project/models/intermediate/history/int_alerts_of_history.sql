@@ -6,7 +6,7 @@ pairs as (
     select * from {{ ref('promptlab', 'int_task_pairs') }}
     where {{ in_this_build('comparisons') }} and pair_source <> 'requested'
 ),
-comparisons as (select * from {{ ref('promptlab', 'int_comparisons_judged') }} where verdict = 'regressed'),
+comparisons as (select * from {{ ref('promptlab', 'int_comparison_tests') }} where verdict = 'regressed'),
 cases as (select * from {{ ref('promptlab', 'int_cases_compared') }}),
 score_changes as (select * from {{ ref('promptlab', 'int_case_score_changes') }} where delta < 0),
 judge_changes as (select * from {{ ref('promptlab', 'int_judge_changes') }}),

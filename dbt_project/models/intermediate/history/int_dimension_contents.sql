@@ -68,9 +68,6 @@ described as (
         dimensions.weight_configured,
         dimensions.lower_limit,
         dimensions.upper_limit,
-        dimensions.min_score,
-        dimensions.max_score,
-        dimensions.max_variance,
 
         ---------- booleans
         dimensions.is_share,

@@ -4,7 +4,7 @@ with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
 runs as (select * from {{ ref('promptlab', 'int_title_runs') }}),
-histories as (select * from {{ ref('promptlab', 'int_task_histories') }} where place > 0),
+histories as (select * from {{ ref('promptlab', 'int_task_histories') }} where runs_ago > 0),
 accepts as (select * from {{ ref('promptlab', 'stg_tasks__accepts') }}),
 outages as (select * from {{ ref('promptlab', 'int_known_outages') }}),
 
@@ -12,9 +12,9 @@ of_variants as (
 
     select
         task_id,
-        counted_task_id as last_task_id,
-        counted_run_id as last_run_id,
-        row_number() over (partition by task_id order by history, place) as choice
+        history_task_id as last_task_id,
+        history_run_id as last_run_id,
+        row_number() over (partition by task_id order by history <> 'base', runs_ago) as choice
 
     from histories
 

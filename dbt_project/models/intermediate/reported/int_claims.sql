@@ -52,7 +52,6 @@ compared as (
     select
         claims.task_id,
         claims.dimension_id,
-        claims.claimed_value,
         least(
             abs(held.over_rows - claims.claimed_value), abs(held.over_cases - claims.claimed_value)
         ) > greatest(1e-12, 1e-6 * abs(claims.claimed_value)) as differs

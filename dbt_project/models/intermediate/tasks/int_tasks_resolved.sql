@@ -76,7 +76,6 @@ named as (
     select
         tasks.task_id,
         tasks.load_id,
-        loads.ingest_id,
         tasks.source_kind,
         coalesce(by_record.pipeline_id, by_extras.pipeline_id, by_env.pipeline_id) as pipeline_id,
         regexp_replace(loads.testset_override, '[.]jsonl$', '', 'g') as option_testset,
@@ -108,7 +107,6 @@ chosen as (
     select
         named.task_id,
         named.load_id,
-        named.ingest_id,
         named.source_kind,
         named.pipeline_id,
         case
@@ -185,7 +183,6 @@ resolved as (
         ---------- ids
         chosen.task_id,
         chosen.load_id,
-        chosen.ingest_id,
         coalesce(chosen.testset_id, by_cases.testset_id) as testset_id,
         coalesce(chosen.pipeline_id, default_pipelines.pipeline_id) as pipeline_id,
 

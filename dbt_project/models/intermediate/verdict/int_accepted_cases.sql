@@ -4,7 +4,7 @@ accepts as (select * from {{ ref('promptlab', 'stg_tasks__accepts') }}),
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }}),
 histories as (
     select * from {{ ref('promptlab', 'int_task_histories') }}
-    where counted_task_id in (select accepts.task_id from accepts)
+    where history_task_id in (select accepts.task_id from accepts)
 ),
 
 cases as (
@@ -24,10 +24,10 @@ starts as (
         histories.task_id,
         histories.history,
         cases.case_id,
-        histories.place
+        histories.runs_ago
 
     from histories
-    inner join cases on histories.counted_task_id = cases.task_id
+    inner join cases on histories.history_task_id = cases.task_id
 
     union all
 
@@ -36,11 +36,11 @@ starts as (
         histories.task_id,
         'base' as history,
         cases.case_id,
-        0 as place
+        0 as runs_ago
 
     from histories
-    inner join cases on histories.counted_task_id = cases.task_id
-    inner join variants on histories.counted_task_id = variants.task_id
+    inner join cases on histories.history_task_id = cases.task_id
+    inner join variants on histories.history_task_id = variants.task_id
     where histories.history = 'branch' and not variants.is_base_branch
 
 ),
@@ -51,7 +51,7 @@ final as (
         task_id,
         history,
         case_id,
-        min(place) as first_place
+        min(runs_ago) as accepted_runs_ago
 
     from starts
     group by task_id, history, case_id

@@ -14,28 +14,27 @@ accepted as (select * from {{ ref('promptlab', 'int_accepted_cases') }}),
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
 rejects as (select * from {{ ref('promptlab', 'stg_loads__rejects') }} where severity = 'reject'),
 
-read_tasks as (
+tasks_in_scope as (
 
-    select distinct counted_task_id as task_id
+    select distinct history_task_id as task_id
     from histories
 
 ),
 
 case_rounds as (
     select * from {{ ref('promptlab', 'int_case_rounds') }}
-    where task_id in (select read_tasks.task_id from read_tasks)
+    where task_id in (select tasks_in_scope.task_id from tasks_in_scope)
 ),
 scored_rounds as (
     select * from {{ ref('promptlab', 'int_scored_rounds') }}
-    where task_id in (select read_tasks.task_id from read_tasks)
+    where task_id in (select tasks_in_scope.task_id from tasks_in_scope)
 ),
 yardsticks as (
     select * from {{ ref('promptlab', 'int_case_yardsticks') }}
-    where task_id in (select read_tasks.task_id from read_tasks)
+    where task_id in (select tasks_in_scope.task_id from tasks_in_scope)
 ),
 
--- of titles without verdicts a scored round is a judged one
-scored as (
+scored_cases as (
 
     select
         task_id,
@@ -47,7 +46,8 @@ scored as (
 
 ),
 
-counted as (
+-- a round gave a verdict if it passed or failed, or, in a task without verdicts, if it has a score
+case_counts as (
 
     select
         yardsticks.task_id,
@@ -55,126 +55,136 @@ counted as (
         yardsticks.question_hash,
         yardsticks.assertions_hash,
         yardsticks.judge_hash,
+        yardsticks.yardstick,
         coalesce(case_rounds.n_run, 0) as n_run,
         coalesce(case_rounds.n_rounds, 0) as n_rounds,
         coalesce(case_rounds.n_passed, 0) as n_passed,
         coalesce(case_rounds.n_errors, 0) as n_errors,
         coalesce(case_rounds.n_cached, 0) as n_cached,
         case
-            when coalesce(scored.n_scored, 0) > 0
-                then scored.n_scored + coalesce(case_rounds.n_errors, 0)
+            when coalesce(scored_cases.n_scored, 0) > 0
+                then scored_cases.n_scored + coalesce(case_rounds.n_errors, 0)
             else coalesce(case_rounds.n_run - case_rounds.n_unjudged, 0)
         end as n_judged,
-        coalesce(case_rounds.n_rounds, 0) > 0 or coalesce(scored.n_scored, 0) > 0 as has_verdict
+        coalesce(case_rounds.n_rounds, 0) > 0 or coalesce(scored_cases.n_scored, 0) > 0 as has_verdict
 
     from yardsticks
     left join case_rounds using (task_id, case_id)
-    left join scored using (task_id, case_id)
+    left join scored_cases using (task_id, case_id)
 
 ),
 
-now as (
+cases_now as (
 
-    select counted.*
+    select case_counts.*
 
     from variants
-    inner join counted using (task_id)
+    inner join case_counts using (task_id)
 
 ),
 
-earlier as (
+earlier_tasks as (
 
     select
-        histories.task_id as asking_task_id,
-        histories.history,
-        histories.place,
-        histories.place = min(histories.place) over (
-            partition by histories.task_id, histories.history
-        ) as is_last_run,
-        max(case when histories.history = 'base' then 1 else 0 end) over (
-            partition by histories.task_id
-        ) = 1 as has_base_runs,
-        histories.counted_task_id
+        task_id,
+        history,
+        runs_ago,
+        history_task_id,
+        runs_ago = min(runs_ago) over (partition by task_id, history) as is_last_run,
+        bool_or(history = 'base') over (partition by task_id) as has_base_runs
 
     from histories
-    where histories.place > 0
+    where runs_ago > 0
 
 ),
 
--- runs of the base branch count always; a push only where there are none, or where a person
--- accepted the case in it. Place 0 is this run, 1 the one before
-remembered as (
+-- a push to a branch counts only where the base branch has no runs, or where a person accepted
+-- the case in it
+cases_before as (
 
     select
-        earlier.asking_task_id,
-        earlier.history,
-        earlier.place,
-        earlier.is_last_run,
-        counted.*
+        earlier_tasks.task_id as task_id_now,
+        earlier_tasks.history,
+        earlier_tasks.runs_ago,
+        earlier_tasks.is_last_run,
+        case_counts.*
 
-    from earlier
-    inner join counted on earlier.counted_task_id = counted.task_id
+    from earlier_tasks
+    inner join case_counts on earlier_tasks.history_task_id = case_counts.task_id
     left join accepted
         on
-            earlier.asking_task_id = accepted.task_id
-            and earlier.history = accepted.history
-            and counted.case_id = accepted.case_id
+            earlier_tasks.task_id = accepted.task_id
+            and earlier_tasks.history = accepted.history
+            and case_counts.case_id = accepted.case_id
     where
-        earlier.place <= coalesce(accepted.first_place, earlier.place)
+        earlier_tasks.runs_ago <= coalesce(accepted.accepted_runs_ago, earlier_tasks.runs_ago)
         and (
-            earlier.history = 'base'
-            or not earlier.has_base_runs
-            or accepted.first_place is not null
+            earlier_tasks.history = 'base'
+            or not earlier_tasks.has_base_runs
+            or accepted.accepted_runs_ago is not null
         )
 
 ),
 
-known as (
+-- what a case was by the yardstick of now, and by others before
+case_histories as (
 
     select
-        asking_task_id,
-        case_id,
-        bool_or(is_last_run) as is_of_last_run,
-        max(n_passed) > 0 as has_passed
+        before.task_id_now,
+        before.case_id,
+        bool_or(before.is_last_run) as is_in_last_run,
+        max(before.n_passed) > 0 as has_passed,
+        max(case when before.yardstick = now.yardstick then before.n_passed else 0 end)
+        + coalesce(max(now.n_passed), 0) > 0 as has_passed_by_own,
+        max(case when before.yardstick <> now.yardstick then before.n_passed else 0 end) > 0
+            as has_passed_by_other
 
-    from remembered
-    group by asking_task_id, case_id
+    from cases_before as before
+    left join cases_now as now
+        on before.task_id_now = now.task_id and before.case_id = now.case_id
+    group by before.task_id_now, before.case_id
 
 ),
 
-last_judged as (
+-- the last run that judged the case. An edit does not hide a break: a case that has passed by
+-- another yardstick and never by its own is compared with the last run of the other
+last_verdicts as (
 
-    select
-        *,
+    select before.*
+
+    from cases_before as before
+    inner join case_histories using (task_id_now, case_id)
+    left join cases_now as now
+        on before.task_id_now = now.task_id and before.case_id = now.case_id
+    where before.has_verdict
+    qualify
         row_number() over (
-            partition by asking_task_id, case_id
-            -- `base` before `branch`
-            order by history, place
-        ) as choice
-
-    from remembered
-    where has_verdict
+            partition by before.task_id_now, before.case_id
+            order by
+                case_histories.has_passed_by_other
+                and not case_histories.has_passed_by_own
+                and before.yardstick = now.yardstick,
+                before.history <> 'base',
+                before.runs_ago
+        ) = 1
 
 ),
 
--- a case that the last run lacks was dropped there, unless it had passed and failed when it was
--- last judged
-before as (
+-- a case that the last run lacks was dropped there on purpose, unless it was broken: it had
+-- passed, and its last verdict was not a full pass
+reference_cases as (
 
-    select last_judged.*
+    select last_verdicts.*
 
-    from last_judged
-    inner join known using (asking_task_id, case_id)
+    from last_verdicts
+    inner join case_histories using (task_id_now, case_id)
     where
-        last_judged.choice = 1
-        and (
-            known.is_of_last_run
-            or (known.has_passed and last_judged.n_passed < last_judged.n_rounds)
-        )
+        case_histories.is_in_last_run
+        or (case_histories.has_passed and last_verdicts.n_passed < last_verdicts.n_rounds)
 
 ),
 
-rejected as (
+rejected_cases as (
 
     select distinct
         variants.task_id,
@@ -186,20 +196,18 @@ rejected as (
 
 ),
 
-joined as (
+compared as (
 
     select
-        coalesce(now.task_id, before.asking_task_id) as task_id,
+        coalesce(now.task_id, before.task_id_now) as task_id,
         coalesce(now.case_id, before.case_id) as case_id,
         before.case_id is not null as was_judged,
         coalesce(now.has_verdict, false) as has_verdict,
-        now.n_rounds,
-        now.n_passed,
-        now.n_errors,
-        before.n_rounds as n_rounds_last,
-        before.n_passed as n_passed_last,
+        coalesce(now.n_errors, 0) as n_errors,
+        coalesce(before.n_rounds, 0) as n_rounds_last,
+        coalesce(before.n_passed, 0) as n_passed_last,
         case
-            when now.case_id is null and rejected.case_id is not null then 'rejected'
+            when now.case_id is null and rejected_cases.case_id is not null then 'rejected'
             when now.case_id is null then 'gone'
             when not now.has_verdict and now.n_cached > 0 then 'cached'
             when not now.has_verdict and now.n_errors > 0 and now.n_errors = now.n_run then 'errors'
@@ -212,11 +220,11 @@ joined as (
             when now.n_judged < before.n_judged then 'unjudged'
         end as why
 
-    from now
-    full outer join before
-        on now.task_id = before.asking_task_id and now.case_id = before.case_id
-    left join rejected
-        on before.asking_task_id = rejected.task_id and before.case_id = rejected.case_id
+    from cases_now as now
+    full outer join reference_cases as before
+        on now.task_id = before.task_id_now and now.case_id = before.case_id
+    left join rejected_cases
+        on before.task_id_now = rejected_cases.task_id and before.case_id = rejected_cases.case_id
 
 ),
 
@@ -232,16 +240,16 @@ final as (
         why,
 
         ---------- numerics
-        coalesce(n_errors, 0) as n_errors,
-        coalesce(n_rounds_last, 0) as n_rounds_last,
-        coalesce(n_passed_last, 0) as n_passed_last,
+        n_errors,
+        n_rounds_last,
+        n_passed_last,
 
         ---------- booleans
         has_verdict,
         was_judged,
         was_judged and why is not null as is_gap
 
-    from joined
+    from compared
 
 )
 

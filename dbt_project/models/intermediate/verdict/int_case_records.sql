@@ -28,13 +28,13 @@ sums as (
     select
         chosen.task_id,
         chosen.case_id,
-        sum(case when cells.place = 0 then cells.x else 0 end) as n_passed_now,
-        sum(case when cells.place = 0 then cells.n else 0 end) as n_rounds_now,
-        sum(case when cells.place > 0 then cells.x else 0 end) as n_passed_before,
-        sum(case when cells.place > 0 then cells.n else 0 end) as n_rounds_before,
-        sum(case when cells.place > 0 then 1 else 0 end) as n_runs_before,
-        sum(case when cells.place < chosen.n_broken_runs then cells.x else 0 end) as n_passed_since,
-        sum(case when cells.place < chosen.n_broken_runs then cells.n else 0 end) as n_rounds_since
+        sum(case when cells.runs_ago = 0 then cells.x else 0 end) as n_passed_now,
+        sum(case when cells.runs_ago = 0 then cells.n else 0 end) as n_rounds_now,
+        sum(case when cells.runs_ago > 0 then cells.x else 0 end) as n_passed_before,
+        sum(case when cells.runs_ago > 0 then cells.n else 0 end) as n_rounds_before,
+        sum(case when cells.runs_ago > 0 then 1 else 0 end) as n_runs_before,
+        sum(case when cells.runs_ago < chosen.n_broken_runs then cells.x else 0 end) as n_passed_since,
+        sum(case when cells.runs_ago < chosen.n_broken_runs then cells.n else 0 end) as n_rounds_since
 
     from chosen
     inner join cells using (series_id, case_id)
@@ -61,7 +61,7 @@ began as (
     select
         chosen.task_id,
         chosen.case_id,
-        histories.counted_run_id as since_run_id,
+        histories.history_run_id as since_run_id,
         earlier.task_id as since_task_id,
         earlier.created_at as since_at
 
@@ -71,13 +71,13 @@ began as (
             chosen.title = histories.title
             and chosen.run_id = histories.run_id
             and chosen.history = histories.history
-            and chosen.n_broken_runs = histories.place + 1
+            and chosen.n_broken_runs = histories.runs_ago + 1
     left join task_histories
         on
             chosen.task_id = task_histories.task_id
             and histories.history = task_histories.history
-            and histories.place = task_histories.place
-    left join variants as earlier on task_histories.counted_task_id = earlier.task_id
+            and histories.runs_ago = task_histories.runs_ago
+    left join variants as earlier on task_histories.history_task_id = earlier.task_id
 
 ),
 

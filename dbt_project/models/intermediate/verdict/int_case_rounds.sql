@@ -49,7 +49,6 @@ counted as (
         count(*) as n_run,
         count(*) filter (where has_verdict and not is_copy) as n_rounds,
         count(*) filter (where has_verdict and not is_copy and status = 'pass') as n_passed,
-        count(*) filter (where has_verdict and is_copy) as n_copies,
         count(*) filter (where is_cached) as n_cached,
         count(*) filter (where status = 'error') as n_errors,
         count(*) filter (where status = 'unevaluated') as n_unjudged

@@ -135,15 +135,12 @@ judges_joined as (
 
 ),
 
-yardsticks as (
+hashed as (
 
     select
-
-        ---------- ids
         contents.task_id,
         contents.case_id,
-
-        ---------- strings
+        contents.inputs_hash as question_hash,
         -- of results with a testset only the must-haves of the file count, after the stroke
         md5(concat_ws(
             ' ',
@@ -155,13 +152,29 @@ yardsticks as (
             end,
             coalesce(dimensions_joined.parts, '-')
         )) as assertions_hash,
-        coalesce(judges_joined.judge_hash, '-') as judge_hash,
-        contents.inputs_hash as question_hash,
-        md5(concat_ws(' ', question_hash, assertions_hash, judge_hash)) as yardstick
+        coalesce(judges_joined.judge_hash, '-') as judge_hash
 
     from contents
     left join dimensions_joined using (task_id, case_id)
     left join judges_joined using (task_id, case_id)
+
+),
+
+yardsticks as (
+
+    select
+
+        ---------- ids
+        task_id,
+        case_id,
+
+        ---------- strings
+        question_hash,
+        assertions_hash,
+        judge_hash,
+        md5(concat_ws(' ', question_hash, assertions_hash, judge_hash)) as yardstick
+
+    from hashed
 
 )
 

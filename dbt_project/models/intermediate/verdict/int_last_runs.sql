@@ -8,10 +8,10 @@ shared as (
     select
         title,
         run_id,
-        counted_run_id
+        history_run_id
 
     from histories
-    where place = 1
+    where runs_ago = 1
 
 ),
 
@@ -20,8 +20,8 @@ last_runs as (
     select
         runs.title,
         runs.run_id,
-        coalesce(shared.counted_run_id, runs.previous_run_id) as last_run_id,
-        shared.counted_run_id is not null as has_shared_variant
+        coalesce(shared.history_run_id, runs.previous_run_id) as last_run_id,
+        shared.history_run_id is not null as has_shared_variant
 
     from runs
     left join shared using (title, run_id)

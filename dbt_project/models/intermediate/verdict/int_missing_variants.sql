@@ -3,7 +3,7 @@
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
-counted_variants as (select * from {{ ref('promptlab', 'int_counted_variants') }}),
+variant_histories as (select * from {{ ref('promptlab', 'int_variant_histories') }}),
 last_runs as (select * from {{ ref('promptlab', 'int_last_runs') }}),
 baselines as (select * from {{ ref('promptlab', 'int_task_baselines') }}),
 outages as (select * from {{ ref('promptlab', 'int_known_outages') }}),
@@ -42,11 +42,11 @@ missing as (
     inner join earlier_variants as earlier
         on last_runs.title = earlier.title and last_runs.last_run_id = earlier.run_id
     inner join baselines on earlier.task_id = baselines.task_id
-    left join counted_variants as kept
+    left join variant_histories as kept
         on
             last_runs.title = kept.title
             and last_runs.run_id = kept.run_id
-            and earlier.variant = kept.counted_variant
+            and earlier.variant = kept.history_variant
     where
         kept.variant is null
         -- a variant that ran once may be one of several that run side by side, each in a run by itself

@@ -31,8 +31,8 @@ counted as (
     select
         series_id,
         case_id,
-        coalesce(max(case when place = 0 then n end), 0) as n_now,
-        coalesce(sum(case when place > 0 then n end), 0) as n_before
+        coalesce(max(case when runs_ago = 0 then n end), 0) as n_now,
+        coalesce(sum(case when runs_ago > 0 then n end), 0) as n_before
 
     from cells
     group by series_id, case_id
@@ -79,8 +79,6 @@ weighed as (
         series.history,
         series.task_id,
         counted.case_id,
-        counted.n_now,
-        counted.n_before,
         evidence.log_evidence,
         together.log_evidence as log_evidence_together,
         case

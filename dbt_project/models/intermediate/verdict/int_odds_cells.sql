@@ -12,7 +12,7 @@ together as (
     select
         together.series_id,
         of_variants.case_id,
-        of_variants.place,
+        of_variants.runs_ago,
         sum(of_variants.x) as x,
         sum(of_variants.n) as n
 
@@ -25,7 +25,7 @@ together as (
             and series.task_id is not null
     inner join of_variants on series.series_id = of_variants.series_id
     where together.task_id is null
-    group by together.series_id, together.n_variants, of_variants.case_id, of_variants.place
+    group by together.series_id, together.n_variants, of_variants.case_id, of_variants.runs_ago
     having count(*) = together.n_variants
 
 ),
@@ -45,7 +45,7 @@ solved as (
 
     select
         *,
-        max(case when x > 0 and place > 0 then place end) over (
+        max(case when x > 0 and runs_ago > 0 then runs_ago end) over (
             partition by series_id, case_id
         ) as first_pass
 
@@ -62,13 +62,13 @@ final as (
         solved.case_id,
 
         ---------- numerics
-        solved.place,
+        solved.runs_ago,
         solved.x,
         solved.n,
 
         ---------- booleans
         coalesce(
-            solved.place > solved.first_pass
+            solved.runs_ago > solved.first_pass
             and series.n_earlier - solved.first_pass >= policy.lead_runs,
             false
         ) as is_unsolved

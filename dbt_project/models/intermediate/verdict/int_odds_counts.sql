@@ -18,7 +18,7 @@ counted as (
 
     select
         tasks.series_id,
-        tasks.place,
+        tasks.runs_ago,
         tasks.task_id,
         case_rounds.case_id,
         case_rounds.n_passed,
@@ -26,7 +26,7 @@ counted as (
         yardsticks.yardstick,
         first_value(yardsticks.yardstick) over (
             partition by tasks.series_id, case_rounds.case_id
-            order by tasks.place, tasks.is_recheck, tasks.task_id
+            order by tasks.runs_ago, tasks.is_recheck, tasks.task_id
         ) as own_yardstick
 
     from tasks
@@ -40,7 +40,7 @@ counts as (
     select
         counted.series_id,
         counted.case_id,
-        counted.place,
+        counted.runs_ago,
         cast(sum(counted.n_passed) as double) as x,
         cast(sum(counted.n_rounds) as double) as n
 
@@ -53,8 +53,8 @@ counts as (
             and counted.case_id = accepted.case_id
     where
         counted.yardstick = counted.own_yardstick
-        and counted.place <= coalesce(accepted.first_place, counted.place)
-    group by counted.series_id, counted.case_id, counted.place
+        and counted.runs_ago <= coalesce(accepted.accepted_runs_ago, counted.runs_ago)
+    group by counted.series_id, counted.case_id, counted.runs_ago
 
 )
 

@@ -112,14 +112,14 @@ compared as (
 
 ),
 
-largest as (
+ranked as (
 
     select
         *,
         max(ln_ratio) over (partition by series_id, case_id) as max_ratio,
         row_number() over (
             partition by series_id, case_id order by ln_ratio desc, n_broken_runs
-        ) as place
+        ) as ratio_rank
 
     from compared
 
@@ -144,21 +144,21 @@ evidence as (
     select
 
         ---------- ids
-        largest.series_id,
-        largest.case_id,
+        ranked.series_id,
+        ranked.case_id,
 
         ---------- numerics
         round(
-            max(largest.max_ratio)
-            + ln({{ exact_sum('exp(largest.ln_ratio - largest.max_ratio) / largest.n_broken_runs') }})
+            max(ranked.max_ratio)
+            + ln({{ exact_sum('exp(ranked.ln_ratio - ranked.max_ratio) / ranked.n_broken_runs') }})
             - ln(max(weights.sum_of_weights)),
             9
         ) as log_evidence,
-        max(case when largest.place = 1 then largest.n_broken_runs end) as n_broken_runs
+        max(case when ranked.ratio_rank = 1 then ranked.n_broken_runs end) as n_broken_runs
 
-    from largest
+    from ranked
     inner join weights using (series_id)
-    group by largest.series_id, largest.case_id
+    group by ranked.series_id, ranked.case_id
 
 )
 

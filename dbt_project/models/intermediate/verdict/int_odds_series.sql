@@ -21,7 +21,7 @@ runs as (
         title,
         run_id,
         history,
-        max(place) as n_earlier
+        max(runs_ago) as n_earlier
 
     from histories
     inner join to_build using (title, run_id)

@@ -6,12 +6,12 @@ series as (select * from {{ ref('promptlab', 'int_odds_series') }}),
 histories as (select * from {{ ref('promptlab', 'int_task_histories') }}),
 rechecks as (select * from {{ ref('promptlab', 'int_rechecks') }}),
 
-counted_tasks as (
+history_tasks as (
 
     select
         series.series_id,
-        histories.place,
-        histories.counted_task_id as task_id
+        histories.runs_ago,
+        histories.history_task_id as task_id
 
     from series
     inner join histories using (task_id, history)
@@ -25,17 +25,17 @@ final as (
         *,
         false as is_recheck
 
-    from counted_tasks
+    from history_tasks
 
     union all
 
     select
-        counted_tasks.series_id,
-        counted_tasks.place,
+        history_tasks.series_id,
+        history_tasks.runs_ago,
         rechecks.recheck_task_id as task_id,
         true as is_recheck
 
-    from counted_tasks
+    from history_tasks
     inner join rechecks using (task_id)
 
 )

@@ -12,7 +12,7 @@ folded as (
     select
         cells.series_id,
         cells.case_id,
-        least(cells.place, policy.max_windows + 1) as place,
+        least(cells.runs_ago, policy.max_windows + 1) as runs_ago,
         sum(cells.x) as x,
         sum(cells.n) as n,
         sum(cells.x * cells.x) as xx,
@@ -23,7 +23,7 @@ folded as (
 
     from cells
     cross join policy
-    group by cells.series_id, cells.case_id, least(cells.place, policy.max_windows + 1)
+    group by cells.series_id, cells.case_id, least(cells.runs_ago, policy.max_windows + 1)
 
 ),
 
@@ -44,7 +44,7 @@ places as (
         cases.case_id,
         series.n_earlier,
         unnest(range(0, least(policy.max_windows + 1, series.n_earlier) + 1))
-            as place
+            as runs_ago
 
     from cases
     inner join series using (series_id)
@@ -57,7 +57,7 @@ summed as (
     select
         places.series_id,
         places.case_id,
-        places.place,
+        places.runs_ago,
         places.n_earlier,
         sum(coalesce(folded.x, 0)) over from_the_first as x_before,
         sum(coalesce(folded.n, 0)) over from_the_first as n_before,
@@ -68,16 +68,16 @@ summed as (
         max(coalesce(folded.most_rounds, 0)) over from_the_first as most_rounds,
         sum(coalesce(folded.x, 0)) over of_case as x_all,
         sum(coalesce(folded.n, 0)) over of_case as n_all,
-        sum(case when places.place = 0 then coalesce(folded.x, 0) end) over of_case as x_now,
-        sum(case when places.place = 0 then coalesce(folded.n, 0) end) over of_case as n_now
+        sum(case when places.runs_ago = 0 then coalesce(folded.x, 0) end) over of_case as x_now,
+        sum(case when places.runs_ago = 0 then coalesce(folded.n, 0) end) over of_case as n_now
 
     from places
-    left join folded using (series_id, case_id, place)
+    left join folded using (series_id, case_id, runs_ago)
     window
         of_case as (partition by places.series_id, places.case_id),
         from_the_first as (
             partition by places.series_id, places.case_id
-            order by places.place desc rows between unbounded preceding and current row
+            order by places.runs_ago desc rows between unbounded preceding and current row
         )
 
 ),
@@ -90,7 +90,7 @@ rated as (
 
     from summed
     cross join policy
-    where place between 1 and policy.max_windows
+    where runs_ago between 1 and policy.max_windows
 
 ),
 
@@ -103,8 +103,8 @@ windows as (
         case_id,
 
         ---------- numerics
-        place as n_broken_runs,
-        n_earlier + 1 - place as n_runs_before,
+        runs_ago as n_broken_runs,
+        n_earlier + 1 - runs_ago as n_runs_before,
         x_now,
         n_now,
         x_before,

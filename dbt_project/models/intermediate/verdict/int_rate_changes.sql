@@ -15,7 +15,7 @@ rates as (
     select
         series_id,
         case_id,
-        place,
+        runs_ago,
         'verdict' as measure,
         x / n as rate
 
@@ -26,7 +26,7 @@ rates as (
     select
         series_id,
         case_id,
-        place,
+        runs_ago,
         'score' as measure,
         score as rate
 
@@ -42,9 +42,9 @@ compared as (
         series.n_earlier,
         rates.measure,
         rates.case_id,
-        rates.place,
+        rates.runs_ago,
         rates.rate,
-        avg(case when rates.place > 0 then rates.rate end) over (
+        avg(case when rates.runs_ago > 0 then rates.rate end) over (
             partition by series.series_id, rates.measure, rates.case_id
         ) as rate_before
 

@@ -4,7 +4,7 @@ with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
 outages as (select * from {{ ref('promptlab', 'int_known_outages') }}),
-counted_variants as (select * from {{ ref('promptlab', 'int_counted_variants') }}),
+variant_histories as (select * from {{ ref('promptlab', 'int_variant_histories') }}),
 policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
 
 members as (
@@ -36,17 +36,17 @@ pairs as (
     select distinct
         members.title,
         members.run_id,
-        earlier.run_id as counted_run_id,
-        earlier.run_number as counted_run_number,
+        earlier.run_id as history_run_id,
+        earlier.run_number as history_run_number,
         earlier.is_base_branch
 
     from members
-    inner join counted_variants using (title, run_id, variant)
+    inner join variant_histories using (title, run_id, variant)
     inner join members as earlier
         on
             members.title = earlier.title
-            and counted_variants.counted_variant = earlier.variant
-            and counted_variants.until_run_number > earlier.run_number
+            and variant_histories.history_variant = earlier.variant
+            and variant_histories.until_run_number > earlier.run_number
             and (
                 earlier.is_base_branch
                 or (not members.is_base_branch and members.branch = earlier.branch)
@@ -79,8 +79,8 @@ histories as (
     select
         title,
         run_id,
-        counted_run_id,
-        counted_run_number,
+        history_run_id,
+        history_run_number,
         is_base_branch,
         'branch' as history
 
@@ -95,11 +95,11 @@ placed as (
         title,
         run_id,
         history,
-        counted_run_id,
+        history_run_id,
         row_number() over (
             partition by title, run_id, history
-            order by is_base_branch, counted_run_number desc
-        ) as place
+            order by is_base_branch, history_run_number desc
+        ) as runs_ago
 
     from histories
 
@@ -132,8 +132,8 @@ final as (
         title,
         run_id,
         history,
-        run_id as counted_run_id,
-        0 as place
+        run_id as history_run_id,
+        0 as runs_ago
 
     from own_runs
 
@@ -142,7 +142,7 @@ final as (
     select placed.*
     from placed
     cross join policy
-    where placed.place <= policy.max_runs
+    where placed.runs_ago <= policy.max_runs
 
 )
 

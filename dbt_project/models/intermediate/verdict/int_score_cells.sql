@@ -43,13 +43,13 @@ counted as (
 
     select
         tasks.series_id,
-        tasks.place,
+        tasks.runs_ago,
         judged.task_id,
         judged.case_id,
         judged.score,
         judged.yardstick,
         first_value(judged.yardstick) over (
-            partition by tasks.series_id, judged.case_id order by tasks.place
+            partition by tasks.series_id, judged.case_id order by tasks.runs_ago
         ) as own_yardstick
 
     from tasks
@@ -66,7 +66,7 @@ cells as (
         counted.case_id,
 
         ---------- numerics
-        counted.place,
+        counted.runs_ago,
         counted.score
 
     from counted
@@ -78,7 +78,7 @@ cells as (
             and counted.case_id = accepted.case_id
     where
         counted.yardstick = counted.own_yardstick
-        and counted.place <= coalesce(accepted.first_place, counted.place)
+        and counted.runs_ago <= coalesce(accepted.accepted_runs_ago, counted.runs_ago)
 
 )
 

@@ -8,7 +8,7 @@ round_scores as (select * from {{ ref('promptlab', 'int_round_scores') }} where 
 dimensions as (select * from {{ ref('promptlab', 'int_dimension_weights') }} where weight_used > 0),
 
 -- where rounds pass or fail the verdicts are tested, not the scores
-without_verdicts as (
+tasks_without_verdicts as (
 
     select task_id
 
@@ -18,7 +18,7 @@ without_verdicts as (
 
 ),
 
-shared as (
+weighted_scores as (
 
     select
         round_scores.task_id,
@@ -39,12 +39,12 @@ shared as (
     inner join dimensions using (task_id, dimension_id)
     inner join rounds using (task_id, case_id, round_id)
     where
-        round_scores.task_id in (select without_verdicts.task_id from without_verdicts)
+        round_scores.task_id in (select tasks_without_verdicts.task_id from tasks_without_verdicts)
         and not rounds.is_error
 
 ),
 
-weighed as (
+round_means as (
 
     select
         task_id,
@@ -58,7 +58,7 @@ weighed as (
             {{ exact_sum('weight_used * exact_score') }} / {{ exact_sum('weight_used') }}, 9
         ) as score
 
-    from shared
+    from weighted_scores
     group by task_id, case_id, round_id
 
 ),
@@ -68,24 +68,19 @@ scored as (
     select
 
         ---------- ids
-        weighed.task_id,
-        weighed.case_id,
-        weighed.round_id,
+        task_id,
+        case_id,
+        round_id,
 
         ---------- strings
-        weighed.dimensions_hash,
+        dimensions_hash,
 
         ---------- numerics
-        row_number() over (
-            partition by weighed.task_id, weighed.case_id
-            order by rounds.run_index nulls last, weighed.round_id
-        ) as place,
-        weighed.score
+        score
 
-    from weighed
-    inner join rounds using (task_id, case_id, round_id)
+    from round_means
     -- a mean over fewer dimensions is another number
-    where weighed.n_dimensions = weighed.most_dimensions
+    where n_dimensions = most_dimensions
 
 )
 

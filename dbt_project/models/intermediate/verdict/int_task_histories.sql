@@ -3,7 +3,7 @@
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
-counted_variants as (select * from {{ ref('promptlab', 'int_counted_variants') }}),
+variant_histories as (select * from {{ ref('promptlab', 'int_variant_histories') }}),
 histories as (select * from {{ ref('promptlab', 'int_run_histories') }}),
 outages as (select * from {{ ref('promptlab', 'int_known_outages') }}),
 
@@ -12,13 +12,13 @@ own_tasks as (
     select
         variants.task_id,
         histories.history,
-        histories.place,
-        variants.task_id as counted_task_id,
-        variants.run_id as counted_run_id
+        histories.runs_ago,
+        variants.task_id as history_task_id,
+        variants.run_id as history_run_id
 
     from variants
     inner join histories using (title, run_id)
-    where histories.place = 0
+    where histories.runs_ago = 0
 
 ),
 
@@ -27,21 +27,21 @@ earlier_tasks as (
     select
         variants.task_id,
         histories.history,
-        histories.place,
-        earlier.task_id as counted_task_id,
-        earlier.run_id as counted_run_id
+        histories.runs_ago,
+        earlier.task_id as history_task_id,
+        earlier.run_id as history_run_id
 
     from variants
-    inner join counted_variants using (title, run_id, variant)
+    inner join variant_histories using (title, run_id, variant)
     inner join histories using (title, run_id)
     inner join variants as earlier
         on
             histories.title = earlier.title
-            and histories.counted_run_id = earlier.run_id
-            and counted_variants.counted_variant = earlier.variant
-            and counted_variants.until_run_number > earlier.run_number
+            and histories.history_run_id = earlier.run_id
+            and variant_histories.history_variant = earlier.variant
+            and variant_histories.until_run_number > earlier.run_number
     left join outages on earlier.task_id = outages.task_id
-    where histories.place > 0 and outages.task_id is null
+    where histories.runs_ago > 0 and outages.task_id is null
 
 ),
 

@@ -5,7 +5,7 @@ with
 changes as (select * from {{ ref('promptlab', 'int_rate_changes') }}),
 policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
 
-now as (select * from changes where place = 0),
+now as (select * from changes where runs_ago = 0),
 
 sizes as (
 
@@ -73,12 +73,12 @@ runs as (
     select
         series_id,
         measure,
-        place,
+        runs_ago,
         avg(change) as change
 
     from changes
-    where place > 0
-    group by series_id, measure, place
+    where runs_ago > 0
+    group by series_id, measure, runs_ago
 
 ),
 

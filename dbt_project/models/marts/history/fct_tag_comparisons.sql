@@ -2,7 +2,7 @@
 
 with
 
-comparisons as (select * from {{ ref('promptlab', 'int_comparisons_judged') }} where level = 'tag'),
+comparisons as (select * from {{ ref('promptlab', 'int_comparison_tests') }} where level = 'tag'),
 
 final as (
 

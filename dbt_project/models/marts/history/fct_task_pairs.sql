@@ -6,7 +6,7 @@ pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_thi
 tasks as (select * from {{ ref('promptlab', 'int_tasks_resolved') }}),
 changes as (select * from {{ ref('promptlab', 'int_cases_compared') }}),
 dimensions as (select * from {{ ref('promptlab', 'int_dimension_pairs') }}),
-overall as (select * from {{ ref('promptlab', 'int_comparisons_judged') }} where level = 'overall'),
+overall as (select * from {{ ref('promptlab', 'int_comparison_tests') }} where level = 'overall'),
 
 counted as (
 

@@ -36,7 +36,6 @@ counted as (
         count(*) filter (
             where rounds.status = 'error' and scored_rounds.round_id is null
         ) as n_rounds_unanswered,
-        avg(rounds.n_must_haves) filter (where rounds.status <> 'error') as must_haves_per_answer,
         bool_and(rounds.must_have_pass) as must_have_pass,
         -- an error breaks no case whose other rounds answer
         coalesce(
@@ -102,7 +101,6 @@ results as (
         coalesce(counted.n_rounds_in_error, 0) as n_rounds_in_error,
         coalesce(counted.n_rounds_unevaluated, 0) as n_rounds_unevaluated,
         coalesce(counted.n_rounds_unanswered, 0) as n_rounds_unanswered,
-        counted.must_haves_per_answer,
 
         ---------- booleans
         counted.must_have_pass,

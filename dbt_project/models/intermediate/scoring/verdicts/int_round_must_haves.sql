@@ -31,8 +31,7 @@ findings as (
         task_id,
         case_id,
         round_id,
-        matched as is_satisfied,
-        true as is_always_said
+        matched as is_satisfied
 
     from matches
 
@@ -42,8 +41,7 @@ findings as (
         task_id,
         case_id,
         round_id,
-        holds as is_satisfied,
-        true as is_always_said
+        holds as is_satisfied
 
     from rule_checks
 
@@ -54,8 +52,7 @@ findings as (
         task_id,
         case_id,
         round_id,
-        false as is_satisfied,
-        false as is_always_said
+        false as is_satisfied
 
     from violations
     where coalesce(json_extract_string(violation, '$.severity'), 'must') = 'must'
@@ -76,8 +73,7 @@ findings as (
                 json_extract(nullif(json_extract(payload, '$.must_haves'), 'null'), '$[*]'),
                 lambda k: json_extract_string(k, '$.satisfied') = 'false'
             )
-        ), 0) = 0 as is_satisfied,
-        true as is_always_said
+        ), 0) = 0 as is_satisfied
 
     from scores
 
@@ -87,8 +83,7 @@ findings as (
         task_id,
         case_id,
         round_id,
-        false as is_satisfied,
-        false as is_always_said
+        false as is_satisfied
 
     from rounds
     where error_code like 'failed_step: %'
@@ -100,8 +95,7 @@ findings as (
         task_id,
         case_id,
         round_id,
-        reported_must_have_pass as is_satisfied,
-        testset_id is null as is_always_said
+        reported_must_have_pass as is_satisfied
 
     from rounds
     where reported_must_have_pass = false or testset_id is null
@@ -114,9 +108,7 @@ judged as (
         task_id,
         case_id,
         round_id,
-        bool_and(is_satisfied) as must_have_pass,
-        -- of those that speak of a round that passes, too
-        count(is_satisfied) filter (where is_always_said) as n_must_haves
+        bool_and(is_satisfied) as must_have_pass
 
     from findings
     group by task_id, case_id, round_id

@@ -129,7 +129,6 @@ results as (
         cast(length(rounds.answer) as bigint) as answer_chars,
         rounds.input_tokens,
         rounds.output_tokens,
-        coalesce(must_haves.n_must_haves, 0) as n_must_haves,
         costs.cost,
 
         ---------- booleans

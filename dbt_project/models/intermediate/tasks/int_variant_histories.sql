@@ -13,7 +13,7 @@ hop_0 as (
         variant,
         run_number,
         again_run_number,
-        replaced_variant as counted_variant,
+        replaced_variant as history_variant,
         run_number as until_run_number
 
     from replaced
@@ -33,14 +33,14 @@ hop_0 as (
             later.variant,
             later.run_number,
             later.again_run_number,
-            earlier.counted_variant,
+            earlier.history_variant,
             earlier.until_run_number
 
         from hop_{{ hop }} as later
         inner join hop_{{ hop }} as earlier
             on
                 later.title = earlier.title
-                and later.counted_variant = earlier.variant
+                and later.history_variant = earlier.variant
                 and later.until_run_number > earlier.run_number
                 and later.until_run_number
                 < coalesce(earlier.again_run_number, later.until_run_number + 1)
@@ -54,7 +54,7 @@ of_variants as (
         variants.title,
         variants.run_id,
         variants.variant,
-        hop_6.counted_variant,
+        hop_6.history_variant,
         hop_6.until_run_number
 
     from variants
@@ -74,7 +74,7 @@ of_pushes as (
         replaced.title,
         replaced.run_id,
         replaced.variant,
-        replaced.replaced_variant as counted_variant,
+        replaced.replaced_variant as history_variant,
         replaced.run_number as until_run_number
 
     from replaced
@@ -88,14 +88,14 @@ of_replaced as (
         of_pushes.title,
         of_pushes.run_id,
         of_pushes.variant,
-        hop_6.counted_variant,
+        hop_6.history_variant,
         hop_6.until_run_number
 
     from of_pushes
     inner join hop_6
         on
             of_pushes.title = hop_6.title
-            and of_pushes.counted_variant = hop_6.variant
+            and of_pushes.history_variant = hop_6.variant
             and of_pushes.until_run_number >= hop_6.run_number
             and of_pushes.until_run_number
             < coalesce(hop_6.again_run_number, of_pushes.until_run_number + 1)
@@ -123,7 +123,7 @@ final as (
         title,
         run_id,
         variant,
-        variant as counted_variant,
+        variant as history_variant,
         run_number as until_run_number
 
     from variants
@@ -136,7 +136,7 @@ final as (
         on
             counted.title = in_same_run.title
             and counted.run_id = in_same_run.run_id
-            and counted.counted_variant = in_same_run.variant
+            and counted.history_variant = in_same_run.variant
     where in_same_run.task_id is null
 
 )

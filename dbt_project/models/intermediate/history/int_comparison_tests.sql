@@ -1,3 +1,4 @@
+{#- the comparisons of a pair but for the overall one are a family of tests #}
 {%- set family = "baseline_task_id, candidate_task_id, level = 'overall'" %}
 
 with
@@ -53,15 +54,10 @@ subjects as (
 
 ),
 
-described as (
+summed as (
 
     select
-        subjects.baseline_task_id,
-        subjects.candidate_task_id,
-        subjects.level,
-        subjects.subject,
-        subjects.name,
-        subjects.position,
+        subjects.*,
         coalesce(sums.n_pairs, 0) as n_pairs,
         coalesce(sums.n_better, 0) as n_better,
         coalesce(sums.n_worse, 0) as n_worse,
@@ -77,24 +73,19 @@ described as (
         sums.n_gained,
         sums.n_clusters,
         sums.cluster_error,
-        coalesce(sums.n_clusters, sums.n_pairs, 0) as n_units,
+        coalesce(sums.n_clusters, sums.n_pairs, 0) as n_independent,
         subjects.level <> 'dimension' or sums.is_all_or_nothing as has_passes,
         -- a dimension shares what the pair shares: its cases
-        case when subjects.level = 'dimension' then overall.n_shared else sums.n_shared end
-            as n_shared_cases,
-        case when subjects.level = 'dimension' then overall.n_comparable else sums.n_comparable end
-            as n_comparable_cases,
+        coalesce(
+            case when subjects.level = 'dimension' then overall.n_shared else sums.n_shared end, 0
+        ) as n_shared_cases,
+        coalesce(
+            case when subjects.level = 'dimension' then overall.n_comparable else sums.n_comparable end,
+            0
+        ) as n_comparable_cases,
         bool_or(subjects.is_weighed) over (
             partition by subjects.baseline_task_id, subjects.candidate_task_id
-        ) as has_weighed_dimension,
-        case
-            when subjects.reason is not null then subjects.reason
-            when coalesce(n_shared_cases, 0) = 0 then 'no_shared_case'
-            when coalesce(n_comparable_cases, 0) = 0 then 'no_comparable_case'
-            when subjects.level <> 'dimension' and not has_weighed_dimension
-                then 'no_comparable_dimension'
-            else 'no_paired_score'
-        end as reason_without_pairs
+        ) as has_weighed_dimension
 
     from subjects
     left join sums using (baseline_task_id, candidate_task_id, level, subject)
@@ -109,21 +100,21 @@ described as (
 measured as (
 
     select
-        described.*,
+        summed.*,
         policy.max_p,
         policy.min_pairs,
         policy.margin,
-        described.n_units - 1 as df,
+        summed.n_independent - 1 as df,
         -- null if the differences are all equal: t is undefined
         nullif(
             case
-                when described.n_clusters is null
-                    then described.sd / sqrt(cast(described.n_pairs as double))
-                else described.cluster_error
+                when summed.n_clusters is null
+                    then summed.sd / sqrt(cast(summed.n_pairs as double))
+                else summed.cluster_error
             end, 0
         ) as standard_error
 
-    from described
+    from summed
     cross join policy
 
 ),
@@ -154,7 +145,6 @@ tested as (
 
 ),
 
--- the comparisons of a pair but for the overall one are a family of tests
 ranked as (
 
     select
@@ -180,12 +170,12 @@ decided as (
 
     select
         *,
-        coalesce(p_adjusted, p_value) as deciding_p,
+        coalesce(p_adjusted, p_value) as p_used,
         case
             when n_pairs = 0 then 'not_comparable'
-            when n_units >= min_pairs and deciding_p <= max_p
+            when n_independent >= min_pairs and p_used <= max_p
                 then case when mean_delta > 0 then 'improved' else 'regressed' end
-            when n_units < min_pairs then 'inconclusive'
+            when n_independent < min_pairs then 'inconclusive'
             when n_better + n_worse = 0 then 'no_reliable_change'
             when mean_delta - half_width >= -margin and mean_delta + half_width <= margin
                 then 'no_reliable_change'
@@ -205,7 +195,7 @@ decided as (
 
 ),
 
-judged as (
+tests as (
 
     select
 
@@ -219,11 +209,16 @@ judged as (
         level,
         verdict,
         case
-            when verdict = 'not_comparable' then reason_without_pairs
+            when verdict = 'not_comparable' and reason is not null then reason
+            when verdict = 'not_comparable' and n_shared_cases = 0 then 'no_shared_case'
+            when verdict = 'not_comparable' and n_comparable_cases = 0 then 'no_comparable_case'
+            when verdict = 'not_comparable' and level <> 'dimension' and not has_weighed_dimension
+                then 'no_comparable_dimension'
+            when verdict = 'not_comparable' then 'no_paired_score'
             when verdict = 'inconclusive' and n_pairs < min_pairs then 'too_few_pairs'
-            when verdict = 'inconclusive' and n_units < min_pairs then 'too_few_clusters'
+            when verdict = 'inconclusive' and n_independent < min_pairs then 'too_few_clusters'
             when verdict = 'inconclusive' and half_width is null then 'no_spread'
-            when verdict = 'inconclusive' and deciding_p > p_value and p_value <= max_p
+            when verdict = 'inconclusive' and p_used > p_value and p_value <= max_p
                 then 'many_comparisons'
             when verdict = 'inconclusive' then 'interval_too_wide'
         end as reason,
@@ -260,4 +255,4 @@ judged as (
 
 )
 
-select * from judged
+select * from tests
