@@ -58,9 +58,9 @@ from promptlab.ingest.reading.records import (
     twins,
 )
 from promptlab.ingest.reading.source import Source, no_garbage_collection
-from promptlab.ingest.reading.steps import steps_in
 from promptlab.json_text.reading import Fault
 from promptlab.json_text.writing import shown
+from promptlab.steps import steps_in
 
 
 @dataclass

@@ -573,6 +573,10 @@ def _limit(con: duckdb.DuckDBPyConnection, name: str, value: object) -> None:
         raise SettingsError(f"{name}: DuckDB does not take {value}: {error}") from None
 
 
+_LOCK = re.compile(r"\block\b", re.IGNORECASE)
+"""In DuckDB's message if another process holds the file; a damaged one has blocks."""
+
+
 def _open(
     db: Path, file: Path, *, read_only: bool, lock_timeout: float
 ) -> duckdb.DuckDBPyConnection:
@@ -585,7 +589,7 @@ def _open(
             return open_duckdb(file, read_only=read_only)
         except duckdb.Error as error:
             message = str(error)
-            if "lock" not in message.lower():
+            if not _LOCK.search(message):
                 raise _cannot_open(db, message) from None
             if time.monotonic() >= deadline:
                 raise DatabaseLocked(_who_holds(db, message, lock_timeout)) from None

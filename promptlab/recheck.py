@@ -244,9 +244,7 @@ class _Group:
         first = self.cases[0]
         n = len({case["case_id"] for case in self.cases})
         side = "" if first["side"] == "new" else f", the old side ({first['run_id']})"
-        yield _comment(
-            f"{first['title']}{side}: {n} case{'s' if n > 1 else ''}, {note}"
-        )
+        yield _comment(f"{first['title']}{side}: {n} case(s), {note}")
         for case in self.cases:
             yield _comment(
                 f"  {case['case_id']} ({case['variant']}):"

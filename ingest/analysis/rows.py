@@ -37,11 +37,11 @@ from promptlab.ingest.reading.checked_columns import (
 )
 from promptlab.ingest.reading.records import StructRecords, Table
 from promptlab.ingest.reading.source import Limits
-from promptlab.ingest.reading.steps import steps_in
 from promptlab.json_text.places import STRINGS, Keys
 from promptlab.json_text.reading import Fault, parse_all
 from promptlab.json_text.writing import compact, shown
 from promptlab.patterns import translate
+from promptlab.steps import steps_in
 
 _OPERANDS = ("value", "values", "pattern", "keys", "target")
 _KINDS = ("type", "rule", "kind")

@@ -52,7 +52,7 @@ from promptlab.ingest.foreign.writing import (
 from promptlab.ingest.foreign.yardstick import without_machine, yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
-from promptlab.ingest.reading.steps import steps_of
+from promptlab.steps import steps_of
 
 if TYPE_CHECKING:
     from promptlab.ingest.foreign.archives import Archive

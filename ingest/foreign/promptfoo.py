@@ -67,8 +67,8 @@ from promptlab.ingest.foreign.writing import (
 from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
-from promptlab.ingest.reading.steps import steps_of
 from promptlab.json_text.writing import canonical
+from promptlab.steps import steps_of
 
 
 class Provider(Struct):

@@ -71,7 +71,13 @@ def build(
                 keep_settings(con, settings)
                 if request is not None:
                     request(con)
-                execute(con, plan, full_refresh=full_refresh, on_node=on_node)
+                execute(
+                    con,
+                    plan,
+                    full_refresh=full_refresh,
+                    lang=settings.lang,
+                    on_node=on_node,
+                )
                 warn_of_unknown_names(con, settings)
             except BaseException:
                 con.rollback()

@@ -18,7 +18,7 @@ import duckdb
 import msgspec
 
 from promptlab.build import plan
-from promptlab.build.plan import Node
+from promptlab.build.plan import Node, comments_in
 from promptlab.database import (
     SMALL,
     comment_sql,
@@ -47,9 +47,12 @@ def execute(
     plan: Plan,
     *,
     full_refresh: bool = False,
+    lang: str = "en",
     on_node: OnNode = lambda _name, _place, _of: None,
 ) -> None:
     """Run a plan inside the transaction that *con* is in, and record the build.
+
+    *lang* is that of the comments on tables that the build makes.
 
     Raises:
         BuildError: names the model or test that failed, with its first rows; or the
@@ -102,7 +105,7 @@ def execute(
             if is_of_the_file(error):
                 raise
             raise BuildError(f"{node.kind} {node.name}: {error}") from None
-    _comment(con, plan)
+    _comment(con, plan, lang)
     _remember(con, plan, full_refresh=full_refresh)
     # not written to disk: saves half of the file and a tenth of a first build
     for node in plan.nodes:
@@ -243,7 +246,7 @@ def _test(con: duckdb.DuckDBPyConnection, node: Node) -> None:
         )
 
 
-def _comment(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+def _comment(con: duckdb.DuckDBPyConnection, plan: Plan, lang: str) -> None:
     """Add comments to marts and columns; a table that was replaced has none."""
     rows = con.execute(
         "select table_name, comment, 'table' from duckdb_tables()"
@@ -252,11 +255,14 @@ def _comment(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
         " where schema_name = 'marts'"
     ).fetchall()
     kinds = {name: kind for name, comment, kind in rows if comment is None}
+    told = comments_in(lang) if kinds else {}
     for mart in plan.comments:
         if kind := kinds.get(mart.name):
             relation = f'"marts"."{mart.name}"'
-            con.execute(comment_sql(relation, None, mart.text, kind))
-            for column, text in mart.columns.items():
+            text = told.get(mart.text, mart.text)
+            con.execute(comment_sql(relation, None, text, kind))
+            for column, english in mart.columns.items():
+                text = told.get(english, english)
                 con.execute(comment_sql(relation, column, text))
 
 

@@ -11,7 +11,9 @@ import fcntl
 import hashlib
 import os
 import time
+import tomllib
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -41,6 +43,12 @@ def read_comments(manifest: Any) -> list[MartComments]:
         for _, node in sorted(manifest.nodes.items())
         if node.resource_type == "model" and node.schema == "marts"
     ]
+
+
+def comments_in(lang: str) -> dict[str, str]:
+    """Return the comments in a language by the descriptions in English."""
+    file = resources.files("promptlab.build").joinpath(f"{lang}.toml")
+    return tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
 
 
 def _sentence(text: str) -> str:

@@ -151,8 +151,8 @@ def _failed(error: Exception, *, verbose: bool) -> int:
         else:
             shown = io.StringIO()
             error.show(file=shown)
-            lines = translated_message(shown.getvalue())
-            click.echo(for_people(lines), err=True, nl=False)
+            lines = map(translated_message, shown.getvalue().splitlines())
+            click.echo(for_people("\n".join(lines)), err=True)
         return 2
     if not isinstance(error, PromptlabError):
         known = None if verbose else storage_error(error) or _other_marts(error)

@@ -69,7 +69,7 @@ def accept(
         names = ", ".join(each.cases[:_MOST_CASES])
         more = f", {n - _MOST_CASES} more" if n > _MOST_CASES else ""
         what = (
-            f"the history of {n} case{'s' if n > 1 else ''} starts here: {names}{more}"
+            f"the history of {n} case(s) starts here: {names}{more}"
             if n
             else "what is missing is not missed any more"
         )

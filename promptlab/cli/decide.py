@@ -38,6 +38,7 @@ from promptlab.cli.output import (
     spoken,
     words,
 )
+from promptlab.cli.translation import translated
 from promptlab.errors import SettingsError, UsageError
 from promptlab.task_ids import require_built, resolve_task
 
@@ -106,7 +107,8 @@ def gate(
     from promptlab.reports.gate.policy import default_policy, load_policy
 
     if init:
-        click.echo(default_policy(), nl=False)
+        for line in default_policy().splitlines():
+            click.echo(_explained(line))
         return 0
     policy = load_policy(call.settings.policy)
     results = judge(call.warehouse(), task, policy, lang=call.settings.lang)
@@ -190,6 +192,13 @@ def _print_decisions(results: list[GateResult], call: Call) -> None:
         _print_cases(result, _MOST_OF_SEVERAL, call)
         if call.wide:
             print_table(result.rules, _RULES)
+
+
+def _explained(line: str) -> str:
+    """Return a line of a policy, its comment in the language of the call."""
+    code, mark, comment = line.rpartition("# ")
+    rule = "---- " if comment.startswith("---- ") else ""
+    return f"{code}{mark}{rule}{translated(comment.removeprefix(rule))}"
 
 
 def _comment(results: list[GateResult], call: Call) -> str:
@@ -588,7 +597,7 @@ def power(
         click.echo(json.dumps(answer))
     else:
         for line in answer["answer"]:
-            click.echo(line)
+            click.echo(translated(line))
     return 0
 
 

@@ -22,6 +22,7 @@ from promptlab.cli.output import (
     score,
     words,
 )
+from promptlab.cli.translation import translated
 from promptlab.database import dictionaries, fetched
 from promptlab.errors import NothingToDo, UsageError, did_you_mean
 from promptlab.task_ids import selected_tasks
@@ -225,11 +226,12 @@ def labels_in(
             )
         )
     else:
-        click.echo(
+        counts = (
             f"{n_labels} labels by {n_labelers} labeler(s): {n_matched} matched,"
             f" {n_labels - n_matched} of answers that are not in the warehouse,"
             f" {n_disputed} disputed, {rejected} rejected; `promptlab judges`"
         )
+        click.echo(translated(counts))
     if n_ambiguous and not call.quiet:
         call.say(
             f"{n_ambiguous} of the labels name a round that several answers have: add a"

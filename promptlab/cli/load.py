@@ -29,6 +29,7 @@ from promptlab.cli.output import (
     words,
 )
 from promptlab.cli.streams import ProgressBar, in_one_line, progress
+from promptlab.cli.translation import translated_message
 from promptlab.errors import NothingToDo, PromptlabError, UsageError
 from promptlab.ingest.foreign.registry import TOOLS
 from promptlab.task_ids import selected_tasks
@@ -698,7 +699,7 @@ def _validate(call: Call, paths: tuple[Path, ...]) -> int:
         found += references.unmet()
     if call.format == "table":
         for file, problem in found:
-            print_lines(line_of(file, problem))
+            print_lines(translated_message(line_of(file, problem)))
         counts = Counter((p.severity, p.code) for _, p in found)
         for (severity, code), n in sorted(counts.items()):
             call.say(f"{n} × {code} ({severity})")

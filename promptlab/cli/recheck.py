@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from promptlab.cli.options import Call, common
+from promptlab.cli.translation import translated
 
 _DEFAULT_DB = Path("promptlab.duckdb")
 
@@ -53,5 +54,11 @@ def recheck(call: Call, run: str, tool_args: str, out: Path) -> int:
         call.print_rows(COLUMNS, rows)
         return 0
     found.write(out)
-    click.echo(found.script, nl=False)
+    for line in found.script.splitlines():
+        click.echo(_in_language(line) if line.startswith("#") else line)
     return 0
+
+
+def _in_language(comment: str) -> str:
+    written = translated(comment)
+    return written if written != comment else f"# {translated(comment[2:])}"

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,13 +15,13 @@ import click
 
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import (
+    Cell,
     Column,
     Table,
     judged,
     plain,
     print_objects,
     print_text,
-    speak,
 )
 from promptlab.cli.translation import translated
 from promptlab.errors import UsageError
@@ -188,12 +189,17 @@ def _meanings(mapping: TableMapping) -> dict[str, str]:
 # ---------- doctor
 
 
+def _of_ours(value: str | None) -> Cell:
+    """What is wrong with a file, which reads as errors do."""
+    return plain(value and translated(value))
+
+
 _DOCTOR_TABLE = Table(
     columns=(
         Column("state", judged, "state"),
-        Column("name", plain, "name"),
-        Column("value", plain, "value"),
-        Column("fix", plain, "fix"),
+        Column("name", _of_ours, "name"),
+        Column("value", _of_ours, "value"),
+        Column("fix", _of_ours, "fix"),
     ),
     by=("what",),
 )
@@ -211,10 +217,11 @@ def doctor(call: Call) -> int:
     """
     from promptlab.operations.health import examine
 
-    speak("en")  # what is wrong with a file reads as errors do
     findings = list(examine(call.warehouse()))
     is_short = call.format == "table" and not (call.wide or call.verbose)
     shown = [f for f in findings if f.state != "ok"] if is_short else findings
+    if call.format == "table":
+        shown = [replace(each, what=translated(each.what)) for each in shown]
     if shown or not is_short:
         columns = ("what", "name", "state", "value", "fix")
         print_objects(shown, columns, call.format, _DOCTOR_TABLE)
@@ -230,11 +237,14 @@ def _print_summary(findings: Sequence[Finding]) -> None:
     state = "fail" if counts["fail"] else "warn" if counts["warn"] else "ok"
     sign = judged(state)
     looked_at = Counter(finding.what for finding in findings)
-    print_text(
+    summary = (
         f"promptlab {values['promptlab']}, duckdb {values['duckdb']},"
         f" dbt {values['dbt-core']}, python {values['python']}; {values['warehouse']}:"
         f" {looked_at['rows']} tables read, {looked_at['check']} checks;"
-        f" {counts['fail']} fail, {counts['warn']} warn, {counts['ok']} ok",
+        f" {counts['fail']} fail, {counts['warn']} warn, {counts['ok']} ok"
+    )
+    print_text(
+        translated(summary),
         lead=f"{sign.text}: ",
         lead_style=sign.style,
     )

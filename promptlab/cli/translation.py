@@ -2,9 +2,10 @@
 
 The English text is in the code, and it is the key in the file of a language, such as
 ``zh.toml``. A key with ``{}`` is the template of messages with facts, which are
-``{0}``, ``{1}`` … in its translation; facts that are texts of the catalogue, such as a
-hint, are translated too. A text without a translation stays English, and so do
-messages as JSON, which programs read.
+``{0}``, ``{1}`` … in its translation. A fact is a name or text of others and stays as
+it is; ``{0:words}`` is one that the code puts in words, and is translated too. A key
+that begins with a blank or a mark is the end of other messages, such as a hint. A text
+without a translation stays English, and so do messages as JSON, which programs read.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from inspect import cleandoc
@@ -26,24 +29,61 @@ from promptlab.paths import language_of, languages
 LANGUAGE: ContextVar[str] = ContextVar("lang", default="en")
 
 
-_DEEPEST = 3
-"""Facts in facts that are translated: a hint in a message, and its own fact."""
+_MOST_PARTS = 100
+"""Parts of a message that are looked up, such as hints and words in it: a fact may be
+hostile, and have the words of many messages in it."""
+
+_END = re.compile(r" (?! )|[,;:.)]")
+"""How the end of a message begins."""
+
+_FACTS = re.compile(r"(?:\{\})+")
+
+_WORD = re.compile("[A-Za-z]{2,}")
+
+_PLACES = 4
+"""Parts before a message: the program or the file with its line, and the pointer."""
+
+
+@dataclass
+class _Parts:
+    """The parts of one message that may still be looked up."""
+
+    left: int = _MOST_PARTS
+
+
+@dataclass(frozen=True)
+class _Fact:
+    text: str
+    parts: _Parts
+
+    def __format__(self, spec: str) -> str:
+        return _words(self.text, self.parts) if spec == "words" else self.text
 
 
 class _Template(NamedTuple):
     pieces: list[str]
     """The message's own words, before, between and after its facts."""
     translation: str
+    sides: list[int]
+    """The number of facts between two pieces: the second of two is a hint."""
+
+    @classmethod
+    def of(cls, key: str, translation: str) -> _Template:
+        """Return the template of a text of the catalogue."""
+        sides = [len(facts) // 2 for facts in _FACTS.findall(key)]
+        return cls(_FACTS.split(key), translation, sides)
 
     def facts(self, text: str) -> list[str] | None:
         """Return the facts of a message, ``None`` for another one.
 
         Found from left to right in linear time: facts may be long and of others.
         """
+        if len(self.pieces) == 1:
+            return [] if text == self.pieces[0] else None
         first, *middle, last = self.pieces
-        if not text.startswith(first):
-            return None
         begin, end = len(first), len(text) - len(last)
+        if begin > end or not (text.startswith(first) and text.endswith(last)):
+            return None
         facts = []
         for piece in middle:
             place = text.find(piece, begin, end)
@@ -51,9 +91,67 @@ class _Template(NamedTuple):
                 return None
             facts.append(text[begin:place])
             begin = place + len(piece)
-        if begin > end or not text.endswith(last):
+        facts.append(text[begin:end])
+        pairs = zip(facts, self.sides, strict=True)
+        return [part for fact, n in pairs for part in _parted(fact, n)]
+
+    def translated(
+        self, text: str, parts: _Parts, *, may_have_place: bool = False
+    ) -> str | None:
+        """Return a message of this template in its language, ``None`` for another."""
+        facts = self.facts(text)
+        if facts is None:
             return None
-        return [*facts, text[begin:end]]
+        if may_have_place and (
+            any("\n" in fact for fact in facts)
+            or (not self.pieces[0] and ": " in facts[0] and not self.needs_words)
+        ):
+            return None
+        if self.needs_words and (
+            _words(facts[0], parts, may_have_place=may_have_place) == facts[0]
+        ):
+            return None
+        return self.translation.format(*(_Fact(fact, parts) for fact in facts))
+
+    @property
+    def needs_words(self) -> bool:
+        """Whether this is a message only if its first fact is words."""
+        first = self.pieces[0]
+        return "{0:words}" in self.translation and (
+            not first or bool(_END.match(first))
+        )
+
+    def words(self) -> set[str]:
+        """Return words that every message of this template has."""
+        last = len(self.pieces) - 1
+        return {
+            word[0]
+            for n, piece in enumerate(self.pieces)
+            for word in _WORD.finditer(piece)
+            if (word.start() or not n) and (word.end() < len(piece) or n == last)
+        }
+
+
+class _Messages:
+    """The templates of a language, found by a word that only few of them have."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        templates = [
+            _Template.of(key, texts[key])
+            for key in sorted(texts, key=len, reverse=True)
+            if "{}" in key or _END.match(key)
+        ]
+        frequency = Counter(word for each in templates for word in each.words())
+        self._by_word: dict[str, list[tuple[int, _Template]]] = {}
+        for place, template in enumerate(templates):
+            word = min(template.words(), key=frequency.__getitem__, default="")
+            self._by_word.setdefault(word, []).append((place, template))
+
+    def of(self, text: str) -> list[_Template]:
+        """Return the templates that may be those of a message, the longest first."""
+        words = {"", *_WORD.findall(text)} & self._by_word.keys()
+        found = [each for word in words for each in self._by_word[word]]
+        return [template for _, template in sorted(found)]
 
 
 @cache
@@ -64,40 +162,108 @@ def catalogue(lang: str) -> dict[str, str]:
 
 
 @cache
-def _templates(lang: str) -> list[_Template]:
-    """Return the messages with facts, those with the most words of their own first."""
-    keys = [key for key in catalogue(lang) if "{}" in key]
-    keys.sort(key=len, reverse=True)
-    return [_Template(key.split("{}"), catalogue(lang)[key]) for key in keys]
+def _messages(lang: str) -> _Messages:
+    return _Messages(catalogue(lang))
 
 
-def translated(text: str, depth: int = 0) -> str:
+def translated(
+    text: str, parts: _Parts | None = None, *, may_have_place: bool = False
+) -> str:
     """Return a text, or a message with facts, in the language of the call.
 
-    *depth* is that of a fact in a message.
+    *parts* are those of the message that it is in. Of a text that may have its place
+    before it, no place is taken for the first fact.
     """
     lang = LANGUAGE.get()
     if lang == "en" or not text:
         return text
     known = catalogue(lang).get(text)
-    if known is not None or depth == _DEEPEST:
-        return text if known is None else known
-    for template in _templates(lang):
-        facts = template.facts(text)
-        if facts is not None:
-            return template.translation.format(
-                *(translated(fact, depth + 1) for fact in facts)
-            )
+    if known is not None:
+        return known
+    parts = parts or _Parts()
+    parts.left -= 1
+    if parts.left < 0:
+        return text
+    templates = _messages(lang).of(text)
+    written = _sentences(text, parts, may_have_place)
+    if written is not None:
+        return written
+    for template in templates:
+        if _END.match(template.pieces[0]):
+            written = _with_end(text, template, parts, may_have_place)
+            if written is not None:
+                return written
+    for template in templates:
+        written = template.translated(text, parts, may_have_place=may_have_place)
+        if written is not None:
+            return written
     return text
 
 
+def _sentences(text: str, parts: _Parts, may_have_place: bool) -> str | None:
+    """Translate a message and the hint behind it, a sentence of its own."""
+    message, _, hint = text.rpartition(". ")
+    first = translated(message, parts, may_have_place=may_have_place)
+    second = translated(hint, parts) if first != message else hint
+    return None if second == hint else f"{first}。{second}"
+
+
+def _with_end(
+    text: str, end: _Template, parts: _Parts, may_have_place: bool
+) -> str | None:
+    """Translate a message whose end is a hint or a count of its own."""
+    place = text.rfind(end.pieces[0]) if text.endswith(end.pieces[-1]) else -1
+    hint = end.translated(text[place:], parts) if place > 0 else None
+    if hint is None:
+        return None
+    begin = translated(text[:place], parts, may_have_place=may_have_place)
+    return None if begin == text[:place] else begin + hint
+
+
+def _parted(fact: str, n: int) -> list[str]:
+    """Return *n* facts that stand side by side: one, and a hint or nothing after it."""
+    for end in _messages(LANGUAGE.get()).of(fact) if n > 1 else ():
+        place = fact.rfind(end.pieces[0]) if _END.match(end.pieces[0]) else -1
+        if place >= 0 and end.facts(fact[place:]) is not None:
+            return [fact[:place], fact[place:], *[""] * (n - 2)]
+    return [fact, *[""] * (n - 1)]
+
+
+def _words(text: str, parts: _Parts, *, may_have_place: bool = False) -> str:
+    """Translate what the code puts in words, such as ``text or a list``."""
+    written = translated(text, parts, may_have_place=may_have_place)
+    choices = text.split(" or ")
+    if written != text or len(choices) == 1:
+        return written
+    told = [translated(choice, parts) for choice in choices]
+    return text if any(map(str.__eq__, told, choices)) else "或".join(told)
+
+
 def translated_message(text: str) -> str:
-    """Translate a message to stderr, whole or line by line."""
-    name = "promptlab: "
-    if text.startswith(name):
-        return name + translated(text.removeprefix(name))
-    message = translated(text)
-    return message if message != text else "\n".join(map(translated, text.split("\n")))
+    """Translate a message: whole or line by line, without the place before it."""
+    for may_have_place in (True, False):
+        for separator in ("", "\n"):
+            parts = text.split("\n") if separator else [text]
+            written = separator.join(
+                _after_place(part) if may_have_place else translated(part)
+                for part in parts
+            )
+            if written != text:
+                return written
+    return text
+
+
+def _after_place(text: str) -> str:
+    begin = 0
+    for _ in range(_PLACES):
+        message = translated(text[begin:], may_have_place=True)
+        if message != text[begin:]:
+            return text[:begin] + message
+        gap = text.find(": ", begin)
+        if gap < 0:
+            break
+        begin = gap + 2
+    return text
 
 
 def asked_language(args: Sequence[str], environ: Mapping[str, str] = os.environ) -> str:
@@ -107,7 +273,7 @@ def asked_language(args: Sequence[str], environ: Mapping[str, str] = os.environ)
         name, _, inside = option.partition("=")
         if name == "--lang":
             asked = inside or value
-    return asked if asked in languages() else "en"
+    return asked if asked in languages() else language_of(environ)
 
 
 _EXITS = re.compile(r"(\d+) ([^;]+?)(?=;|\.$)")

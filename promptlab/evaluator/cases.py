@@ -193,11 +193,13 @@ def intermediate_results(
     steps: Mapping[str, Any],
     pipeline: PipelineOutline | None,
     lang: Language,
+    *,
+    calls: Mapping[str, Any],
 ) -> dict[str, ScopeResult]:
     """Return a verdict per expected step, in the order of the case."""
     results = {}
     for step_id, expected in case.intermediate.items():
-        output = step_output(step_id, steps, pipeline)
+        output = step_output(step_id, steps, pipeline, calls)
         verdict = judge(expected, output.value, case.options)
         results[step_id] = _result(expected, output, verdict, lang)
     return results

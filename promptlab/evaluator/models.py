@@ -150,6 +150,12 @@ class PipelineRun:
 
     parsed_output: Any = None
     raw_output: str | None = None
+    messages: Any = None
+    """Messages of an agent with its calls of tools, as chat APIs write them."""
+
+    steps: Any = None
+    """A list of calls of tools with their results, in place of or after messages."""
+
     execution_time: float | None = None
     """Seconds; ``None`` when not measured."""
 
@@ -252,6 +258,8 @@ class EvaluationResult:
     need the pipeline to find it."""
 
     raw_output: str | None = None
+    messages: Any = None
+    steps: Any = None
     error: Any = None
     input_tokens: int | None = None
     output_tokens: int | None = None

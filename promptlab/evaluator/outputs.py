@@ -89,6 +89,7 @@ def _field(source: Any, name: str) -> Any:
 
 STEP_ID: Final = "step_id"
 OUTPUT_KEY: Final = "output_key"
+TOOL_CALL: Final = "tool_call"
 AGGREGATION_KEY: Final = "aggregation_key"
 AGGREGATION_OUTPUT: Final = "aggregation_output"
 FINAL_OUTPUT: Final = "final_output"
@@ -129,15 +130,20 @@ def visible(step_outputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def step_output(
-    step_id: str, steps: Mapping[str, Any], pipeline: PipelineOutline | None
+    step_id: str,
+    steps: Mapping[str, Any],
+    pipeline: PipelineOutline | None,
+    calls: Mapping[str, Any],
 ) -> FoundOutput:
-    """Return the output of step *step_id*: by its id, else by its output key."""
+    """Return the output of step *step_id*: by its id, its output key, or as a call."""
     if step_id in steps:
         return FoundOutput(steps[step_id], STEP_ID)
     by_id = (step for step in _steps_of(pipeline) if step.id == step_id)
     step = next(by_id, None)
     if step is not None and step.output_key is not None and step.output_key in steps:
         return FoundOutput(steps[step.output_key], f"{OUTPUT_KEY}:{step.output_key}")
+    if step_id in calls:
+        return FoundOutput(calls[step_id], TOOL_CALL)
     return FoundOutput()
 
 

@@ -61,6 +61,7 @@ from promptlab.evaluator.rules import MUST, RuleFindings, judge_rules, whole_ans
 from promptlab.json_text.reading import copy_json
 from promptlab.json_text.writing import compact_as_duckdb
 from promptlab.paths import language_of
+from promptlab.steps import calls_of
 
 # ---------- the user's judge
 
@@ -308,7 +309,7 @@ class UnifiedEvaluator:
         del pipeline_id, variant
         steps = visible(_outputs(step_outputs))
         return intermediate_results(
-            read_case(test_case), steps, self.pipeline, self.lang
+            read_case(test_case), steps, self.pipeline, self.lang, calls={}
         )
 
     def evaluate_aggregation_result(
@@ -436,6 +437,8 @@ class UnifiedEvaluator:
             step_outputs=outputs,
             final_output=copy_json(run.final_output, "final_output"),
             parsed_output=parsed,
+            messages=copy_json(run.messages, "messages"),
+            steps=copy_json(run.steps, "steps"),
             error=_error(run.error),
         )
         final = final_output(
@@ -480,7 +483,13 @@ class UnifiedEvaluator:
             lang=self.lang,
         )
         return Evaluation(
-            intermediate=intermediate_results(case, steps, self.pipeline, self.lang),
+            intermediate=intermediate_results(
+                case,
+                steps,
+                self.pipeline,
+                self.lang,
+                calls=calls_of(run.messages, run.steps) if case.intermediate else {},
+            ),
             aggregation=aggregation_result(case, aggregation(steps, final), self.lang),
             final=final_result(case, final, steps, self.lang),
             rules=findings if rules else None,
@@ -562,6 +571,8 @@ class UnifiedEvaluator:
             tags=case.tags,
             final_output=None if final.is_missing else copy_json(final.value),
             raw_output=run.raw_output,
+            messages=run.messages,
+            steps=run.steps,
             error=run.error,
             input_tokens=run.input_tokens,
             output_tokens=run.output_tokens,

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import re
 import string
+import tomllib
 from collections.abc import Iterator
 from inspect import cleandoc
 from pathlib import Path
 
 import click
 import pytest
+from pydantic import BaseModel
 
+from promptlab import errors
 from promptlab.cli import COMMANDS, SECTIONS, cli, run_cli, translation
 from promptlab.cli.options import EXITS
+from promptlab.cli.output import printed
 from promptlab.cli.reference import _CONFIG
+from promptlab.contracts import schemas
+from promptlab.ingest.reading.problems import expected_at
+from promptlab.reports.gate.policy import default_policy
 
 ROOT = Path(translation.__file__).parents[1]
 ZH = translation.catalogue("zh")
@@ -54,30 +62,123 @@ def test_every_text_of_the_help_and_of_the_config_has_its_chinese() -> None:
     assert sorted(found - ZH.keys()) == []
 
 
-def templates(*functions: str) -> set[str]:
-    """The texts, and with ``{}`` in place of facts the f-strings, of these calls."""
-    found = set()
-    for file in [*ROOT.glob("*.py"), *ROOT.glob("[bco]*/**/*.py")]:
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if not (isinstance(node, ast.Call) and node.args):
-                continue
-            name = getattr(node.func, "attr", getattr(node.func, "id", None))
-            first = node.args[0]
-            if name in functions and isinstance(first, ast.JoinedStr | ast.Constant):
-                parts = first.values if isinstance(first, ast.JoinedStr) else [first]
-                found.add(
-                    "".join(
-                        str(part.value) if isinstance(part, ast.Constant) else "{}"
-                        for part in parts
-                    )
-                )
-    return found
+PRODUCT = [
+    file
+    for folder in ("promptlab", "ingest", "reports")
+    for file in sorted((ROOT.parent / folder).rglob("*.py"))
+    if file.relative_to(ROOT.parent).parts[:2]
+    not in (("promptlab", "ingest"), ("promptlab", "reports"))  # links to the others
+]
+FOR_PROGRAMS = {
+    "promptlab/agents.py": "read by agents",
+    "promptlab/evaluator": "raised in programs of users; its feedback has a Chinese form",
+    "promptlab/pytest_plugin.py": "printed by pytest",
+    "promptlab/spark_sql": "SQL",
+    "promptlab/json_text/places.py": "never printed: places of values in a valid text",
+    "ingest/files/redaction.py": "words that rules look for",
+    "ingest/foreign/names.py": "words of score names",
+}
+NO_MESSAGES = """
+    4.3.1 and files of 2024| versions of a tool
+    the public API of 2025 and 2026
+    output items of 2025 and 2026
+    the layouts in docs/tools/memory_benchmarks
+    Grade not found in model output| texts of tools and libraries, compared with
+    could not read|could not write|file too large|no space left
+    incomplete multibyte sequence|invalid perl operator: (?
+    mapping values are not allowed|did you mean
+    {} rows need a closer look| caught before anybody sees them
+    no fast form for {}: add it to ingest/reading/records.py
+    rows of {} values for the columns {}
+    module 'promptlab' has no attribute {}
+    Warehouse({}, {} results of {} titles, newest {})
+    {}{}, and call again ({})| pieces of a message of the catalogue
+    --table` with this path
+    "$out/base/$(git rev-parse --show-prefix)"| shell
+    git worktree add --force --detach "$out/base" {}
+    git worktree remove --force "$out/base"
+    npx promptfoo eval {}{} --repeat {} --no-cache --no-table
+    result usage scope|native status answer|status completion probability| columns
+    input token count|output token count|max new tokens
+    case, round and cells|document and filter|id of an output item
+    application/json; charset=utf-8|out=$(mkdir -p {} && cd {} && pwd)
+    promptlab ingest{} {} --recheck-of={}
+    inspect eval {} --model={}{} --sample-id={} --epochs {}
+    (from raw.tasks where {})|from ({}) as found where title = ${}
+    from (from marts.fct_trends where measure = $1)
+"""
+"""Texts in words that nobody reads as a message; what they are stands behind some."""
+NOT_READ = {text.strip() for text in re.split(r"[|\n]", NO_MESSAGES)}
+
+_SQL = re.compile(
+    r"\b(select|insert into|partition_by|unnest|coalesce|cast|desc|nulls (first|last)"
+    r"|in \(from|is not (null|true)|comment on|read_parquet|exists \(|null as"
+    r"|case (kind )?when|interval 1|load_id|semi join|delete from)\b|rounds\.round_id|= \$"
+)
+_BEFORE_A_FACT = re.compile(r"[a-z]+: \{\}|[\w ]+\|.*")
+"""The name of a program or command, and the words that columns are guessed by."""
+_SILENT = {"detail", "execute", "sql", "compile", "option", "argument", "Option"}
+_TELLS = {"Fault", "Problem", "warning", "warn", "say", "reject", "fail"}
+_TELLS |= {name for name in vars(errors) if name.endswith("Error")} | {"NothingToDo"}
 
 
-def test_every_line_of_progress_has_its_chinese() -> None:
-    said = templates("say")
-    assert len(said) > 25
-    assert sorted(said - ZH.keys()) == []
+def shape(node: ast.AST) -> str | None:
+    """A text as the key of the catalogue has it: ``{}`` in place of each fact."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else None
+    if isinstance(node, ast.JoinedStr):
+        parts = (getattr(part, "value", None) for part in node.values)
+        return "".join(part if isinstance(part, str) else "{}" for part in parts)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        sides = shape(node.left), shape(node.right)
+        if sides != (None, None):
+            return "".join("{}" if side is None else side for side in sides)
+    return None
+
+
+def texts_of(node: ast.AST, least: int = 3) -> Iterator[str]:
+    """Every text below a node of at least so many words; fewer where it is told."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return  # the description of what stands above it
+    if isinstance(node, ast.Call):
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if name in _SILENT:
+            return
+        least = 1 if name in _TELLS else 3
+    text = shape(node)
+    if text is not None:
+        bare = re.sub("`[^`]*`", " ", text)
+        words = re.findall(r"(?<![\w{'.|/])[a-z']{2,}(?![\w|])", bare)
+        is_message = " " in text.strip() and len(words) >= least
+        if is_message and not (_SQL.search(text) or _BEFORE_A_FACT.fullmatch(text)):
+            yield text
+        inside = (n for n in ast.walk(node) if isinstance(n, ast.FormattedValue))
+        for fact in inside:
+            yield from texts_of(fact.value)
+        if isinstance(node, ast.BinOp):
+            yield from texts_of(node.left, 9**9)
+            yield from texts_of(node.right, 9**9)
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from texts_of(child, least)
+
+
+def test_every_text_that_a_person_may_read_has_its_chinese() -> None:
+    """Errors, problems of files, warnings, hints, progress: found in the code."""
+    known = {" ".join(text.split()) for text in (*ZH, *printed("zh"))}
+    missing, found = [], 0
+    for file in PRODUCT:
+        name = file.relative_to(ROOT.parent).as_posix()
+        if name.startswith(tuple(FOR_PROGRAMS)):
+            continue
+        for text in texts_of(ast.parse(file.read_text("utf-8"))):
+            found += 1
+            key = " ".join(text.split())
+            keys = {key, re.sub(r"\{\w+(!r)?\}", "{}", key)}  # of str.format
+            if text != _CONFIG and not keys & (known | NOT_READ):
+                missing.append(f"{name}: {text}")
+    assert found > 800
+    assert missing == [], "\n".join(missing)
 
 
 def test_a_message_has_the_same_facts_in_both_languages() -> None:
@@ -147,18 +248,109 @@ def test_programs_read_english_and_so_does_everybody_else(
     assert COMMANDS
 
 
-@pytest.mark.parametrize("key", [key for key in sorted(ZH) if "{}" in key])
-def test_facts_of_any_length_are_found_in_one_pass_and_stay_what_they_are(
-    key: str,
-) -> None:
-    """A fact may be a text of a model, with the words of the message in it."""
-    first, *middle, last = key.split("{}")
-    fact = f"<{'; '.join(middle)}>" * 5_000
+WITH_FACTS = [key for key in sorted(ZH) if re.search(r"\{\d\}", ZH[key])]
+
+
+def in_chinese(message: str) -> str:
     token = translation.LANGUAGE.set("zh")
     try:
-        message = first + fact + "".join(middle) + last
-        written = translation.translated(message)
+        return translation.translated(message)
     finally:
         translation.LANGUAGE.reset(token)
-    assert written != message
-    assert written.count("<") == written.count(">") == 5_000
+
+
+def is_kept(key: str) -> bool:
+    """Whether a long text of a model, with the words of the message, stays in it."""
+    pieces = key.split("{}")
+    before, repeated = "", "; ".join(pieces)
+    if translation._END.match(key):  # is found from the end, so it stands once
+        before, repeated = "no problems", "of a model"
+    hostile = f"«{repeated}»" * 50
+    facts = [hostile] + [""] * (len(pieces) - 2)
+    if "{0:words}" in ZH[key]:
+        facts = ["text", hostile, *facts[2:]]
+    filled = zip(pieces, [*facts[: len(pieces) - 1], ""], strict=True)
+    message = before + "".join(piece + fact for piece, fact in filled)
+    written = in_chinese(message)
+    return written != message and written.count("«") == written.count(
+        "»"
+    ) == message.count("«")
+
+
+def test_facts_of_any_length_are_found_in_one_pass_and_stay_what_they_are() -> None:
+    assert [key for key in WITH_FACTS if not is_kept(key)] == []
+
+
+def test_a_megabyte_of_a_model_stays_what_it_is() -> None:
+    name = "«expected text; did you mean»" * 40_000
+    assert in_chinese(f"{name}: there is no such task") == f"{name}：没有这个任务"
+
+
+def test_a_text_with_the_words_of_all_messages_is_looked_up_a_few_times(monkeypatch):
+    hostile = " ".join(key.replace("{}", "text") for key in ZH)
+    looked_up = []
+    of = translation._Messages.of
+    monkeypatch.setattr(
+        translation._Messages,
+        "of",
+        lambda self, text: looked_up.append(text) or of(self, text),
+    )
+    token = translation.LANGUAGE.set("zh")
+    try:
+        translation.translated_message(f'expected text, found "{hostile[:20_000]}"')
+    finally:
+        translation.LANGUAGE.reset(token)
+    assert 1 < len(looked_up) < 20 * translation._MOST_PARTS
+
+
+@pytest.mark.parametrize("name", ["no problems", "text", "an object", "written: x"])
+def test_a_name_that_is_a_text_of_the_catalogue_stays_a_name(name: str) -> None:
+    assert in_chinese(f"{name}: there is no such task") == f"{name}：没有这个任务"
+
+
+def test_problems_of_bad_files_have_no_english_left(capsys, monkeypatch, tmp_path):
+    """Of every kind of file; names, values and reasons of libraries stay."""
+    monkeypatch.chdir(tmp_path)
+    data = ROOT.parent / "tests" / "data"
+    run_cli(["validate", str(data), "--lang", "zh"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 90
+    of_others = re.compile(
+        r"`[^`]*`|\"[^\"]*\"|'[^']*'|（invalid perl operator.*?）|RE2 报告：[^。]*"
+        rf"|{re.escape(str(data))}\S*|（csv：[^）]*）"
+    )
+    assert [line for line in lines if ENGLISH.search(of_others.sub("", line))] == []
+
+
+def needed(model: type[BaseModel]) -> Iterator[str]:
+    """What a message says of each key that an input must have."""
+    for name, field in model.model_fields.items():
+        if field.is_required():
+            yield expected_at(model, (name,))
+        for each in re.findall(r"promptlab\.contracts\.[\w.]+", str(field.annotation)):
+            module, _, inner = each.rpartition(".")
+            found = getattr(importlib.import_module(module), inner)
+            if isinstance(found, type) and issubclass(found, BaseModel):
+                yield from needed(found)
+
+
+@pytest.mark.parametrize("model", schemas._READ.values(), ids=list(schemas._READ))
+def test_what_a_missing_key_should_be_is_said_in_chinese(model):
+    written = {text: in_chinese(f"required, but missing. Write {text}")
+               for text in needed(model)}  # fmt: skip
+    alone = re.compile(r"one of [\w, ]+: |e\.g\..*|`[^`]*`")
+    assert [
+        text
+        for text, chinese in written.items()
+        if not HAN.search(chinese) or ENGLISH.search(alone.sub("", chinese))
+    ] == []
+
+
+def test_the_policy_to_start_from_is_explained_in_chinese(capsys):
+    run_cli(["gate", "--init"])
+    english = capsys.readouterr().out
+    run_cli(["gate", "--init", "--lang", "zh"])
+    chinese = capsys.readouterr().out
+    assert english == default_policy()
+    assert tomllib.loads(chinese) == tomllib.loads(english)
+    assert ENGLISH.findall(chinese) == []

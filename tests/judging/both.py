@@ -52,6 +52,7 @@ def in_python(sample: Sample) -> Judgement:
             final_output=given.final_output,
             parsed_output=given.parsed_output,
             raw_output=given.raw_output,
+            messages=given.messages,
             output_tokens=given.output_tokens,
             error=given.error,
         ),
@@ -186,6 +187,8 @@ def _case(sample: Sample) -> dict[str, Any]:
     metadata: dict[str, Any] = {}
     if given.step_outputs is not None:
         metadata["step_outputs"] = given.step_outputs
+    if given.messages is not None:
+        metadata["messages"] = given.messages
     if given.error is not None:
         metadata["error"] = given.error
     baselines = [(f"{n:03}", "rules", rule) for n, rule in enumerate(sample.rules)] + (
@@ -227,6 +230,7 @@ def _result(run_id: str, pipeline: str, sample: Sample) -> dict[str, Any]:
         "step_outputs": steps_of(given),
         "final_output": given.final_output,
         "raw_output": given.raw_output,
+        **({} if given.messages is None else {"messages": given.messages}),
         "error": given.error,
         "failed_steps": [],
         "created_at": WHEN,

@@ -27,6 +27,9 @@ class Round:
     final_output: Any = None
     """Evaluation results alone have one."""
 
+    messages: Any = None
+    """Those of an agent, with its calls of tools."""
+
     output_tokens: int | None = None
     error: str | None = None
 

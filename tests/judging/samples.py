@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from hypothesis import strategies as st
 
 from promptlab.json_text.writing import compact_as_duckdb
+from promptlab.steps import calls_of
 from tests.judging.cases import Round, Sample
 from tests.judging.pairs import KEYS, VALUES, literal
 
@@ -43,6 +45,16 @@ PIPELINES = st.sampled_from(
     ]
 )
 OUTPUTS = st.dictionaries(STEPS, VALUES, max_size=5)
+CALLS = st.builds(
+    lambda name, arguments, result: [
+        {"role": "assistant", "tool_calls": [{"name": name, "arguments": arguments}]},
+        {"role": "tool", "name": name, "content": result},
+    ],
+    STEPS,
+    VALUES,
+    VALUES,
+)
+MESSAGES = st.lists(CALLS, max_size=3).map(lambda calls: list(chain(*calls)))
 TEXTS = st.one_of(
     st.sampled_from(
         [
@@ -159,6 +171,7 @@ def samples(draw: st.DrawFn) -> Sample:
         raw_output=draw(st.one_of(st.none(), TEXTS)),
         step_outputs=steps,
         output_tokens=draw(st.one_of(st.none(), COUNTS)),
+        messages=draw(st.one_of(st.none(), st.none(), MESSAGES)),
         error=draw(st.sampled_from([None, None, None, "timeout"])),
     )
     is_analysis = given.raw_output is not None and draw(st.integers(0, 3)) > 0
@@ -174,6 +187,7 @@ def samples(draw: st.DrawFn) -> Sample:
         if isinstance(each, dict)
         for part in each.items()
     ]
+    parts += list(calls_of(given.messages).items())
     values = [value for _, value in parts] + whole
     return Sample(
         "",

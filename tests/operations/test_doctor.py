@@ -228,3 +228,18 @@ def test_other_commands_name_a_damaged_file_as_such(run, built, tmp_path):
     assert code == 70
     assert "the file is damaged" in err
     assert "promptlab doctor" in err
+
+
+def test_a_file_whose_catalogue_is_damaged_is_not_taken_for_a_locked_one(
+    run, built, tmp_path
+):
+    """DuckDB names the block, a word that ends in `lock`."""
+    db = shutil.copy(built, tmp_path / "w.duckdb")
+    with db.open("r+b") as file:
+        for place in range(3 * 4096 + 20, db.stat().st_size, 4096):
+            file.seek(place)
+            file.write(b"\xff" * 64)
+    for command in ("doctor", "runs"):
+        code, out, err = run(command, "--db", db, "--lock-timeout", "5")
+        assert code == 70
+        assert "the file is damaged" in " ".join((out + err).split())

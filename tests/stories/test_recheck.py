@@ -321,12 +321,12 @@ def test_promptfoo_runs_the_cases_of_the_new_side_and_where_history_is_short_of_
         " --filter-prompts='^p$' --repeat 5 --no-cache --no-table -c evals/p.yaml"
     )
     assert found.script.splitlines()[3:] == [
-        "# support: 1 case, 5 calls",
+        "# support: 1 case(s), 5 calls",
         "#   refund (acme/a × p): 0 of 3 now, 33 of 33 before",
         f'{call} -o "$out/1-1.json" || [ $? -eq 100 ]',
         'promptlab ingest "$out/1-1.json" --recheck-of=eval-2',
         "",
-        "# support, the old side (eval-1): 1 case, 5 calls",
+        "# support, the old side (eval-1): 1 case(s), 5 calls",
         "#   refund (acme/a × p): 0 of 3 now, 2 of 2 before",
         f'git worktree add --force --detach "$out/base" {"a" * 40}',
         f'(cd "$out/base/$(git rev-parse --show-prefix)" && {call}'
@@ -358,7 +358,7 @@ SAME = (
 def test_answers_of_today_are_no_answers_of_an_old_side_that_is_the_same(printed, same):
     found = printed(OLD | same)
     assert (found.n_calls, "npx" in found.script) == (0, False)
-    assert "1 case, not asked again" in found.script
+    assert "1 case(s), not asked again" in found.script
 
 
 def test_promptfoo_tests_without_a_description_are_found_by_their_variables(printed):

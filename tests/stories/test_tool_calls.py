@@ -9,6 +9,12 @@ from typing import Any
 
 import pytest
 
+from promptlab.evaluator import (
+    EvaluationResult,
+    PipelineRun,
+    RunInfo,
+    UnifiedEvaluator,
+)
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA
 
@@ -45,6 +51,17 @@ EXPECTED = {
 }
 
 
+def in_python() -> EvaluationResult:
+    """Judge the own round with the evaluator, as a program of a user does."""
+    return UnifiedEvaluator().evaluate_run(
+        "guide",
+        "v1",
+        {"id": "rhine", "intermediate_expectations": EXPECTED["rhine"]},
+        PipelineRun(messages=OWN["messages"], final_output="In the North Sea."),
+        info=RunInfo(run_id="own"),
+    )
+
+
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     folder = tmp_path_factory.mktemp("agents")
@@ -63,15 +80,13 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
         "variant": "v1",
         "run_id": "own",
         "final_output": "In the North Sea.",
-        "messages": OWN["messages"],
     }
     staged = result | {
         "run_id": "staged",
         "step_outputs": {"find": {"sea": "North"}, "_final_evaluation": {}},
         "metadata": {"steps": {"find": {"latency_ms": 7}, "write": {"latency_ms": 2}}},
     }
-    del staged["messages"]
-    results.write_text(f"{json.dumps(result)}\n{json.dumps(staged)}\n")
+    results.write_text(f"{in_python().to_json()}\n{json.dumps(staged)}\n")
     made = Warehouse(folder / "w.duckdb")
     made.ingest(testset, results, testset="rivers_agent_v1")
     made.ingest(DATA / "inspect_ai" / "tools.eval", testset="rivers_agent_v1")
@@ -143,6 +158,21 @@ def test_a_case_can_expect_a_call_its_arguments_and_its_result(
         ("two", "sea_of#2", "pass", None),
         ("two", "sea_of#3", "fail", "missing_step"),
     ]
+
+
+def test_the_evaluator_judges_the_calls_as_the_warehouse_does(
+    warehouse: Warehouse,
+) -> None:
+    judged = warehouse.sql(
+        "select step_id, status, actual_source from marts.fct_match_results"
+        " where task_id = 'own' order by step_id"
+    ).rows()
+    verdicts = in_python().step_outputs["_intermediate_evaluation"]
+    assert judged == sorted(
+        (step, verdict["status"], verdict["actual_source"])
+        for step, verdict in verdicts.items()
+    )
+    assert {source for _, _, source in judged} == {"tool_call", None}
 
 
 def test_the_page_opens_the_calls_of_a_case_cut_and_without_foreign_markup(

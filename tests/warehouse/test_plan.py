@@ -17,6 +17,7 @@ import pytest
 from promptlab.build import execution, plan
 from promptlab.errors import BuildError
 from promptlab.paths import dbt_project
+from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES, ROOT
 from tests.ingest.test_load import task, write
@@ -74,6 +75,37 @@ def contracts(db: Path) -> list[tuple]:
             " select table_name, constraint_index, constraint_text, constraint_type"
             " from duckdb_constraints() where schema_name = 'marts' order by all"
         ).fetchall()
+
+
+# ---------- comments
+
+
+HAN = re.compile("[\u4e00-\u9fff]")
+
+
+def descriptions() -> set[str]:
+    marts = plan.load().comments
+    return {text for mart in marts for text in (mart.text, *mart.columns.values())}
+
+
+def test_every_description_of_a_mart_has_its_chinese_and_no_other_has():
+    chinese = plan.comments_in("zh")
+    assert sorted(descriptions() ^ chinese.keys()) == []
+    # what is left of some is names alone
+    assert [k for k, v in chinese.items() if not HAN.search(v) and " or " in k] == []
+
+
+def test_comments_are_in_the_language_of_whoever_builds(tmp_path):
+    settings = Settings(db=tmp_path / "zh.duckdb", lang="zh")
+    made = Warehouse(settings.db, settings=settings)
+    made.ingest(EXAMPLES / "customer_service" / "testsets")
+    made.build()
+    found = made.sql(
+        "select comment from duckdb_tables() where schema_name = 'marts' union all"
+        " select comment from duckdb_views() where schema_name = 'marts' union all"
+        " select comment from duckdb_columns() where schema_name = 'marts'"
+    )
+    assert set(found["comment"]) == set(plan.comments_in("zh").values())
 
 
 # ---------- what fails leaves everything as it was

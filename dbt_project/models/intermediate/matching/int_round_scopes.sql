@@ -5,7 +5,17 @@ with
 expectations as (select * from {{ ref('promptlab', 'stg_testsets__expectations') }}),
 rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }} where testset_id is not null),
 steps as (select * from {{ ref('promptlab', 'stg_pipelines__pipeline_steps') }}),
-calls as (select * from {{ ref('promptlab', 'int_round_steps') }} where tool is not null),
+called as (select * from {{ ref('promptlab', 'int_round_steps') }} where tool is not null),
+
+-- a tool may have the name of another one's second call, such as `search#2`
+calls as (
+
+    select * from called
+    qualify row_number() over (
+        partition by task_id, case_id, round_id, step_id order by step_no
+    ) = 1
+
+),
 
 scopes as (
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from promptlab.ingest.reading.steps import steps_in, steps_of
+from promptlab.steps import steps_in, steps_of
 
 ARGUMENTS = {"city": "Bern"}
 CALLED = {"role": "tool", "tool": "weather", "arguments": ARGUMENTS, "result": "rain"}

@@ -8,13 +8,15 @@ messages of OpenAI (``tool_calls``, role ``tool``), of Anthropic (parts ``tool_u
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import msgspec
 
-from promptlab.json_text.writing import compact
+from promptlab.json_text.reading import parse_as_duckdb
+from promptlab.json_text.writing import compact, compact_as_duckdb
 
 
 class Step(msgspec.Struct, gc=False, omit_defaults=True):
@@ -67,6 +69,23 @@ def steps_in(metadata: Iterable[str | None]) -> list[str | None]:
         else None
         for text in metadata
     ]
+
+
+def calls_of(messages: Any, calls: Any = None) -> dict[str, Any]:
+    """Return the calls by the ids that expectations name: ``search``, ``search#2`` ….
+
+    Each is an object with its tool, arguments, result and error, as it is stored.
+    """
+    (steps,) = steps_in([compact_as_duckdb({"messages": messages, "steps": calls})])
+    found: dict[str, Any] = {}
+    counts: Counter[str] = Counter()
+    for step in () if steps is None else parse_as_duckdb(steps):
+        tool = step.get("tool")
+        if tool is not None:
+            counts[tool] += 1
+            again = f"#{counts[tool]}" if counts[tool] > 1 else ""
+            found.setdefault(f"{tool}{again}", step)
+    return found
 
 
 def _steps_of_metadata(text: str) -> str | None:
