@@ -566,7 +566,7 @@ def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
         if each.renamed:
             old, new = (
                 json.dumps(each.renamed[name], ensure_ascii=False)
-                for name in ("earlier", "title")
+                for name in ("earlier_title", "title")
             )
             note = spoken(_RENAMED, title=old, n=each.renamed["n_same"],
                           total=each.renamed["n_cases"])  # fmt: skip
