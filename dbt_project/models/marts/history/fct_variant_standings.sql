@@ -40,7 +40,8 @@ priced as (
         leaders.leader_task_id,
         comparisons.n_pairs,
         comparisons.is_within_chance,
-        costs.value as cost_total,
+        -- sums of the same costs in another order differ in their last digits
+        round(costs.value, 9) as cost_total,
         -- a score over some of the rows does not compare with one over all
         case when not tasks.is_partial and costs.value is not null then summaries.overall_score end
             as score_for_cost
