@@ -298,6 +298,8 @@ class PricedPoint:
     y_high: float
     label_x: float
     """Where its number begins; where it ends, if another point is to the right."""
+    label_y: float
+    """Its base line: above the point, or below it if another point is above."""
 
 
 @dataclass(frozen=True)
@@ -358,7 +360,8 @@ def pareto(variants: Sequence[tuple[int, RunVariant]]) -> Pareto | None:
         y_low, y_high = (
             y(score if end is None else end) for end in (of.ci_low, of.ci_high)
         )
-        points.append(PricedPoint(number, of, left, top, y_low, y_high, label))
+        base = top + 16 if _is_below(left, top, places) else top - 7
+        points.append(PricedPoint(number, of, left, top, y_low, y_high, label, base))
     front = sorted((p.x, p.y) for p in points if p.of.is_on_front)
     shown = (least, most) if is_logarithmic else (0.0, most / 2, most)
     return Pareto(
@@ -376,4 +379,11 @@ def _is_crowded(x: float, y: float, places: Sequence[tuple[float, float]]) -> bo
     """Return true if another point is where the number would be."""
     return any(
         0 < left - x < _NUMBER and abs(top - y) < _NUMBER for left, top in places
+    )
+
+
+def _is_below(x: float, y: float, places: Sequence[tuple[float, float]]) -> bool:
+    """Return true if another point is so close above that the numbers would touch."""
+    return any(
+        abs(left - x) < _NUMBER and 0 < y - top < _NUMBER for left, top in places
     )

@@ -17,9 +17,10 @@ from promptlab.contracts.pages import (
 from promptlab.reports.charts import LineChart, Point, line_chart
 from promptlab.reports.gate.headline import brief, headline_parts
 from promptlab.reports.judge import judges
+from promptlab.reports.levels import moves_of, read_levels
 from promptlab.reports.pages import Href, environment, render, script_hash
 from promptlab.reports.printing import Filters
-from promptlab.reports.queries import Row, of_contract, rows, select
+from promptlab.reports.queries import Row, of_contract, rows
 from promptlab.reports.sentences import Speech
 from promptlab.reports.texts import catalogue
 
@@ -121,9 +122,6 @@ order by tasks.latest_at desc, tasks.title, tasks.recency
 limit {MOST_LINES}
 """
 
-_QUALITY = ("overall_score", "pass_rate")
-"""Measures of which the verdict alone says that they are worse."""
-
 
 def read_index(
     con: duckdb.DuckDBPyConnection,
@@ -139,23 +137,11 @@ def read_index(
     gates = edition.gates_of(con, [row["task_id"] for row in found])
     is_long = len(found) > MOST_LONG
     speech = Speech.of(edition.lang)
-    levels: dict[tuple[str, str], list[Row]] = {}
-    moved = select(
-        con,
-        "fct_level_changes",
-        order="is_worse desc, measure desc",
-        is_beyond_chance=True,
-    )
-    for level in moved:
-        levels.setdefault((level["title"], level["variant"]), []).append(level)
+    levels = read_levels(con)
     titles: dict[str, list[IndexVariant]] = {}
     for row in found:
         gate = gates[row["task_id"]]
-        moves = [
-            of_contract(LevelChange, level, text=_move(level, speech, edition))
-            for level in levels.get((row["title"], row["variant"]), [])
-            if _is_said(level, row, gate)
-        ]
+        moves = moves_of(gate, levels, speech, edition)
         variant = _variant(row, gate, moves, is_long=is_long)
         titles.setdefault(row["title"], []).append(variant)
     entries = []
@@ -281,26 +267,6 @@ def _entries(index: IndexPage) -> Iterator[IndexEntry]:
 
 
 # ---------- where a variant is going
-
-
-def _is_said(level: Row, row: Row, gate: GateResult) -> bool:
-    """Return whether an entry says that a number is at another level.
-
-    Of quality it says that it rose, in verdicts or else in scores, and only where the
-    gate does not refuse: what fell is in its decision.
-    """
-    if level["measure"] not in _QUALITY:
-        return True
-    shown = "pass_rate" if row["n_judged"] else "overall_score"
-    is_refused = gate.decision == "do_not_ship"
-    return level["measure"] == shown and not level["is_worse"] and not is_refused
-
-
-def _move(level: Row, speech: Speech, edition: Edition) -> str:
-    """Return ``2.6 times slower since 24 Nov: 880 ms → 2.3 s``."""
-    way = "worse" if level["is_worse"] else "better"
-    facts = level | {"at": edition.generated_at}
-    return speech.text(f"level.{level['measure']}_{way}", facts)
 
 
 def _course_of(row: Row, gate: GateResult, moves: Sequence[LevelChange]) -> Course:

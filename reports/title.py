@@ -19,9 +19,11 @@ from promptlab.contracts.pages import (
 )
 from promptlab.reports.charts import LineChart, Point, line_chart
 from promptlab.reports.gate.verdict import alike, badness
+from promptlab.reports.levels import moves_of, read_levels
 from promptlab.reports.pages import Href, environment, render
 from promptlab.reports.printing import Filters
 from promptlab.reports.queries import Row, of_contract, rows, select
+from promptlab.reports.sentences import Speech
 from promptlab.reports.texts import catalogue
 
 if TYPE_CHECKING:
@@ -181,6 +183,7 @@ def read_title(
         by_variant,
         key=lambda name: (name not in is_current, -len(by_variant[name]), name),
     )
+    levels, speech = read_levels(con, title=title), Speech.of(edition.lang)
     worst_first = sorted(gates.items(), key=lambda each: badness(each[1]))
     least = _LEAST_OPEN if len(is_current) == 1 else 0
     cases = [
@@ -192,6 +195,10 @@ def read_title(
         lang=edition.lang,
         title=title,
         gates=dict(worst_first),
+        moves={
+            task_id: moves_of(gate, levels, speech, edition)
+            for task_id, gate in worst_first
+        },
         n_runs=found[0]["n_runs"] if found else 0,
         n_results=found[0]["n_results"] if found else 0,
         runs=[of_contract(TitleRun, run) for run in found],

@@ -224,6 +224,8 @@ class TitlePage(Page):
     title: str
     gates: dict[str, GateResult]
     """Decisions on the current variants by their task, the worst first."""
+    moves: dict[str, list[LevelChange]]
+    """What is at another level in these, by their task."""
     n_runs: int
     n_results: int
     runs: list[TitleRun]

@@ -114,6 +114,15 @@ def test_what_became_slower_or_dearer_is_worse_and_says_since_when(six):
     }
 
 
+def test_the_page_of_a_title_says_so_too_below_the_decision(title_of):
+    html = page(title_of, "Meeting summary")
+    slower = "2.2 times slower since 17 Nov 2026: 1.2 s → 2.6 s"
+    assert slower in html
+    assert (
+        html.index("nothing broke") < html.index(slower) < html.index('id="over_time"')
+    )
+
+
 def test_the_group_of_a_title_and_its_decisions_do_not_contradict(six):
     decisions = {"worse": {"do_not_ship"}, "cannot_tell": {"cannot_tell", "run_again"}}
     for course, entries in read_index(six, EDITION).groups.items():
