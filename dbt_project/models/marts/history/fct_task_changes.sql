@@ -1,11 +1,9 @@
-{{ config(unique_key='title', meta={'batch': 'titles'}) }}
+{{ config(materialized='view') }}
 
 -- How many cases of a task changed since they were last judged.
 with
 
-history as (
-    select * from {{ ref('promptlab', 'fct_case_history') }} where {{ in_this_build('titles') }}
-),
+history as (select * from {{ ref('promptlab', 'fct_case_history') }}),
 
 final as (
 

@@ -1,24 +1,14 @@
-{{ config(unique_key='title', meta={'batch': 'titles'}) }}
+{{ config(materialized='view') }}
 
 -- Where each current variant of a title stands: against the best of them, and by cost and score.
 with
 
-variants as (
-    select * from {{ ref('promptlab', 'dim_variants') }} where {{ in_this_build('titles') }} and is_current
-),
-comparisons as (
-    select * from {{ ref('promptlab', 'fct_variant_comparisons') }} where {{ in_this_build('titles') }}
-),
+variants as (select * from {{ ref('promptlab', 'dim_variants') }} where is_current),
+comparisons as (select * from {{ ref('promptlab', 'fct_variant_comparisons') }}),
 tasks as (select * from {{ ref('promptlab', 'dim_tasks') }}),
-summaries as (
-    select * from {{ ref('promptlab', 'fct_task_summaries') }}
-    where task_id in (select variants.newest_task_id from variants)
-),
+summaries as (select * from {{ ref('promptlab', 'fct_task_summaries') }}),
 costs as (
-    select * from {{ ref('promptlab', 'int_trends_of_tasks') }}
-    where
-        measure = 'cost_total'
-        and task_id in (select variants.newest_task_id from variants)
+    select * from {{ ref('promptlab', 'int_trends_of_tasks') }} where measure = 'cost_total'
 ),
 
 leaders as (
