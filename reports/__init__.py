@@ -13,6 +13,7 @@ Each module imports only those above it::
     edition     time, language and policy of reports, limits of lists
     result      marts and gate to AnalysisResult
     cases       what pages say of one case: question, rounds that agree, evidence
+    levels      numbers at another level, beyond chance
     pages       templates, rendered with one object such as the result
     mail        the mail of a task
     formats     the files of a task, by the name of their format

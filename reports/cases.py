@@ -22,7 +22,7 @@ from promptlab.contracts.analysis_result import (
 )
 from promptlab.contracts.comparison import CaseChange
 from promptlab.reports.files import folder_name
-from promptlab.reports.printing import bare, highlighted, json_text
+from promptlab.reports.printing import Filters, bare, clip, highlighted, json_text
 
 STATUS_ORDER: tuple[Status, ...] = ("fail", "error", "unevaluated", "pass")
 """The order of the groups of cases on a page, and of the rounds of a case."""
@@ -62,6 +62,20 @@ def first_error(case: CaseResult) -> RoundOutcome | None:
 def first_broken(case: CaseResult) -> AssertionOutcome | None:
     """Return the first failed assertion of another tool in *case*."""
     return next((a for a in case.assertions if a.status == "fail"), None)
+
+
+def why(case: CaseResult, filters: Filters) -> str | None:
+    """Return the first reason why a case did not pass, on one line."""
+    if (error := first_error(case)) is not None:
+        code = filters.label(filters.value(error.error_code), "error_code")
+        return filters.catalogue.text("case.error", code=clip(code, 80))
+    if case.differences:
+        reason = filters.label(case.differences[0].reason, "reason")
+        place = clip(filters.place(case.differences[0]), 80)
+        return filters.catalogue.text("case.difference", reason=reason, pointer=place)
+    if (broken := first_broken(case)) is not None:
+        return filters.asserted(broken)
+    return case.evidences[0].summary if case.evidences else None
 
 
 def expectations(case: CaseResult) -> list[tuple[str | None, str]]:

@@ -6,9 +6,12 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 from promptlab.contracts.comparison import ScoreComparison
+
+if TYPE_CHECKING:
+    from promptlab.contracts.pages import RunVariant
 
 # ---------- differences, in table rows
 
@@ -288,14 +291,15 @@ class PricedPoint:
 
     number: int
     """Its number in the table of variants."""
-    of: Mapping[str, Any]
-    """Its row: the variant, its score with interval, its cost."""
+    of: RunVariant
     x: float
     y: float
     y_low: float
     y_high: float
     label_x: float
     """Where its number begins; where it ends, if another point is to the right."""
+    label_y: float
+    """Its base line: above the point, or below it if another point is above."""
 
 
 @dataclass(frozen=True)
@@ -317,24 +321,27 @@ class Pareto:
     height: int = PARETO_HEIGHT
 
 
-def pareto(variants: Sequence[tuple[int, Mapping[str, Any]]]) -> Pareto | None:
-    """Return the drawing of variants with finite costs; ``None`` for fewer than two.
+def pareto(variants: Sequence[tuple[int, RunVariant]]) -> Pareto | None:
+    """Return the drawing of variants by cost and score; ``None`` for fewer than two.
 
-    Also ``None`` if all cost about the same.
-
-    A variant is its number and its row: ``cost_total``, ``overall_score``, ``ci_low``,
-    ``ci_high``, and ``is_on_front`` if no other variant is both better and cheaper.
+    Also ``None`` if all cost about the same. A variant comes with its number.
     """
-    variants = [each for each in variants if math.isfinite(each[1]["cost_total"])]
-    if len(variants) < 2:
+    priced = [
+        (number, of, of.cost_total, of.overall_score)
+        for number, of in variants
+        if of.overall_score is not None
+        and of.cost_total is not None
+        and math.isfinite(of.cost_total)
+    ]
+    if len(priced) < 2:
         return None
-    costs = [row["cost_total"] for _, row in variants]
+    costs = [cost for _, _, cost, _ in priced]
     least, most = min(costs), max(costs)
     if most - least <= _ALIKE * abs(most):  # no choice between quality and cost
         return None
     is_logarithmic = least > 0 and most / least >= _LOGARITHMIC_FROM
     start, end = (math.log(least), math.log(most)) if is_logarithmic else (0.0, most)
-    lowest = min(row["ci_low"] or row["overall_score"] for _, row in variants)
+    lowest = min(of.ci_low or score for _, of, _, score in priced)
     floor = 10 * math.floor(10 * lowest)
 
     def x(cost: float) -> float:
@@ -347,13 +354,15 @@ def pareto(variants: Sequence[tuple[int, Mapping[str, Any]]]) -> Pareto | None:
         return round(PARETO_HEIGHT - _BOTTOM - height, 1)
 
     points = []
-    places = [(x(row["cost_total"]), y(row["overall_score"])) for _, row in variants]
-    for (number, row), (left, top) in zip(variants, places, strict=True):
-        score, low, high = row["overall_score"], row["ci_low"], row["ci_high"]
+    places = [(x(cost), y(score)) for _, _, cost, score in priced]
+    for (number, of, _, score), (left, top) in zip(priced, places, strict=True):
         label = left - 8 if _is_crowded(left, top, places) else left + 8
-        y_low, y_high = (y(score if end is None else end) for end in (low, high))
-        points.append(PricedPoint(number, row, left, top, y_low, y_high, label))
-    front = sorted((p.x, p.y) for p in points if p.of["is_on_front"])
+        y_low, y_high = (
+            y(score if end is None else end) for end in (of.ci_low, of.ci_high)
+        )
+        base = top + 16 if _is_below(left, top, places) else top - 7
+        points.append(PricedPoint(number, of, left, top, y_low, y_high, label, base))
+    front = sorted((p.x, p.y) for p in points if p.of.is_on_front)
     shown = (least, most) if is_logarithmic else (0.0, most / 2, most)
     return Pareto(
         points=points,
@@ -370,4 +379,11 @@ def _is_crowded(x: float, y: float, places: Sequence[tuple[float, float]]) -> bo
     """Return true if another point is where the number would be."""
     return any(
         0 < left - x < _NUMBER and abs(top - y) < _NUMBER for left, top in places
+    )
+
+
+def _is_below(x: float, y: float, places: Sequence[tuple[float, float]]) -> bool:
+    """Return true if another point is so close above that the numbers would touch."""
+    return any(
+        abs(left - x) < _NUMBER and 0 < y - top < _NUMBER for left, top in places
     )

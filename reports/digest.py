@@ -11,15 +11,15 @@ from email.message import EmailMessage
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from promptlab.contracts.pages import Course, DigestPage, FlakyCase, IndexEntry
 from promptlab.errors import SettingsError, UsageError, did_you_mean
 from promptlab.paths import chat_services
 from promptlab.reports.files import folder_name
-from promptlab.reports.gate.headline import brief
-from promptlab.reports.index import Course, read_index
+from promptlab.reports.index import read_index
 from promptlab.reports.mail import Envelope, finish, inlined, new_message
 from promptlab.reports.pages import PAGE, environment, render
 from promptlab.reports.printing import Filters
-from promptlab.reports.queries import Row, rows
+from promptlab.reports.queries import of_contract, rows
 from promptlab.reports.texts import catalogue
 
 if TYPE_CHECKING:
@@ -87,26 +87,6 @@ limit {MOST_FLAKY}
 """
 
 
-@dataclass(frozen=True)
-class Digest:
-    """The changes since a time."""
-
-    since: datetime
-    groups: Mapping[Course, Sequence[Row]]
-    """Titles with a run since then, by their course; no group is empty."""
-    spent: Row
-    """Runs and cost since then, and in the same time before."""
-    flaky: Sequence[Row]
-    """The worst flaky cases of a variant, the most flips first."""
-    n_flaky: int
-    """Their number before ``flaky`` was cut."""
-
-    @property
-    def has_news(self) -> bool:
-        """True if a title with a run since then is not unchanged."""
-        return bool(self.groups.keys() - {"unchanged"})
-
-
 def since_of(text: str, until: datetime) -> datetime:
     """Return the time that ``7d``, ``12h``, ``2w`` or a date means.
 
@@ -128,32 +108,10 @@ def since_of(text: str, until: datetime) -> datetime:
 
 
 def read_digest(
-    con: duckdb.DuckDBPyConnection,
-    since: datetime,
-    edition: Edition,
-    *,
-    out: Path | None = None,
-) -> Digest:
-    """Return the changes since a time.
-
-    Entries link to the pages at the edition's URL. Without a URL, a page written in
-    *out* links to those that are there.
-    """
-    base = (edition.report_url or "").rstrip("/")
-
-    def link(folder: str) -> str | None:
-        page = f"{quote(folder)}/{PAGE}"
-        if base:
-            return f"{base}/{page}"
-        return page if out is not None and (out / folder / PAGE).is_file() else None
-
-    index = read_index(
-        con,
-        edition,
-        since=since,
-        task=lambda task_id: link(folder_name(task_id)),
-        title=lambda title: link(f"titles/{folder_name(title)}"),
-    )
+    con: duckdb.DuckDBPyConnection, since: datetime, edition: Edition
+) -> DigestPage:
+    """Return the changes since a time."""
+    index = read_index(con, edition, since=since)
     span = {"since": since, "before": since - (edition.generated_at - since)}
     [spent] = rows(con, _SPENT, span)
     flaky = rows(con, _FLAKY, span)
@@ -161,31 +119,39 @@ def read_digest(
         course: [
             entry
             for entry in entries
-            if max(row["created_at"] for row in entry["lines"]) >= since
+            if max(variant.created_at for variant in entry.variants) >= since
         ]
         for course, entries in index.groups.items()
     }
-    return Digest(
+    return DigestPage(
+        generated_at=edition.generated_at,
+        lang=edition.lang,
         since=since,
         groups={course: entries for course, entries in recent.items() if entries},
-        spent=spent,
-        flaky=flaky,
+        **spent,
+        flaky=[of_contract(FlakyCase, case) for case in flaky],
         n_flaky=flaky[0]["n_lines"] if flaky else 0,
     )
 
 
-def digest_html(digest: Digest, edition: Edition) -> str:
-    """Return the digest as a page that mail programs show, too."""
-    return inlined(_rendered("mail/digest.html.j2", digest, edition))
+def digest_html(
+    digest: DigestPage, edition: Edition, *, out: Path | None = None
+) -> str:
+    """Return the digest as a page that mail programs show, too.
+
+    Entries link to the pages at the edition's URL. Without a URL, a page written in
+    *out* links to those that are there.
+    """
+    return inlined(_rendered("mail/digest.html.j2", digest, edition, out=out))
 
 
-def digest_text(digest: Digest, edition: Edition) -> str:
+def digest_text(digest: DigestPage, edition: Edition) -> str:
     """Return the digest as plain text."""
     return _rendered("mail/digest.txt.j2", digest, edition)
 
 
 def digest_message(
-    digest: Digest, edition: Edition, envelope: Envelope
+    digest: DigestPage, edition: Edition, envelope: Envelope
 ) -> EmailMessage:
     """Return the mail of a digest."""
     message = new_message(
@@ -200,7 +166,7 @@ def digest_message(
     return message
 
 
-def subject_of(digest: Digest, edition: Edition) -> str:
+def subject_of(digest: DigestPage, edition: Edition) -> str:
     """Return the digest in one line: ``2 worse, 1 better since 12 Nov``."""
     texts = catalogue(edition.lang)
     counts = [
@@ -244,7 +210,7 @@ def chat_template(service: str, edition: Edition) -> str:
     return name
 
 
-def chat_message(service: str, digest: Digest, edition: Edition) -> ChatMessage:
+def chat_message(service: str, digest: DigestPage, edition: Edition) -> ChatMessage:
     """Return the message of a digest to a chat.
 
     It lists as many titles as fit into the service's limit, the worst first, and counts
@@ -274,7 +240,7 @@ def json_bytes(body: Mapping[str, Any]) -> bytes:
     return json.dumps(body, ensure_ascii=False).encode()
 
 
-def _listed(digest: Digest, most: int) -> dict[Course, int]:
+def _listed(digest: DigestPage, most: int) -> dict[Course, int]:
     """Return how many titles of each group a message lists, of *most* in all."""
     listed: dict[Course, int] = {}
     for course, entries in digest.groups.items():
@@ -282,7 +248,26 @@ def _listed(digest: Digest, most: int) -> dict[Course, int]:
     return listed
 
 
-def _rendered(name: str, digest: Digest, edition: Edition, **values: Any) -> str:
+def _rendered(
+    name: str,
+    digest: DigestPage,
+    edition: Edition,
+    *,
+    out: Path | None = None,
+    **values: Any,
+) -> str:
+    base = (edition.report_url or "").rstrip("/")
+
+    def link(folder: str) -> str | None:
+        page = f"{quote(folder)}/{PAGE}"
+        if base:
+            return f"{base}/{page}"
+        return page if out is not None and (out / folder / PAGE).is_file() else None
+
+    def href(entry: IndexEntry) -> str | None:
+        of_title = link(f"titles/{folder_name(entry.title)}")
+        return of_title or link(folder_name(entry.variants[0].task_id))
+
     is_markup = name.endswith(".html.j2")
     return render(
         environment(edition.lang, edition.templates, autoescape=is_markup),
@@ -291,6 +276,6 @@ def _rendered(name: str, digest: Digest, edition: Edition, **values: Any) -> str
         subject=subject_of(digest, edition),
         generated_at=edition.generated_at,
         most=MOST_LISTED,
-        brief=brief,
+        href=href,
         **values,
     )

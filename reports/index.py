@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, get_args
 
-from promptlab.contracts.gate import GateResult
+from promptlab.contracts.gate import GateResult, HeadlinePart
+from promptlab.contracts.pages import (
+    Course,
+    IndexEntry,
+    IndexPage,
+    IndexVariant,
+    JudgeName,
+    LevelChange,
+)
 from promptlab.reports.charts import LineChart, Point, line_chart
+from promptlab.reports.gate.headline import brief, headline_parts
 from promptlab.reports.judge import judges
+from promptlab.reports.levels import moves_of, read_levels
 from promptlab.reports.pages import Href, environment, render, script_hash
 from promptlab.reports.printing import Filters
-from promptlab.reports.queries import Row, rows, select
+from promptlab.reports.queries import Row, of_contract, rows
 from promptlab.reports.sentences import Speech
+from promptlab.reports.texts import catalogue
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -31,12 +41,10 @@ MOST_LONG = 200
 """Of more variants the index draws fewer runs and shortens the decisions."""
 _DRAWN_WHERE_MANY = 15
 
-Course = Literal["worse", "cannot_tell", "better", "new", "unchanged"]
-"""Where a title is going, the first that one of its variants has. Worse and better are
-the verdict on its cases, or another level of its latency, cost or errors."""
+BRIEF = 110
+"""Width of the short form of a decision."""
 
-_FACETS = {"model": "m", "owner": "o", "tag": "t"}
-"""What the index can be filtered by, and the letter of its marks."""
+_COURSES = get_args(Course)
 
 _LINES = f"""
 with tasks as (
@@ -87,16 +95,12 @@ tags as (
 
 select
     tasks.task_id, tasks.title, tasks.variant, tasks.prompt_version, tasks.model,
-    tasks.created_at,
-    case when tasks.is_partial then tasks.n_rows_held end as n_held,
-    tasks.n_rows_claimed as n_claimed,
+    tasks.created_at, tasks.owner, tasks.n_rows_held, tasks.n_rows_claimed,
     summaries.* exclude (task_id),
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
-    histories.drawn,
-    [tasks.model] as model_names, coalesce(tags.tags, []) as tag_names,
-    list_filter([tasks.owner], lambda name: name is not null) as owner_names,
+    histories.drawn, coalesce(tags.tags, []) as tags,
     coalesce(tasks.is_new, false) as is_new,
-    changes.delta as change, coalesce(changes.verdict = 'improved', false) as is_better,
+    changes.delta, coalesce(changes.verdict = 'improved', false) as is_better,
     count(*) over () as n_lines
 from tasks
 inner join marts.fct_task_summaries as summaries on tasks.task_id = summaries.task_id
@@ -118,155 +122,156 @@ order by tasks.latest_at desc, tasks.title, tasks.recency
 limit {MOST_LINES}
 """
 
-_QUALITY = ("overall_score", "pass_rate")
-"""Measures of which the verdict alone says that they are worse."""
-
-
-@dataclass(frozen=True)
-class Index:
-    """The entries of the index."""
-
-    groups: Mapping[Course, Sequence[Row]]
-    """Titles, the worst first. Each has ``title``, ``href`` (its page, else the newest
-    report), ``run`` (the page of its variants), ``course``, ``marks`` (what it is found
-    by) and ``lines``: its current variants, the worst first, as rows of the query
-    above with ``gate``, ``course``, ``report``, ``moves`` (levels that changed, as
-    text), ``since_at`` if a case broke, and ``chart``."""
-    n_lines: int
-    n_more: int
-    is_long: bool
-    judges: Sequence[tuple[str, str, str]]
-    """Dimension, name and link of each judge with labels and a page."""
-    facets: Mapping[str, Mapping[str, str]]
-    """``model``, ``owner`` and ``tag``: each value with its mark, such as ``m0``."""
-
 
 def read_index(
     con: duckdb.DuckDBPyConnection,
     edition: Edition,
     *,
     since: datetime | None = None,
+) -> IndexPage:
+    """Return the index of the warehouse.
+
+    With *since*, variants whose first run is not older are new.
+    """
+    found = rows(con, _LINES, {"since": since})
+    gates = edition.gates_of(con, [row["task_id"] for row in found])
+    is_long = len(found) > MOST_LONG
+    speech = Speech.of(edition.lang)
+    levels = read_levels(con)
+    titles: dict[str, list[IndexVariant]] = {}
+    for row in found:
+        gate = gates[row["task_id"]]
+        moves = moves_of(gate, levels, speech, edition)
+        variant = _variant(row, gate, moves, is_long=is_long)
+        titles.setdefault(row["title"], []).append(variant)
+    entries = []
+    for title, variants in titles.items():
+        variants.sort(key=lambda each: (*_size(each), each.variant))
+        course = variants[0].course
+        entries.append(IndexEntry(title=title, course=course, variants=variants))
+    entries.sort(key=lambda entry: (*_size(entry.variants[0]), entry.title))
+    return IndexPage(
+        generated_at=edition.generated_at,
+        lang=edition.lang,
+        groups={
+            course: of_course
+            for course in _COURSES
+            if (of_course := [each for each in entries if each.course == course])
+        },
+        n_titles=len(entries),
+        n_more=found[0]["n_lines"] - len(found) if found else 0,
+        judges=[
+            JudgeName(dimension_id=dimension_id, judge=name)
+            for dimension_id, name in judges(con)
+        ],
+    )
+
+
+def _variant(
+    row: Row, gate: GateResult, moves: list[LevelChange], *, is_long: bool
+) -> IndexVariant:
+    short = brief(gate, BRIEF)
+    since = [
+        case.since_at for case in gate.cases if case.state == "broken" and case.since_at
+    ]
+    return of_contract(
+        IndexVariant,
+        row,
+        drawn=row["drawn"][-_DRAWN_WHERE_MANY:] if is_long else row["drawn"],
+        course=_course_of(row, gate, moves),
+        decision=gate.decision,
+        headline=[HeadlinePart(short)]
+        if is_long
+        else headline_parts(gate, with_records=False),
+        brief=short,
+        n_broke=gate.broke.n,
+        n_watched=gate.watched.n,
+        since_at=min(since, default=None),
+        moves=moves,
+    )
+
+
+def to_index_html(
+    index: IndexPage,
+    edition: Edition,
+    *,
     task: Href = lambda _: None,
     title: Href = lambda _: None,
     run: Href = lambda _: None,
     judge: Callable[[str, str], str | None] = lambda *_: None,
-) -> Index:
-    """Return the index of the warehouse.
+) -> str:
+    """Return the index as one page; its script only searches and filters.
 
-    With *since*, variants whose first run is not older are new. The functions return
-    the link of a page, if there is one.
+    The functions return the link of a page, if there is one.
     """
-    found = rows(con, _LINES, {"since": since})
-    gates = edition.gates_of(con, [row["task_id"] for row in found])
-    facets = {}
-    for facet, letter in _FACETS.items():
-        names = dict.fromkeys(name for row in found for name in row[f"{facet}_names"])
-        facets[facet] = {
-            name: f"{letter}{at}" for at, name in enumerate(list(names)[:MOST_FACETS])
-        }
-    is_long = len(found) > MOST_LONG
-    speech = Speech.of(edition.lang)
-    levels: dict[tuple[str, str], list[Row]] = {}
-    moved = select(
-        con,
-        "fct_level_changes",
-        order="is_worse desc, measure desc",
-        is_beyond_chance=True,
-    )
-    for level in moved:
-        levels.setdefault((level["title"], level["variant"]), []).append(level)
-    titles: dict[str, list[Row]] = {}
-    for row in found:
-        gate = gates[row["task_id"]]
-        moves = [
-            level
-            for level in levels.get((row["title"], row["variant"]), [])
-            if _is_said(level, row, gate)
-        ]
-        row["gate"] = gate
-        row["since_at"] = min(
-            (case.since_at for case in gate.cases if case.state == "broken"
-             and case.since_at),
-            default=None,
-        )  # fmt: skip
-        row["course"] = _course_of(row, gate, moves)
-        row["moves"] = [_move(level, speech, edition.generated_at) for level in moves]
-        row["report"] = task(row["task_id"])
-        drawn = row["drawn"][-_DRAWN_WHERE_MANY:] if is_long else row["drawn"]
-        row["chart"] = _chart(drawn, speech.filters)
-        row["marks"] = {gate.decision} | {
-            known[name]
-            for facet, known in facets.items()
-            for name in row[f"{facet}_names"]
-            if name in known
-        }
-        titles.setdefault(row["title"], []).append(row)
-    entries = []
-    for name, lines in titles.items():
-        lines.sort(key=lambda row: (*_size(row), row["variant"]))
-        entries.append(
-            {
-                "title": name,
-                "lines": lines,
-                "course": lines[0]["course"],
-                "href": title(name) or lines[0]["report"],
-                "run": None if is_long else run(name),
-                "marks": sorted(set().union(*(row["marks"] for row in lines))),
-            }
-        )
-    entries.sort(key=lambda entry: (*_size(entry["lines"][0]), entry["title"]))
-    return Index(
-        groups={
-            course: of_course
-            for course in get_args(Course)
-            if (of_course := [each for each in entries if each["course"] == course])
-        },
-        n_lines=len(entries),
-        n_more=found[0]["n_lines"] - len(found) if found else 0,
-        is_long=is_long,
-        judges=[
-            (dimension_id, name, href)
-            for dimension_id, name in judges(con)
-            if (href := judge(dimension_id, name))
-        ],
-        facets=facets,
-    )
-
-
-def to_index_html(index: Index, edition: Edition) -> str:
-    """Return the index as one page; its script only searches and filters."""
     env = environment(edition.lang, edition.templates)
+    filters = Filters(catalogue(edition.lang))
+    n_variants = sum(len(entry.variants) for entry in _entries(index))
+    facets = facets_of(index)
     return render(
         env,
         "index.html.j2",
         index=index,
-        generated_at=edition.generated_at,
+        facets=facets,
+        marks=lambda entry: marks_of(entry, facets),
+        chart=lambda variant: _chart(variant.drawn, filters),
+        task=task,
+        title=title,
+        run=run if n_variants <= MOST_LONG else lambda _: None,
+        judges=[
+            (each, href)
+            for each in index.judges
+            if (href := judge(each.dimension_id, each.judge))
+        ],
         script=script_hash(env, "index.js"),
     )
 
 
-def _is_said(level: Row, row: Row, gate: GateResult) -> bool:
-    """Return whether an entry says that a number is at another level.
+# ---------- filters: a value has a mark, such as ``m0``, that its entries have
 
-    Of quality it says that it rose, in verdicts or else in scores, and only where the
-    gate does not refuse: what fell is in its decision.
-    """
-    if level["measure"] not in _QUALITY:
-        return True
-    shown = "pass_rate" if row["n_judged"] else "overall_score"
-    is_refused = gate.decision == "do_not_ship"
-    return level["measure"] == shown and not level["is_worse"] and not is_refused
+Facets = dict[str, dict[str, str]]
 
 
-def _move(level: Row, speech: Speech, at: datetime) -> str:
-    """Return ``2.6 times slower since 24 Nov: 880 ms → 2.3 s``."""
-    way = "worse" if level["is_worse"] else "better"
-    return speech.text(f"level.{level['measure']}_{way}", level | {"at": at})
+def facets_of(index: IndexPage) -> Facets:
+    """Return the models, owners and tags of the index, each with its mark."""
+    facets: Facets = {"model": {}, "owner": {}, "tag": {}}
+    for entry in _entries(index):
+        for facet, name in _values(entry):
+            known = facets[facet]
+            if len(known) < MOST_FACETS:
+                known.setdefault(name, f"{facet[0]}{len(known)}")
+    return facets
 
 
-def _course_of(row: Row, gate: GateResult, moves: Sequence[Row]) -> Course:
+def marks_of(entry: IndexEntry, facets: Facets) -> list[str]:
+    """Return the marks of an entry, and the decisions on its variants."""
+    found: set[str] = {variant.decision for variant in entry.variants}
+    for facet, name in _values(entry):
+        if mark := facets[facet].get(name):
+            found.add(mark)
+    return sorted(found)
+
+
+def _values(entry: IndexEntry) -> Iterator[tuple[str, str]]:
+    for variant in entry.variants:
+        yield "model", variant.model
+        if variant.owner is not None:
+            yield "owner", variant.owner
+        for tag in variant.tags:
+            yield "tag", tag
+
+
+def _entries(index: IndexPage) -> Iterator[IndexEntry]:
+    for entries in index.groups.values():
+        yield from entries
+
+
+# ---------- where a variant is going
+
+
+def _course_of(row: Row, gate: GateResult, moves: Sequence[LevelChange]) -> Course:
     """Return where a variant is going."""
-    if gate.decision == "do_not_ship" or any(level["is_worse"] for level in moves):
+    if gate.decision == "do_not_ship" or any(level.is_worse for level in moves):
         return "worse"
     if gate.decision in ("cannot_tell", "run_again"):
         return "cannot_tell"
@@ -275,12 +280,15 @@ def _course_of(row: Row, gate: GateResult, moves: Sequence[Row]) -> Course:
     return "new" if gate.decision == "first_run" or row["is_new"] else "unchanged"
 
 
-def _size(row: Row) -> tuple[int, int, int, float]:
+def _size(variant: IndexVariant) -> tuple[int, bool, int, float]:
     """Return the sort key: the worst course first, then the most broken cases."""
-    change = float(row["change"] or 0.0)
-    course = get_args(Course).index(row["course"])
-    gate, size = row["gate"], -change if row["course"] == "better" else change
-    return course, gate.decision != "do_not_ship", -gate.broke.n, size
+    delta = variant.delta or 0.0
+    return (
+        _COURSES.index(variant.course),
+        variant.decision != "do_not_ship",
+        -variant.n_broke,
+        -delta if variant.course == "better" else delta,
+    )
 
 
 def _chart(values: Sequence[float | None], filters: Filters) -> LineChart | None:

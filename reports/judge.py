@@ -7,8 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from promptlab.contracts.pages import (
+    JudgeAgreement,
+    JudgeChange,
+    JudgeDifference,
+    JudgePage,
+    JudgeStability,
+    RateOfResult,
+)
 from promptlab.reports.pages import Href, environment, render
-from promptlab.reports.queries import rows, select
+from promptlab.reports.queries import of_contract, rows, select
 
 if TYPE_CHECKING:
     import duckdb
@@ -22,12 +30,8 @@ MOST_SLICES = 30
 MOST_DIFFERENCES = 50
 """Maximum number of answers on which judge and people differ."""
 
-# shares are weighted by the draw, so that they may differ from those of the counts
 _AGREEMENT = """
-select
-    *,
-    coalesce(abs(tnr - n_both_fail / nullif(n_fail, 0)) > 1e-6, false)
-    or coalesce(abs(tpr - n_both_pass / nullif(n_pass, 0)) > 1e-6, false) as is_weighted
+select *
 from marts.fct_judge_agreement
 where dimension_id = $dimension and judge = $judge
 order by
@@ -87,28 +91,20 @@ def judges(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
     return [(row["dimension_id"], row["judge"]) for row in found]
 
 
-def judge_html(
-    con: duckdb.DuckDBPyConnection,
-    dimension_id: str,
-    judge: str,
-    edition: Edition,
-    *,
-    href: Href,
-    index: str | None,
-) -> str:
-    """Return the page of a judge with labels, without script.
+def read_judge(
+    con: duckdb.DuckDBPyConnection, dimension_id: str, judge: str, edition: Edition
+) -> JudgePage:
+    """Return the page of a judge with labels.
 
-    *dimension_id* ``verdict`` is the round as a whole; *index* the link of the index.
+    *dimension_id* ``verdict`` is the round as a whole.
     """
     given = {"dimension": dimension_id, "judge": judge}
-    agreement = rows(con, _AGREEMENT, given)
+    agreement = [
+        of_contract(JudgeAgreement, row) for row in rows(con, _AGREEMENT, given)
+    ]
     slices = {
-        kind: [row for row in agreement if row["slice_kind"] == kind]
-        for kind in _SLICES
+        kind: [row for row in agreement if row.slice_kind == kind] for kind in _SLICES
     }
-    rates = rows(con, _RATES, given)
-    for row in rates:
-        row["href"] = href(row["task_id"])
     differences = rows(con, _DIFFERENCES, given)
     stability = select(
         con,
@@ -118,20 +114,36 @@ def judge_html(
         judge=judge,
     )
     named = rows(con, _NAME, {"dimension": dimension_id})
-    return render(
-        environment(edition.lang, edition.templates),
-        "judge.html.j2",
-        judge=judge,
-        judged=named[0]["name"] or dimension_id,
-        row=next(row for row in agreement if row["slice_kind"] == "all"),
-        rates=rates,
-        # by tag, length, model, month, …, where there are several
-        slices={k: each[:MOST_SLICES] for k, each in slices.items() if len(each) > 1},
-        stability=next(iter(stability), None),
-        changes=rows(con, _CHANGES, given),
-        differences=differences,
-        n_differences=differences[0]["n_differences"] if differences else 0,
-        hrefs={row["task_id"]: href(row["task_id"]) for row in differences},
-        index=index,
+    return JudgePage(
         generated_at=edition.generated_at,
+        lang=edition.lang,
+        dimension_id=dimension_id,
+        judge=judge,
+        name=named[0]["name"] or dimension_id,
+        agreement=next(row for row in agreement if row.slice_kind == "all"),
+        slices={
+            kind: of_kind[:MOST_SLICES]
+            for kind, of_kind in slices.items()
+            if len(of_kind) > 1
+        },
+        stability=next((of_contract(JudgeStability, row) for row in stability), None),
+        rates=[of_contract(RateOfResult, row) for row in rows(con, _RATES, given)],
+        changes=[of_contract(JudgeChange, row) for row in rows(con, _CHANGES, given)],
+        differences=[of_contract(JudgeDifference, row) for row in differences],
+        n_differences=differences[0]["n_differences"] if differences else 0,
     )
+
+
+def to_judge_html(
+    page: JudgePage,
+    edition: Edition,
+    *,
+    href: Href = lambda _: None,
+    index: str | None = None,
+) -> str:
+    """Return the page of a judge, without script.
+
+    *href* returns the link of a task's report; *index* is the link of the index.
+    """
+    env = environment(edition.lang, edition.templates)
+    return render(env, "judge.html.j2", page=page, href=href, index=index)

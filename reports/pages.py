@@ -45,6 +45,7 @@ from promptlab.reports.cases import (
     is_share,
     question,
     versions,
+    why,
 )
 from promptlab.reports.charts import axis_of
 from promptlab.reports.diff import word_diff
@@ -179,7 +180,7 @@ def environment(
     texts = catalogue(lang)
     filters = Filters(texts)
     speech = Speech.of(lang)
-    env.filters.update(filters.as_mapping())
+    env.filters.update(filters.as_mapping(), why=partial(why, filters=filters))
     env.globals.update(
         t=speech.text,
         interval=filters.interval,

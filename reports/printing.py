@@ -22,7 +22,6 @@ from typing import Any
 
 from promptlab.contracts.analysis_result import (
     AssertionOutcome,
-    CaseResult,
     CheckDifference,
 )
 from promptlab.contracts.comparison import ScoreComparison
@@ -428,21 +427,6 @@ class Filters:
         return self.catalogue.text(
             "assertion.sentence", name=assertion.name, reason=assertion.reason
         )
-
-    def why(self, case: CaseResult) -> str | None:
-        """Return the first reason why a case did not pass, on one line."""
-        error = next((r for r in case.rounds if r.status == "error"), None)
-        broken = next((a for a in case.assertions if a.status == "fail"), None)
-        if error is not None:
-            code = self.label(self.value(error.error_code), "error_code")
-            return self.catalogue.text("case.error", code=clip(code, 80))
-        if case.differences:
-            reason = self.label(case.differences[0].reason, "reason")
-            place = clip(self.place(case.differences[0]), 80)
-            return self.catalogue.text("case.difference", reason=reason, pointer=place)
-        if broken is not None:
-            return self.asserted(broken)
-        return case.evidences[0].summary if case.evidences else None
 
     def bound(self, assertion: AssertionOutcome) -> str:
         """Return the limit of an assertion: ``at most 5,000``, ``at least 0.8``."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from promptlab.contracts.pages import RateOfDimension, RunCase, RunPage, RunVariant
 from promptlab.reports.charts import pareto
-from promptlab.reports.gate.verdict import alike, worst
+from promptlab.reports.gate.verdict import alike
 from promptlab.reports.pages import Href, environment, render
-from promptlab.reports.queries import JUDGES, Row, rows
+from promptlab.reports.queries import JUDGES, of_contract, rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -44,34 +45,6 @@ with measures as (
     )
     using first(value)
 
-),
-
-priced as (
-
-    select tasks.task_id, measures.cost_total as cost, summaries.overall_score as score
-    from marts.dim_variants as variants
-    inner join marts.dim_tasks as tasks on variants.newest_task_id = tasks.task_id
-    inner join marts.fct_task_summaries as summaries
-        on tasks.task_id = summaries.task_id
-    inner join measures on tasks.task_id = measures.task_id
-    where
-        variants.title = $title and variants.is_current and not tasks.is_partial
-        and measures.cost_total is not null and summaries.overall_score is not null
-
-),
-
--- no other variant is as good and cheaper, or as cheap and better
-front as (
-
-    select task_id
-    from priced
-    where not exists (
-        select 1 from priced as others
-        where
-            others.cost <= priced.cost and others.score >= priced.score
-            and (others.cost < priced.cost or others.score > priced.score)
-    )
-
 )
 
 select
@@ -83,26 +56,18 @@ select
     ranked.pass_rate, ranked.pass_rate_low, ranked.pass_rate_high,
     measures.latency_p50, measures.latency_p95, measures.cost_total,
     measures.tokens_total, measures.cost_per_pass,
-    variants.newest_task_id in (select task_id from priced) as is_priced,
-    variants.newest_task_id in (select task_id from front) as is_on_front,
-    others.leader_task_id is not null as is_compared,
-    others.delta,
-    others.n_pairs, others.n_only_here, others.n_only_leader, others.p_adjusted,
-    others.is_within_chance,
-    measures.cost_total / nullif(of_leader.cost_total, 0) as cost_ratio,
-    tasks.task_id in (
-        select leader_task_id from marts.fct_variant_comparisons where title = $title
-    ) as is_leader
+    standings.standing, standings.cost_ratio, standings.is_on_front,
+    others.delta, others.n_only_here, others.n_only_leader, others.p_adjusted
 from marts.dim_variants as variants
 inner join marts.dim_tasks as tasks on variants.newest_task_id = tasks.task_id
 inner join marts.fct_task_summaries as summaries on tasks.task_id = summaries.task_id
+inner join marts.fct_variant_standings as standings on tasks.task_id = standings.task_id
 left join marts.fct_leaderboard as ranked on tasks.task_id = ranked.task_id
 left join marts.fct_variant_comparisons as others on tasks.task_id = others.task_id
 left join measures on tasks.task_id = measures.task_id
-left join measures as of_leader on others.leader_task_id = of_leader.task_id
 where variants.title = $title and variants.is_current
 order by
-    is_leader desc, summaries.overall_score desc nulls last,
+    standings.standing = 'leads' desc, summaries.overall_score desc nulls last,
     summaries.pass_rate desc nulls last, variants.variant
 """
 
@@ -131,8 +96,8 @@ select
     map(
         list(task_id),
         list({
-            'status': status, 'n': n_rounds, 'passed': n_rounds_passed,
-            'change': status_change
+            'status': status, 'n_rounds': n_rounds,
+            'n_rounds_passed': n_rounds_passed, 'status_change': status_change
         })
     ) as cells,
     count(*) filter (where status_change = 'newly_failing') as n_newly_failing,
@@ -152,56 +117,69 @@ def titles_with_variants(con: duckdb.DuckDBPyConnection) -> list[str]:
     return [str(row[0]) for row in con.execute(_TITLES).fetchall()]
 
 
-def run_html(
-    con: duckdb.DuckDBPyConnection,
-    title: str,
-    edition: Edition,
-    *,
-    href: Href,
-    index: str | None,
-    judge: Callable[[str, str], str | None],
-) -> str:
-    """Return the page of a title's newest run, without script.
-
-    *index* is the link of the index, *judge* returns that of a dimension's judge.
-    """
-    columns = rows(con, _VARIANTS, {"title": title})
-    task_ids = [column["task_id"] for column in columns]
+def read_run(con: duckdb.DuckDBPyConnection, title: str, edition: Edition) -> RunPage:
+    """Return the page of a title's newest run."""
+    found = rows(con, _VARIANTS, {"title": title})
+    task_ids = [row["task_id"] for row in found]
     gates = edition.gates_of(con, task_ids)
     rates = rows(con, JUDGES, {"tasks": task_ids})
-    for column in columns:
-        task_id = column["task_id"]
-        column["gate"] = gates[task_id]
-        column["href"] = href(task_id)
-        column["standing"] = _standing(column)
-        column["judges"] = [rate for rate in rates if rate["task_id"] == task_id]
-    metrics = {column["primary_metric"] for column in columns}
+    variants = [
+        of_contract(
+            RunVariant,
+            row,
+            gate=gates[row["task_id"]],
+            judges=[
+                of_contract(RateOfDimension, rate)
+                for rate in rates
+                if rate["task_id"] == row["task_id"]
+            ],
+        )
+        for row in found
+    ]
+    metrics = {row["primary_metric"] for row in found}
     most = max(1, MOST_CELLS // len(task_ids))
     cases = rows(con, _CASES, {"tasks": task_ids, "most": most})
-    return render(
-        environment(edition.lang, edition.templates),
-        "run.html.j2",
-        title=title,
-        gate=worst(gates.values()),
-        decided=alike(columns),
-        columns=columns,
-        cases=cases,
-        is_linked=len(cases) * len(task_ids) <= MOST_LINKED_CELLS,
-        n_cases=cases[0]["n_cases"] if cases else 0,
-        pareto=pareto(
-            [(number, row) for number, row in enumerate(columns, 1) if row["is_priced"]]
-        ),
-        primary_metric=metrics.pop() if len(metrics) == 1 else None,
-        newest=max(column["created_at"] for column in columns),
-        index=index,
-        judge=judge,
+    return RunPage(
         generated_at=edition.generated_at,
+        lang=edition.lang,
+        title=title,
+        created_at=max(row["created_at"] for row in found),
+        primary_metric=metrics.pop() if len(metrics) == 1 else None,
+        variants=variants,
+        cases=[of_contract(RunCase, case) for case in cases],
+        n_cases=cases[0]["n_cases"] if cases else 0,
     )
 
 
-def _standing(row: Row) -> str:
-    if row["is_leader"]:
-        return "leads"
-    if not row["is_compared"] or not row["n_pairs"]:
-        return "not_compared"
-    return "within_chance" if row["is_within_chance"] else "behind"
+def to_run_html(
+    page: RunPage,
+    edition: Edition,
+    *,
+    href: Href = lambda _: None,
+    index: str | None = None,
+    judge: Callable[[str, str], str | None] = lambda *_: None,
+) -> str:
+    """Return the page of a run, without script.
+
+    *href* returns the link of a task's report, *judge* that of a dimension's judge;
+    *index* is the link of the index.
+    """
+    by_task = {variant.task_id: variant for variant in page.variants}
+    decided = alike(variant.gate for variant in page.variants)
+    return render(
+        environment(edition.lang, edition.templates),
+        "run.html.j2",
+        page=page,
+        decided=[[by_task[gate.task_id] for gate in gates] for gates in decided],
+        is_linked=len(page.cases) * len(page.variants) <= MOST_LINKED_CELLS,
+        pareto=pareto(
+            [
+                (number, variant)
+                for number, variant in enumerate(page.variants, 1)
+                if variant.is_on_front is not None
+            ]
+        ),
+        href=href,
+        index=index,
+        judge=judge,
+    )

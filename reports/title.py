@@ -6,15 +6,24 @@ shows changes of the model or the prompt.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from promptlab.contracts.pages import (
+    TitleCase,
+    TitleCases,
+    TitlePage,
+    TitleRun,
+    TitleVersion,
+)
 from promptlab.reports.charts import LineChart, Point, line_chart
 from promptlab.reports.gate.verdict import alike, badness
+from promptlab.reports.levels import moves_of, read_levels
 from promptlab.reports.pages import Href, environment, render
 from promptlab.reports.printing import Filters
-from promptlab.reports.queries import Row, rows, select
+from promptlab.reports.queries import Row, of_contract, rows, select
+from promptlab.reports.sentences import Speech
 from promptlab.reports.texts import catalogue
 
 if TYPE_CHECKING:
@@ -29,7 +38,7 @@ MOST_LISTED = 30
 MOST_VARIANTS = 6
 """Maximum number of drawn variants: current ones first, then those with most runs."""
 MOST_CASES = 40
-"""Maximum number of rows of a heat map."""
+"""Maximum number of listed cases of a variant."""
 _LEAST_OPEN = 5
 """Rows of the only variant that are not folded, if fewer are broken or watched."""
 MOST_WITH_INTERVALS = 2
@@ -37,13 +46,19 @@ MOST_WITH_INTERVALS = 2
 _FLAT = 0.02
 """Times, costs and lengths that differ by less than this share are not drawn."""
 MOST_COLUMNS = 20
-"""Maximum number of runs of a heat map."""
+"""Maximum number of runs beside its cases."""
 
-# Read once for all titles: the plan of this view takes 30 ms.
+# Read once for all titles: the plan of these views takes 30 ms.
 _HISTORIES = """
 create or replace temp table case_histories as
 select title, variant, task_id, case_id, run_number, status, status_change
 from marts.fct_case_history
+where title in (select unnest($titles))
+"""
+_CHANGES = """
+create or replace temp table task_changes as
+select *
+from marts.fct_task_changes
 where title in (select unnest($titles))
 """
 
@@ -66,21 +81,6 @@ with measures as (
 
 ),
 
-changes as (
-
-    select
-        task_id,
-        count(*) filter (status_change = 'newly_failing' and status <> 'error')
-            as n_broke,
-        count(*) filter (status_change = 'newly_failing' and status = 'error')
-            as n_only_errors,
-        count(*) filter (status_change = 'newly_fixed') as n_fixed
-    from case_histories
-    where title = $title
-    group by task_id
-
-),
-
 numbered as (
 
     select count(distinct run_number) as n_runs
@@ -97,7 +97,7 @@ select
         as is_current,
     summaries.* exclude (task_id, pass_rate),
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
-    measures.* exclude (task_id), changes.* exclude (task_id),
+    measures.* exclude (task_id), changes.* exclude (task_id, title),
     count(*) over () as n_results,
     numbered.n_runs
 from marts.dim_tasks as tasks
@@ -105,7 +105,7 @@ inner join marts.fct_task_summaries as summaries on tasks.task_id = summaries.ta
 left join marts.dim_variants as variants
     on tasks.title = variants.title and tasks.variant = variants.variant
 left join measures on tasks.task_id = measures.task_id
-left join changes on tasks.task_id = changes.task_id
+left join task_changes as changes on tasks.task_id = changes.task_id
 cross join numbered
 where tasks.title = $title and tasks.role = 'full'
 order by tasks.run_number desc, tasks.task_id desc
@@ -171,91 +171,99 @@ _CHARTS = (
 
 def keep_histories(con: duckdb.DuckDBPyConnection, titles: Sequence[str]) -> None:
     """Keep the cases of these titles for `read_title`, in the connection."""
-    con.execute(_HISTORIES, {"titles": list(titles)})
+    for kept in (_HISTORIES, _CHANGES):
+        con.execute(kept, {"titles": list(titles)})
 
 
 def read_title(
-    con: duckdb.DuckDBPyConnection, title: str, href: Href, edition: Edition
-) -> Row:
-    """Return the content of the page of a title, which `keep_histories` was given.
-
-    *href* returns the link of a task's report, if there is one.
-    """
-    runs = rows(con, _RUNS, {"title": title})
-    hrefs = {run["task_id"]: href(run["task_id"]) for run in runs}
-    current = [run for run in runs if run["is_current"]] or runs[:1]
-    task_ids = [run["task_id"] for run in current]
-    gates = edition.gates_of(con, task_ids)
-    by_variant: dict[str, list[Row]] = {run["variant"]: [] for run in current}
-    for run in reversed(runs):
+    con: duckdb.DuckDBPyConnection, title: str, edition: Edition
+) -> TitlePage:
+    """Return the page of a title, which `keep_histories` was given."""
+    found = rows(con, _RUNS, {"title": title})
+    current = [run for run in found if run["is_current"]] or found[:1]
+    gates = edition.gates_of(con, [run["task_id"] for run in current])
+    by_variant: dict[str, list[Row]] = {}
+    for run in reversed(found):
         by_variant.setdefault(run["variant"], []).append(run)
-    known = sorted(
+    is_current = {run["variant"] for run in current}
+    variants = sorted(
         by_variant,
-        key=lambda name: (
-            name not in {run["variant"] for run in current},
-            -len(by_variant[name]),
-            name,
-        ),
+        key=lambda name: (name not in is_current, -len(by_variant[name]), name),
     )
-    drawn = known[:MOST_VARIANTS]
-    charts = _charts({name: by_variant[name] for name in drawn}, hrefs, edition)
-    current = [
-        run | {"gate": gates[run["task_id"]], "href": hrefs[run["task_id"]]}
-        for run in current
+    levels, speech = read_levels(con, title=title), Speech.of(edition.lang)
+    worst_first = sorted(gates.items(), key=lambda each: badness(each[1]))
+    least = _LEAST_OPEN if len(is_current) == 1 else 0
+    cases = [
+        _cases(con, title, by_variant[gate.variant], least)
+        for _, gate in worst_first[:MOST_VARIANTS]
     ]
-    current.sort(key=lambda run: badness(run["gate"]))
-    least = _LEAST_OPEN if len(current) == 1 else 0
-    heat_maps = [
-        _heat_map(con, title, by_variant[run["variant"]], least)
-        for run in current[:MOST_VARIANTS]
-    ]
-    return {
-        "title": title,
-        "decided": alike(current),
-        "charts": charts,
-        "has_intervals": len(drawn) <= MOST_WITH_INTERVALS,
-        "names": drawn,
-        "n_variants_more": len(known) - len(drawn),
-        "runs": runs[:MOST_LISTED],
-        "n_runs": runs[0]["n_runs"] if runs else 0,
-        "n_results": runs[0]["n_results"] if runs else 0,
-        "versions": select(
-            con,
-            "fct_leaderboard",
-            order="score_rank nulls last, pass_rate desc nulls last, variant,"
-            " prompt_version",
-            limit=MOST_LISTED,
-            title=title,
-        ),
-        "heat_maps": [found for found in heat_maps if found["cases"]],
-        "hrefs": hrefs,
-    }
+    return TitlePage(
+        generated_at=edition.generated_at,
+        lang=edition.lang,
+        title=title,
+        gates=dict(worst_first),
+        moves={
+            task_id: moves_of(gate, levels, speech, edition)
+            for task_id, gate in worst_first
+        },
+        n_runs=found[0]["n_runs"] if found else 0,
+        n_results=found[0]["n_results"] if found else 0,
+        runs=[of_contract(TitleRun, run) for run in found],
+        variants=variants[:MOST_VARIANTS],
+        n_variants_more=len(variants[MOST_VARIANTS:]),
+        versions=[
+            of_contract(TitleVersion, row)
+            for row in select(
+                con,
+                "fct_leaderboard",
+                order="score_rank nulls last, pass_rate desc nulls last, variant,"
+                " prompt_version",
+                limit=MOST_LISTED,
+                title=title,
+            )
+        ],
+        cases=[each for each in cases if each.cases],
+    )
 
 
 def to_title_html(
-    view: Row, edition: Edition, *, index: str | None, run: str | None = None
+    page: TitlePage,
+    edition: Edition,
+    *,
+    href: Href = lambda _: None,
+    index: str | None = None,
+    run: str | None = None,
 ) -> str:
-    """Return the page of a title, without script."""
+    """Return the page of a title, without script.
+
+    *href* returns the link of a task's report, if there is one; *index* and *run* are
+    the links of the index and of the page of the newest run.
+    """
     return render(
         environment(edition.lang, edition.templates),
         "title.html.j2",
-        view=view,
+        page=page,
+        by_task={run.task_id: run for run in page.runs},
+        decided=alike(page.gates.values()),
+        charts_of_runs=_charts(page, href, edition),
+        has_intervals=len(page.variants) <= MOST_WITH_INTERVALS,
+        most=MOST_LISTED,
+        href=href,
         index=index,
         run=run,
-        generated_at=edition.generated_at,
     )
 
 
 def _charts(
-    by_variant: Mapping[str, Sequence[Row]],
-    hrefs: Mapping[str, str | None],
-    edition: Edition,
+    page: TitlePage, href: Href, edition: Edition
 ) -> list[tuple[str, LineChart]]:
     filters = Filters(catalogue(edition.lang))
+    by_variant = {
+        variant: [run for run in reversed(page.runs) if run.variant == variant]
+        for variant in page.variants
+    }
     times = {
-        run["run_number"]: run["created_at"]
-        for runs in by_variant.values()
-        for run in runs
+        run.run_number: run.created_at for runs in by_variant.values() for run in runs
     }
     columns = {number: at for at, number in enumerate(sorted(times))}
     labels = [filters.day(times[number]) for number in sorted(times)]
@@ -264,10 +272,10 @@ def _charts(
     marks: dict[int, str] = {}
     for runs in by_variant.values():
         for before, run in pairwise(runs):
-            if run["prompt_version"] != before["prompt_version"]:
-                marks[columns[run["run_number"]]] = run["prompt_version"]
-            elif run["model"] != before["model"]:
-                marks[columns[run["run_number"]]] = run["model"]
+            if run.prompt_version != before.prompt_version:
+                marks[columns[run.run_number]] = run.prompt_version
+            elif run.model != before.model:
+                marks[columns[run.run_number]] = run.model
     forms: dict[str, Callable[[float], str]] = {
         "overall_score": lambda value: filters.number(value * 100, 0),
         "pass_rate": lambda value: f"{filters.number(value * 100, 0)}%",
@@ -292,17 +300,20 @@ def _charts(
         series = {
             variant: [
                 Point(
-                    run=columns[run["run_number"]],
-                    value=run[value],
-                    low=None if low is None or is_crowded else run[low],
-                    high=None if high is None or is_crowded else run[high],
+                    run=columns[run.run_number],
+                    value=getattr(run, value),
+                    low=None if low is None or is_crowded else getattr(run, low),
+                    high=None if high is None or is_crowded else getattr(run, high),
                     label=" · ".join(
-                        (filters.moment(run["created_at"]), words[measure](run[value]))
+                        (
+                            filters.moment(run.created_at),
+                            words[measure](getattr(run, value)),
+                        )
                     ),
-                    href=hrefs[run["task_id"]],
+                    href=href(run.task_id),
                 )
                 for run in runs
-                if run[value] is not None
+                if getattr(run, value) is not None
             ]
             for variant, runs in by_variant.items()
         }
@@ -329,28 +340,26 @@ def _is_flat(values: Sequence[float]) -> bool:
     return not values or max(values) - min(values) <= _FLAT * max(values)
 
 
-def _heat_map(
+def _cases(
     con: duckdb.DuckDBPyConnection, title: str, runs: Sequence[Row], least: int
-) -> Row:
+) -> TitleCases:
     shown = runs[-MOST_COLUMNS:]
+    newest = shown[-1]
     cases = rows(
         con,
         _CASES,
         {
             "title": title,
-            "variant": shown[-1]["variant"],
-            "prompt_hash": shown[-1]["prompt_hash"],
+            "variant": newest["variant"],
+            "prompt_hash": newest["prompt_hash"],
             "tasks": [run["task_id"] for run in shown],
-            "newest": shown[-1]["task_id"],
+            "newest": newest["task_id"],
         },
     )
-    n_more = cases[0]["n_cases"] - len(cases) if cases else 0
-    variant = shown[-1]["variant"]
-    n_open = max(least, sum(case["is_listed"] for case in cases))
-    return {
-        "variant": variant,
-        "runs": shown,
-        "cases": cases,
-        "n_open": n_open,
-        "n_more": n_more,
-    }
+    return TitleCases(
+        variant=newest["variant"],
+        task_ids=[run["task_id"] for run in shown],
+        cases=[of_contract(TitleCase, case) for case in cases],
+        n_open=max(least, sum(case["is_listed"] for case in cases)),
+        n_more=cases[0]["n_cases"] - len(cases) if cases else 0,
+    )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from promptlab.errors import PromptlabError, RenderError, UsageError
@@ -16,7 +16,7 @@ from promptlab.reports.files import folder_name, remove_file, write_file
 from promptlab.reports.formats import FORMATS, Format
 from promptlab.reports.gate.verdict import badness, worst
 from promptlab.reports.index import read_index, to_index_html
-from promptlab.reports.judge import judge_html, judges
+from promptlab.reports.judge import judges, read_judge, to_judge_html
 from promptlab.reports.memory import (
     memory_result,
     memory_runs,
@@ -34,16 +34,14 @@ from promptlab.reports.pages import (
 )
 from promptlab.reports.queries import Row, rows
 from promptlab.reports.result import analysis_result
-from promptlab.reports.run import (
-    run_html,
-    titles_with_variants,
-)
+from promptlab.reports.run import read_run, titles_with_variants, to_run_html
 from promptlab.reports.title import keep_histories, read_title, to_title_html
 
 if TYPE_CHECKING:
     import duckdb
 
     from promptlab.contracts.gate import GateResult
+    from promptlab.contracts.pages import Page, TitlePage
 
 _OF_ONE_PAGE = (
     ArithmeticError,
@@ -57,6 +55,8 @@ _OF_ONE_PAGE = (
 
 COMPARISONS = "compare"
 """Folder of the comparisons of any two tasks below the output folder."""
+
+INDEX_JSON = "index.json"
 
 TITLES = "titles"
 """Folder of the pages of titles below the output folder, one per title."""
@@ -98,7 +98,7 @@ def write_all(
     written: list[Path] = []
     failed: list[str] = []
 
-    def attempt(name: str, page: str, report: Callable[[], list[Path]]) -> None:
+    def attempt(name: str, pages: list[str], report: Callable[[], list[Path]]) -> None:
         try:
             written.extend(report())
         except (RenderError, *_OF_ONE_PAGE) as error:
@@ -107,10 +107,17 @@ def write_all(
                 reason = f"{type(error).__name__}: {error}"
             failed.append(f"{name}: {reason}")
             # an older page would look like the current one
-            remove_file(out, page)
+            for page in pages:
+                remove_file(out, page)
 
-    def written_page(folder: str, page: Callable[[], str]) -> list[Path]:
-        return [write_file(out, folder, PAGE, page().encode())]
+    def written_page(other: _OtherPage) -> list[Path]:
+        page = other.read()
+        html = other.to_html(page).encode()
+        files = [write_file(out, other.folder, PAGE, html)]
+        if "json" in formats:
+            text = f"{page.as_json()}\n".encode()
+            files.append(write_file(out, other.folder, other.json_name, text))
+        return files
 
     task_ids = list(task_ids)
     of_memory = memory_runs(con)
@@ -123,11 +130,16 @@ def write_all(
         report = partial(write_task, con, task_id, out, edition, formats=formats)
         if task_id in of_memory:
             figures = partial(write_memory, con, task_id, out, edition, formats)
-            attempt(task_id, f"{MEMORY}/{folder}/{PAGE}", figures)
-        attempt(task_id, f"{folder}/{PAGE}", partial(report, index=True))
-    for name, folder, page in _other_pages(con, task_ids, out, edition):
-        attempt(name, f"{folder}/{PAGE}", partial(written_page, folder, page))
-    attempt(INDEX, INDEX, lambda: [write_index(con, out, edition)])
+            attempt(task_id, [f"{MEMORY}/{folder}/{PAGE}"], figures)
+        attempt(task_id, [f"{folder}/{PAGE}"], partial(report, index=True))
+    for other in _other_pages(con, task_ids, out, edition):
+        pages = [f"{other.folder}/{name}" for name in (PAGE, other.json_name)]
+        attempt(other.name, pages, partial(written_page, other))
+    attempt(
+        INDEX,
+        [INDEX, INDEX_JSON],
+        lambda: write_index(con, out, edition, formats=formats),
+    )
     if failed:
         raise RenderError(
             f"not rendered ({len(failed)}), while all other pages were written to"
@@ -201,15 +213,27 @@ def write_comparison(
     return write_file(out, folder, PAGE, page.encode())
 
 
+class _OtherPage(NamedTuple):
+    """A page of a judge, a run or a title."""
+
+    name: str
+    folder: str
+    """Its folder below the output folder."""
+    json_name: str
+    read: Callable[[], Page]
+    to_html: Callable[[Any], str]
+
+
 def _other_pages(
     con: duckdb.DuckDBPyConnection, task_ids: Sequence[str], out: Path, edition: Edition
-) -> Iterator[tuple[str, str, Callable[[], str]]]:
-    """Yield the pages of judges, runs and titles: name, folder below *out*, and HTML.
+) -> Iterator[_OtherPage]:
+    """Yield the pages of judges, runs and titles.
 
     They link to the reports and to each other, and are therefore written last.
     """
     index = f"../../{INDEX}"
 
+    @cache
     def link(folder: str) -> str | None:
         return _link(out, folder, from_page="../../")
 
@@ -219,22 +243,31 @@ def _other_pages(
     def judge_page(dimension_id: str, judge: str) -> str | None:
         return link(_judge_folder(dimension_id, judge))
 
-    def title_page(title: str) -> str:
-        view = read_title(con, title, href, edition)
-        run = link(f"{RUNS}/{folder_name(title)}")
-        return to_title_html(view, edition, index=index, run=run)
+    def title_html(page: TitlePage) -> str:
+        run = link(f"{RUNS}/{folder_name(page.title)}")
+        return to_title_html(page, edition, href=href, index=index, run=run)
 
     for dimension_id, judge in judges(con):
-        of_judge = partial(judge_html, con, dimension_id, judge, edition)
-        page = partial(of_judge, href=href, index=index)
-        yield judge, _judge_folder(dimension_id, judge), page
+        yield _OtherPage(
+            judge,
+            _judge_folder(dimension_id, judge),
+            "judge.json",
+            partial(read_judge, con, dimension_id, judge, edition),
+            partial(to_judge_html, edition=edition, href=href, index=index),
+        )
+    run_html = partial(
+        to_run_html, edition=edition, href=href, index=index, judge=judge_page
+    )
     for title in titles_with_variants(con):
-        of_run = partial(run_html, con, title, edition, href=href, index=index)
-        yield title, f"{RUNS}/{folder_name(title)}", partial(of_run, judge=judge_page)
+        folder = f"{RUNS}/{folder_name(title)}"
+        read = partial(read_run, con, title, edition)
+        yield _OtherPage(title, folder, "run.json", read, run_html)
     titles = titles_of(con, task_ids)
     keep_histories(con, titles)
     for title in titles:
-        yield title, f"{TITLES}/{folder_name(title)}", partial(title_page, title)
+        folder = f"{TITLES}/{folder_name(title)}"
+        of_title = partial(read_title, con, title, edition)
+        yield _OtherPage(title, folder, "title.json", of_title, title_html)
 
 
 def _judge_folder(dimension_id: str, judge: str) -> str:
@@ -258,7 +291,7 @@ class TitleDecision:
     page: Path
     """Return the page of the run if it has several variants, else that of the task."""
     renamed: Row | None = None
-    """For a first run: the ``earlier`` title that has most of its cases, if there is
+    """For a first run: the ``earlier_title`` that has most of its cases, if there is
     one, ``n_same`` of ``n_cases``."""
 
 
@@ -282,8 +315,8 @@ def decisions(
     for task_id, gate in gates.items():
         titles.setdefault(gate.title, {})[task_id] = gate
     with_pages = set(titles_with_variants(con))
-    first = [task for task, gate in gates.items() if gate.decision == "first_run"]
-    renamed = rows(con, _RENAMED, {"tasks": newest, "first": first}) if first else []
+    first = [gate.title for gate in gates.values() if gate.decision == "first_run"]
+    renamed = rows(con, _RENAMED, {"tasks": newest, "titles": first}) if first else []
     earlier = {row["title"]: row for row in renamed}
     found = []
     for title, of_title in titles.items():
@@ -339,55 +372,17 @@ order by tasks.title, tasks.variant
 """
 
 
+# the best of those that these tasks do not have
 _RENAMED = """
--- the newest task of each title that these tasks do not have
-with others as (
-
-    select
-        task_id,
-        title,
-        created_at
-    from marts.dim_tasks
-    anti join (
-        select title from marts.dim_tasks
-        where task_id in (select unnest($tasks))
-    ) using (title)
-    where role = 'full'
-    qualify row_number() over (
-        partition by title order by run_number desc, task_id desc
-    ) = 1
-
-),
-
-counted as (
-
-    select
-        *,
-        count(*) over (partition by task_id) as n_cases
-    from marts.dim_cases
-
-)
-
-select
-    tasks.title,
-    others.title as earlier,
-    count(*) as n_same,
-    any_value(mine.n_cases) as n_cases
-from marts.dim_tasks as tasks
-inner join counted as mine on tasks.task_id = mine.task_id
-inner join counted as theirs
-    on
-        mine.case_id = theirs.case_id
-        and mine.context is not distinct from theirs.context
-inner join others
-    on
-        theirs.task_id = others.task_id
-        and tasks.created_at > others.created_at
-where tasks.task_id in (select unnest($first))
-group by tasks.task_id, tasks.title, others.title
-having count(*) * 2 > greatest(any_value(mine.n_cases), any_value(theirs.n_cases))
+select *
+from marts.fct_renamed_titles
+where
+    title in (select unnest($titles))
+    and earlier_title not in (
+        select title from marts.dim_tasks where task_id in (select unnest($tasks))
+    )
 qualify row_number() over (
-    partition by tasks.title order by count(*) desc, others.title
+    partition by title order by n_same desc, earlier_title
 ) = 1
 """
 
@@ -417,18 +412,36 @@ def write_memory(
     ]
 
 
-def write_index(con: duckdb.DuckDBPyConnection, out: Path, edition: Edition) -> Path:
-    """Write ``out/index.html``; it links to those reports that are below *out*."""
-    link = partial(_link, out)
-    index = read_index(
-        con,
+def write_index(
+    con: duckdb.DuckDBPyConnection,
+    out: Path,
+    edition: Edition,
+    *,
+    formats: Sequence[str] = (),
+) -> list[Path]:
+    """Write ``out/index.html``, which links to those reports that are below *out*.
+
+    With the format ``json`` also ``index.json``, before it.
+    """
+
+    @cache
+    def link(folder: str) -> str | None:
+        return _link(out, folder)
+
+    index = read_index(con, edition)
+    html = to_index_html(
+        index,
         edition,
         task=lambda task_id: link(folder_name(task_id)),
         title=lambda title: link(f"{TITLES}/{folder_name(title)}"),
         run=lambda title: link(f"{RUNS}/{folder_name(title)}"),
         judge=lambda dimension_id, judge: link(_judge_folder(dimension_id, judge)),
     )
-    return write_file(out, "", INDEX, to_index_html(index, edition).encode())
+    written = []
+    if "json" in formats:
+        text = f"{index.as_json()}\n"
+        written.append(write_file(out, "", INDEX_JSON, text.encode()))
+    return [*written, write_file(out, "", INDEX, html.encode())]
 
 
 def chosen_formats(names: Iterable[str]) -> list[Format]:

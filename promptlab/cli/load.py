@@ -555,6 +555,7 @@ def _decision_rows(
 def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
     """Print a line for each title with its page, the worst first; then other pages."""
     from promptlab.reports.pages import MEMORY, PAGE
+    from promptlab.reports.printing import named
 
     for each in decided:
         print_headline(each.gate, with_next_step=True)
@@ -564,12 +565,13 @@ def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
             who = spoken("{variant}, one of {n} variants", n=n, variant=who)
         elif n > 1:
             who = spoken("the worst of {n} variants: {variant}", n=n, variant=who)
-        print_text(f"{each.gate.title}  {who}", lead="  ")
+        # a variant without a name says nothing
+        print_text("  ".join((each.gate.title, *named([who]))), lead="  ")
         print_lines(f"  {each.page}")
         if each.renamed:
             old, new = (
                 json.dumps(each.renamed[name], ensure_ascii=False)
-                for name in ("earlier", "title")
+                for name in ("earlier_title", "title")
             )
             note = spoken(_RENAMED, title=old, n=each.renamed["n_same"],
                           total=each.renamed["n_cases"])  # fmt: skip

@@ -187,10 +187,10 @@ def digest(
 ) -> int:
     """Report everything that moved since a day: worse, better, new, flaky, cost.
 
-    Without --to and --webhook, writes digest.html below --out. If nothing moved by
-    more than chance, no gate is undecided and nothing is new, nothing is written or
-    sent, and the exit code is 5. Mails link to the reports where the setting report_url
-    says where these are; the mail server is set as for `send`.
+    Without --to and --webhook, writes digest.html and digest.json below --out. If
+    nothing moved by more than chance, no gate is undecided and nothing is new, nothing
+    is written or sent, and the exit code is 5. Mails link to the reports where the
+    setting report_url says where these are; the mail server is set as for `send`.
     """
     from promptlab.operations.chat import hook_of
     from promptlab.operations.mailing import server_from
@@ -211,8 +211,7 @@ def digest(
     hooks = [] if dry_run else [hook_of(chat) for chat in chats]
     start = digests.since_of(since, edition.generated_at)
     with warehouse.built() as con:
-        out = None if to or webhooks else settings.out
-        digest = digests.read_digest(con, start, edition, out=out)
+        digest = digests.read_digest(con, start, edition)
     if not digest.has_news:
         since = f"{start:%Y-%m-%d %H:%M %Z}".rstrip()
         raise NothingToDo(
@@ -221,8 +220,10 @@ def digest(
         )
     written = []
     if not (to or webhooks):
-        page = digests.digest_html(digest, edition).encode()
-        written.append(write_file(settings.out, "", "digest.html", page))
+        html = digests.digest_html(digest, edition, out=settings.out)
+        for kind, page in (("json", f"{digest.as_json()}\n"), ("html", html)):
+            data = page.encode()
+            written.append(write_file(settings.out, "", f"digest.{kind}", data))
     if to:
         sender = settings.mail_from or NO_REPLY
         message = digests.digest_message(

@@ -7,6 +7,7 @@ in a result "not known".
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -240,6 +241,14 @@ class Change(Contract):
     name: str | None
     n: int | None
     """Number of cases."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeadlinePart:
+    """A part of the sentence of a decision: text, or the id of a case."""
+
+    text: str
+    case_id: str | None = None
 
 
 class GateResult(Contract):

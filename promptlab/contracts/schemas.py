@@ -19,6 +19,13 @@ from promptlab.contracts.base import descriptions
 from promptlab.contracts.comparison import Comparison
 from promptlab.contracts.gate import GatePolicy, GateResult
 from promptlab.contracts.memory import MemoryResult, MemoryRunFile
+from promptlab.contracts.pages import (
+    DigestPage,
+    IndexPage,
+    JudgePage,
+    RunPage,
+    TitlePage,
+)
 from promptlab.contracts.testset import Pipeline, TestCase
 
 if TYPE_CHECKING:
@@ -39,8 +46,13 @@ _READ: dict[str, type[BaseModel]] = {
 _WRITTEN: dict[str, type[BaseModel]] = {
     "analysis_result": AnalysisResult,
     "comparison": Comparison,
+    "digest_page": DigestPage,
     "gate_result": GateResult,
+    "index_page": IndexPage,
+    "judge_page": JudgePage,
     "memory_result": MemoryResult,
+    "run_page": RunPage,
+    "title_page": TitlePage,
 }
 
 

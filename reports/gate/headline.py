@@ -18,6 +18,7 @@ from promptlab.contracts.gate import (
     CaseRecord,
     GateResult,
     GateRule,
+    HeadlinePart,
 )
 from promptlab.reports.printing import clip, visible
 from promptlab.reports.sentences import Speech
@@ -46,15 +47,7 @@ _SHARES = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Piece:
-    """A piece of the sentence: text, or the id of a case."""
-
-    text: str
-    case_id: str | None = None
-
-
-Clause = list[Piece]
+Clause = list[HeadlinePart]
 
 
 def headline(result: GateResult, *, with_names: bool = True) -> str:
@@ -64,7 +57,7 @@ def headline(result: GateResult, *, with_names: bool = True) -> str:
 
 def headline_parts(
     result: GateResult, *, with_records: bool = True, with_names: bool = True
-) -> list[Piece]:
+) -> list[HeadlinePart]:
     """Return the sentence in pieces, the decision first, so that a page links cases.
 
     Without records it is shorter, for lists of many decisions; without names it only
@@ -77,7 +70,7 @@ def headline_parts(
         with_records=with_records,
         with_names=with_names,
     )
-    return [*words.sentence(None), Piece(words.text("headline.end"))]
+    return [*words.sentence(None), HeadlinePart(words.text("headline.end"))]
 
 
 def brief(result: GateResult, most: int) -> str:
@@ -95,7 +88,7 @@ def brief(result: GateResult, most: int) -> str:
     return said
 
 
-def one_line(said: Iterable[Piece]) -> str:
+def one_line(said: Iterable[HeadlinePart]) -> str:
     """Return the text of these pieces, hidden characters named."""
     return "".join(visible(piece.text) for piece in said)
 
@@ -168,13 +161,13 @@ class _Words:
     def text(self, key: str, /, **values: Any) -> str:
         return self.speech.text(key, **values)
 
-    def sentence(self, n_clauses: int | None) -> list[Piece]:
+    def sentence(self, n_clauses: int | None) -> list[HeadlinePart]:
         """Return the decision and its first clauses, all of them by default."""
-        said = [Piece(self.text(f"decision.{self.result.decision}"))]
+        said = [HeadlinePart(self.text(f"decision.{self.result.decision}"))]
         joint = "headline.and" if self.result.decision == "first_run" else "word.colon"
         for clause in list(self._clauses())[:n_clauses]:
             is_list = clause[0].text.startswith(self.text("word.comma").rstrip())
-            said += clause if is_list else [Piece(self.text(joint)), *clause]
+            said += clause if is_list else [HeadlinePart(self.text(joint)), *clause]
             joint = "headline.and"
         return said
 
@@ -182,7 +175,9 @@ class _Words:
         result = self.result
         if result.accept_reason is not None:
             key = "accepted_because" if result.accept_reason else "accepted"
-            yield [Piece(self.text(f"headline.{key}", reason=result.accept_reason))]
+            yield [
+                HeadlinePart(self.text(f"headline.{key}", reason=result.accept_reason))
+            ]
         yield from self._by_decision()
         if result.n_not_compared and result.decision != "cannot_tell":
             yield self._not_compared()
@@ -195,11 +190,11 @@ class _Words:
                 yield self._watched("headline.watch")
             elif result.accept_reason is None:
                 key = "not_lower" if result.measure == "score" else "nothing_broke"
-                yield [Piece(self.text(f"headline.{key}"))]
+                yield [HeadlinePart(self.text(f"headline.{key}"))]
             return
         if result.decision == "first_run" and result.n_judged:
             n, total = result.n_pass, result.n_judged
-            yield [Piece(self.text("headline.passed", n=n, total=total))]
+            yield [HeadlinePart(self.text("headline.passed", n=n, total=total))]
         yield from self._refused()
         if result.decision == "cannot_tell" and result.n_not_compared:
             yield self._not_compared()
@@ -224,7 +219,7 @@ class _Words:
             text = self.text(
                 f"headline.{key}", n=result.watched.n, odds=f"{over}{shown}"
             )
-            yield [Piece(text)]
+            yield [HeadlinePart(text)]
         if rules.get("whole_rate") == "fail":
             subject = "score" if result.measure == "score" else "rate"
             before, after = result.rate_before, result.rate_now
@@ -232,7 +227,7 @@ class _Words:
             if not by_odds:  # one statement about chance
                 p = result.p_whole or 0
                 text += self.text("headline.by_chance", p=_p(p))
-            yield [Piece(text)]
+            yield [HeadlinePart(text)]
 
     def _by_rules(self) -> Iterator[Clause]:
         """Return the other rules that decided."""
@@ -248,9 +243,11 @@ class _Words:
         ]
         reasons = list(dict.fromkeys(texts))
         for text in reasons[:_MOST_REASONS]:
-            yield [Piece(text)]
+            yield [HeadlinePart(text)]
         if len(reasons) > _MOST_REASONS:
-            yield [Piece(self.text("count.more", n=len(reasons) - _MOST_REASONS))]
+            yield [
+                HeadlinePart(self.text("count.more", n=len(reasons) - _MOST_REASONS))
+            ]
 
     def _is_nothing_compared(self, rule: GateRule) -> bool:
         """Return true if the last run judged no case: no gap says so."""
@@ -284,17 +281,17 @@ class _Words:
         cases = self.result.watched
         if key == "headline.newly_fail":
             return self._with_cases(self.text(key, n=cases.n), cases)
-        said = [Piece(self.text(key, n=cases.n))]
+        said = [HeadlinePart(self.text(key, n=cases.n))]
         names = self._names(cases)
-        return [*said, Piece(self.text("word.colon")), *names] if names else said
+        return [*said, HeadlinePart(self.text("word.colon")), *names] if names else said
 
     def _with_cases(self, text: str, cases: CaseList) -> Clause:
         """Return ``2 cases broke (a: 0 of 2 since 14 Oct, 24 of 24 before; b: …)``."""
         names = self._names(cases, with_records=self.with_records)
         if not names:
-            return [Piece(text)]
+            return [HeadlinePart(text)]
         opened, closed = self.text("headline.open"), self.text("headline.close")
-        return [Piece(text), Piece(opened), *names, Piece(closed)]
+        return [HeadlinePart(text), HeadlinePart(opened), *names, HeadlinePart(closed)]
 
     def _names(self, cases: CaseList, *, with_records: bool = False) -> Clause:
         records = {record.case_id: record for record in self.result.cases}
@@ -302,16 +299,18 @@ class _Words:
         said: Clause = []
         for case_id in cases.case_ids[: self.named] if self.with_names else ():
             if said:
-                said.append(Piece(comma))
-            said.append(Piece(clip(" ".join(case_id.split()), _LONGEST_ID), case_id))
+                said.append(HeadlinePart(comma))
+            said.append(
+                HeadlinePart(clip(" ".join(case_id.split()), _LONGEST_ID), case_id)
+            )
             if with_records and case_id in records:
                 record = records[case_id]
                 is_new = record.since_run_id in (None, self.result.run_id)
                 rounds = _rounds(record, self.speech, is_new=is_new, prompt="")
-                said.append(Piece(self.text("word.colon") + rounds))
+                said.append(HeadlinePart(self.text("word.colon") + rounds))
         if said and cases.n > self.named:
             more = self.text("count.more", n=cases.n - self.named)
-            said.append(Piece(comma + more))
+            said.append(HeadlinePart(comma + more))
         return said
 
     def _not_compared(self) -> Clause:
@@ -327,9 +326,9 @@ class _Words:
                 f"{reason}{self.text('word.bracket', text=names)}" if names else reason
             )
         if not reasons:
-            return [Piece(said)]
+            return [HeadlinePart(said)]
         listed = self.text("word.comma").join(reasons)
-        return [Piece(f"{said}{self.text('word.colon')}{listed}")]
+        return [HeadlinePart(f"{said}{self.text('word.colon')}{listed}")]
 
     def _changes(self) -> Iterator[Clause]:
         """Return what changed since the last run, in one clause."""
@@ -345,7 +344,7 @@ class _Words:
             name = clip(" ".join((change.name or "").split()), _LONGEST_ID)
             said.append(self.text(key, name=name, n=change.n))
         if said:
-            yield [Piece(self.text("word.comma").join(dict.fromkeys(said)))]
+            yield [HeadlinePart(self.text("word.comma").join(dict.fromkeys(said)))]
 
 
 def _some(names: Sequence[str], most: int, speech: Speech) -> str:

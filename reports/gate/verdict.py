@@ -130,15 +130,12 @@ def badness(result: GateResult) -> tuple[int, int, int]:
     return place, -result.broke.n, -result.watched.n
 
 
-def alike(variants: Iterable[Row]) -> list[list[Row]]:
-    """Group variants with the same verdict text, the worst first.
-
-    Each has its result as ``gate``.
-    """
-    found: dict[str, list[Row]] = {}
-    for row in variants:
-        found.setdefault(row["gate"].headline, []).append(row)
-    return sorted(found.values(), key=lambda each: badness(each[0]["gate"]))
+def alike(results: Iterable[GateResult]) -> list[list[GateResult]]:
+    """Group results with the same verdict text, the worst first."""
+    found: dict[str, list[GateResult]] = {}
+    for result in results:
+        found.setdefault(result.headline, []).append(result)
+    return sorted(found.values(), key=lambda each: badness(each[0]))
 
 
 def _decision(rules: Iterable[GateRule], *, is_first: bool) -> Decision:

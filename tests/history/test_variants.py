@@ -16,7 +16,10 @@ from typing import Any
 import pytest
 
 from promptlab.cli import run_cli
+from promptlab.contracts.pages import RunPage
 from promptlab.database import dictionaries
+from promptlab.reports import Edition
+from promptlab.reports.run import to_run_html
 from promptlab.settings import load_settings
 from promptlab.warehouse import Warehouse
 from tests.history.runs import Run, even
@@ -510,8 +513,12 @@ def test_a_time_that_is_none_is_refused(warehouse, capsys, time):
 def test_the_page_of_a_run_shows_its_variants_case_by_case(titles, tmp_path):
     tasks = [f"case by case-2/{n}" for n in range(4)]
     written = titles.report(tasks, tmp_path / "out", lang="en")
-    (page,) = [path for path in written if path.match("runs/case*/*")]
+    (page,) = [path for path in written if path.match("runs/case*/*.html")]
     text = page.read_text("utf-8")
+    content = page.with_name("run.json").read_text("utf-8")
+    run = RunPage.model_validate_json(content)
+    again = to_run_html(run, Edition(run.generated_at, "en"))
+    assert again.count("<tr") == text.count("<tr")
     assert text.count("<tr class=") == 1  # t2 alone fails anywhere
     assert "large × short leads with 100.0." in text
     assert ">t2<" in text

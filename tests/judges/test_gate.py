@@ -11,10 +11,11 @@ from urllib.parse import quote
 import duckdb
 import pytest
 
+from promptlab.contracts.pages import JudgePage
 from promptlab.history import exit_code, judge
 from promptlab.reports.edition import Edition
 from promptlab.reports.gate.policy import load_policy
-from promptlab.reports.judge import judge_html, judges
+from promptlab.reports.judge import judges, read_judge, to_judge_html
 from promptlab.warehouse import Warehouse
 from tests.judges.suite import formats, loaded, scores, task
 from tests.judges.test_agreement import agreement
@@ -165,15 +166,15 @@ def test_the_page_of_a_judge_says_where_its_shares_are_not_those_of_its_counts(
     """Shares are weighted by how the answers were drawn."""
     copy = Path(shutil.copy(warehouse.settings.db, tmp_path / "copy.duckdb"))
     with duckdb.connect(str(copy)) as con:
-        con.execute("update marts.fct_judge_agreement set tnr = 0.5")
+        con.execute("update marts.fct_judge_agreement set is_weighted = true")
+        edition = Edition(datetime.now(UTC), "en")
         pages = [
-            judge_html(
-                con,
-                dimension,
-                judge,
-                Edition(datetime.now(UTC), "en"),
+            to_judge_html(
+                JudgePage.model_validate_json(
+                    read_judge(con, dimension, judge, edition).as_json()
+                ),
+                edition,
                 href=str,
-                index=None,
             )
             for dimension, judge in judges(con)
         ]

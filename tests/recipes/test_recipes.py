@@ -348,12 +348,17 @@ def add_a_number(checkout: Checkout) -> None:
         ("</section>", '<p>{{ t("summary.unscored", n=s.n_unscored_rounds) }}</p>\n</section>'),
     )  # fmt: skip
     recipe.edit(
+        "promptlab/contracts/pages.py",
+        ("    drawn: list", "    n_unscored_rounds: int\n    drawn: list"),
+        ("    n_newly_failing: int | None\n", "    n_unscored_rounds: int\n    n_newly_failing: int | None\n"),
+    )  # fmt: skip
+    recipe.edit(
         "reports/templates/index.html.j2",
         ("</article>", '<p>{{ t("summary.unscored", n=first.n_unscored_rounds) }}</p></article>'),
     )  # fmt: skip
     recipe.edit(
         "reports/templates/title.html.j2",
-        ("{% set best =", '<p>{{ t("summary.unscored", n=view.runs[0].n_unscored_rounds) }}</p>\n{% set best ='),
+        ("{% set best =", '<p>{{ t("summary.unscored", n=page.runs[0].n_unscored_rounds) }}</p>\n{% set best ='),
     )  # fmt: skip
     for lang, words in (("en", "Rounds without a score: {n}"), ("zh", "无分数：{n}")):
         file = f"reports/texts/{lang}.toml"

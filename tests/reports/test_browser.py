@@ -264,10 +264,11 @@ def test_the_page_of_a_title_fits_every_window(six_titles_db, tmp_path, title):
     edition = Edition(datetime(2026, 11, 20, tzinfo=UTC), "en")
     with connect(six_titles_db, read_only=True) as con:
         keep_histories(con, [title])
-        view = read_title(con, title, lambda task: f"{task}/report.html", edition)
-    (tmp_path / "page.html").write_text(
-        to_title_html(view, edition, index="index.html"), "utf-8"
+        page = read_title(con, title, edition)
+    html = to_title_html(
+        page, edition, href=lambda task: f"{task}/report.html", index="index.html"
     )
+    (tmp_path / "page.html").write_text(html, "utf-8")
     (tmp_path / "measure.html").write_text(MEASURE, "utf-8")
     dom = browse(f"file://{tmp_path}/measure.html", tmp_path, "--dump-dom")
     found = re.search(r"widths ([\d: ]+)", dom)

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from itertools import pairwise
+from types import SimpleNamespace
 
 import html5lib
 import pytest
@@ -171,7 +172,10 @@ def test_no_number_stops_a_chart(values, is_share):
     chart = drawn(values, is_share=is_share)
     priced = {"overall_score": 0.5, "ci_low": None, "ci_high": None, "is_on_front": 1}
     points = pareto(
-        [(n, priced | {"cost_total": abs(value)}) for n, value in enumerate(values)]
+        [
+            (n, SimpleNamespace(**priced, cost_total=abs(value)))
+            for n, value in enumerate(values)
+        ]
     )
     n_known = sum(map(math.isfinite, values))
     assert (chart is not None) == (n_known > 0)

@@ -60,7 +60,7 @@ def test_a_day_whose_time_before_no_calendar_has_is_refused():
 
 
 def test_what_got_worse_comes_first(digest):
-    assert {entry["title"] for entry in digest.groups["worse"]} == {
+    assert {entry.title for entry in digest.groups["worse"]} == {
         "Account support",
         "Parcel tracker",
         "Meeting summary",
@@ -102,8 +102,8 @@ def test_a_page_links_to_the_pages_beside_it(six_titles_db, tmp_path):
     folder.mkdir(parents=True)
     (folder / "report.html").touch()
     with connect(six_titles_db, read_only=True) as con:
-        found = read_digest(con, NOW - timedelta(days=7), edition, out=tmp_path)
-    html = digest_html(found, edition)
+        found = read_digest(con, NOW - timedelta(days=7), edition)
+    html = digest_html(found, edition, out=tmp_path)
     assert re.findall('href="([^"]+)"', html) == [
         f"titles/{quote(folder.name)}/report.html"
     ]
@@ -112,13 +112,13 @@ def test_a_page_links_to_the_pages_beside_it(six_titles_db, tmp_path):
 def test_the_worst_flaky_cases_are_named_and_the_others_counted(digest):
     assert len(digest.flaky) == 3
     broken = {
-        (line["title"], case_id)
+        (variant.title, part.case_id)
         for entries in digest.groups.values()
         for entry in entries
-        for line in entry["lines"]
-        for case_id in line["gate"].broke.case_ids
+        for variant in entry.variants
+        for part in variant.headline
     }
-    assert not broken & {(case["title"], case["case_id"]) for case in digest.flaky}
+    assert not broken & {(case.title, case.case_id) for case in digest.flaky}
     assert f"{digest.n_flaky - 3} more" in digest_text(digest, EDITION)
 
 
@@ -138,8 +138,8 @@ def test_so_has_the_day_since_when_a_number_moved(six_titles_db):
 
 def test_the_cost_is_compared_with_the_same_time_before(digest):
     # three of five days are in the week, two in the week before
-    assert (digest.spent["n_runs"], digest.spent["n_runs_before"]) == (18, 12)
-    assert digest.spent["cost"] > digest.spent["cost_before"] > 0
+    assert (digest.n_runs, digest.n_runs_before) == (18, 12)
+    assert digest.cost > digest.cost_before > 0
     assert "18 runs, cost 2.547 (12 runs, cost 1.606 in" in digest_text(digest, EDITION)
 
 
@@ -168,7 +168,10 @@ def test_the_command_writes_a_page(six_titles_db, tmp_path, capsys):
         tmp_path,
     )
     assert code == 0
-    assert out.strip() == str(tmp_path / "digest.html")
+    written = [str(tmp_path / f"digest.{kind}") for kind in ("json", "html")]
+    assert out.split() == written
+    content = json.loads((tmp_path / "digest.json").read_text("utf-8"))
+    assert [entry["title"] for entry in content["groups"]["better"]] == ["Sales FAQ"]
     assert "Account support" in (tmp_path / "digest.html").read_text("utf-8")
 
 

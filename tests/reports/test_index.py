@@ -10,7 +10,7 @@ import html5lib
 import pytest
 
 from promptlab.reports.edition import Edition
-from promptlab.reports.index import read_index, to_index_html
+from promptlab.reports.index import facets_of, marks_of, read_index, to_index_html
 from tests.reports.conftest import GENERATED_AT
 
 EDITION = Edition(GENERATED_AT)
@@ -18,7 +18,7 @@ EDITION = Edition(GENERATED_AT)
 
 def page(marts, lang="zh", task=lambda _: None):
     edition = Edition(GENERATED_AT, lang)
-    return to_index_html(read_index(marts, edition, task=task), edition)
+    return to_index_html(read_index(marts, edition), edition, task=task)
 
 
 def lines(index):
@@ -26,14 +26,14 @@ def lines(index):
         line
         for group in index.groups.values()
         for entry in group
-        for line in entry["lines"]
+        for line in entry.variants
     ]
 
 
 def test_variants_are_sorted_by_where_they_are_going(marts):
     index = read_index(marts, EDITION)
     assert {
-        course: [line["task_id"] for entry in group for line in entry["lines"]]
+        course: [line.task_id for entry in group for line in entry.variants]
         for course, group in index.groups.items()
     } == {
         "worse": ["run-20241024-001"],
@@ -53,7 +53,7 @@ def test_only_pages_that_exist_are_linked(marts):
 
 def test_a_title_leads_to_its_page_and_a_time_to_the_report(marts):
     links = {"task": lambda _: "task.html", "title": lambda _: "title.html"}
-    html = to_index_html(read_index(marts, EDITION, **links), EDITION)
+    html = to_index_html(read_index(marts, EDITION), EDITION, **links)
     assert '<h3><a href="title.html">' in html
     assert '<a href="task.html"><bdi>2024-10-24' in html
 
@@ -119,10 +119,14 @@ def test_a_variant_is_drawn_with_its_last_runs_only(marts):
     line = next(
         line
         for line in lines(read_index(marts, EDITION))
-        if line["title"] == "Customer support, question 0"
+        if line.title == "Customer support, question 0"
     )
-    assert len(line["drawn"]) == 30
-    assert line["chart"].lines[0].path.count("L") == 29
+    assert len(line.drawn) == 30
+    html = to_index_html(read_index(marts, EDITION), EDITION)
+    [path] = re.findall(
+        r'<path class="line[^"]*" d="([^"]+)"', html.split(line.title)[1]
+    )
+    assert path.count("L") == 29
 
 
 def test_an_index_of_a_thousand_titles_is_smaller_than_a_megabyte(marts):
@@ -174,14 +178,15 @@ def test_an_entry_says_by_what_it_can_be_filtered(marts):
         where task_id = 'run-20241024-001'
     """)
     index = read_index(marts, EDITION)
-    entry = next(e for e in lines(index) if e["task_id"] == "run-20241024-001")
+    [entry] = index.groups["worse"]
+    facets = facets_of(index)
     found = {
         name
-        for marks in index.facets.values()
+        for marks in facets.values()
         for name, mark in marks.items()
-        if mark in entry["marks"]
+        if mark in marks_of(entry, facets)
     }
-    assert found == {entry["model"], "Ada", "easy", "hard"}
+    assert found == {entry.variants[0].model, "Ada", "easy", "hard"}
     assert 'data-f="do_not_ship ' in page(marts)
 
 

@@ -13,7 +13,12 @@ from promptlab.database import connect
 from promptlab.reports.edition import Edition
 from promptlab.reports.gate.verdict import worst
 from promptlab.reports.index import read_index, to_index_html
-from promptlab.reports.title import keep_histories, read_title, to_title_html
+from promptlab.reports.title import (
+    _charts,
+    keep_histories,
+    read_title,
+    to_title_html,
+)
 from tests.reports.conftest import GENERATED_AT
 
 EDITION = Edition(GENERATED_AT)
@@ -27,25 +32,31 @@ def six(six_titles_db):
 
 @pytest.fixture
 def title_of(six):
-    def read(title, lang="en", href=lambda task_id: f"../../{task_id}/report.html"):
+    def read(title, lang="en"):
         edition = Edition(GENERATED_AT, lang)
         keep_histories(six, [title])
-        return read_title(six, title, href, edition), edition
+        return read_title(six, title, edition), edition
 
     return read
 
 
 def page(title_of, title, lang="en"):
     view, edition = title_of(title, lang)
-    return to_title_html(view, edition, index="../../index.html")
+    return to_title_html(view, edition, href=report_of, index="../../index.html")
+
+
+def report_of(task_id):
+    return f"../../{task_id}/report.html"
+
+
+def charts_of(view):
+    return dict(_charts(view, report_of, EDITION))
 
 
 def test_each_story_is_identified_by_its_place_in_the_index(six):
     index = read_index(six, EDITION)
     course = {
-        entry["title"]: name
-        for name, entries in index.groups.items()
-        for entry in entries
+        entry.title: name for name, entries in index.groups.items() for entry in entries
     }
     assert course["Account support"] == "worse"
     assert course["Parcel tracker"] == "worse"
@@ -57,7 +68,9 @@ def test_each_story_is_identified_by_its_place_in_the_index(six):
 
 def test_the_worst_of_equal_decisions_has_the_most_broken_cases(six):
     groups = read_index(six, EDITION).groups
-    gate = groups["unchanged"][0]["lines"][0]["gate"]
+    [gate] = EDITION.gates_of(
+        six, [groups["unchanged"][0].variants[0].task_id]
+    ).values()
     one, two = (
         gate.model_copy(
             update={
@@ -74,8 +87,8 @@ def test_the_worst_of_equal_decisions_has_the_most_broken_cases(six):
 
 def test_a_break_is_dated_from_the_run_that_broke_it(six):
     index = read_index(six, EDITION)
-    worse = {entry["title"]: entry["lines"][0] for entry in index.groups["worse"]}
-    assert f"{worse['Account support']['since_at']:%Y-%m-%d}" == "2026-11-17"
+    worse = {entry.title: entry.variants[0] for entry in index.groups["worse"]}
+    assert f"{worse['Account support'].since_at:%Y-%m-%d}" == "2026-11-17"
     entry = next(
         each
         for each in to_index_html(index, EDITION).split("<article")
@@ -87,10 +100,10 @@ def test_a_break_is_dated_from_the_run_that_broke_it(six):
 def test_what_became_slower_or_dearer_is_worse_and_says_since_when(six):
     index = read_index(six, EDITION)
     moves = {
-        entry["title"]: entry["lines"][0]["moves"]
+        entry.title: [move.text for move in entry.variants[0].moves]
         for entries in index.groups.values()
         for entry in entries
-        if entry["lines"][0]["moves"]
+        if entry.variants[0].moves
     }
     assert moves == {
         "Meeting summary": [
@@ -101,12 +114,21 @@ def test_what_became_slower_or_dearer_is_worse_and_says_since_when(six):
     }
 
 
+def test_the_page_of_a_title_says_so_too_below_the_decision(title_of):
+    html = page(title_of, "Meeting summary")
+    slower = "2.2 times slower since 17 Nov 2026: 1.2 s → 2.6 s"
+    assert slower in html
+    assert (
+        html.index("nothing broke") < html.index(slower) < html.index('id="over_time"')
+    )
+
+
 def test_the_group_of_a_title_and_its_decisions_do_not_contradict(six):
     decisions = {"worse": {"do_not_ship"}, "cannot_tell": {"cannot_tell", "run_again"}}
     for course, entries in read_index(six, EDITION).groups.items():
         for entry in entries:
-            found = {line["gate"].decision for line in entry["lines"]}
-            is_named = any(line["moves"] for line in entry["lines"])
+            found = {line.decision for line in entry.variants}
+            is_named = any(line.moves for line in entry.variants)
             assert is_named or found & decisions.get(course, {"ship", "first_run"})
             assert course == "worse" or "do_not_ship" not in found
 
@@ -115,15 +137,15 @@ def test_scores_pass_rates_latency_and_cost_are_drawn_where_they_move(title_of):
     view, _ = title_of("Meeting summary")
     drawn = ["overall_score", "pass_rate", "latency_p50", "cost_total"]
     drawn.append("output_tokens_mean")
-    assert [measure for measure, _ in view["charts"]] == drawn
-    assert all(len(chart.lines[0].dots) == 5 for _, chart in view["charts"])
+    assert list(charts_of(view)) == drawn
+    assert all(len(chart.lines[0].dots) == 5 for chart in charts_of(view).values())
     flat, _ = title_of("Sales FAQ")
-    assert [measure for measure, _ in flat["charts"]] == drawn[:-2]
+    assert list(charts_of(flat)) == drawn[:-2]
 
 
 def test_each_new_prompt_version_is_marked(title_of):
     view, _ = title_of("Account support")
-    assert [text for _, text in view["charts"][0][1].marks] == ["v4"]
+    assert [text for _, text in charts_of(view)["overall_score"].marks] == ["v4"]
 
 
 def test_the_newest_version_is_marked_within_the_chart_and_without_markdown(
@@ -139,33 +161,34 @@ def test_the_newest_version_is_marked_within_the_chart_and_without_markdown(
             [title],
         )
         keep_histories(con, [title])
-        view = read_title(con, title, lambda _: None, edition)
-    html = to_title_html(view, edition, index=None)
+        view = read_title(con, title, edition)
+    html = to_title_html(view, edition)
     assert re.search(r'<text class="mark-label end" x="[^>]*>v_5\*</text>', html)
     assert re.search(r'<text class="mark-label" x="[^>]*>v4</text>', html)
 
 
 def test_models_are_lines_of_one_chart(title_of):
     view, _ = title_of("Invoice reader")
-    assert list(view["names"]) == ["acme/large-2", "acme/large"]
-    assert [line.name for line in view["charts"][0][1].lines] == list(view["names"])
+    assert view.variants == ["acme/large-2", "acme/large"]
+    lines = charts_of(view)["overall_score"].lines
+    assert [line.name for line in lines] == view.variants
 
 
 def test_the_cases_that_changed_are_shown_run_by_run(title_of):
     view, _ = title_of("Account support")
-    [heat] = view["heat_maps"]
-    assert len(heat["runs"]) == 5
+    [shown] = view.cases
+    assert len(shown.task_ids) == 5
     broke = [
-        case["case_id"]
-        for case in heat["cases"]
-        if case["changes"]["account-support-4"] == "newly_failing"
+        case.case_id
+        for case in shown.cases
+        if case.changes["account-support-4"] == "newly_failing"
     ]
     assert len(broke) > 5
 
 
 def test_the_prompt_versions_are_ranked(title_of):
     view, _ = title_of("Sales FAQ")
-    assert view["versions"][0]["prompt_version"] == "v15"
+    assert view.versions[0].prompt_version == "v15"
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -209,8 +232,8 @@ def test_points_and_failed_cells_lead_to_the_reports(title_of):
 
 
 def test_without_reports_nothing_is_linked(title_of):
-    view, edition = title_of("Account support", href=lambda _: None)
-    html = to_title_html(view, edition, index=None)
+    view, edition = title_of("Account support")
+    html = to_title_html(view, edition)
     assert "report.html" not in html
 
 
@@ -221,8 +244,8 @@ def test_hostile_names_are_shown_as_text(marts):
     )
     edition = Edition(GENERATED_AT, "en")
     keep_histories(marts, [title])
-    view = read_title(marts, title, lambda _: None, edition)
-    html = to_title_html(view, edition, index=None)
+    view = read_title(marts, title, edition)
+    html = to_title_html(view, edition)
     assert "<script" not in html
     assert "\x1b" not in html
 

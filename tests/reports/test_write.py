@@ -33,8 +33,13 @@ def test_a_task_gets_its_folder_and_all_an_index(write, tmp_path):
         f"{TASK_ID}/junit.xml",
         f"{TASK_ID}/cases.csv",
     ]
-    assert [name.split("/")[-1] for name in names[5:]] == ["report.html", "index.html"]
-    assert names[5].startswith("titles/")
+    assert [name.split("/")[-1] for name in names[5:]] == [
+        "report.html",
+        "title.json",
+        "index.json",
+        "index.html",
+    ]
+    assert all(name.startswith("titles/") for name in names[5:7])
     assert all(file.stat().st_size > 0 for file in files)
 
 

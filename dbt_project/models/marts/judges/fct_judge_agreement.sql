@@ -195,7 +195,12 @@ final as (
                 ),
                 6
             )
-        end as weighted_kappa
+        end as weighted_kappa,
+
+        ---------- booleans
+        coalesce(abs(tnr - n_both_fail / nullif(cast(n_fail as double), 0)) > 1e-6, false)
+        or coalesce(abs(tpr - n_both_pass / nullif(cast(n_pass as double), 0)) > 1e-6, false)
+            as is_weighted
 
     from bounded
 

@@ -1,0 +1,72 @@
+"""Numbers of a variant that are at another level, beyond chance.
+
+It is slower or dearer, has more errors, or is better. What fell in quality is in the
+decision of the gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from promptlab.contracts.pages import LevelChange
+from promptlab.reports.queries import Row, of_contract, select
+from promptlab.reports.sentences import Speech
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from promptlab.contracts.gate import GateResult
+    from promptlab.reports.edition import Edition
+
+_QUALITY = ("overall_score", "pass_rate")
+
+Levels = dict[tuple[str, str], list[Row]]
+"""Title and variant to its rows of ``fct_level_changes``."""
+
+
+def read_levels(con: duckdb.DuckDBPyConnection, **where: Any) -> Levels:
+    """Return the changes beyond chance, the worse ones first."""
+    levels: Levels = {}
+    for row in select(
+        con,
+        "fct_level_changes",
+        order="is_worse desc, measure desc",
+        is_beyond_chance=True,
+        **where,
+    ):
+        levels.setdefault((row["title"], row["variant"]), []).append(row)
+    return levels
+
+
+def moves_of(
+    gate: GateResult, levels: Levels, speech: Speech, edition: Edition
+) -> list[LevelChange]:
+    """Return the changes that the page of a result names."""
+    rows = levels.get((gate.title, gate.variant), [])
+    return [
+        of_contract(LevelChange, row, text=_text(row, speech, edition))
+        for row in _named(rows, gate)
+    ]
+
+
+def _named(rows: Iterable[Row], gate: GateResult) -> Iterable[Row]:
+    """Leave out of quality what the decision says, and the measure that is not shown.
+
+    It is named where it rose, in verdicts or else in scores, and the gate does not
+    refuse.
+    """
+    quality = "pass_rate" if gate.n_judged else "overall_score"
+    is_refused = gate.decision == "do_not_ship"
+    for row in rows:
+        has_risen = row["measure"] == quality and not row["is_worse"]
+        if row["measure"] not in _QUALITY or (has_risen and not is_refused):
+            yield row
+
+
+def _text(row: Row, speech: Speech, edition: Edition) -> str:
+    """Return ``2.6 times slower since 24 Nov: 880 ms → 2.3 s``."""
+    way = "worse" if row["is_worse"] else "better"
+    return speech.text(
+        f"level.{row['measure']}_{way}", row | {"at": edition.generated_at}
+    )
