@@ -54,11 +54,11 @@ beaten as (
     inner join priced as others
         on
             priced.title = others.title
-            and others.cost_total <= priced.cost_total
-            and others.score_for_cost >= priced.score_for_cost
+            and priced.cost_total >= others.cost_total
+            and priced.score_for_cost <= others.score_for_cost
     where
-        others.cost_total < priced.cost_total
-        or others.score_for_cost > priced.score_for_cost
+        priced.cost_total > others.cost_total
+        or priced.score_for_cost < others.score_for_cost
 
 ),
 
