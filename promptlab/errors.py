@@ -80,6 +80,7 @@ class StorageError(PromptlabError):
 
 
 _STORAGE_FAULTS = {
+    errno.ENOENT: "a folder of the path is not there; name another path",
     errno.ENOSPC: "the disk is full; make room",
     errno.EDQUOT: "the disk quota is used up; make room",
     errno.EFBIG: "the disk is full, or a limit on a file's size is reached; make room",
@@ -106,7 +107,7 @@ def storage_error(error: BaseException) -> StorageError | None:
     if number is None and (match := re.search(r"\(os error (\d+)\)", str(error))):
         number = int(match[1])
     if number is None:
-        texts = ((n, os.strerror(n)) for n in _STORAGE_FAULTS)
+        texts = ((n, os.strerror(n)) for n in _STORAGE_FAULTS if n != errno.ENOENT)
         number = next((n for n, text in texts if text in str(error)), None)
     if number not in _STORAGE_FAULTS:
         return None

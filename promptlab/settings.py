@@ -392,7 +392,9 @@ def _read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise SettingsError(f"{path}: there is no such config file") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except UnicodeDecodeError:
+        raise SettingsError(f"{path}: is not UTF-8: save it as UTF-8") from None
+    except (OSError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"{path}: cannot be read as TOML: {error}") from None
 
 

@@ -62,7 +62,9 @@ def load_policy(path: Path | None = None) -> Policy:
             f"{path}: there is no such policy; `promptlab gate --init > {path}`"
             " writes one"
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise SettingsError(f"{path}: is not UTF-8: save it as UTF-8") from None
+    except OSError as error:
         raise SettingsError(f"{path}: cannot be read: {error}") from None
     return Policy(str(path), parse_policy(text, str(path)))
 
