@@ -17,9 +17,7 @@ def main() -> None:
         sys.exit(130)
     outlast_readers()
     guard_stderr()
-    code = run_cli()
-    gc.freeze()  # the interpreter collects at its end, for nothing
-    sys.exit(code)
+    sys.exit(run_cli())
 
 
 if __name__ == "__main__":

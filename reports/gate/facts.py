@@ -79,10 +79,11 @@ def read_facts(
         NothingToDo: a task is not in the marts.
     """
     asked = {"tasks": list(task_ids)}
-    found = {row["task_id"]: Facts(row) for row in rows(con, _TASKS, asked)}
-    missing = [task_id for task_id in task_ids if task_id not in found]
+    tasks = {row["task_id"]: row for row in rows(con, _TASKS, asked)}
+    missing = [task_id for task_id in task_ids if task_id not in tasks]
     if missing:
         raise NothingToDo(f"{missing[0]}: there is no such task; `promptlab runs`")
+    found = {task_id: Facts(tasks[task_id]) for task_id in task_ids}
     for row in rows(con, _CASES, asked):
         found[row["task_id"]].cases.append(row)
     ids = list(task_ids)

@@ -180,8 +180,9 @@ def test_every_kind_of_report_can_be_written_of_every_tool(
         f" group by {kind} order by all"
     )["task_id"].to_list()
     written = every_tool.report(tasks, tmp_path, formats=[*FORMATS], lang=lang)
-    pages = [path for path in written if is_of_a_task(path)]
-    assert len(pages) == len(tasks) * len(FORMATS) + 1
+    files = [path for path in written if is_of_a_task(path)]
+    index = 2  # as page and as JSON
+    assert len(files) == len(tasks) * len(FORMATS) + index
 
 
 def test_a_mail_quotes_the_assertion_that_failed_and_the_answer(

@@ -298,7 +298,7 @@ CALLS = [
     ("case", {"case_id": "a"}),
     ("case", {"case_id": f"{ORDER} 1x"}),
     ("query", {"sql": "select answer, case_id from marts.fct_rounds"}),
-    ("query", {"sql": "select cast(case_id as integer) from marts.fct_rounds"}),
+    ("query", {"sql": "select cast(min(case_id) as integer) from marts.fct_rounds"}),
     ("runs", {"title": ORDER.lower()}),
 ]
 

@@ -554,6 +554,7 @@ def test_verdicts_without_scores_have_a_score_an_interval_and_a_rank(
         lines = [f"c{n},q{n},{n < n_right},{model}" for n in range(40)]
         Path(f"{model}.csv").write_text("\n".join(["id,q,ok,m", *lines]))
     assert run_cli(["run", "good.csv", "bad.csv", "-q"]) == 0
+    capsys.readouterr()
     assert run_cli(["leaderboard", "--format", "json"]) == 0
     first, second = json.loads(capsys.readouterr().out)
     assert (first["variant"], first["overall_score"]) == ("good", 0.95)

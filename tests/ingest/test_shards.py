@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from promptlab.operations.health import examine
 from promptlab.operations.purge import purge
 from promptlab.warehouse import Warehouse
+from tests.marts import from_nothing
 
 ROWS = {
     "rounds": "select task_id, case_id, round_id, raw_output, load_id, position"
@@ -308,6 +309,7 @@ _STEP = st.tuples(
 )
 
 
+@from_nothing()
 @given(st.lists(_STEP, min_size=2, max_size=6), st.sampled_from([100, 1 << 20]))
 @settings(max_examples=8)
 def test_any_order_of_changed_files_leaves_the_rounds_of_the_final_files(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from promptlab.warehouse import Warehouse
+from tests.marts import from_nothing
 
 # Every table and view of a file: how many rows, and a digest of what they say.
 READ_ALL = """
@@ -71,6 +72,7 @@ def test_an_older_client_reads_every_table_and_view(example_db, other_client):
     assert read == written
 
 
+@from_nothing()
 def test_a_file_for_a_large_load_has_large_blocks(tmp_path, monkeypatch):
     """They make it smaller and quicker; a small one would be mostly empty."""
     monkeypatch.setattr("promptlab.database._LARGE_FILE", 1000)

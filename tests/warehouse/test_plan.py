@@ -95,6 +95,7 @@ def test_every_description_of_a_mart_has_its_chinese_and_no_other_has():
     assert [k for k, v in chinese.items() if not HAN.search(v) and " or " in k] == []
 
 
+@from_nothing()
 def test_comments_are_in_the_language_of_whoever_builds(tmp_path):
     settings = Settings(db=tmp_path / "zh.duckdb", lang="zh")
     made = Warehouse(settings.db, settings=settings)

@@ -1,4 +1,3 @@
-{#- the comparisons of a pair but for the overall one are a family of tests #}
 {%- set family = "baseline_task_id, candidate_task_id, level = 'overall'" %}
 
 with
@@ -145,6 +144,7 @@ tested as (
 
 ),
 
+-- the comparisons of a pair but for the overall one are a family of tests
 ranked as (
 
     select
