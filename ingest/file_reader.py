@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from promptlab.contracts.base import plain_name
 from promptlab.encoding import without_comments
-from promptlab.ingest.files.dates import night_of, pattern_of
+from promptlab.ingest.files.dates import numbers_of, source_pattern
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.input_file import (
     BLOCK_BYTES,
@@ -112,7 +112,7 @@ def undated_problem(
         fix = f"Write time = {shown(columns[0])} into the mapping"
         others = ", ".join(map(shown, columns[1:]))
         fix += f" (or one of {others})" * bool(others)
-    elif pattern := pattern_of(name):
+    elif pattern := source_pattern(name):
         fix += f'; the date in its name counts with [[sources]] path = "{pattern}"'
     more = f" and {len(task_ids) - 1} more" if task_ids[1:] else ""
     return warning(
@@ -425,7 +425,7 @@ class _Attempt:
 
     def _night(self, source: Source) -> str:
         again = self._reader.known.returns(source.uri, self._load.sha256)
-        return night_of(source.uri) + (f"~{again}" if again else "")
+        return numbers_of(source.uri) + (f"~{again}" if again else "")
 
     def _is_known(self, source: Source) -> bool:
         settings = (self._read_with(exceeds=each) for each in (False, True))

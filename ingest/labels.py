@@ -21,7 +21,11 @@ import msgspec
 from promptlab.contracts.base import in_utc, plain_name
 from promptlab.contracts.sources import LabelOptions
 from promptlab.encoding import without_halves
-from promptlab.ingest.foreign.documents import UNREADABLE, Refused, refused
+from promptlab.ingest.foreign.documents import (
+    UNREADABLE,
+    Refused,
+    refused,
+)
 from promptlab.ingest.foreign.table.dialect import csv_rows
 from promptlab.ingest.raw.rows import Reading, columns_of
 from promptlab.ingest.reading.problems import Problem, halves_told

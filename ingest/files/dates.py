@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 _NUMBER = re.compile(r"\d+")
-_ENDING = re.compile(r"(?<!\d)\.|\.(?!\d)")
+_EXTENSION = re.compile(r"(?<!\d)\.|\.(?!\d)")
 _SEPARATORS = r"[\W_]*"
 _DATE = r"(?:19|20)\d\d([-_.]?)(?:0[1-9]|1[0-2])\2(?:0[1-9]|[12]\d|3[01])"
 _TIME = (
@@ -39,30 +39,30 @@ def base_of(name: str) -> str:
 
     A dot between two digits does not start an ending: ``gpt-4.1.jsonl`` is ``gpt-4.1``.
     """
-    return _ENDING.split(name, maxsplit=1)[0]
+    return _EXTENSION.split(name, maxsplit=1)[0]
 
 
-def pattern_of(name: str) -> str | None:
-    """Return a file's name with ``{date}`` for its date, for ``[[sources]]``."""
+def source_pattern(name: str) -> str | None:
+    """Return a file's name with ``{date}`` for its date, a pattern of ``[[sources]]``."""
     from promptlab.contracts.sources import DATE  # pydantic: not for `--help`
 
     match = re.search(rf"(?<![\dvV]){DATE}(?!\d)", name)
     return None if match is None else f"{name[: match.start()]}{{date}}*"
 
 
-def night_of(path: str) -> str:
+def numbers_of(path: str) -> str:
     """Return the numbers in the name of a file and of its folder."""
     return _parts(path)[1]
 
 
-def are_nights_apart(path: str, other: str) -> bool:
+def differ_in_numbers(path: str, other: str) -> bool:
     """Return true if the names of two files differ in their numbers only.
 
     ``qa_2026-10-12.csv`` and ``qa_2026-10-13.csv``, ``night1/qa.csv`` and
     ``night2/qa.csv`` are two nights; ``latest.csv`` may be a copy of each.
     """
-    (name, night), (other_name, other_night) = _parts(path), _parts(other)
-    return name == other_name and night != other_night
+    (name, numbers), (other_name, other_numbers) = _parts(path), _parts(other)
+    return name == other_name and numbers != other_numbers
 
 
 @lru_cache(maxsize=100_000)

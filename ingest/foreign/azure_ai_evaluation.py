@@ -19,12 +19,14 @@ from typing import Any
 import msgspec
 
 from promptlab.ingest.files.dates import without_date
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_object,
+    compact_json,
+    first_member,
+)
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
-    at,
-    members,
-    number,
-    text,
 )
 from promptlab.ingest.foreign.identity import SameRun, case_name
 from promptlab.ingest.foreign.names import is_best_unclear, plain_name
@@ -158,7 +160,7 @@ class _RunOfRows:
         self._source = source
         same_rows = SameRun("azure_ai_evaluation")
         for row in rows:
-            same_rows.add(text(sorted(row.items())))
+            same_rows.add(compact_json(sorted(row.items())))
         same_run = SameRun(same_rows.hash(), source=source)
         task_id = f"azure-{same_run.hash_of_night()[:12]}"
         self.task = TaskWriter("azure_ai_evaluation", task_id, source, same_run)
@@ -187,8 +189,8 @@ class _RunOfRows:
         inputs = {name: row[column] for column, name in of_inputs.items()}
         outputs = {name: row[column] for column, name in of_outputs.items()}
         # a target's own answer is the one that was judged
-        answered = at({**inputs, **_present(outputs)}, *_ANSWER)
-        query = at(inputs, *_QUERY)
+        answered = first_member({**inputs, **_present(outputs)}, *_ANSWER)
+        query = first_member(inputs, *_QUERY)
         case_id = inputs.get("id")
         if case_id is None:
             asked = query if query is not None else _asked(inputs) or inputs
@@ -220,7 +222,7 @@ class _RunOfRows:
             passed[name.removesuffix("_label")] = not said if is_said else None
         passed |= dict.fromkeys(passed.keys() & {*skipped, *broken})
         answer = case.round(
-            answered if isinstance(answered, str | None) else text(answered),
+            answered if isinstance(answered, str | None) else compact_json(answered),
             metadata={
                 name: value
                 for name, value in [*inputs.items(), *self._texts(outputs, measured)]
@@ -235,7 +237,7 @@ class _RunOfRows:
                 "evaluator",
                 is_passed,
                 score=_value(outputs, judged.get(key, "").removesuffix("_result")),
-                threshold=number(
+                threshold=as_float(
                     outputs.get(
                         f"{key}_threshold", outputs.get(f"{_of(key)}.threshold")
                     )
@@ -267,8 +269,8 @@ class _RunOfRows:
         ends = dict.fromkeys((key, key.removesuffix("_score")))
         own = next((each for each in ends if f"{each}_model" in outputs), key)
         said_of = next((each for each in ends if f"{each}_properties" in outputs), key)
-        properties = members(outputs.get(f"{said_of}_properties"))
-        sample = members(outputs.get(f"{_of(key)}.sample"))
+        properties = as_object(outputs.get(f"{said_of}_properties"))
+        sample = as_object(outputs.get(f"{_of(key)}.sample"))
         for model in (
             outputs.get(f"{own}_model"),
             properties.get("model"),
@@ -282,7 +284,7 @@ class _RunOfRows:
             "sample": sample,
             "instructions": [
                 message.get("content")
-                for message in map(members, told if isinstance(told, list) else [])
+                for message in map(as_object, told if isinstance(told, list) else [])
                 if message.get("role") in ("system", "developer")
             ],
         }
@@ -319,7 +321,7 @@ class _RunOfRows:
         if key in SEVERITIES or not (values and values <= {0.0, 1.0}):
             return False
         judged = f"outputs.{name.removesuffix('_score')}"
-        limits = (number(row.get(f"{judged}_threshold")) for row in self._rows)
+        limits = (as_float(row.get(f"{judged}_threshold")) for row in self._rows)
         if any(limit is not None and limit > 1 for limit in limits):
             return False
         for row in self._rows:
@@ -377,8 +379,8 @@ def _key(name: str) -> str:
 
 def _value(held: dict[str, Any], name: str) -> float | None:
     """Return the number of an output; of a text, the one with the ending ``_score``."""
-    value = number(held.get(name))
-    return number(held.get(f"{name}_score")) if value is None else value
+    value = as_float(held.get(name))
+    return as_float(held.get(f"{name}_score")) if value is None else value
 
 
 def _is_not_applicable(given: Any) -> bool:
@@ -402,7 +404,7 @@ def _expected(inputs: dict[str, Any]) -> Any:
         if value is not None
         and (name in _TRUTH or not _EXPECTED.isdisjoint(plain_name(name).split()))
     }
-    return found if len(found) > 1 else at(found, *found)
+    return found if len(found) > 1 else first_member(found, *found)
 
 
 def _asked(inputs: dict[str, Any]) -> dict[str, Any]:
@@ -420,7 +422,7 @@ def _asked(inputs: dict[str, Any]) -> dict[str, Any]:
         and _is_asked({*plain_name(name).split()})
     }
     found = {name: value for name, value in asked.items() if name not in _CONTEXT}
-    return asked if not found and at(inputs, *_QUERY) is None else found
+    return asked if not found and first_member(inputs, *_QUERY) is None else found
 
 
 def _is_asked(words: set[str]) -> bool:
@@ -434,10 +436,10 @@ def _turns(value: Any) -> Any:
     """Return the user's turns of a conversation; anything else as it is."""
     messages = value.get("messages") if isinstance(value, dict) else value
     if not isinstance(messages, list) or not any(
-        "role" in members(m) for m in messages
+        "role" in as_object(m) for m in messages
     ):
         return value
-    said = [members(each) for each in messages]
+    said = [as_object(each) for each in messages]
     return [each.get("content") for each in said if each.get("role") == "user"]
 
 

@@ -24,16 +24,18 @@ from typing import Any, Literal
 import msgspec
 
 from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_int,
+    as_milliseconds,
+    as_object,
+    as_share,
+    compact_json,
+)
 from promptlab.ingest.foreign.documents import (
     ABSENT,
     ToolFiles,
-    integer,
     is_there,
-    members,
-    milliseconds,
-    number,
-    on_scale,
-    text,
 )
 from promptlab.ingest.foreign.identity import (
     Occurrences,
@@ -249,7 +251,7 @@ class TestCase(msgspec.Struct):
         # their ids are drawn anew in each run
         images = {
             key: content_id(yardstick(image, "id", "local"))
-            for key, image in members(self.imagesMapping).items()
+            for key, image in as_object(self.imagesMapping).items()
         }
         if images:
             for name in ("input", "expectedOutput", "context", "turns", "scenario"):
@@ -290,7 +292,7 @@ class TestCase(msgspec.Struct):
     @property
     def about(self) -> dict[str, Any]:
         """Return the description by its author."""
-        return members(self.metadata or self.additionalMetadata)
+        return as_object(self.metadata or self.additionalMetadata)
 
 
 def _turns(pair: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -407,7 +409,7 @@ def _records(
     )
     settings = run.hyperparameters or {}
     (prompt,) = run.prompts if run.prompts and len(run.prompts) == 1 else [Prompt()]
-    of_prompt = members(prompt.model_settings)
+    of_prompt = as_object(prompt.model_settings)
     task.describe(
         run.datasetAlias or run.testFile or run.identifier or "deepeval",
         prompt_version=setting(settings, "prompt version", "prompt") or prompt.version,
@@ -532,16 +534,16 @@ def _write_spans(case: TestCase, answer: RoundWriter) -> None:
         failed = [m for m in metrics if m.success is False and not m.is_broken]
         broken = [m for m in metrics if m.is_broken or m.success is None]
         told = next(iter([*failed, *broken]), metrics[0])
-        settings = {text(m.settings): m.settings for m in metrics if m.settings}
+        settings = {compact_json(m.settings): m.settings for m in metrics if m.settings}
         for each in metrics:
             _see_judge(f"{name} (spans)", each, answer.task)
         answer.check(
             f"{name} (spans)",
             f"{told.kind} of spans",
             False if failed else None if broken else True,
-            score=number(told.score),
-            threshold=number(told.threshold),
-            expected=text([settings[k] for k in sorted(settings)])
+            score=as_float(told.score),
+            threshold=as_float(told.threshold),
+            expected=compact_json([settings[k] for k in sorted(settings)])
             if settings
             else None,
             reason=told.reason,
@@ -565,11 +567,11 @@ def _round(case: TestCase, writer: CaseWriter, *, is_cut: bool) -> RoundWriter:
     }
     return writer.round(
         case.actualOutput if case.turns is None else _last_turn(case.turns),
-        latency_ms=milliseconds(
+        latency_ms=as_milliseconds(
             case.completionTime if case.latency is None else case.latency
         ),
-        input_tokens=integer(case.inputTokenCount),
-        output_tokens=integer(case.outputTokenCount),
+        input_tokens=as_int(case.inputTokenCount),
+        output_tokens=as_int(case.outputTokenCount),
         metadata={key: value for key, value in about.items() if value},
         status=status,
     )
@@ -605,13 +607,13 @@ _EXPECTATION = "expectation"
 def _see_judge(name: str, metric: Metric, task: TaskWriter) -> None:
     """Record the model of a metric, and what it was asked."""
     if metric.evaluationModel:
-        asked = text(metric.settings) if metric.settings else None
+        asked = compact_json(metric.settings) if metric.settings else None
         task.judge(name, metric.evaluationModel, rubric=asked)
 
 
 def _write(metric: Metric, answer: RoundWriter, *, lower: bool) -> None:
-    value = number(metric.score)
-    share = on_scale(value)
+    value = as_float(metric.score)
+    share = as_share(value)
     _see_judge(metric.title, metric, answer.task)
     judge = {"judge": metric.evaluationModel, "judge_cost": metric.evaluationCost}
     verdicts = metric.verdicts if isinstance(metric, Expectations) else []
@@ -632,7 +634,7 @@ def _write(metric: Metric, answer: RoundWriter, *, lower: bool) -> None:
             None if metric.is_broken else metric.success,
             score=value,
             threshold=metric.threshold,
-            expected=text(metric.settings) if metric.settings else None,
+            expected=compact_json(metric.settings) if metric.settings else None,
             reason=metric.reason,
             error=metric.error,
         )

@@ -5,30 +5,23 @@ JSON becomes structs; a bare NaN is accepted, and errors are described.
 
 from __future__ import annotations
 
-import hashlib
 import io
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
-from promptlab.contracts.base import in_utc, read_time
 from promptlab.ingest.files.input_file import InputFile, TooLong, blocks
+from promptlab.ingest.foreign.casts import LONGEST_LINE, compact_json, first_line
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 from promptlab.json_text.places import BOM
 from promptlab.json_text.places import decode as decode_text
 from promptlab.json_text.reading import errors_of
-from promptlab.json_text.writing import compact
-
-if TYPE_CHECKING:
-    pass
 
 T = TypeVar("T")
 
@@ -36,9 +29,6 @@ _NOT_JSON = re.compile(rb"NaN|-?Infinity")
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 ABSENT = msgspec.Raw(b"")
 """The value of a missing member."""
-LONGEST_LINE = 200
-"""Characters of what is said of a file that was not read."""
-_NOTHING = frozenset({"", "nan", "null", "none", "n/a", "na", "#n/a", "<na>"})
 
 
 class Refused(Exception):
@@ -91,11 +81,6 @@ def without_nan(data: bytes) -> bytes:
     return b"".join(pieces) + data[done:]
 
 
-def text(value: Any) -> str:
-    """Return compact JSON of a value; a text stays in quotes."""
-    return compact(value)
-
-
 def raw_text(raw: msgspec.Raw) -> str | None:
     """Return JSON as written, but in one line; ``None`` for null or missing."""
     written = bytes(raw)
@@ -109,123 +94,6 @@ def raw_text(raw: msgspec.Raw) -> str | None:
 def is_there(raw: msgspec.Raw) -> bool:
     """Return whether a member exists and is not null."""
     return bytes(raw) not in (b"", b"null")
-
-
-def members(value: Any) -> dict[str, Any]:
-    """Return an object; any other value has no members."""
-    return value if isinstance(value, dict) else {}
-
-
-def at(value: Any, *names: str) -> Any:
-    """Return the first of these parts of an object that is there; else ``None``.
-
-    Args:
-        value: The object.
-        names: A key of it, or keys inside objects with dots between.
-    """
-    for name in names:
-        found = value
-        for key in (name,) if name in members(value) else name.split("."):
-            found = members(found).get(key)
-        if found is not None:
-            return found
-    return None
-
-
-def answer(value: Any) -> tuple[str | None, str | None]:
-    """Return an output as (text, parsed JSON object or null)."""
-    if value is None or isinstance(value, str):
-        return value, None
-    written = text(value)
-    return written, written if isinstance(value, dict) else None
-
-
-def number(value: Any) -> float | None:
-    """Return a number as a double; ``None`` for anything else, NaN and infinity too."""
-    if type(value) is float:
-        return value if math.isfinite(value) else None
-    if isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, int | float):
-        return None
-    try:
-        as_double = float(value)
-    except OverflowError:
-        return None
-    return as_double if math.isfinite(as_double) else None
-
-
-def numeric(written: str) -> float | None:
-    """Return the number that a text is; ``None`` for any other text."""
-    try:
-        return number(float(written))
-    except ValueError:
-        return None
-
-
-def is_infinite(value: Any) -> bool:
-    """Return true for an infinite number, also as a text."""
-    try:
-        return math.isinf(float(value))
-    except (TypeError, ValueError, OverflowError):
-        return False
-
-
-def says_nothing(written: str) -> bool:
-    """Return true for a text that means "not a number"."""
-    return written.strip().lower() in _NOTHING
-
-
-def integer(value: Any) -> int | None:
-    """Return a number as a 64-bit integer; ``None`` for anything else."""
-    if type(value) is int:
-        return value if abs(value) < 2**63 else None
-    as_double = number(value)
-    if as_double is None or abs(as_double) >= 2**63:
-        return None
-    return int(as_double)
-
-
-def milliseconds(seconds: float | None) -> float | None:
-    """Convert seconds to milliseconds without rounding errors."""
-    return None if seconds is None else round(seconds * 1000, 6)
-
-
-def on_scale(value: float | None) -> float | None:
-    """Return the value if it is from 0 to 1."""
-    return value if value is not None and 0 <= value <= 1 else None
-
-
-def time(value: Any) -> datetime | None:
-    """Return a time in UTC from ISO 8601 text or seconds since 1970."""
-    try:
-        if isinstance(value, str):
-            return in_utc(read_time(value.replace(" ", "T", 1)))
-        seconds = number(value)
-        return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-    except (ValueError, OverflowError, OSError):
-        return None
-
-
-def first_line(value: str | None, longest: int = 60) -> str | None:
-    """Return the first line that is not blank, shortened."""
-    lines = (line.strip() for line in (value or "").splitlines())
-    line = next((line for line in lines if line), None)
-    if line is None or len(line) <= longest:
-        return line
-    return line[: longest - 1].rstrip() + "…"
-
-
-def short_name(value: str | None, longest: int = 60) -> str | None:
-    """Return the first line as a name: a longer one ends in a hash of all of it.
-
-    So two long names that begin alike stay two.
-    """
-    line = first_line(value, len(value or ""))
-    if line is None or len(line) <= longest:
-        return line
-    digest = hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest()[:6]
-    return f"{line[: longest - 8].rstrip()}… {digest}"
 
 
 @cache
@@ -378,7 +246,9 @@ class ToolFiles:
         try:
             return msgspec.convert(value, kind)
         except msgspec.ValidationError as error:
-            return self.problem(error, pointer=pointer, raw=text(value).encode())
+            return self.problem(
+                error, pointer=pointer, raw=compact_json(value).encode()
+            )
 
     def items(
         self,

@@ -21,16 +21,18 @@ from typing import Any
 from msgspec import Struct
 
 from promptlab.ingest.files.finding import FoundFile
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_int,
+    as_milliseconds,
+    as_object,
+    as_time,
+    first_member,
+)
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
-    at,
     decode,
-    integer,
     lines,
-    members,
-    milliseconds,
-    number,
-    time,
 )
 from promptlab.ingest.foreign.identity import SameRun, some_of
 from promptlab.ingest.foreign.registry import Files, Head, Run
@@ -217,10 +219,10 @@ class _Reading:
             answer = case.round(
                 each.get("output"),
                 n=each["n"] + 1,
-                executed_at=time(each.get("created")),
-                latency_ms=milliseconds(number(each.get("seconds"))),
-                input_tokens=integer(each.get("input_tokens")),
-                output_tokens=integer(each.get("output_tokens")),
+                executed_at=as_time(each.get("created")),
+                latency_ms=as_milliseconds(as_float(each.get("seconds"))),
+                input_tokens=as_int(each.get("input_tokens")),
+                output_tokens=as_int(each.get("output_tokens")),
                 status=None if is_judged else "unevaluated",
             )
             self._n_broken += not is_judged
@@ -237,7 +239,11 @@ class _Reading:
 
     def _requested(self, subset: str) -> int | None:
         summary = self._report and self._report.execution_summary
-        return integer(at(members(at(summary, "subsets")).get(subset), "requested"))
+        return as_int(
+            first_member(
+                as_object(first_member(summary, "subsets")).get(subset), "requested"
+            )
+        )
 
     def close(self, run: str, model: str) -> None:
         """Write the task, its dimensions, and what is missing."""
@@ -246,16 +252,16 @@ class _Reading:
         task.describe(
             self._name,
             model=(report.model_name if report else None) or self._model or model,
-            created_at=time("{}-{}-{}T{}:{}:{}".format(*named.groups()))
+            created_at=as_time("{}-{}-{}T{}:{}:{}".format(*named.groups()))
             if named
             else None,
             run_id=run if named else None,
         )
         task.grade(order=[name for name, _ in self._main.most_common(1)])
         if report is not None:
-            counts = [integer(each.get("num")) or 0 for each in report.metrics]
-            summary = members(report.execution_summary)
-            requested = integer(summary.get("requested"))
+            counts = [as_int(each.get("num")) or 0 for each in report.metrics]
+            summary = as_object(report.execution_summary)
+            requested = as_int(summary.get("requested"))
             task.claim({}, requested or max(counts, default=0) or None)
         if self._missing:
             n = len(self._missing)
@@ -282,7 +288,7 @@ def _attempts(
     known: dict[Any, Any] = {}
     for row in _FILES.lines(source, Any, predicted) if predicted else ():
         if not isinstance(row, Problem):  # a review says the rest
-            known[at(row, "index")] = at(row, "model_output")
+            known[first_member(row, "index")] = first_member(row, "model_output")
     found: dict[int, Part] = {}
     problems: list[Problem] = []
     for n, line in lines(source, path):
@@ -301,12 +307,12 @@ def _parts(index: int, row: Part, known: Mapping[Any, Any]) -> Part:
     choice = next(iter(row.get("choices") or ()), None)
     row |= {"last": last, "choice": choice, "prediction": known.get(index)}
     layout = _LAYOUT_OF_0_13 if "choices" in row else _LAYOUT
-    parts = {name: at(row, *places) for name, places in layout.items()}
+    parts = {name: first_member(row, *places) for name, places in layout.items()}
     target, values = parts["target"], parts["values"]
     if isinstance(target, list) and len(target) == 1:
         (target,) = target
     if not isinstance(values, dict):
-        metrics = at(row, "reviewer_spec.metric")
+        metrics = first_member(row, "reviewer_spec.metric")
         is_named = isinstance(metrics, list) and metrics
         values = {str(metrics[0]) if is_named else "result": values}
     asked = [{key: each.get(key) for key in ("role", "content")} for each in said]
@@ -317,8 +323,8 @@ def _parts(index: int, row: Part, known: Mapping[Any, Any]) -> Part:
     return {
         **parts,
         "index": index,
-        "group": integer(parts["group"]) or 0,
-        "n": integer(parts.get("n")) or 0,
+        "group": as_int(parts["group"]) or 0,
+        "n": as_int(parts.get("n")) or 0,
         "context": context,
         "target": None if target in ("", []) else target,
         "values": values,

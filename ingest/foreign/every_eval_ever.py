@@ -17,15 +17,17 @@ from typing import Any
 import msgspec
 
 from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_int,
+    as_object,
+    as_share,
+    as_time,
+    first_member,
+)
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
-    at,
-    integer,
-    members,
-    number,
-    on_scale,
     refused,
-    time,
 )
 from promptlab.ingest.foreign.identity import some_of
 from promptlab.ingest.foreign.registry import Files, Head, Run
@@ -63,10 +65,12 @@ class Metric(msgspec.Struct):
     @property
     def judges(self) -> tuple[str, str]:
         """The models that judge, and their prompt."""
-        judges = at(self.llm_scoring, "judges")
+        judges = first_member(self.llm_scoring, "judges")
         listed = judges if isinstance(judges, list) else ()
-        models = [at(each, "model_info.id", "model_info.name") for each in listed]
-        template = at(self.llm_scoring, "input_prompt")
+        models = [
+            first_member(each, "model_info.id", "model_info.name") for each in listed
+        ]
+        template = first_member(self.llm_scoring, "input_prompt")
         return ", ".join(str(each) for each in models if each), str(template or "")
 
     @property
@@ -76,7 +80,7 @@ class Metric(msgspec.Struct):
 
     def value_of(self, score: float | None) -> float | None:
         """Return a score; of levels -1 may be the unknown one."""
-        return None if self.has_unknown_level and score == -1 else number(score)
+        return None if self.has_unknown_level and score == -1 else as_float(score)
 
     @property
     def is_graded(self) -> bool:
@@ -120,7 +124,7 @@ class Result(msgspec.Struct):
     @property
     def metric_with_parameters(self) -> str:
         """Return what tells it from another metric of its name: ``k=10``."""
-        parameters = members(self.config.get("metric_parameters"))
+        parameters = as_object(self.config.get("metric_parameters"))
         listed = ", ".join(f"{name}={each}" for name, each in parameters.items())
         return f"{self.metric} ({listed})" if listed else self.metric
 
@@ -213,9 +217,9 @@ def write_round(
     return case.round(
         _answer(line),
         n=run_index,
-        input_tokens=integer(tokens.get("input_tokens")),
-        output_tokens=integer(tokens.get("output_tokens")),
-        latency_ms=number(timing.get("latency_ms")),
+        input_tokens=as_int(tokens.get("input_tokens")),
+        output_tokens=as_int(tokens.get("output_tokens")),
+        latency_ms=as_float(timing.get("latency_ms")),
         metadata=kept,
         error=line.error,
         status=verdict,
@@ -239,15 +243,15 @@ def _claim(
     means, counts = {}, []
     for result in results:
         details = result.score_details
-        uncertainty = members(details.get("uncertainty"))
-        counts.append(integer(uncertainty.get("num_samples")) or 0)
+        uncertainty = as_object(details.get("uncertainty"))
+        counts.append(as_int(uncertainty.get("num_samples")) or 0)
         names = (
             result.metric,
             result.metric_with_parameters,
             result.evaluation_result_id,
         )
         known = next((name for name in names if name in dimensions), None)
-        aggregation = members(details.get("details")).get("aggregation", "mean")
+        aggregation = as_object(details.get("details")).get("aggregation", "mean")
         if known is not None and aggregation == "mean":
             means[known] = details.get("score")
     task.claim(means, max(counts, default=0) or None)
@@ -264,7 +268,7 @@ def parsed(value: Any) -> Any:
 
 
 def _time(value: Any) -> datetime | None:
-    return time(parsed(value))
+    return as_time(parsed(value))
 
 
 _Key = tuple[str, str, int]
@@ -318,8 +322,8 @@ class SampledRun:
             n_lines += not isinstance(line, Problem) or line.severity == "reject"
             if not isinstance(line, Problem):
                 self._see(*line)
-        of_file = members(self.aggregate.detailed_evaluation_results)
-        total = integer(of_file.get("total_rows")) or 0
+        of_file = as_object(self.aggregate.detailed_evaluation_results)
+        total = as_int(of_file.get("total_rows")) or 0
         if total > n_lines:
             yield warning(
                 "run_incomplete",
@@ -450,7 +454,7 @@ class SampledRun:
             case = task.known(line.sample_id) or write_case(line, task)
             self._rounds[key] = write_round(line, case, run_index, verdict)
         answer = self._rounds[key]
-        answer.score(dimension, value, on_scale(value) if metric.is_graded else None)
+        answer.score(dimension, value, as_share(value) if metric.is_graded else None)
         correct = line.evaluation.is_correct
         counts = correct is None or (dimension, correct) in self._counted(key)
         if result is not None and counts:
@@ -462,8 +466,8 @@ class SampledRun:
         aggregate = self.aggregate
         result = next(iter(self._by_name[title]), None)
         config = result.generation_config if result else {}
-        details = members(config.get("additional_details"))
-        arguments = members(config.get("generation_args"))
+        details = as_object(config.get("additional_details"))
+        arguments = as_object(config.get("generation_args"))
         library = aggregate.eval_library
         task.describe(
             title,
@@ -533,10 +537,10 @@ def _settings(aggregate: Aggregate, config: dict[str, Any]) -> dict[str, Any]:
     about = aggregate.model_info
     said: dict[str, Any] = yardstick(
         {
-            **members(about.get("additional_details")),
+            **as_object(about.get("additional_details")),
             "inference_platform": about.get("inference_platform"),
-            **members(config.get("generation_args")),
-            **members(config.get("additional_details")),
+            **as_object(config.get("generation_args")),
+            **as_object(config.get("additional_details")),
         },
         *("prompt_template", "prompt_version", "execution_command"),
         *("deployment_type", "model_availability"),

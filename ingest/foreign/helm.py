@@ -17,16 +17,18 @@ from typing import Any
 import msgspec
 
 from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_int,
+    as_object,
+    as_time,
+    first_line,
+)
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
     decode,
     file_bytes,
-    first_line,
-    integer,
-    members,
-    number,
     refused,
-    time,
 )
 from promptlab.ingest.foreign.identity import content_id
 from promptlab.ingest.foreign.registry import Files, Head, Run, led_by
@@ -60,7 +62,9 @@ class RunSpec(msgspec.Struct):
         answers are mapped to references is a part of every metric.
         """
         listed = self.metric_specs if isinstance(self.metric_specs, list) else []
-        specs = [(members(each), members(members(each).get("args"))) for each in listed]
+        specs = [
+            (as_object(each), as_object(as_object(each).get("args"))) for each in listed
+        ]
         name = dimension.partition("@")[0]  # of the best of several answers
         naming = [each for each, args in specs if name in _names(args)]
         nameless = [each for each, args in specs if "names" not in args]
@@ -153,11 +157,11 @@ class Instance(msgspec.Struct):
 
 def _said(part: Mapping[str, Any]) -> Any:
     """Return a text; with messages or media, which ask in place of it, all of them."""
-    media = members(part.get("multimedia_content")).get("media_objects")
+    media = as_object(part.get("multimedia_content")).get("media_objects")
     listed = media if isinstance(media, list) else ()
     beside = {
         "messages": part.get("messages"),
-        "media": [_located(members(each)) for each in listed],
+        "media": [_located(as_object(each)) for each in listed],
     }
     beside = {name: each for name, each in beside.items() if each}
     return {"text": part.get("text"), **beside} if beside else part.get("text")
@@ -385,8 +389,8 @@ class HelmRun:
         result = (state.result if state else None) or {}
         completions = result.get("completions") or []
         first = completions[0] if isinstance(completions, list) and completions else {}
-        output = members(first).get("text")
-        seconds = number(result.get("request_time"))
+        output = as_object(first).get("text")
+        seconds = as_float(result.get("request_time"))
         moment = result.get("request_datetime")
         if isinstance(moment, int | float):
             self._times[bool(_is_cached(result))].append(moment)
@@ -400,11 +404,11 @@ class HelmRun:
         answer = self._rounds[case.id, trial] = case.round(
             output,
             n=trial + 1,
-            input_tokens=integer(values.get("num_prompt_tokens")),
-            output_tokens=integer(values.get("num_completion_tokens")),
+            input_tokens=as_int(values.get("num_prompt_tokens")),
+            output_tokens=as_int(values.get("num_completion_tokens")),
             latency_ms=None if seconds is None else seconds * 1000,
             metadata=dict(sorted(kept.items())),
-            executed_at=time(moment),
+            executed_at=as_time(moment),
             error=str(result.get("error") or "the request failed") if failed else None,
             is_cached=_is_cached(result),
         )
@@ -416,7 +420,7 @@ class HelmRun:
         for stat in stats.stats:
             name = stat.name.name
             if stat.count and name not in _ABOUT_THE_REQUEST:
-                value = number(stat.mean)
+                value = as_float(stat.mean)
                 self._task.same_run.add(case_id, trial, name, value)
                 write_score(answer, name, stat.mean, is_share=_is_graded(name))
 
@@ -435,7 +439,9 @@ class HelmRun:
             f"{named}:{','.join(parts)}" if arguments and parts else named,
             model=str(spec.adapter_spec.get("model") or "unknown"),
             prompt_version=_version(spec.adapter_spec),
-            created_at=time(min(self._times[False] or self._times[True], default=None)),
+            created_at=as_time(
+                min(self._times[False] or self._times[True], default=None)
+            ),
             settings=spec.settings,
             extras=prompts.about(
                 _prompt(spec.adapter_spec),

@@ -21,6 +21,16 @@ from msgspec import Raw, Struct
 from promptlab.contracts.base import plain_name
 from promptlab.ingest.files.dates import base_of
 from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_milliseconds,
+    as_object,
+    as_share,
+    as_time,
+    compact_json,
+    parse_float,
+    short_name,
+)
 from promptlab.ingest.foreign.documents import (
     ABSENT,
     UNREADABLE,
@@ -29,14 +39,6 @@ from promptlab.ingest.foreign.documents import (
     decode,
     file_bytes,
     is_there,
-    members,
-    milliseconds,
-    number,
-    numeric,
-    on_scale,
-    short_name,
-    text,
-    time,
 )
 from promptlab.ingest.foreign.identity import Occurrences, OwnIds, content_id
 from promptlab.ingest.foreign.prompts import env_of
@@ -300,7 +302,7 @@ def write_round(
         "scorer_error": error.message if error is not None and unjudged else None,
         "uuid": sample.uuid,
         "working_time": sample.working_time,
-        "cost": number(usage.total_cost) if usage else None,
+        "cost": as_float(usage.total_cost) if usage else None,
         "invalidation": sample.invalidation,
         "limit": sample.limit,
     }
@@ -310,9 +312,9 @@ def write_round(
         name=name,
         input_tokens=usage.input_tokens if usage else None,
         output_tokens=usage.output_tokens if usage else None,
-        latency_ms=milliseconds(sample.total_time),
+        latency_ms=as_milliseconds(sample.total_time),
         metadata=about,
-        executed_at=time(sample.started_at),
+        executed_at=as_time(sample.started_at),
         error=(error.message or "the sample broke") if error and not unjudged else None,
         status="unevaluated" if unjudged else None,
         steps=_steps(sample, written),
@@ -325,10 +327,10 @@ def _steps(sample: Sample, written: bytes) -> str | None:
     if steps_of(messages) is None:
         return None
     messages, of_event = _resolved(messages, sample), _figures(written)
-    for message in map(members, messages):
+    for message in map(as_object, messages):
         calls = message.get("tool_calls")
         for each in (message, *(calls if isinstance(calls, list) else ())):
-            members(each).update(of_event.get(str(members(each).get("id")), {}))
+            as_object(each).update(of_event.get(str(as_object(each).get("id")), {}))
     return steps_of(messages)
 
 
@@ -337,14 +339,16 @@ def _figures(written: bytes) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     with suppress(*UNREADABLE):
         for event in decode(written, Events).events:
-            key, output = event.id, members(event.output)
+            key, output = event.id, as_object(event.output)
             if event.event == "model":
                 choices = output.get("choices")
                 choice = choices[0] if isinstance(choices, list) and choices else None
-                key = members(members(choice).get("message")).get("id")
+                key = as_object(as_object(choice).get("message")).get("id")
             if event.event in ("model", "tool") and isinstance(key, str):
-                usage = members(output.get("usage"))
-                found[key] = {"latency_ms": milliseconds(number(event.working_time))}
+                usage = as_object(output.get("usage"))
+                found[key] = {
+                    "latency_ms": as_milliseconds(as_float(event.working_time))
+                }
                 found[key] |= {each: usage.get(each) for each in _TOKENS}
     return found
 
@@ -398,7 +402,7 @@ def own_alphabets(samples: Iterable[Scored], log: Log) -> set[str]:
 
 
 def _is_label(word: str) -> bool:
-    return word.lower() not in _WORDS and numeric(word) is None
+    return word.lower() not in _WORDS and parse_float(word) is None
 
 
 def _has_accuracy(log: Log, name: str) -> bool:
@@ -426,12 +430,12 @@ def values_of(sample: Sample, own_alphabet: Collection[str] = ()) -> Iterator[Va
 
 
 def _value(name: str, value: Any, score: Score, own_alphabet: Collection[str]) -> Value:
-    as_number, is_letter = number(value), False
+    as_number, is_letter = as_float(value), False
     if isinstance(value, str) and name not in own_alphabet:
         is_letter = value in _LETTERS
         as_number = _LETTERS.get(value, _WORDS.get(value.lower()))
         if as_number is None:
-            as_number = numeric(value)
+            as_number = parse_float(value)
         if (score.explanation or "").startswith(_BROKEN_GRADER):
             as_number = None
     payload = {"given": value}
@@ -453,7 +457,11 @@ def _completion(sample: Sample) -> str | None:
     if not written and sample.error is not None:
         return None
     resolved = _resolved(written, sample)
-    return resolved if isinstance(resolved, str) or resolved is None else text(resolved)
+    return (
+        resolved
+        if isinstance(resolved, str) or resolved is None
+        else compact_json(resolved)
+    )
 
 
 def _resolved(value: Any, sample: Sample) -> Any:
@@ -499,7 +507,7 @@ def _content(given: Any) -> Any:
     return [
         {
             key: _without_machine(value) if key in _MEDIA else value
-            for key, value in members(part).items()
+            for key, value in as_object(part).items()
         }
         if isinstance(part, dict)
         else part
@@ -613,7 +621,7 @@ class LogReading:
             answer.score(
                 value.name,
                 value.value,
-                on_scale(value.value),
+                as_share(value.value),
                 summary=value.explanation,
                 payload=value.payload,
             )
@@ -623,7 +631,7 @@ class LogReading:
         """Return task, dimensions and claims, and problems of the whole run."""
         log, task = self._log, self._task
         self._describe()
-        headline = members(log.eval.headline_metric)
+        headline = as_object(log.eval.headline_metric)
         named = (headline.get("scorer"), headline.get("score"))
         scorers = [
             ".".join(str(each) for each in dict.fromkeys(named) if each),
@@ -681,9 +689,9 @@ class LogReading:
             about.task,
             prompt_version=None if version is None else str(version),
             model=about.model,
-            created_at=time(about.created),
+            created_at=as_time(about.created),
             run_id=about.eval_set_id or about.run_id,
-            written_at=time(about.created),
+            written_at=as_time(about.created),
             provider=_provider(about, passed),
             settings=_settings(self._log),
             judge=about.model_roles,
@@ -703,7 +711,7 @@ class LogReading:
     @property
     def _metadata(self) -> dict[str, Any]:
         said = self._log.metadata
-        return members(self._log.eval.metadata if said is None else said)
+        return as_object(self._log.eval.metadata if said is None else said)
 
     @property
     def _prompt_version(self) -> Any:
@@ -729,7 +737,7 @@ class LogReading:
         for name in (*dimensions, *unscored):
             of = name.split(".")[0]
             scorer = scorers.get(of, Scorer())
-            options = members(claimed.get(name, scorer.options))
+            options = as_object(claimed.get(name, scorer.options))
             judge, roles = self._graders(of, options)
             if judge is not None:
                 asked = [options.get(each) for each in ("template", "instructions")]
@@ -757,17 +765,17 @@ class LogReading:
         name, and those with the name of a grader. Others may be those of a solver.
         """
         about = self._log.eval
-        roles = members(about.model_roles)
+        roles = as_object(about.model_roles)
         if options.get("model") or scorer.startswith("model_graded"):
             role = options.get("model_role")
             named = options.get("model") or roles.get(
-                str(members(role).get("name", role) or "grader")
+                str(as_object(role).get("name", role) or "grader")
             )
             tested = {"model": about.model, "args": about.model_args}
             return named or {**tested, "config": _generation(self._log)}, {}
         if _RULES_OF_INSPECT.fullmatch(scorer):
             return None, {}
-        named = [members(each).get("name", each) for each in options.values()]
+        named = [as_object(each).get("name", each) for each in options.values()]
         return None, {
             role: model
             for role, model in sorted(roles.items())
@@ -817,8 +825,10 @@ def _provider(about: Eval, arguments: Any) -> str:
     said = dict(arguments) if isinstance(arguments, dict) else {}
     if about.solver:
         given = decode(about.solver_args, Any) if is_there(about.solver_args) else None
-        said["solver"] = f"{about.solver} {text(given)}" if given else about.solver
-    if path := members(about.model_args).get("model_path"):  # `hf/local` may be any
+        said["solver"] = (
+            f"{about.solver} {compact_json(given)}" if given else about.solver
+        )
+    if path := as_object(about.model_args).get("model_path"):  # `hf/local` may be any
         said["model_path"] = yardstick(path)
     if not said:
         return about.model
@@ -836,7 +846,7 @@ def _generation(log: Log) -> dict[str, Any]:
     return {
         name: value
         for config in said
-        for name, value in members(config).items()
+        for name, value in as_object(config).items()
         if value is not None
     }
 
@@ -858,7 +868,7 @@ def _settings(log: Log) -> dict[str, Any]:
     about = log.eval
     beside = {"model_args": about.model_args, "sandbox": about.sandbox}
     said: dict[str, Any] = yardstick(
-        {**_generation(log), **members(about.config), **beside},
+        {**_generation(log), **as_object(about.config), **beside},
         "system_message",
         *_NO_LIMITS,
     )
@@ -869,7 +879,7 @@ def _prompt(log: Log) -> Any:
     """Return system messages and templates in the order of the plan."""
     plan, generation = log.plan or Plan(), log.eval.model_generate_config
     systems = [
-        members(each).get("system_message") for each in (generation, plan.config)
+        as_object(each).get("system_message") for each in (generation, plan.config)
     ]
     templates = (
         ("system" if step.solver == "system_message" else "user", template)

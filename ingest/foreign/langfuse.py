@@ -23,15 +23,17 @@ from msgspec import Struct
 from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_int,
+    as_milliseconds,
+    as_object,
+    as_time,
+    first_member,
+)
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
-    at,
     beginning,
-    integer,
-    members,
-    milliseconds,
-    number,
-    time,
     values_in,
 )
 from promptlab.ingest.foreign.registry import Files, Head, Run, pages_of_runs
@@ -152,12 +154,12 @@ def _ids(named: re.Pattern[bytes], file: FoundFile) -> list[str]:
 
 def _item_ids(file: FoundFile) -> set[str]:
     rows = (row for value in values_in(file.path) for row in _rows(value))
-    return {str(members(row).get("id")) for row in rows}
+    return {str(as_object(row).get("id")) for row in rows}
 
 
 def _rows(value: Any) -> list[Any]:
     """Return the objects of a page, or of a list; else the object itself."""
-    listed = members(value).get("data", value)
+    listed = as_object(value).get("data", value)
     return listed if isinstance(listed, list) else [listed]
 
 
@@ -201,7 +203,7 @@ class _Pages:
                 continue
             listed = _rows(value)
             found = [_kind(each) for each in listed]
-            total = integer(at(value, "meta.totalItems"))
+            total = as_int(first_member(value, "meta.totalItems"))
             if total is not None and found:
                 self._n_rows[(found[0] or DatasetRun).__name__, total] += len(listed)
             for each, kind in zip(listed, found, strict=True):
@@ -224,7 +226,7 @@ class _Pages:
 
     def title(self, run: Object) -> str | None:
         """Return the name of the data set of a run; its id, if none has its name."""
-        own_id = at(run, "experimentDatasetId", "datasetId")
+        own_id = first_member(run, "experimentDatasetId", "datasetId")
         named = (*self.of(DatasetRun), *self.of(DatasetItem))
         names = [e.get("datasetName") for e in named if e.get("datasetId") == own_id]
         listed = (run.get("datasetName"), *names, own_id)
@@ -255,7 +257,7 @@ class _Pages:
 
 def _kind(value: Any) -> type[Struct] | None:
     """Return what an object is, by its keys."""
-    keys = members(value).keys()
+    keys = as_object(value).keys()
     return next((kind for key, kind in _KINDS.items() if key in keys), None)
 
 
@@ -263,12 +265,14 @@ def _records(
     run: Object, items: list[Object], pages: _Pages, source: Source
 ) -> Iterator[Record | Problem]:
     """Yield a run; *run* is an item of it, if it is an experiment."""
-    run_id = at(run, "experimentId", "id")
+    run_id = first_member(run, "experimentId", "id")
     task = TaskWriter("langfuse", run_id, source)
     said = SaidOfScorers()
     booleans: dict[str, None] = {}
     has_answers = False
-    parts = [e | {k: at(e, *names) for k, names in _LAYOUT.items()} for e in items]
+    parts = [
+        e | {k: first_member(e, *names) for k, names in _LAYOUT.items()} for e in items
+    ]
     parts.sort(key=lambda each: str(each["began"]))  # lists begin with the newest
     for each in parts:
         case = task.case(
@@ -280,15 +284,15 @@ def _records(
         error = None
         if each.get("level") == "ERROR":
             error = str(each.get("statusMessage") or "level ERROR")
-        scores = [e for e in each.get("scores") or () if at(e, "name")]
-        seconds = number(each["seconds"])
-        began, ended = time(each["began"]), time(each["ended"])
+        scores = [e for e in each.get("scores") or () if first_member(e, "name")]
+        seconds = as_float(each["seconds"])
+        began, ended = as_time(each["began"]), as_time(each["ended"])
         if began and ended:
             seconds = (ended - began).total_seconds()
-        about = {"cost": number(each["cost"]), "trace_id": each["trace_id"]}
+        about = {"cost": as_float(each["cost"]), "trace_id": each["trace_id"]}
         answer = case.round(
             each["output"],
-            latency_ms=milliseconds(seconds),
+            latency_ms=as_milliseconds(seconds),
             metadata=about,
             executed_at=began,
             error=error,
@@ -325,15 +329,15 @@ def _records(
 
 def _describe(run: Object, pages: _Pages, task: TaskWriter) -> None:
     is_older = "experimentId" not in run
-    about = members(at(run, "experimentMetadata", "metadata"))
-    name = at(run, "experimentName", "name")
+    about = as_object(first_member(run, "experimentMetadata", "metadata"))
+    name = first_member(run, "experimentName", "name")
     name = name if isinstance(name, str) else None
     version = prompts.setting(about, "prompt version", "prompt name", "prompt")
     task.describe(
         pages.title(run),
         model=prompts.setting(about, "model", "model name", "model id"),
         prompt_version=version or (without_date(name) if name else None),
-        created_at=time(run.get("createdAt")) if is_older else None,
+        created_at=as_time(run.get("createdAt")) if is_older else None,
         settings=prompts.model_settings(about),
         extras=prompts.about(prompts.in_settings(about), run_name=name),
     )

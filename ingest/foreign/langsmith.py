@@ -16,12 +16,12 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from promptlab.ingest.foreign.documents import (
-    milliseconds,
-    number,
-    numeric,
-    text,
-    time,
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_milliseconds,
+    as_time,
+    compact_json,
+    parse_float,
 )
 from promptlab.ingest.foreign.identity import (
     OwnIds,
@@ -109,10 +109,10 @@ def _write(row: Row, task: TaskWriter) -> None:
         {"inputs": inputs},
         golden=_one_of(reference),
     )
-    task.same_run.add(str(run) if run else text(row))
+    task.same_run.add(str(run) if run else compact_json(row))
     answer = case.round(
         _one_of(_below(row, "outputs")),
-        latency_ms=milliseconds(number(_value(row.get("execution_time")))),
+        latency_ms=as_milliseconds(as_float(_value(row.get("execution_time")))),
         metadata={"run_id": run} if run else None,
         executed_at=_born(run),
         error=str(error) if error else None,
@@ -145,9 +145,9 @@ def _one_of(values: dict[str, Any]) -> Any:
 def _value(given: Any) -> float | None:
     """Return a number or a boolean, also from the text of a CSV cell."""
     if not isinstance(given, str):
-        return number(given)
+        return as_float(given)
     word = _WORDS.get(given.lower())
-    return numeric(given) if word is None else word
+    return parse_float(given) if word is None else word
 
 
 def _born(run_id: Any) -> datetime | None:
@@ -156,4 +156,4 @@ def _born(run_id: Any) -> datetime | None:
         run = uuid.UUID(str(run_id))
     except ValueError:
         return None
-    return time((run.int >> 80) / 1000) if run.version == 7 else None
+    return as_time((run.int >> 80) / 1000) if run.version == 7 else None

@@ -25,17 +25,19 @@ from msgspec import Raw
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.input_file import InputFile
 from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_object,
+    as_share,
+    as_time,
+    compact_json,
+)
 from promptlab.ingest.foreign.documents import (
     UNREADABLE,
     ToolFiles,
     decode,
     file_bytes,
     lines,
-    members,
-    number,
-    on_scale,
-    text,
-    time,
 )
 from promptlab.ingest.foreign.identity import (
     OwnIds,
@@ -184,7 +186,7 @@ class HarnessTask:
     def _write(self, row: Row, members: dict[str, Any]) -> None:
         task = self.task
         # a position, but the same document has the same one under every filter
-        document = text(row.doc_id)
+        document = compact_json(row.doc_id)
         is_known = row.doc_id is not None
         filter_ = row.filter if row.filter is not None else self._filter_of(document)
         own_id = f"{document} ({filter_})" if is_known else None
@@ -201,8 +203,8 @@ class HarnessTask:
         task.same_run.add(case_id, filter_)
         metrics = row.metrics if row.metrics is not None else _metrics_of(members)
         for metric in metrics:
-            value = number(members.get(metric))
-            score = on_scale(value) if self._is_graded(metric) else None
+            value = as_float(members.get(metric))
+            score = as_share(value) if self._is_graded(metric) else None
             payload = {"filtered": row.filtered_resps}
             if value is None:
                 payload["given"] = members.get(metric)
@@ -229,7 +231,7 @@ class HarnessTask:
             name,
             prompt_version=joined_texts(named, ", "),
             model=model,
-            created_at=time(results.date) or self._named,
+            created_at=as_time(results.date) or self._named,
             run_id=run_id,
             tool_version=results.lm_eval_version,
             settings=self._settings(results),
@@ -258,7 +260,7 @@ class HarnessTask:
 
     def _settings(self, results: Results) -> dict[str, Any]:
         """Return how answers are generated: for the task, for the run."""
-        config = members(results.configs.get(self._name))
+        config = as_object(results.configs.get(self._name))
         about = {
             name: _arguments(each) if name == "model_args" else each
             for name, each in results.config.items()
@@ -269,7 +271,7 @@ class HarnessTask:
                 "fewshot_as_multiturn": results.fewshot_as_multiturn,
                 "chat_template_sha": results.chat_template_sha,
                 **about,
-                **members(config.get("generation_kwargs")),
+                **as_object(config.get("generation_kwargs")),
                 **_arguments(about.get("gen_kwargs")),
                 "seed": about.get("random_seed"),
             },
@@ -279,7 +281,7 @@ class HarnessTask:
 
     def _prompt(self, results: Results) -> Any:
         """Return the prompt: system message, description and template of a document."""
-        config = members(results.configs.get(self._name))
+        config = as_object(results.configs.get(self._name))
         asked = [config.get("description"), config.get("doc_to_text")]
         return prompts.messages(
             ("system", results.system_instruction),
@@ -293,13 +295,13 @@ class HarnessTask:
 
         The version of a task is another one when its results are no longer comparable.
         """
-        config = members(self._results.configs.get(self._name))
+        config = as_object(self._results.configs.get(self._name))
         metric, _, filter_ = dimension.rpartition(",")
         filters = config.get("filter_list")
         steps = [
-            members(each).get("filter")
+            as_object(each).get("filter")
             for each in (filters if isinstance(filters, list) else ())
-            if members(each).get("name") == filter_
+            if as_object(each).get("name") == filter_
         ]
         options = [
             {k: each for k, each in said.items() if k not in _NO_OPTIONS}
@@ -346,7 +348,7 @@ def _metrics_of(members: Mapping[str, Any]) -> list[str]:
     return [
         name
         for name, value in members.items()
-        if name not in _NOT_METRICS and number(value) is not None
+        if name not in _NOT_METRICS and as_float(value) is not None
     ]
 
 
@@ -360,8 +362,8 @@ def _answer(row: Row) -> str | None:
         if not first:
             return None
         if all(isinstance(each, str) for each in first):
-            return first[0] if len(first) == 1 else text(first)
-    return text(row.filtered_resps)
+            return first[0] if len(first) == 1 else compact_json(first)
+    return compact_json(row.filtered_resps)
 
 
 def _means(
@@ -372,14 +374,14 @@ def _means(
         key: value
         for key, value in metrics.items()
         if key not in _NO_METRICS
-        and number(value) is not None
+        and as_float(value) is not None
         and aggregations.get(key.partition(",")[0], "mean") == "mean"
     }
 
 
 def _forget_addresses(row: dict[str, Any]) -> None:
     """Remove addresses in memory from a document, as of pictures, and so its hash."""
-    written = text(row.get("doc"))
+    written = compact_json(row.get("doc"))
     found = without_addresses(written)
     if found != written:
         row["doc"], row["doc_hash"] = decode(found.encode(), Any), None
@@ -388,7 +390,7 @@ def _forget_addresses(row: dict[str, Any]) -> None:
 def _arguments(given: Any) -> dict[str, Any]:
     """Return arguments of the command line: ``temperature=0,seed=1``."""
     if not isinstance(given, str):
-        return members(given)
+        return as_object(given)
     named = (each.partition("=") for each in given.split(",") if "=" in each)
     return {name.strip(): value for name, _, value in named}
 
@@ -409,7 +411,7 @@ def _aggregations(config: Any) -> dict[str, str]:
 
 def _metric_list(config: Any) -> list[dict[str, Any]]:
     """Return what the configuration of a task says of its metrics."""
-    metrics = members(config).get("metric_list")
+    metrics = as_object(config).get("metric_list")
     return [
         each
         for each in (metrics if isinstance(metrics, list) else ())
@@ -506,7 +508,7 @@ def _totals_alone(
         some_of(results.results) or "lm-eval",
         prompt_version=None if shots is None else f"{shots}-shot",
         model=model,
-        created_at=time(results.date) or _time_of(source.path),
+        created_at=as_time(results.date) or _time_of(source.path),
         tool_version=results.lm_eval_version,
         extras={"config": results.config},
     )
@@ -549,7 +551,7 @@ def _task_of(path: Path, names: Iterable[str] = ()) -> str:
 def _time_of(path: Path) -> datetime | None:
     """Return the time in the name of a file, which is written without colons."""
     found = re.search(r"(\d{4}-\d\d-\d\dT)(\d\d)-(\d\d)-(\d\d)", path.name)
-    return time(f"{found[1]}{':'.join(found.groups()[1:])}") if found else None
+    return as_time(f"{found[1]}{':'.join(found.groups()[1:])}") if found else None
 
 
 def _model(results: Results) -> str:
@@ -557,7 +559,7 @@ def _model(results: Results) -> str:
     config = results.config
     arguments = config.get("model_args")
     name = results.model_name
-    if arguments and name and name in text(arguments):
+    if arguments and name and name in compact_json(arguments):
         return name
     named = arguments if isinstance(arguments, str) else config.get("model")
     return str(named or name or "unknown")

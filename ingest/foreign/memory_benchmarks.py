@@ -22,17 +22,19 @@ from typing import Any
 
 from promptlab.ingest.files.dates import base_of, without_date
 from promptlab.ingest.files.finding import FoundFile
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_int,
+    as_milliseconds,
+    as_object,
+    as_share,
+    compact_json,
+    first_member,
+)
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
-    at,
     file_bytes,
-    integer,
-    members,
-    milliseconds,
-    number,
-    on_scale,
     refused,
-    text,
 )
 from promptlab.ingest.foreign.identity import (
     AskedOfIds,
@@ -338,7 +340,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
                 rows.append((None, line))
     else:
         given = _FILES.decoded(source.redact(file_bytes(source)), Any)
-        document = members(given)
+        document = as_object(given)
         key = LAYOUTS[form].rows
         listed = given if key is None else document.get(key)
         rows, n_odd = _placed(listed)
@@ -376,11 +378,14 @@ def _answers(source: Source, path: Path) -> list[Placed]:
 
 def _are_judged(answers: Iterable[Placed], judged: Iterable[Placed]) -> bool:
     """Return true if no answer is another one than the one that was judged."""
-    known = {text(at(row, *_LME.id)): at(row, *_LME.output) for _, row in judged}
+    known = {
+        compact_json(first_member(row, *_LME.id)): first_member(row, *_LME.output)
+        for _, row in judged
+    }
     return all(
-        known.get(text(at(row, *_LME.id)), output) == output
+        known.get(compact_json(first_member(row, *_LME.id)), output) == output
         for _, row in answers
-        for output in [at(row, *_LME.output)]
+        for output in [first_member(row, *_LME.output)]
     )
 
 
@@ -418,7 +423,7 @@ def _word(value: Any) -> str | None:
 def _judgement(given: Any) -> float | None:
     """Return a judge's number; a reply says yes where the word is anywhere in it."""
     if not isinstance(given, str):
-        return on_scale(number(given))
+        return as_share(as_float(given))
     said = given.strip().strip(".").lower()
     return _WORDS.get(said, 1.0 if "yes" in said else None)
 
@@ -463,12 +468,15 @@ class _Run:
             {
                 str(judge)
                 for _, row in rows
-                if (judge := at(row, *layout.judge) or at(document, *layout.judge))
+                if (
+                    judge := first_member(row, *layout.judge)
+                    or first_member(document, *layout.judge)
+                )
             }
         )
         systems = [
             n
-            if (said := at(document, n)) is True
+            if (said := first_member(document, n)) is True
             else _word(said) or _word(rows[0][1].get(n))
             for n in layout.system
         ]
@@ -483,7 +491,7 @@ class _Run:
         )
         same_run = SameRun(_KIND, self._system, *self._judges, source=source)
         for case_id, _, row in self._rows:
-            same_run.add(case_id, text(at(row, *layout.output)))
+            same_run.add(case_id, compact_json(first_member(row, *layout.output)))
         task_id = content_id(same_run.hash_of_night(), self._system)
         self._task = TaskWriter(_KIND, task_id, source, same_run, is_share=_is_share)
         self._codes: Counter[str] = Counter()
@@ -501,12 +509,12 @@ class _Run:
         found: dict[str, tuple[str, str | None, Row]] = {}
         for name, row in rows:
             cluster = name or _word(
-                at(row, "sample_id", "instance_id", "conversation_id")
+                first_member(row, "sample_id", "instance_id", "conversation_id")
             )
             indexed = _CONVERSATION.fullmatch(cluster or "")
             cluster = indexed[1] if indexed else cluster
-            own = _word(at(row, *self._layout.id))
-            asked = at(row, *self._layout.question)
+            own = _word(first_member(row, *self._layout.id))
+            asked = first_member(row, *self._layout.question)
             if own is None or (self._layout.title == "LoCoMo" and asked is not None):
                 base = content_id(
                     [cluster, asked if asked is not None else row], _word(asked)
@@ -515,7 +523,11 @@ class _Run:
             else:
                 instance = cluster if self._form == "memory_agent_rows" else None
                 case_id = joined_texts([instance, own], "/")
-            words = asked if asked is None or isinstance(asked, str) else text(asked)
+            words = (
+                asked
+                if asked is None or isinstance(asked, str)
+                else compact_json(asked)
+            )
             case_id = of_ids.named(case_id, (words,))
             if case_id in found:
                 self._repeated += 1
@@ -529,11 +541,11 @@ class _Run:
             self._write(case_id, cluster, row)
             yield from task.written()
         title = joined_texts(
-            [_word(at(self._document, n)) for n in self._layout.title_of]
+            [_word(first_member(self._document, n)) for n in self._layout.title_of]
         )
         task.describe(
             f"{self._layout.title}: {title}" if title else self._layout.title,
-            model=_word(at(self._document, *self._layout.model)),
+            model=_word(first_member(self._document, *self._layout.model)),
             provider=self._system,
             variant=self._system,
             judge={"models": self._judges} if self._judges else None,
@@ -558,12 +570,15 @@ class _Run:
 
     def _write(self, case_id: str, cluster: str | None, row: Row) -> None:
         layout, task = self._layout, self._task
-        asked, output = at(row, *layout.question), at(row, *layout.output)
+        asked, output = (
+            first_member(row, *layout.question),
+            first_member(row, *layout.output),
+        )
         self._n_answers += output is not None
         tags = self._tags_of(case_id, row)
         tags += [
             f"{axis}:{name}"
-            for axis, values in members(row.get("category_axes")).items()
+            for axis, values in as_object(row.get("category_axes")).items()
             for value in (values if isinstance(values, list) else [values])
             if (name := _word(value)) is not None
         ]
@@ -573,12 +588,12 @@ class _Run:
                 **({"question": asked} if asked is not None else {"id": case_id}),
                 **self._asked_beside(row),
             },
-            golden=at(row, *layout.golden),
+            golden=first_member(row, *layout.golden),
             tags=tags,
             cluster=cluster,
         )
-        verdict = at(row, *layout.verdict)
-        repeats = list(members(verdict).items())
+        verdict = first_member(row, *layout.verdict)
+        repeats = list(as_object(verdict).items())
         judged = [_judgement(each) for _, each in repeats] or [_judgement(verdict)]
         known = [each for each in judged if each is not None]
         value = sum(known) / len(known) if known else None
@@ -600,9 +615,9 @@ class _Run:
             if isinstance(row.get("usage"), dict)
             else row.get("tokens")
         )
-        usage = members(usage)
-        seconds = number(at(row, "response_time"))
-        spent = number(row.get("duration_ms"))
+        usage = as_object(usage)
+        seconds = as_float(first_member(row, "response_time"))
+        spent = as_float(row.get("duration_ms"))
         kept = {
             n: row[n]
             for n in ("tokens", "context_tokens", "chunks_truncated")
@@ -610,9 +625,9 @@ class _Run:
         }
         answer = case.round(
             output,
-            input_tokens=integer(usage.get("prompt_tokens")),
-            output_tokens=integer(usage.get("completion_tokens")),
-            latency_ms=milliseconds(seconds) if spent is None else spent,
+            input_tokens=as_int(usage.get("prompt_tokens")),
+            output_tokens=as_int(usage.get("completion_tokens")),
+            latency_ms=as_milliseconds(seconds) if spent is None else spent,
             metadata=kept or None,
             error=str(error) if error else None,
             status="error" if error else status,
@@ -620,7 +635,7 @@ class _Run:
         if layout.verdict and known:
             self._judging.see(_JUDGE, self._judged_by(row))
         if layout.verdict and (known or status == "unevaluated"):
-            reason = _word(at(row, *layout.reason))
+            reason = _word(first_member(row, *layout.reason))
             if self._has_share and value is not None:
                 value = self._share_of(row)
             answer.score(_JUDGE, value, value, summary=reason)
@@ -630,15 +645,15 @@ class _Run:
         self._write_scores(row, answer)
 
     def _share_of(self, row: Row) -> float | None:
-        return on_scale(number(at(row, *self._layout.share)))
+        return as_share(as_float(first_member(row, *self._layout.share)))
 
     def _asked_beside(self, row: Row) -> dict[str, Any]:
         """Return what is asked in addition: a date, options, its data."""
         asked = {name: row[name] for name in _ASKED if row.get(name) is not None}
         if self._form == "amb":
-            more = members(row.get("meta"))
+            more = as_object(row.get("meta"))
         elif self._form == "memory_agent_bench":
-            more = members(self._document.get("dataset_config"))
+            more = as_object(self._document.get("dataset_config"))
         else:
             more = {}
         more = {key: each for key, each in more.items() if key not in _NOT_ASKED}
@@ -652,7 +667,7 @@ class _Run:
             for name, each in of.items()
             if name.startswith("judge") and not isinstance(each, bool)
         }
-        label = members(row.get("autoeval_label"))
+        label = as_object(row.get("autoeval_label"))
         by = dict(yardstick({**said, **label}, *_OF_VERDICTS))
         return {**by, "score": "a share"} if self._has_share else by
 
@@ -662,11 +677,11 @@ class _Run:
         inside = row.get(self._layout.metrics or "")
         named = {name: row.get(key) for key, name in self._layout.scores.items()}
         named |= {name: row.get(name) for name in self._metrics}
-        named |= members(inside)
+        named |= as_object(inside)
         for name in sorted(named):
-            value = number(named[name])
+            value = as_float(named[name])
             if value is not None:
-                shared = on_scale(value) if _is_share(name) else None
+                shared = as_share(value) if _is_share(name) else None
                 if shared is not None and is_false:
                     shared = 1 - shared
                 answer.score(name, value, shared)
@@ -693,18 +708,18 @@ class _Run:
     def _claim(self) -> None:
         """Hand over the figures that the file itself claims of all its rows."""
         document = self._document
-        figures = document | members(document.get("results"))  # IronMem
+        figures = document | as_object(document.get("results"))  # IronMem
         accuracy = figures.get("accuracy", figures.get("overall_accuracy"))
         n_rows = figures.get("total_questions", figures.get("total_queries"))
         means = {_JUDGE: accuracy}
-        for name, value in members(document.get("averaged_metrics")).items():
+        for name, value in as_object(document.get("averaged_metrics")).items():
             scale = 1 if name.endswith(("_len", "_time")) else 100
-            if (claimed := number(value)) is not None:
+            if (claimed := as_float(value)) is not None:
                 means[name] = claimed / scale
-        overall = members(members(document.get("aggregate_metrics")).get("overall"))
-        means |= {name: members(each).get("mean") for name, each in overall.items()}
+        overall = as_object(as_object(document.get("aggregate_metrics")).get("overall"))
+        means |= {name: as_object(each).get("mean") for name, each in overall.items()}
         if n_rows is not None or any(
-            number(each) is not None for each in means.values()
+            as_float(each) is not None for each in means.values()
         ):
             self._task.claim(means, n_rows)
 

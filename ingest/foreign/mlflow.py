@@ -25,17 +25,19 @@ import msgspec
 from promptlab.ingest.files.dates import base_of
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_int,
+    as_milliseconds,
+    as_object,
+    as_share,
+    as_time,
+    compact_json,
+)
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
     decode,
-    integer,
     lines,
-    members,
-    milliseconds,
-    number,
-    on_scale,
-    text,
-    time,
 )
 from promptlab.ingest.foreign.identity import (
     OwnIds,
@@ -113,7 +115,7 @@ class Assessment(msgspec.Struct):
     @property
     def run(self) -> Any:
         """Return the run that it was given in; ``None``: outside of one."""
-        return members(self.metadata).get("mlflow.assessment.sourceRunId")
+        return as_object(self.metadata).get("mlflow.assessment.sourceRunId")
 
     @property
     def definition(self) -> dict[str, Any]:
@@ -121,7 +123,7 @@ class Assessment(msgspec.Struct):
 
         In names that others chose, only usual names of settings: the rest is results.
         """
-        said = yardstick(members(self.metadata), *_NO_DEFINITION)
+        said = yardstick(as_object(self.metadata), *_NO_DEFINITION)
         return {
             name.removeprefix("mlflow.assessment."): each
             for name, each in said.items()
@@ -131,7 +133,7 @@ class Assessment(msgspec.Struct):
     @property
     def chunk(self) -> tuple[str | None, str] | None:
         """Return the step and the chunk that it judges; ``None``: the whole answer."""
-        chunk = members(self.metadata).get("chunk_index")
+        chunk = as_object(self.metadata).get("chunk_index")
         return None if chunk is None else (self.span_id, str(chunk))
 
 
@@ -205,7 +207,7 @@ class Span(msgspec.Struct):
     @property
     def message(self) -> str | None:
         """Return its error."""
-        message = members(self.status).get("message")
+        message = as_object(self.status).get("message")
         return message if isinstance(message, str) else None
 
 
@@ -373,7 +375,7 @@ def _prompts(traces: Sequence[Trace]) -> list[str]:
     """Return the prompts of the registry that the traces used: ``ask/3``."""
     linked = (_json(trace.tags.get("mlflow.linkedPrompts")) for trace in traces)
     listed = (each for links in linked if isinstance(links, list) for each in links)
-    used = {f"{p.get('name')}/{p.get('version')}" for p in map(members, listed)}
+    used = {f"{p.get('name')}/{p.get('version')}" for p in map(as_object, listed)}
     return sorted(used)
 
 
@@ -433,14 +435,14 @@ def _words(asked: Any) -> str | None:
 
 def _round(trace: Trace, case: CaseWriter) -> RoundWriter:
     broke = trace.state in _BROKEN
-    usage = members(_json(trace.trace_metadata.get("mlflow.trace.tokenUsage")))
-    cost = members(_json(trace.trace_metadata.get("mlflow.trace.cost")))
-    about = {"trace_id": trace.trace_id, "cost": number(cost.get("total_cost"))}
+    usage = as_object(_json(trace.trace_metadata.get("mlflow.trace.tokenUsage")))
+    cost = as_object(_json(trace.trace_metadata.get("mlflow.trace.cost")))
+    about = {"trace_id": trace.trace_id, "cost": as_float(cost.get("total_cost"))}
     return case.round(
         trace.response,
-        input_tokens=integer(usage.get("input_tokens")),
-        output_tokens=integer(usage.get("output_tokens")),
-        latency_ms=number(trace.execution_duration),
+        input_tokens=as_int(usage.get("input_tokens")),
+        output_tokens=as_int(usage.get("output_tokens")),
+        latency_ms=as_float(trace.execution_duration),
         metadata=about,
         executed_at=_moment(trace.request_time),
         error=(trace.error or f"the trace has the state {trace.state}")
@@ -450,14 +452,14 @@ def _round(trace: Trace, case: CaseWriter) -> RoundWriter:
 
 
 def _moment(written: Any) -> datetime | None:
-    milliseconds = number(written)
-    return time(written if milliseconds is None else milliseconds / 1000)
+    milliseconds = as_float(written)
+    return as_time(written if milliseconds is None else milliseconds / 1000)
 
 
 def _value(assessment: Assessment) -> float | None:
     feedback = assessment.feedback or Feedback()
     given = None if feedback.error else feedback.value
-    return _WORDS.get(given.lower()) if isinstance(given, str) else number(given)
+    return _WORDS.get(given.lower()) if isinstance(given, str) else as_float(given)
 
 
 def _write_score(assessments: Sequence[Assessment], answer: RoundWriter) -> None:
@@ -484,7 +486,7 @@ def _write_score(assessments: Sequence[Assessment], answer: RoundWriter) -> None
     answer.score(
         assessment.assessment_name,
         value,
-        on_scale(value),
+        as_share(value),
         summary=assessment.rationale,
         payload=about,
     )
@@ -515,7 +517,7 @@ def classic_records(
     """The records of the run."""
     same_run = SameRun("mlflow", source=source)
     for cells in table.data:
-        same_run.add(text(cells))
+        same_run.add(compact_json(cells))
     name = base_of(source.path.name)
     # the table has no id: a run is identified by its content
     task_id = content_id(same_run.hash_of_night(), name)
@@ -547,8 +549,8 @@ def _write(row: dict[str, Any], task: TaskWriter) -> None:
         row,
         golden=golden,
     )
-    seconds = number(measured.get("latency"))
-    answer = case.round(output, latency_ms=milliseconds(seconds))
+    seconds = as_float(measured.get("latency"))
+    answer = case.round(output, latency_ms=as_milliseconds(seconds))
     for key, given in measured.items():
         if key.endswith("/justification"):
             continue
@@ -671,6 +673,6 @@ def _written(source: Source) -> Iterator[tuple[int, bytes | Problem]]:
     for place, line in lines(source):
         if line.lstrip()[:1] == b"[":  # a list, all in one line
             rows = _FILES.decoded(line, list[Any])
-            yield from ((place, text(row).encode()) for row in rows)
+            yield from ((place, compact_json(row).encode()) for row in rows)
         else:
             yield place, line

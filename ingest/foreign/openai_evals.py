@@ -20,15 +20,17 @@ import msgspec
 
 from promptlab.ingest.files.order import natural_key
 from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_int,
+    as_object,
+    as_time,
+    compact_json,
+    first_member,
+)
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
-    at,
-    integer,
-    members,
-    number,
     refused,
-    text,
-    time,
 )
 from promptlab.ingest.foreign.identity import OwnIds, case_name, unjudged_problems
 from promptlab.ingest.foreign.registry import Head
@@ -178,7 +180,7 @@ class _Sample:
                 self.executed_at = event.created_at
             self.outputs.append(data.get("sampled"))
             names = ("usage.prompt_tokens", "usage.completion_tokens")
-            given, made = (integer(at(data, name)) for name in names)
+            given, made = (as_int(first_member(data, name)) for name in names)
             self.tokens.append((given, made))
         elif event.type == _MATCH:
             self.matches.append(data)
@@ -217,7 +219,7 @@ def _write(sample: _Sample, task: TaskWriter) -> None:
         input_tokens=_sum(given for given, _ in sample.tokens),
         output_tokens=_sum(made for _, made in sample.tokens),
         metadata={"sample_id": sample.id, "calls": len(sample.outputs)},
-        executed_at=time(sample.executed_at),
+        executed_at=as_time(sample.executed_at),
         error=sample.error,
         status=None
         if sample.error is not None
@@ -229,9 +231,11 @@ def _write(sample: _Sample, task: TaskWriter) -> None:
             _MATCH,
             _MATCH,
             correct if isinstance(correct, bool) else None,
-            score=number(correct),
-            expected=text(match["expected"]) if "expected" in match else None,
-            reason=f"picked {text(match['picked'])}" if "picked" in match else None,
+            score=as_float(correct),
+            expected=compact_json(match["expected"]) if "expected" in match else None,
+            reason=f"picked {compact_json(match['picked'])}"
+            if "picked" in match
+            else None,
         )
     values = {_MATCH: sample.correct} if sample.matches else {}
     values |= {name: _mean(given) for name, given in sample.metrics.items()}
@@ -242,12 +246,12 @@ def _write(sample: _Sample, task: TaskWriter) -> None:
 
 def _mean(given: Sequence[Any]) -> Any:
     """Return the mean of the numbers among several values; a single value as given."""
-    known = [value for each in given if (value := number(each)) is not None]
+    known = [value for each in given if (value := as_float(each)) is not None]
     return sum(known) / len(known) if len(given) > 1 and known else given[-1]
 
 
 def _arguments(spec: Spec) -> dict[str, Any]:
-    return members(at(spec.run_config, "eval_spec.args"))
+    return as_object(first_member(spec.run_config, "eval_spec.args"))
 
 
 def _judged_by(spec: Spec) -> dict[str, Any]:
@@ -255,7 +259,7 @@ def _judged_by(spec: Spec) -> dict[str, Any]:
     judging = {
         name: each for name, each in _arguments(spec).items() if name not in _OF_PROMPTS
     }
-    said = {"cls": at(spec.run_config, "eval_spec.cls"), "arguments": judging}
+    said = {"cls": first_member(spec.run_config, "eval_spec.cls"), "arguments": judging}
     return yardstick(said)  # type: ignore[no-any-return]  # an object
 
 
@@ -269,7 +273,7 @@ def _models(spec: Spec) -> tuple[list[str], str | None]:
 
 def _settings(spec: Spec) -> dict[str, Any]:
     """Return how answers are sampled; the command alone has options of the model."""
-    config = members(spec.run_config)
+    config = as_object(spec.run_config)
     said = {
         name: each for name, each in _arguments(spec).items() if name in _OF_PROMPTS
     }
@@ -292,7 +296,7 @@ def _describe(spec: Spec, opening: list[Any], task: TaskWriter) -> None:
         spec.eval_name,
         model=", ".join(models),
         prompt_version=version or spec.eval_name,
-        created_at=time(spec.created_at),
+        created_at=as_time(spec.created_at),
         settings=_settings(spec),
         extras=prompts.about(opening, run_config=spec.run_config),
     )

@@ -25,15 +25,17 @@ from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.azure_ai_evaluation import RATINGS, SEVERITIES
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_int,
+    as_object,
+    as_time,
+    compact_json,
+    first_member,
+)
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
-    at,
     beginning,
-    integer,
-    members,
-    number,
-    text,
-    time,
     values_in,
 )
 from promptlab.ingest.foreign.identity import (
@@ -99,7 +101,7 @@ class Result(Struct):
     @property
     def broke(self) -> str | None:
         """Return why it could not judge; what it says then is no verdict."""
-        failed = members(self.sample).get("error") or self.error
+        failed = as_object(self.sample).get("error") or self.error
         if not failed and str(self.status).lower() in _BROKEN:
             failed = f"status {self.status}"
         return error_text(failed)
@@ -107,7 +109,7 @@ class Result(Struct):
     @property
     def is_judged(self) -> bool:
         """Return true if it says anything."""
-        says = self.passed is not None or number(self.score) is not None
+        says = self.passed is not None or as_float(self.score) is not None
         return self.broke is None and says
 
 
@@ -209,7 +211,7 @@ def _inside(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
         return
     if isinstance(value, dict) and "has_more" in value:
         yield {"has_more": value["has_more"]}
-    inside = value if isinstance(value, list) else members(value).values()
+    inside = value if isinstance(value, list) else as_object(value).values()
     for each in inside:
         if isinstance(each, dict | list):
             yield from _inside(each, depth + 1)
@@ -242,7 +244,7 @@ class _Run:
             if any(not each.is_judged for each in item.results or ()):
                 unjudged.append(case_id)
             yield from task.written()
-        samples = [members(each.sample) for each in items]
+        samples = [as_object(each.sample) for each in items]
         self._describe(items, samples)
         graded = [name for name, is_graded in self._graded.items() if is_graded]
         task.grade(
@@ -250,37 +252,37 @@ class _Run:
             dict.fromkeys(self._lower, "lower_better"),
             parameters=self._criteria(),
         )
-        counts = members(self._run.get("result_counts"))
-        if (total := integer(counts.get("total"))) is not None:
+        counts = as_object(self._run.get("result_counts"))
+        if (total := as_int(counts.get("total"))) is not None:
             task.claim({}, total)
         yield from (*task.written(), *self._of_ids.problems("datasource_item"))
         yield from unjudged_problems("passed", unjudged)
 
     def _write(self, item: Item, has_ids: bool) -> str:
-        sample = members(item.sample)
+        sample = as_object(item.sample)
         output = _said(sample.get("output"))
-        given = members(item.datasource_item) or {"item": item.datasource_item}
+        given = as_object(item.datasource_item) or {"item": item.datasource_item}
         answers = _ANSWERED if output is None else _ANSWERED[:1] + _ANSWERED[-1:]
         left_out = {*answers, *_EXPECTED, *_OF_AGENTS}
         inputs = {k: v for k, v in given.items() if k not in left_out} or given
         if output is None:
-            output = at(given, *_ANSWERED)
+            output = first_member(given, *_ANSWERED)
         case = self._task.case(
             self._case_id(item, given, inputs, has_ids),
             inputs,
-            golden=at(given, *_EXPECTED),
+            golden=first_member(given, *_EXPECTED),
         )
         error = error_text(sample.get("error"))
         results = item.results or []
         status = _verdict(results, item.status)
         if error is None and status == "error":
             error = f"status {item.status}"
-        usage = members(sample.get("usage"))
+        usage = as_object(sample.get("usage"))
         answer = case.round(
             output,
-            executed_at=time(item.created_at),
-            input_tokens=integer(usage.get("prompt_tokens")),
-            output_tokens=integer(usage.get("completion_tokens")),
+            executed_at=as_time(item.created_at),
+            input_tokens=as_int(usage.get("prompt_tokens")),
+            output_tokens=as_int(usage.get("completion_tokens")),
             metadata={"output_item": item.id} if item.id else None,
             error=error,
             status="error" if error else status,
@@ -295,17 +297,17 @@ class _Run:
         """Return the name of what an item asks; items of one place are its rounds."""
         place = None
         if item.datasource_item_id is not None:
-            place = text(item.datasource_item_id)
-        asked = at(inputs, *_ASKED)
+            place = compact_json(item.datasource_item_id)
+        asked = first_member(inputs, *_ASKED)
         name = (
-            str(at(given, *_IDS))
+            str(first_member(given, *_IDS))
             if has_ids
             else self._of_ids.named(
                 case_name(
                     inputs if asked is None else asked,
                     asked if isinstance(asked, str) else first_text(inputs.values()),
                 ),
-                (text(inputs),),
+                (compact_json(inputs),),
             )
         )
         known = self._case_of.get((name, place)) if place else None
@@ -316,9 +318,9 @@ class _Run:
     def _judged(self, result: Result, answer: RoundWriter) -> None:
         task, broke = self._task, result.broke
         name = self._names[result.name, result.metric]
-        value = number(result.score)
+        value = as_float(result.score)
         reason = result.reason if isinstance(result.reason, str) else None
-        judge = members(result.sample).get("model")
+        judge = as_object(result.sample).get("model")
         task.judge(name, judge if isinstance(judge, str) else None)
         if result.passed is not None or not result.is_judged:
             answer.check(
@@ -326,7 +328,7 @@ class _Run:
                 result.type or "grader",
                 result.passed if broke is None else None,
                 score=value if broke is None else None,
-                threshold=number(result.threshold),
+                threshold=as_float(result.threshold),
                 reason=reason,
                 error=broke,
             )
@@ -355,14 +357,14 @@ class _Run:
         if key in RATINGS or key in SEVERITIES:
             return False
         if result.type == _OF_AZURE:
-            threshold = number(result.threshold)
+            threshold = as_float(result.threshold)
             return threshold is not None and 0 < threshold <= 1
-        given = members(self._criterion(result.name)).get("range")
+        given = as_object(self._criterion(result.name)).get("range")
         return given in (None, [0, 1])
 
     def _criterion(self, name: str) -> Any:
         for each in self._eval.get("testing_criteria") or ():
-            if name in (members(each).get("id"), members(each).get("name")):
+            if name in (as_object(each).get("id"), as_object(each).get("name")):
                 return each
         return None
 
@@ -377,9 +379,9 @@ class _Run:
     def _describe(self, items: list[Item], samples: list[dict[str, Any]]) -> None:
         task, run = self._task, self._run
         models = Counter(str(each["model"]) for each in samples if each.get("model"))
-        first = members(items[0].datasource_item)
+        first = as_object(items[0].datasource_item)
         name = run.get("name")
-        version = prompts.setting(members(run.get("metadata")), "prompt version")
+        version = prompts.setting(as_object(run.get("metadata")), "prompt version")
         said = first.get("agent_version") or name
         settings = {
             key: samples[0].get(key)
@@ -394,14 +396,14 @@ class _Run:
             or run.get("model")
             or first.get("agent_name"),
             prompt_version=version or (without_date(str(said)) if said else None),
-            created_at=time(run.get("created_at")),
+            created_at=as_time(run.get("created_at")),
             settings={k: v for k, v in settings.items() if v is not None},
             extras=prompts.about(prompts.opening(asked), run_name=name),
         )
 
 
 def _place(item: Item) -> tuple[float, str]:
-    place = number(item.datasource_item_id)
+    place = as_float(item.datasource_item_id)
     return (float("inf") if place is None else place), item.id or ""
 
 
@@ -429,10 +431,10 @@ def _own_ids(items: list[Item]) -> bool:
     """Return true if each data set item has an id of its own."""
     ids = defaultdict(set)
     for item in items:
-        own = at(item.datasource_item, *_IDS)
+        own = first_member(item.datasource_item, *_IDS)
         if not isinstance(own, str | int) or own == "":
             return False
-        ids[str(own)].add(text(item.datasource_item_id))
+        ids[str(own)].add(compact_json(item.datasource_item_id))
     return all(len(places) == 1 for places in ids.values())
 
 
@@ -448,7 +450,7 @@ def _said(output: Any) -> Any:
     if not isinstance(output, list):
         return output or None
     for each in reversed(output):
-        if content := members(each).get("content"):
+        if content := as_object(each).get("content"):
             return content
     return output or None
 

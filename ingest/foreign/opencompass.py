@@ -28,15 +28,17 @@ from msgspec import Struct, ValidationError, convert, field
 
 from promptlab.contracts.base import plain_name
 from promptlab.ingest.files.finding import FoundFile
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_object,
+    as_time,
+    compact_json,
+    first_line,
+)
 from promptlab.ingest.foreign.documents import (
     Refused,
     ToolFiles,
     file_bytes,
-    first_line,
-    members,
-    number,
-    text,
-    time,
 )
 from promptlab.ingest.foreign.identity import SameRun, joined_texts, some_of
 from promptlab.ingest.foreign.registry import Files, Head, Run
@@ -188,13 +190,13 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     of_run, created_at = place.run.name, None
     same = SameRun("opencompass", of_run, place.model, title)
     if is_named := _TIME.fullmatch(of_run) is not None:
-        created_at = time(of_run.replace("_", "T"))
+        created_at = as_time(of_run.replace("_", "T"))
     else:  # a folder of the user's, which may hold another run tomorrow
         same = SameRun("opencompass", place.model, title, source=source)
         for key, (_, row) in run.rows.items():
-            same.add(*key, text(row))
+            same.add(*key, compact_json(row))
         for key, detail in run.details.items():
-            same.add(*key, text(detail))
+            same.add(*key, compact_json(detail))
         of_run = same.hash_of_night()
     task_id = f"opencompass-{of_run}/{place.model}/{title}"
     task = TaskWriter(
@@ -260,7 +262,7 @@ class _Run:
                     raise ValidationError("a row has no place in the data set")
             except ValidationError as error:
                 problem = _FILES.problem(error, pointer=f"{path.name}/{key or ''}")
-                self.problems.append(replace(problem, raw_text=text(row)))
+                self.problems.append(replace(problem, raw_text=compact_json(row)))
                 continue
             if "prediction" in row and row.get("success") is not False:
                 self._rows[base + int(place)] = read, row
@@ -299,7 +301,10 @@ class _Run:
 
     def _repeats(self) -> int:
         """Return how often all questions come again in the same order."""
-        asked = [text([row.origin_prompt, row.gold]) for row, _ in self._rows.values()]
+        asked = [
+            compact_json([row.origin_prompt, row.gold])
+            for row, _ in self._rows.values()
+        ]
         n, rest = divmod(len(asked), cases := len(set(asked)) or 1)
         is_again = cases > 1 and not rest and asked == asked[:cases] * n
         return n if is_again and [*self._rows] == [*range(len(asked))] else 1
@@ -312,7 +317,7 @@ class _Run:
         """Write the cases in the order of the data set, and what is missing."""
         said = {key: convert(each, Detail) for key, each in self.details.items()}
         named = (k for k in self._result if _ACCURACY.fullmatch(k))
-        accuracy = number(self._result.get(next(named, "")))
+        accuracy = as_float(self._result.get(next(named, "")))
         verdicts = _verdicts(said, accuracy)
         # AISBench evaluates a stand-in for the answer to a request that failed
         failed = {self._key(at) for at in self._failed.keys() - self._rows.keys()}
@@ -328,7 +333,7 @@ class _Run:
             case = task.case(
                 self._names.get(key[0], str(key[0])),
                 _question(
-                    _first(row.origin_prompt, detail.prompt), labels or members(whole)
+                    _first(row.origin_prompt, detail.prompt), labels or as_object(whole)
                 ),
                 golden=_first(
                     *(row.gold, row.refr, detail.refr, detail.references),
@@ -470,10 +475,10 @@ def _version(source: Source, paths: Collection[Path], name: str) -> str | None:
 def _by_place(details: Any) -> dict[int, dict[str, Any]]:
     """Return the objects of a list, or those with a place as the key."""
     if isinstance(details, list):
-        return {at: members(each) for at, each in enumerate(details)}
+        return {at: as_object(each) for at, each in enumerate(details)}
     return {
         int(key): each
-        for key, each in members(details).items()
+        for key, each in as_object(details).items()
         if key.isdecimal() and len(key) <= _DIGITS and isinstance(each, dict)
     }
 
@@ -516,13 +521,13 @@ def _is_graded_a(detail: Detail) -> bool | None:
 
 def _question(asked: Any, labels: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was asked: of labels, what all their prompts begin with."""
-    prompts = {label: members(each).get("prompt") for label, each in labels.items()}
+    prompts = {label: as_object(each).get("prompt") for label, each in labels.items()}
     written = {label: each for label, each in prompts.items() if isinstance(each, str)}
     if written:
         low, high = min(written.values()), max(written.values())
         same = takewhile(lambda pair: pair[0] == pair[1], zip(low, high, strict=False))
         return {"prompt": "".join(each for each, _ in same), "labels": [*written]}
-    if not isinstance(asked, list) or not all(map(members, asked)):
+    if not isinstance(asked, list) or not all(map(as_object, asked)):
         return {} if asked is None else {"prompt": asked}
     turns = ((str(each.get("role")), each.get("prompt")) for each in asked)
     return {"messages": [{"role": _ROLES.get(r, r), "content": c} for r, c in turns]}

@@ -27,22 +27,24 @@ from msgspec import Raw, Struct
 
 from promptlab.contracts.base import plain_name
 from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_int,
+    as_object,
+    as_share,
+    as_time,
+    compact_json,
+    short_name,
+    text_and_json,
+)
 from promptlab.ingest.foreign.documents import (
     ABSENT,
     UNREADABLE,
     ToolFiles,
-    answer,
     decode,
-    integer,
     is_there,
     lines,
-    members,
-    number,
-    on_scale,
     raw_text,
-    short_name,
-    text,
-    time,
 )
 from promptlab.ingest.foreign.identity import (
     Occurrences,
@@ -316,7 +318,7 @@ def error_of(row: Row) -> str | None:
         return None
     said = row.error or (row.response.error if row.response else None)
     if not isinstance(said, str):
-        said = text(said) if said else ""
+        said = compact_json(said) if said else ""
     return said.strip() or "the provider gave no answer"
 
 
@@ -364,7 +366,7 @@ def _cost(row: Row) -> float | None:
     response = row.response
     if row.cost or (response is not None and response.cached):
         return row.cost
-    return number(response.cost) if response is not None else None
+    return as_float(response.cost) if response is not None else None
 
 
 def _tokens(row: Row) -> tuple[int | None, int | None, int | None]:
@@ -377,8 +379,8 @@ def _tokens(row: Row) -> tuple[int | None, int | None, int | None]:
     usage = (response.tokenUsage if response else None) or row.tokenUsage
     if usage is None:
         return None, None, None
-    given, made = integer(usage.prompt), integer(usage.completion)
-    total = integer(usage.total)
+    given, made = as_int(usage.prompt), as_int(usage.completion)
+    total = as_int(usage.total)
     is_cached = response is not None and bool(response.cached)
     if not given and not made and (total or not is_cached):
         given = made = None
@@ -400,7 +402,7 @@ def write_round(row: Row, case: CaseWriter, status: Status) -> RoundWriter:
     task.n_rounds[case.id] = n = task.n_rounds[case.id] + 1
     written = RoundWriter(task, case.id, f"{case.id}-{n}")
     cached = response.cached if response else None
-    output, parsed = answer(response.output if response else None)
+    output, parsed = text_and_json(response.output if response else None)
     given, made, total = _tokens(row)
     task.write(
         Round(
@@ -414,7 +416,7 @@ def write_round(row: Row, case: CaseWriter, status: Status) -> RoundWriter:
             input_tokens=given,
             output_tokens=made,
             latency_ms=row.latencyMs,
-            metadata=text(AboutRound(row.id, _cost(row), cached, total)),
+            metadata=compact_json(AboutRound(row.id, _cost(row), cached, total)),
             error=error_of(row) if status == "error" else None,
             reported_status=status,
             is_cached=cached,
@@ -430,7 +432,7 @@ def _steps(response: Response) -> str | None:
     Multi-turn providers keep ``messages`` and agents ``toolCalls`` in the metadata; a
     model that is asked once puts its calls into the output, alone or in a message.
     """
-    about, output = members(_decoded(response.metadata)), response.output
+    about, output = as_object(_decoded(response.metadata)), response.output
     if isinstance(output, dict):
         output = output.get("tool_calls")
     calls = about.get("toolCalls") or (output if _are_calls(output) else None)
@@ -441,7 +443,7 @@ def _steps(response: Response) -> str | None:
 def _are_calls(output: Any) -> bool:
     """Return true for the shape of calls that chat APIs return."""
     return isinstance(output, list) and any(
-        members(each).get("type") in ("function", "function_call", "tool_use")
+        as_object(each).get("type") in ("function", "function_call", "tool_use")
         for each in output
     )
 
@@ -466,7 +468,7 @@ def checks_of(row: Row, case: CaseWriter) -> list[Check]:
         broke = _broke(each, "" if is_set else kind)
         reason = each.reason
         if not isinstance(reason, str | None):
-            reason = text(reason)
+            reason = compact_json(reason)
         checks.append(
             Check(
                 task_id=task_id,
@@ -521,11 +523,14 @@ def _claim(column: Column) -> None:
     The file has their sum, in which an error counts 0. Sums of named scores are by
     weight, or not, as versions go, and the score is made of them.
     """
-    metrics = members(_decoded(column.prompt.metrics))
+    metrics = as_object(_decoded(column.prompt.metrics))
     counts = [
-        integer(metrics.get(f"test{of}Count")) or 0 for of in ("Pass", "Fail", "Error")
+        as_int(metrics.get(f"test{of}Count")) or 0 for of in ("Pass", "Fail", "Error")
     ]
-    n, total = column.task.dimensions.n_values(ROW_SCORE), number(metrics.get("score"))
+    n, total = (
+        column.task.dimensions.n_values(ROW_SCORE),
+        as_float(metrics.get("score")),
+    )
     if metrics:
         mean = {} if total is None or not n else {ROW_SCORE: total / n}
         column.task.claim(mean, sum(counts) or None)
@@ -592,11 +597,11 @@ class Columns:
         begun = about.evaluationCreatedAt if about else None
         named = _TIME.search(export.evalId or "")
         self._about["created_at"] = (
-            time(results.timestamp) or time(begun) or time(named and named[0])
+            as_time(results.timestamp) or as_time(begun) or as_time(named and named[0])
         )
         if about is not None:
             self._about["tool_version"] = about.promptfooVersion
-            self._about["written_at"] = time(about.exportedAt)
+            self._about["written_at"] = as_time(about.exportedAt)
         if config is not None:
             self._about["title"] = short_name(config.description or "", 120)
             self._settings = _settings(config.providers)
@@ -615,7 +620,11 @@ class Columns:
         if self._run_id is None:
             named = [(e.testIdx or 0, e.promptIdx or 0, e.id) for e, _ in rows if e.id]
             # nor do files before 2024
-            own_id = min(named)[-1] if named else content_id([text(e) for e, _ in rows])
+            own_id = (
+                min(named)[-1]
+                if named
+                else content_id([compact_json(e) for e, _ in rows])
+            )
             self._run_id = f"promptfoo-{own_id}"
         for test in dict.fromkeys(test for _, test in rows):
             self._case_id(test, 1)
@@ -632,7 +641,7 @@ class Columns:
         if test.is_bare and is_there(row.prompt):
             raw = _prompt(row).raw
             asked = row.testIdx if raw == _LEFT_OUT else raw
-            self._bare.setdefault(task.task_id, set()).add(hash(text(asked)))
+            self._bare.setdefault(task.task_id, set()).add(hash(compact_json(asked)))
         counted = (task.task_id, test.key)
         count = self._counts.get(counted, 0)
         repeat = test.repeat or self._repeat or math.inf
@@ -652,26 +661,38 @@ class Columns:
         # JSONL does not number repeats: rows are identified by their ids
         output = row.response.output if row.response else None
         said = [(each.name, each.passed, each.score, each.reason) for each in checks]
-        told = (row.id or text(row), status, row.score, output, row.namedScores, said)
+        told = (
+            row.id or compact_json(row),
+            status,
+            row.score,
+            output,
+            row.namedScores,
+            said,
+        )
         self._same_run.add_written(canonical(told))
         return task.written()
 
     def closing(self) -> Iterator[Record | Problem]:
         """Return tasks and dimensions, which are known when all rows are read."""
         columns = sorted(self._columns.values(), key=lambda each: each.index)
-        in_order = list(dict.fromkeys(text(each.prompt.raw) for each in columns))
+        in_order = list(
+            dict.fromkeys(compact_json(each.prompt.raw) for each in columns)
+        )
         alike = Occurrences()
         judges = {each: None for of in self._judgings.values() for each in of.judges}
         for column in columns:
             prompt, task = column.prompt, column.task
             of_name = self._settings.get(column.provider, [])
-            place = alike.next(column.provider, text([prompt.raw, prompt.label])) - 1
+            place = (
+                alike.next(column.provider, compact_json([prompt.raw, prompt.label]))
+                - 1
+            )
             own = of_name[place] if place < len(of_name) else {}
             label = short_name(prompt.label or prompt.display)
             task.describe(
                 prompt_version=_version(prompt, label),
                 prompt_name=_name(prompt),
-                prompt_position=in_order.index(text(prompt.raw)),
+                prompt_position=in_order.index(compact_json(prompt.raw)),
                 model=column.provider,
                 provider=_told_apart(column.provider, own, of_name),
                 settings=self._settings_of(own, prompt),
@@ -723,7 +744,7 @@ class Columns:
 
     def _settings_of(self, own: dict[str, Any], prompt: Prompt) -> dict[str, Any]:
         """Return the settings of a provider, of its prompt and of the tests."""
-        said = {**own, **(members(yardstick(prompt.config)) if self._heads else {})}
+        said = {**own, **(as_object(yardstick(prompt.config)) if self._heads else {})}
         listed = list(
             dict.fromkeys(
                 each.settings for each in self._judgings.values() if each.settings
@@ -802,7 +823,7 @@ class Columns:
         for name in overrides.prompt_vars:
             if name in given:
                 value = given[name]
-                value = value if isinstance(value, str) else text(value)
+                value = value if isinstance(value, str) else compact_json(value)
                 self._prompt_vars.setdefault(name, set()).add(value)
         not_asked = {"_conversation", *overrides.prompt_vars}
         asked = {key: given[key] for key in given if key not in not_asked}
@@ -811,7 +832,7 @@ class Columns:
         judging = self._judgings.get(key)
         if judging is None:
             judging = self._judgings[key] = _Judging.of(test)
-        metadata = members(test.metadata)
+        metadata = as_object(test.metadata)
         own_id = _own_id(test.id, metadata.get("id"), asked.get("id"))
         expected = self._expected(asked, judging, own_id)
         asked = {key: asked[key] for key in asked if key not in expected}
@@ -844,7 +865,7 @@ class Columns:
             repeat=repeat if isinstance(repeat, int) and repeat > 0 else None,
             is_bare=not given and name == content and len(context) == 1,
             context=context,
-            note=text({"variables": expected}) if expected else None,
+            note=compact_json({"variables": expected}) if expected else None,
             expectation_hash=expectation_hash,
             tags=[tag for tag in tags if isinstance(tag, str)]
             if isinstance(tags, list)
@@ -894,7 +915,7 @@ class Columns:
 
 def _told_by(prompt: Prompt, provider: str | None = None) -> tuple[str, str]:
     """Return what tells a prompt of the head from others, as in a row."""
-    name = prompt.label or prompt.display or text(prompt.raw)
+    name = prompt.label or prompt.display or compact_json(prompt.raw)
     return provider or _provider(prompt.provider), name
 
 
@@ -920,13 +941,13 @@ def _write_scores(
         if name in weightless:
             written.score(name, None)
         else:
-            written.score(name, value, None if name in unscored else on_scale(value))
+            written.score(name, value, None if name in unscored else as_share(value))
 
 
 @lru_cache(1000)
 def _weightless(weights: bytes) -> frozenset[str]:
     """Return the metrics of weight 0: a mean by weight, whatever the assertions say."""
-    given = members(decode(weights, Any))
+    given = as_object(decode(weights, Any))
     return frozenset(name for name, weight in given.items() if weight == 0)
 
 
@@ -947,19 +968,19 @@ class _Judging(Struct):
 
     @classmethod
     def of(cls, test: TestCase) -> _Judging:
-        asserts, options = _decoded(test.asserts), members(_decoded(test.options))
+        asserts, options = _decoded(test.asserts), as_object(_decoded(test.options))
         asserts = asserts if isinstance(asserts, list) else []
         scoring = test.threshold, test.assertScoringFunction
         judging = {name: options.get(name) for name in ("transform", "postprocess")}
         rest = {**options, "test provider": _decoded(test.provider)}
         settings = yardstick(rest, *judging, *_OF_JUDGE, *_NO_SETTINGS)
         return cls(
-            written=text(asserts) if asserts else "",
+            written=compact_json(asserts) if asserts else "",
             asserted=canonical([asserts, judging, *map(_decoded, scoring)]),
             types=[kind for kind, *_ in _flat(asserts)],
             judges=list(_judges(asserts, options)),
             repeat=options.get("repeat"),
-            settings=text(dict(sorted(settings.items()))) if settings else None,
+            settings=compact_json(dict(sorted(settings.items()))) if settings else None,
         )
 
 
@@ -1043,7 +1064,7 @@ _SCORING = re.compile(rb'"assertScoringFunction"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 def _slots(prompt: Prompt) -> str:
     """Return the template of a prompt; the whole source of a function."""
-    raw = prompt.raw if isinstance(prompt.raw, str) else text(prompt.raw)
+    raw = prompt.raw if isinstance(prompt.raw, str) else compact_json(prompt.raw)
     return " ".join(re.findall(r"\{[{%].*?[%}]\}", raw, re.DOTALL)) or raw
 
 
@@ -1066,7 +1087,7 @@ def _flat(
     asserts: Any, of_set: Any = None
 ) -> Iterator[tuple[str, dict[str, Any], Any]]:
     """Yield each assertion, also inside sets: type, what it says, metric of its set."""
-    for each in map(members, asserts if isinstance(asserts, list) else ()):
+    for each in map(as_object, asserts if isinstance(asserts, list) else ()):
         if isinstance(kind := each.get("type"), str):
             yield kind, each, of_set
         yield from _flat(each.get("assert"), each.get("metric"))
@@ -1092,13 +1113,13 @@ def _judges(asserts: Any, options: Mapping[str, Any]) -> Iterator[Judged]:
                     name,
                     _model(provider),
                     canonical(template).decode() if template else "",
-                    rubric if isinstance(rubric, str) else text(rubric),
+                    rubric if isinstance(rubric, str) else compact_json(rubric),
                 )
 
 
 def _model(provider: Any) -> str:
     """Return the ids of a provider, or of those of each type."""
-    about = members(provider) or {"id": provider}
+    about = as_object(provider) or {"id": provider}
     typed = [_model(about[each]) for each in _OUTPUTS if about.get(each)]
     own = about.get("id")
     return ", ".join(typed) or (own if isinstance(own, str) else "")
@@ -1122,10 +1143,10 @@ def _settings(providers: Raw) -> dict[str, list[dict[str, Any]]]:
     listed = decode(providers, Any)
     found: dict[str, list[dict[str, Any]]] = {}
     for each in listed if isinstance(listed, list) else [listed]:
-        about = {"id": each} if isinstance(each, str) else members(each)
+        about = {"id": each} if isinstance(each, str) else as_object(each)
         if len(about) == 1 and "id" not in about:  # by its id: {"openai:o3": {...}}
             ((own_id, said),) = about.items()
-            about = {"id": own_id, **members(said)}
+            about = {"id": own_id, **as_object(said)}
         name = about.get("label") or about.get("id")
         if isinstance(name, str):
             rest = {
@@ -1133,7 +1154,7 @@ def _settings(providers: Raw) -> dict[str, list[dict[str, Any]]]:
             }
             if name != about.get("id"):  # the model behind a label
                 rest["provider"] = about.get("id")
-            settings = yardstick({**rest, **members(about.get("config"))})
+            settings = yardstick({**rest, **as_object(about.get("config"))})
             found.setdefault(name, []).append(settings)
     return found
 
@@ -1150,7 +1171,7 @@ def _told_apart(
     if not differing:
         return None
     said = ", ".join(
-        f"{key}={value if isinstance(value, str) else text(value)}"
+        f"{key}={value if isinstance(value, str) else compact_json(value)}"
         for key, value in sorted(differing.items())
     )
     return short_name(" ".join(f"{name} ({said})".split()), 120)

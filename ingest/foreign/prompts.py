@@ -11,7 +11,10 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from promptlab.ingest.foreign.documents import short_name, text
+from promptlab.ingest.foreign.casts import (
+    compact_json,
+    short_name,
+)
 
 
 def setting(settings: Mapping[str, Any], *names: str) -> str | None:
@@ -66,9 +69,9 @@ def env_of(settings: Any) -> str:
     """
     if not isinstance(settings, Mapping):
         return "{}"
-    return text(
+    return compact_json(
         {
-            str(name): value if isinstance(value, str) else text(value)
+            str(name): value if isinstance(value, str) else compact_json(value)
             for name, value in settings.items()
         }
     )

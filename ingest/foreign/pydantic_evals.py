@@ -21,15 +21,17 @@ from typing import Any
 import msgspec
 
 from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_int,
+    as_milliseconds,
+    as_object,
+    compact_json,
+    first_member,
+)
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
-    at,
     decode,
-    integer,
-    members,
-    milliseconds,
-    number,
-    text,
 )
 from promptlab.ingest.foreign.identity import (
     OwnIds,
@@ -64,7 +66,7 @@ class Result(msgspec.Struct):
     @property
     def evaluator(self) -> str:
         """Its name."""
-        name = members(self.source).get("name")
+        name = as_object(self.source).get("name")
         return name if isinstance(name, str) else "evaluator"
 
     @property
@@ -73,25 +75,25 @@ class Result(msgspec.Struct):
 
         ``None``: another evaluator.
         """
-        given = members(self.source).get("arguments")
+        given = as_object(self.source).get("arguments")
         is_judge = self.evaluator == "LLMJudge"
         if is_judge and isinstance(given, list):  # one argument without its name
             given = {"rubric": given[0]} if given else {}
-        about = members(given)
+        about = as_object(given)
         if not is_judge and "rubric" not in about:
             return None
         other = yardstick({k: v for k, v in about.items() if k not in _NOT_SHOWN})
         return (
             _words(about.get("model")) or "default",
-            text(dict(sorted(other.items()))) if other else None,
+            compact_json(dict(sorted(other.items()))) if other else None,
             _words(about.get("rubric")),
         )
 
     @property
     def arguments(self) -> str | None:
         """Return what another evaluator than a judge was given, as JSON."""
-        given = members(self.source).get("arguments")
-        return text(given) if given and self.judge is None else None
+        given = as_object(self.source).get("arguments")
+        return compact_json(given) if given and self.judge is None else None
 
     @property
     def expected(self) -> str | None:
@@ -99,7 +101,7 @@ class Result(msgspec.Struct):
         if self.judge is None:
             return self.arguments
         *_, rubric = self.judge
-        return None if rubric is None else text(rubric)
+        return None if rubric is None else compact_json(rubric)
 
 
 _NOT_SHOWN = frozenset({"model", "rubric", "score", "assertion", "evaluation_name"})
@@ -107,7 +109,7 @@ _NOT_SHOWN = frozenset({"model", "rubric", "score", "assertion", "evaluation_nam
 
 def _words(value: Any) -> str | None:
     """Return a text, or the JSON of another value."""
-    return value if isinstance(value, str | None) else text(value)
+    return value if isinstance(value, str | None) else compact_json(value)
 
 
 class Broken(msgspec.Struct):
@@ -120,7 +122,7 @@ class Broken(msgspec.Struct):
     @property
     def evaluator(self) -> str:
         """Its name, as in the results that it gives elsewhere."""
-        return str(members(self.source).get("name") or self.name)
+        return str(as_object(self.source).get("name") or self.name)
 
 
 class Row(msgspec.Struct):
@@ -218,8 +220,8 @@ def _of_cases(rows: list[dict[str, Any]]) -> set[str]:
     """Return the scores whose evaluators were given something else in some cases."""
     given: dict[str, set[str]] = defaultdict(set)
     for row in rows:
-        for name, result in members(row.get("scores")).items():
-            given[name].add(text(at(result, "source.arguments")))
+        for name, result in as_object(row.get("scores")).items():
+            given[name].add(compact_json(first_member(result, "source.arguments")))
     return {name for name, of in given.items() if len(of) > 1}
 
 
@@ -228,8 +230,8 @@ def _no_asserters(rows: list[dict[str, Any]]) -> set[str]:
     gives: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         for kind in ("scores", "labels", "assertions"):
-            for result in members(row.get(kind)).values():
-                gives[str(at(result, "source.name"))].add(kind)
+            for result in as_object(row.get(kind)).values():
+                gives[str(first_member(result, "source.name"))].add(kind)
     return {name for name, kinds in gives.items() if "assertions" not in kinds}
 
 
@@ -242,10 +244,10 @@ def _own_rows(rows: list[dict[str, Any]]) -> list[str]:
     if not any(
         is_given(row.get("span_id")) or row.get("task_duration") for row in rows
     ):
-        return list(map(text, rows))
+        return list(map(compact_json, rows))
     names = ("name", "inputs", "output", "error_message", "task_duration")
     return [
-        text({name: row.get(name) for name in (*names, "trace_id", "span_id")})
+        compact_json({name: row.get(name) for name in (*names, "trace_id", "span_id")})
         for row in rows
     ]
 
@@ -279,14 +281,14 @@ def _write(
         "metrics": metrics,
         "attributes": row.attributes,
         "trace_id": row.trace_id,
-        "cost": number(metrics.get("cost")),
+        "cost": as_float(metrics.get("cost")),
     }
     answer = case.round(
         row.output,
         n=n,
-        input_tokens=integer(metrics.get("input_tokens")),
-        output_tokens=integer(metrics.get("output_tokens")),
-        latency_ms=milliseconds(row.task_duration),
+        input_tokens=as_int(metrics.get("input_tokens")),
+        output_tokens=as_int(metrics.get("output_tokens")),
+        latency_ms=as_milliseconds(row.task_duration),
         metadata={key: each for key, each in about.items() if each},
         error=row.error_message,
         status=None
@@ -313,7 +315,7 @@ def _write_checks(row: Row, answer: RoundWriter) -> None:
             name,
             result.evaluator,
             result.value if isinstance(result.value, bool) else None,
-            score=number(result.value),
+            score=as_float(result.value),
             expected=result.expected,
             reason=result.reason,
         )
@@ -324,7 +326,7 @@ def _write_checks(row: Row, answer: RoundWriter) -> None:
 
 def _describe(report: Report, models: set[str | None], task: TaskWriter) -> None:
     about = report.experiment_metadata
-    settings = members(about)
+    settings = as_object(about)
     only = next(iter(models)) if len(models) == 1 else None
     task.describe(
         report.dataset_name or report.name,

@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from promptlab.ingest.foreign.documents import members, number, on_scale, text
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_object,
+    as_share,
+    compact_json,
+)
 from promptlab.ingest.foreign.writing import RoundWriter, Status
 
 
@@ -32,14 +37,14 @@ def write_score(
         broke: Why it could not judge: then *given* says nothing.
         is_share: False if a number from 0 to 1 need not be a score.
     """
-    value = None if broke else number(given)
+    value = None if broke else as_float(given)
     payload: dict[str, Any] = {"error": broke} if broke else {}
     if value is None and given is not None and not broke:
         payload["given"] = given
     answer.score(
         name,
         value,
-        on_scale(value) if is_share else None,
+        as_share(value) if is_share else None,
         summary=why if isinstance(why, str) else None,
         payload=payload,
     )
@@ -60,11 +65,11 @@ def verdict(passed: Iterable[bool | None]) -> Status | None:
 
 def error_text(said: Any) -> str | None:
     """Return the words of an error: a text, or an object with a message or a code."""
-    about: Mapping[str, Any] = members(said)
+    about: Mapping[str, Any] = as_object(said)
     for name in ("message", "error_message", "code", "error_code"):
         if about.get(name):
             said = about[name]
             break
     if not said:
         return None
-    return said if isinstance(said, str) else text(said)
+    return said if isinstance(said, str) else compact_json(said)

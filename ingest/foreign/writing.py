@@ -33,13 +33,13 @@ import msgspec
 
 from promptlab.contracts.base import plain_name
 from promptlab.ingest.files.dates import base_of, without_date
-from promptlab.ingest.foreign.documents import (
-    answer,
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    compact_json,
     first_line,
+    is_blank,
     is_infinite,
-    number,
-    says_nothing,
-    text,
+    text_and_json,
 )
 from promptlab.ingest.foreign.identity import Occurrences, SameRun
 from promptlab.ingest.foreign.names import is_best_unclear
@@ -417,7 +417,7 @@ class TaskWriter:
                     self.task_id,
                     case_id,
                     place,
-                    text(context),
+                    compact_json(context),
                     tags_said,
                     cluster,
                     texts_said,
@@ -425,7 +425,7 @@ class TaskWriter:
                 )
             )
             if golden is not None:
-                payload = text({"answer": golden})
+                payload = compact_json({"answer": golden})
                 self.write(Baseline(self.task_id, case_id, "expected", 0, payload))
         return CaseWriter(self, case_id)
 
@@ -462,9 +462,9 @@ class TaskWriter:
                 source_kind=self._kind,
                 title=title or self._file_title(),
                 is_version=fields.get("run_hash") is not None,
-                extras=text(extras or {}),
-                settings=text(settings) if settings else None,
-                judge=text(judge) if judge else None,
+                extras=compact_json(extras or {}),
+                settings=compact_json(settings) if settings else None,
+                judge=compact_json(judge) if judge else None,
                 **{name: fields.get(name) or each for name, each in defaults.items()},
                 **{k: v for k, v in fields.items() if k not in defaults},
             )
@@ -530,7 +530,7 @@ class TaskWriter:
                     weight=weights.get(name, 0.0),
                     is_graded=name in graded,
                     direction=(directions or {}).get(name, usual),
-                    parameters=text(about),
+                    parameters=compact_json(about),
                 )
             )
         for name, judges in self._judges.items():
@@ -548,11 +548,11 @@ class TaskWriter:
 
     def see_odd(self, dimension: str, given: Any, case_id: str) -> None:
         """Record what a file has in place of a number; a missing value is not odd."""
-        if given is None or (isinstance(given, str) and says_nothing(given)):
+        if given is None or (isinstance(given, str) and is_blank(given)):
             return
         odd = self._odd.get(dimension)
         if odd is None:
-            words = given if isinstance(given, str) else text(given)
+            words = given if isinstance(given, str) else compact_json(given)
             odd = self._odd[dimension] = _OddScores(words, case_id, self.line)
         odd.n += 1
         odd.is_number |= isinstance(given, int | float) or is_infinite(given)
@@ -564,9 +564,9 @@ class TaskWriter:
             means: Dimension → its mean over rows or over cases; others are left out.
             n_rows: The number of rows.
         """
-        self.write(Claim(self.task_id, None, number(n_rows)))
+        self.write(Claim(self.task_id, None, as_float(n_rows)))
         for dimension, value in means.items():
-            if dimension in self.dimensions and (mean := number(value)) is not None:
+            if dimension in self.dimensions and (mean := as_float(value)) is not None:
                 self.write(Claim(self.task_id, dimension, mean))
 
     def judge(
@@ -623,7 +623,7 @@ def labels(
         named = {key: texts[key] for key in tag_keys if key in texts}
         tags = list(dict.fromkeys([*tags, *map(category_tag, named.items())]))
         texts = {}
-    return text(tags) if tags else "[]", text(texts) if texts else "{}"
+    return compact_json(tags) if tags else "[]", compact_json(texts) if texts else "{}"
 
 
 class _OddScores(msgspec.Struct):
@@ -688,7 +688,7 @@ class CaseWriter(msgspec.Struct, gc=False):  # no reference cycles
         if executed_at is not None:
             task.earliest = min(executed_at, task.earliest or executed_at)
         n = so_far if n is None else n
-        raw_output, parsed_output = answer(output)
+        raw_output, parsed_output = text_and_json(output)
         round_id = f"{case_id}-{n if name is None else name}"
         task.write(
             Round(
@@ -699,7 +699,9 @@ class CaseWriter(msgspec.Struct, gc=False):  # no reference cycles
                 run_index=n,
                 raw_output=raw_output,
                 parsed_output=parsed_output,
-                metadata=text({k: v for k, v in metadata.items() if v is not None})
+                metadata=compact_json(
+                    {k: v for k, v in metadata.items() if v is not None}
+                )
                 if metadata
                 else "{}",
                 executed_at=executed_at,
@@ -748,7 +750,7 @@ class RoundWriter(msgspec.Struct, gc=False):  # as above
                 value=value,
                 score=score,
                 summary=summary,
-                payload=text(payload) if payload else "{}",
+                payload=compact_json(payload) if payload else "{}",
             )
         )
 

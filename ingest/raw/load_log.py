@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from promptlab.ingest.files.dates import are_nights_apart
+from promptlab.ingest.files.dates import differ_in_numbers
 from promptlab.ingest.reading.source import Limits
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Known:
                 return last
         other = next((self.contents[v] for v in versions if v in self.contents), None)
         if other is not None and other.runs and other.status != "rejected":
-            again = are_nights_apart(uri, other.uri) or self.returns(
+            again = differ_in_numbers(uri, other.uri) or self.returns(
                 uri, other.version.sha256
             )
             other = other if self._are_live(other.runs) and not again else None
@@ -174,7 +174,7 @@ class Known:
             newest = contents[-1]
             return newest.started_at if newest.sha256 == sha256 else None
         for other in self.holders.get(sha256, ()):
-            if not are_nights_apart(uri, other):
+            if not differ_in_numbers(uri, other):
                 had = self._contents_of(other)
                 return next(each.started_at for each in had if each.sha256 == sha256)
         return None
@@ -201,7 +201,7 @@ class Known:
     def _file_with(self, own_id: str, run_hash: str, other_than: str) -> str | None:
         for task_id in self._tasks.get(run_hash, ()):
             now, uri, _ = self.runs[task_id]
-            is_same = task_id == own_id or not are_nights_apart(uri, other_than)
+            is_same = task_id == own_id or not differ_in_numbers(uri, other_than)
             if now == run_hash and uri != other_than and is_same:
                 return uri
         return None

@@ -146,7 +146,8 @@ def run_cli(args: list[str] | None = None) -> int:
 def _failed(error: Exception, *, verbose: bool) -> int:
     """Report why a command failed; return the exit code."""
     if isinstance(error, click.NoSuchOption) and error.ctx and not error.ctx.parent:
-        error.message += " Options stand after the command, as in `promptlab gate -v`."
+        hint = " Options stand after the command, as in `promptlab gate -v`."
+        error = click.UsageError(f"{error.format_message()}{hint}", error.ctx)
     if isinstance(error, click.ClickException):
         if streams.is_json():
             messages.fail(error.format_message(), type="UsageError", exit_code=2)

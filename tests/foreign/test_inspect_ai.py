@@ -12,7 +12,9 @@ import polars as pl
 import pytest
 
 from promptlab.ingest.foreign.archives import Archive, zipfile
-from promptlab.ingest.foreign.documents import Refused
+from promptlab.ingest.foreign.documents import (
+    Refused,
+)
 from promptlab.ingest.foreign.inspect_ai import Sample, Score, values_of
 from promptlab.ingest.raw.rows import Reading
 from tests.foreign.reading_of import DATA, reading_of, table

@@ -18,8 +18,14 @@ from typing import Any
 import msgspec
 
 from promptlab.contracts.sources import steps_of
-from promptlab.ingest.foreign import documents
-from promptlab.ingest.foreign.documents import decode, number, says_nothing
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_time,
+    is_blank,
+)
+from promptlab.ingest.foreign.documents import (
+    decode,
+)
 from promptlab.ingest.foreign.writing import Status
 
 _DEEPEST = 6
@@ -164,7 +170,7 @@ def with_point(cell: str) -> str:
 def number_of(cell: Any) -> float | None:
     """Return a cell as a number: digits, a percentage, true and false."""
     if not isinstance(cell, str):
-        return number(cell)
+        return as_float(cell)
     if len(cell) > _LONGEST_NUMBER:
         return None
     try:
@@ -195,7 +201,7 @@ def is_share_or_truth(cell: Any) -> bool:
 def is_nothing(cell: Any) -> bool:
     """Return true for a cell that means "not a number"."""
     text = said(cell)
-    return text is None or says_nothing(text)
+    return text is None or is_blank(text)
 
 
 def count_of(cell: Any) -> int | None:
@@ -218,8 +224,8 @@ def moment(cell: Any) -> datetime | None:
     since_1970 = _SECONDS.fullmatch(text)
     if since_1970 is not None:
         digits = len(since_1970[1])
-        return documents.time(float(text) / 10 ** (digits - 10))
-    return documents.time(text)
+        return as_time(float(text) / 10 ** (digits - 10))
+    return as_time(text)
 
 
 def are_times(cells: Iterable[Any]) -> bool:
@@ -233,7 +239,7 @@ def are_times(cells: Iterable[Any]) -> bool:
 def error_of(cell: Any) -> str | None:
     """Return the error of a round; ``None`` if the cell means "no error"."""
     text = said(cell)
-    if text is None or says_nothing(text):
+    if text is None or is_blank(text):
         return None
     return None if text.strip().lower().rstrip(".") in _NO_ERROR else text
 
@@ -253,7 +259,7 @@ def mostly_numbers(cells: Iterable[Any]) -> bool:
 def verdict_of(cell: Any) -> Status | None:
     """Return a cell as a verdict; ``None`` for any other word."""
     text = said(cell)
-    if text is None or says_nothing(text):
+    if text is None or is_blank(text):
         return "unevaluated"
     return _VERDICTS.get(text.strip().lower())
 

@@ -19,7 +19,9 @@ from promptlab.encoding import (
     Decoded,
     decoded,
 )
-from promptlab.ingest.foreign.documents import refused
+from promptlab.ingest.foreign.documents import (
+    refused,
+)
 from promptlab.ingest.foreign.table.cells import with_point
 from promptlab.ingest.reading.problems import Problem, halves_told, warning
 from promptlab.ingest.reading.source import GUESSED, Source

@@ -20,6 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from promptlab.ingest.foreign.casts import (
+    as_object,
+)
 from promptlab.ingest.foreign.documents import (
     UNREADABLE,
     Refused,
@@ -27,7 +30,6 @@ from promptlab.ingest.foreign.documents import (
     decode,
     file_bytes,
     lines,
-    members,
     refused,
     values_in,
 )
@@ -298,7 +300,7 @@ def rows_in(document: Any) -> list[Any]:
             if isinstance(each, list) and len(each) > len(found):
                 objects = sum(isinstance(row, dict) for row in each)
                 found = each if 2 * objects > len(each) else found
-        level = [value for each in level for value in members(each).values()]
+        level = [value for each in level for value in as_object(each).values()]
     return found
 
 

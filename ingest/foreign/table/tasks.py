@@ -11,7 +11,11 @@ from promptlab.contracts.base import plain_name
 from promptlab.contracts.sources import evaluator_of
 from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign import prompts
-from promptlab.ingest.foreign.documents import first_line, number, text
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    compact_json,
+    first_line,
+)
 from promptlab.ingest.foreign.identity import (
     AskedOfIds,
     OwnIds,
@@ -286,7 +290,7 @@ class Tasks:
                     f"`{mapping.case}` is empty, so the row has no id. Write the id of"
                     " its case into every row; merged cells export only the first",
                     line=task.line,
-                    raw_text=text({k: said(v) for k, v in row.items()}),
+                    raw_text=compact_json({k: said(v) for k, v in row.items()}),
                 )
             )
             return
@@ -481,7 +485,7 @@ def _from_zero(cell: Any) -> float | None:
 
 def _seconds(cell: Any) -> float | None:
     seconds = _from_zero(cell)
-    return None if seconds is None else number(seconds * 1000)
+    return None if seconds is None else as_float(seconds * 1000)
 
 
 def _plain(value: Any) -> Any:
