@@ -43,7 +43,7 @@ def base_of(name: str) -> str:
 
 
 def source_pattern(name: str) -> str | None:
-    """Return a file's name with ``{date}`` for its date, a pattern of ``[[sources]]``."""
+    """Return a file's name with ``{date}`` for its date, as in ``[[sources]]``."""
     from promptlab.contracts.sources import DATE  # pydantic: not for `--help`
 
     match = re.search(rf"(?<![\dvV]){DATE}(?!\d)", name)
