@@ -15,7 +15,7 @@ from benchmarks.generate import analysis_input
 from benchmarks.history import answered_again, timed, warehouse, write
 from benchmarks.measure import Ratio, Sample, compare
 from promptlab import reports
-from promptlab.reports.edition import SHOWN
+from promptlab.reports.report_options import PAGE_LIMITS
 
 SIZES = (10, 1_000, 100_000)
 AT = datetime(2026, 1, 2, tzinfo=UTC)
@@ -27,14 +27,14 @@ from datetime import UTC, datetime
 from email import message_from_bytes
 from email.policy import default
 from pathlib import Path
-from promptlab.reports.edition import Edition
+from promptlab.reports.report_options import ReportOptions
 from promptlab.reports.write import write_task
 db, task, form, out = sys.argv[1:]
 con = duckdb.connect(db, read_only=True)
 con.execute("set enable_progress_bar = false")
 at = datetime(2026, 1, 2, tzinfo=UTC)
 started = time.perf_counter()
-(file,) = write_task(con, task, Path(out), Edition(at), formats=[form])
+(file,) = write_task(con, task, Path(out), ReportOptions(at), formats=[form])
 print(time.perf_counter() - started)
 data = file.read_bytes()
 if form == "email":
@@ -136,8 +136,8 @@ def _statements(folder: Path, cases: int) -> Path:
     reports.queries.dictionaries = remember
     try:
         with duckdb.connect(str(_warehouse(folder)), read_only=True) as con:
-            edition = reports.Edition(AT, "zh")
-            reports.analysis_result(con, f"after-{cases}", edition, limits=SHOWN)
+            options = reports.ReportOptions(AT, "zh")
+            reports.analysis_result(con, f"after-{cases}", options, limits=PAGE_LIMITS)
     finally:
         reports.queries.dictionaries = dictionaries
     file.write_text(json.dumps(asked), "utf-8")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from promptlab.ingest.file_reader import OnProgress
     from promptlab.ingest.ingested import Ingested
     from promptlab.power import Plan
-    from promptlab.reports.edition import Edition
+    from promptlab.reports.report_options import ReportOptions
     from promptlab.reports.write import TitleDecision
 
 
@@ -276,13 +276,13 @@ class Warehouse(WarehouseFile):
         """
         from promptlab import reports
 
-        edition = self.edition(lang, templates, generated_at)
+        options = self.report_options(lang, templates, generated_at)
         with self.built() as con:
             return reports.write_all(
                 con,
                 task_ids,
                 out,
-                edition,
+                options,
                 formats=formats,
                 on_report=on_report,
             )
@@ -307,12 +307,12 @@ class Warehouse(WarehouseFile):
         """
         from promptlab import reports
 
-        edition = self.edition()
+        options = self.report_options()
         with self.built() as con:
             written = reports.write_all(
-                con, task_ids, out, edition, on_report=on_report
+                con, task_ids, out, options, on_report=on_report
             )
-            decided = reports.decisions(con, task_ids, out, edition) if task_ids else []
+            decided = reports.decisions(con, task_ids, out, options) if task_ids else []
         return written, decided
 
     def result(
@@ -327,16 +327,16 @@ class Warehouse(WarehouseFile):
         from promptlab import reports
         from promptlab.task_ids import resolve_task
 
-        edition = self.edition(lang)
+        options = self.report_options(lang)
         with self.built() as con:
-            return reports.analysis_result(con, resolve_task(con, task), edition)
+            return reports.analysis_result(con, resolve_task(con, task), options)
 
-    def edition(
+    def report_options(
         self,
         lang: str | None = None,
         templates: Path | None = None,
         generated_at: datetime | None = None,
-    ) -> Edition:
+    ) -> ReportOptions:
         """Return the options that all reports share, from the settings and the policy.
 
         Args:
@@ -347,10 +347,10 @@ class Warehouse(WarehouseFile):
         Raises:
             SettingsError: the policy cannot be read, or is wrong.
         """
-        from promptlab.reports.edition import Edition
         from promptlab.reports.gate.policy import load_policy
+        from promptlab.reports.report_options import ReportOptions
 
-        return Edition(
+        return ReportOptions(
             generated_at=generated_at or datetime.now(UTC),
             lang=lang or self.settings.lang,
             templates=templates or self.settings.templates,

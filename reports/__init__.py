@@ -10,7 +10,7 @@ Each module imports only those above it::
     comparisons the numbers of two tasks, side by side
     charts      the geometry of charts, which templates draw
     gate        a policy's rules applied to a task's numbers: the decision
-    edition     time, language and policy of reports, limits of lists
+    options     time, language and policy of reports, limits of lists
     result      marts and gate to AnalysisResult
     cases       what pages say of one case: question, rounds that agree, evidence
     levels      numbers at another level, beyond chance
@@ -29,11 +29,11 @@ folder.
 
 from __future__ import annotations
 
-from promptlab.reports.edition import Edition
 from promptlab.reports.files import folder_name
 from promptlab.reports.formats import FORMATS, to_csv, to_json, to_junit, to_markdown
 from promptlab.reports.memory import memory_result, to_memory_html, to_memory_json
 from promptlab.reports.pages import to_html
+from promptlab.reports.report_options import ReportOptions
 from promptlab.reports.result import analysis_result
 from promptlab.reports.write import (
     TitleDecision,
@@ -44,7 +44,7 @@ from promptlab.reports.write import (
 
 __all__ = [
     "FORMATS",
-    "Edition",
+    "ReportOptions",
     "TitleDecision",
     "analysis_result",
     "decisions",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from promptlab.reports.edition import Edition
+    from promptlab.reports.report_options import ReportOptions
 
 MOST_LISTED = 12
 """Titles that the digest lists per group."""
@@ -108,11 +108,11 @@ def since_of(text: str, until: datetime) -> datetime:
 
 
 def read_digest(
-    con: duckdb.DuckDBPyConnection, since: datetime, edition: Edition
+    con: duckdb.DuckDBPyConnection, since: datetime, options: ReportOptions
 ) -> DigestPage:
     """Return the changes since a time."""
-    index = read_index(con, edition, since=since)
-    span = {"since": since, "before": since - (edition.generated_at - since)}
+    index = read_index(con, options, since=since)
+    span = {"since": since, "before": since - (options.generated_at - since)}
     [spent] = rows(con, _SPENT, span)
     flaky = rows(con, _FLAKY, span)
     recent = {
@@ -124,8 +124,8 @@ def read_digest(
         for course, entries in index.groups.items()
     }
     return DigestPage(
-        generated_at=edition.generated_at,
-        lang=edition.lang,
+        generated_at=options.generated_at,
+        lang=options.lang,
         since=since,
         groups={course: entries for course, entries in recent.items() if entries},
         **spent,
@@ -135,40 +135,40 @@ def read_digest(
 
 
 def digest_html(
-    digest: DigestPage, edition: Edition, *, out: Path | None = None
+    digest: DigestPage, options: ReportOptions, *, out: Path | None = None
 ) -> str:
     """Return the digest as a page that mail programs show, too.
 
-    Entries link to the pages at the edition's URL. Without a URL, a page written in
+    Entries link to the pages at the options's URL. Without a URL, a page written in
     *out* links to those that are there.
     """
-    return inlined(_rendered("mail/digest.html.j2", digest, edition, out=out))
+    return inlined(_rendered("mail/digest.html.j2", digest, options, out=out))
 
 
-def digest_text(digest: DigestPage, edition: Edition) -> str:
+def digest_text(digest: DigestPage, options: ReportOptions) -> str:
     """Return the digest as plain text."""
-    return _rendered("mail/digest.txt.j2", digest, edition)
+    return _rendered("mail/digest.txt.j2", digest, options)
 
 
 def digest_message(
-    digest: DigestPage, edition: Edition, envelope: Envelope
+    digest: DigestPage, options: ReportOptions, envelope: Envelope
 ) -> EmailMessage:
     """Return the mail of a digest."""
     message = new_message(
         envelope,
-        subject=envelope.subject or subject_of(digest, edition),
-        generated_at=edition.generated_at,
-        text=digest_text(digest, edition),
-        html=digest_html(digest, edition),
+        subject=envelope.subject or subject_of(digest, options),
+        generated_at=options.generated_at,
+        text=digest_text(digest, options),
+        html=digest_html(digest, options),
     )
-    since, until = digest.since.isoformat(), edition.generated_at.isoformat()
-    finish(message, edition.lang, f"digest {since} {until}")
+    since, until = digest.since.isoformat(), options.generated_at.isoformat()
+    finish(message, options.lang, f"digest {since} {until}")
     return message
 
 
-def subject_of(digest: DigestPage, edition: Edition) -> str:
+def subject_of(digest: DigestPage, options: ReportOptions) -> str:
     """Return the digest in one line: ``2 worse, 1 better since 12 Nov``."""
-    texts = catalogue(edition.lang)
+    texts = catalogue(options.lang)
     counts = [
         texts.text(f"digest.{course}", n=len(entries))
         for course, entries in digest.groups.items()
@@ -179,7 +179,7 @@ def subject_of(digest: DigestPage, edition: Edition) -> str:
     return texts.text(
         "digest.subject",
         counts=texts.text("word.in_list").join(counts),
-        day=Filters(texts).day(digest.since, edition.generated_at),
+        day=Filters(texts).day(digest.since, options.generated_at),
     )
 
 
@@ -196,21 +196,23 @@ class ChatMessage:
     """Where the service expects its signature: ``body``, ``query``, or nowhere."""
 
 
-def chat_template(service: str, edition: Edition) -> str:
+def chat_template(service: str, options: ReportOptions) -> str:
     """Return the name of the template of a service.
 
     Raises:
         SettingsError: there is no such service.
     """
     name = f"chat/{service}.json.j2"
-    if name not in environment(edition.lang, edition.templates).list_templates():
+    if name not in environment(options.lang, options.templates).list_templates():
         hint = did_you_mean(service, chat_services())
         known = ", ".join(chat_services())
         raise SettingsError(f"webhook: {service!r} is none of {known}{hint}")
     return name
 
 
-def chat_message(service: str, digest: DigestPage, edition: Edition) -> ChatMessage:
+def chat_message(
+    service: str, digest: DigestPage, options: ReportOptions
+) -> ChatMessage:
     """Return the message of a digest to a chat.
 
     It lists as many titles as fit into the service's limit, the worst first, and counts
@@ -219,9 +221,9 @@ def chat_message(service: str, digest: DigestPage, edition: Edition) -> ChatMess
     Raises:
         SettingsError: there is no such service, or a template is invalid.
     """
-    name = chat_template(service, edition)
+    name = chat_template(service, options)
     for most in range(MOST_IN_CHAT, -1, -1):
-        text = _rendered(name, digest, edition, listed=_listed(digest, most))
+        text = _rendered(name, digest, options, listed=_listed(digest, most))
         try:
             found = json.loads(text)
             body, limit = found["body"], int(found["limit"])
@@ -251,12 +253,12 @@ def _listed(digest: DigestPage, most: int) -> dict[Course, int]:
 def _rendered(
     name: str,
     digest: DigestPage,
-    edition: Edition,
+    options: ReportOptions,
     *,
     out: Path | None = None,
     **values: Any,
 ) -> str:
-    base = (edition.report_url or "").rstrip("/")
+    base = (options.report_url or "").rstrip("/")
 
     def link(folder: str) -> str | None:
         page = f"{quote(folder)}/{PAGE}"
@@ -270,11 +272,11 @@ def _rendered(
 
     is_markup = name.endswith(".html.j2")
     return render(
-        environment(edition.lang, edition.templates, autoescape=is_markup),
+        environment(options.lang, options.templates, autoescape=is_markup),
         name,
         digest=digest,
-        subject=subject_of(digest, edition),
-        generated_at=edition.generated_at,
+        subject=subject_of(digest, options),
+        generated_at=options.generated_at,
         most=MOST_LISTED,
         href=href,
         **values,

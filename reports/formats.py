@@ -13,7 +13,6 @@ from promptlab.contracts.analysis_result import AnalysisResult, CaseResult
 from promptlab.contracts.comparison import Comparison
 from promptlab.contracts.gate import GateResult
 from promptlab.reports.cases import first_broken, first_error, question
-from promptlab.reports.edition import Edition
 from promptlab.reports.gate.headline import next_step, next_step_as_code
 from promptlab.reports.pages import (
     Links,
@@ -23,6 +22,7 @@ from promptlab.reports.pages import (
     to_html,
 )
 from promptlab.reports.printing import Filters, clip, for_spreadsheet, visible
+from promptlab.reports.report_options import ReportOptions
 from promptlab.reports.texts import catalogue
 
 
@@ -240,19 +240,19 @@ class Format:
 
     file_name: str
     """File name in the task's folder: ``result.json``."""
-    render: Callable[[AnalysisResult, Edition, Links], bytes]
+    render: Callable[[AnalysisResult, ReportOptions, Links], bytes]
     lists_all: bool = False
     """If true, it lists the whole task, for programs; pages for people do not."""
 
 
-def _eml(result: AnalysisResult, edition: Edition, _links: Links) -> bytes:
+def _eml(result: AnalysisResult, options: ReportOptions, _links: Links) -> bytes:
     from promptlab.reports.mail import Envelope, to_message
 
     return to_message(
         result,
-        lang=edition.lang,
-        templates=edition.templates,
-        envelope=Envelope(report_url=edition.report_url),
+        lang=options.lang,
+        templates=options.templates,
+        envelope=Envelope(report_url=options.report_url),
     ).as_bytes()
 
 
@@ -262,21 +262,21 @@ FORMATS: dict[str, Format] = {
     ),
     "html": Format(
         "report.html",
-        lambda result, edition, links: to_html(
-            result, lang=edition.lang, templates=edition.templates, links=links
+        lambda result, options, links: to_html(
+            result, lang=options.lang, templates=options.templates, links=links
         ).encode(),
     ),
     "email": Format("report.eml", _eml),
     "md": Format(
         "report.md",
-        lambda result, edition, *_: to_markdown(
-            result, lang=edition.lang, templates=edition.templates
+        lambda result, options, *_: to_markdown(
+            result, lang=options.lang, templates=options.templates
         ).encode(),
     ),
     "junit": Format(
         "junit.xml",
-        lambda result, edition, *_: to_junit(
-            result, lang=edition.lang, templates=edition.templates
+        lambda result, options, *_: to_junit(
+            result, lang=options.lang, templates=options.templates
         ).encode(),
         lists_all=True,
     ),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from promptlab.reports.edition import Edition
+    from promptlab.reports.report_options import ReportOptions
 
 MOST_LINES = 1_000
 """Variants that are listed, those of the newest titles first."""
@@ -125,7 +125,7 @@ limit {MOST_LINES}
 
 def read_index(
     con: duckdb.DuckDBPyConnection,
-    edition: Edition,
+    options: ReportOptions,
     *,
     since: datetime | None = None,
 ) -> IndexPage:
@@ -134,14 +134,14 @@ def read_index(
     With *since*, variants whose first run is not older are new.
     """
     found = rows(con, _LINES, {"since": since})
-    gates = edition.gates_of(con, [row["task_id"] for row in found])
+    gates = options.gates_of(con, [row["task_id"] for row in found])
     is_long = len(found) > MOST_LONG
-    speech = Speech.of(edition.lang)
+    speech = Speech.of(options.lang)
     levels = read_levels(con)
     titles: dict[str, list[IndexVariant]] = {}
     for row in found:
         gate = gates[row["task_id"]]
-        moves = moves_of(gate, levels, speech, edition)
+        moves = moves_of(gate, levels, speech, options)
         variant = _variant(row, gate, moves, is_long=is_long)
         titles.setdefault(row["title"], []).append(variant)
     entries = []
@@ -151,8 +151,8 @@ def read_index(
         entries.append(IndexEntry(title=title, course=course, variants=variants))
     entries.sort(key=lambda entry: (*_size(entry.variants[0]), entry.title))
     return IndexPage(
-        generated_at=edition.generated_at,
-        lang=edition.lang,
+        generated_at=options.generated_at,
+        lang=options.lang,
         groups={
             course: of_course
             for course in _COURSES
@@ -193,7 +193,7 @@ def _variant(
 
 def to_index_html(
     index: IndexPage,
-    edition: Edition,
+    options: ReportOptions,
     *,
     task: Href = lambda _: None,
     title: Href = lambda _: None,
@@ -204,8 +204,8 @@ def to_index_html(
 
     The functions return the link of a page, if there is one.
     """
-    env = environment(edition.lang, edition.templates)
-    filters = Filters(catalogue(edition.lang))
+    env = environment(options.lang, options.templates)
+    filters = Filters(catalogue(options.lang))
     n_variants = sum(len(entry.variants) for entry in _entries(index))
     facets = facets_of(index)
     return render(

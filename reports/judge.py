@@ -21,7 +21,7 @@ from promptlab.reports.queries import of_contract, rows, select
 if TYPE_CHECKING:
     import duckdb
 
-    from promptlab.reports.edition import Edition
+    from promptlab.reports.report_options import ReportOptions
 
 MOST_RATES = 20
 """Maximum number of runs with their corrected pass rates, the newest."""
@@ -92,7 +92,10 @@ def judges(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
 
 
 def read_judge(
-    con: duckdb.DuckDBPyConnection, dimension_id: str, judge: str, edition: Edition
+    con: duckdb.DuckDBPyConnection,
+    dimension_id: str,
+    judge: str,
+    options: ReportOptions,
 ) -> JudgePage:
     """Return the page of a judge with labels.
 
@@ -115,8 +118,8 @@ def read_judge(
     )
     named = rows(con, _NAME, {"dimension": dimension_id})
     return JudgePage(
-        generated_at=edition.generated_at,
-        lang=edition.lang,
+        generated_at=options.generated_at,
+        lang=options.lang,
         dimension_id=dimension_id,
         judge=judge,
         name=named[0]["name"] or dimension_id,
@@ -136,7 +139,7 @@ def read_judge(
 
 def to_judge_html(
     page: JudgePage,
-    edition: Edition,
+    options: ReportOptions,
     *,
     href: Href = lambda _: None,
     index: str | None = None,
@@ -145,5 +148,5 @@ def to_judge_html(
 
     *href* returns the link of a task's report; *index* is the link of the index.
     """
-    env = environment(edition.lang, edition.templates)
+    env = environment(options.lang, options.templates)
     return render(env, "judge.html.j2", page=page, href=href, index=index)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from promptlab.contracts.gate import GateResult
-    from promptlab.reports.edition import Edition
+    from promptlab.reports.report_options import ReportOptions
 
 _QUALITY = ("overall_score", "pass_rate")
 
@@ -40,12 +40,12 @@ def read_levels(con: duckdb.DuckDBPyConnection, **where: Any) -> Levels:
 
 
 def moves_of(
-    gate: GateResult, levels: Levels, speech: Speech, edition: Edition
+    gate: GateResult, levels: Levels, speech: Speech, options: ReportOptions
 ) -> list[LevelChange]:
     """Return the changes that the page of a result names."""
     rows = levels.get((gate.title, gate.variant), [])
     return [
-        of_contract(LevelChange, row, text=_text(row, speech, edition))
+        of_contract(LevelChange, row, text=_text(row, speech, options))
         for row in _named(rows, gate)
     ]
 
@@ -64,9 +64,9 @@ def _named(rows: Iterable[Row], gate: GateResult) -> Iterable[Row]:
             yield row
 
 
-def _text(row: Row, speech: Speech, edition: Edition) -> str:
+def _text(row: Row, speech: Speech, options: ReportOptions) -> str:
     """Return ``2.6 times slower since 24 Nov: 880 ms → 2.3 s``."""
     way = "worse" if row["is_worse"] else "better"
     return speech.text(
-        f"level.{row['measure']}_{way}", row | {"at": edition.generated_at}
+        f"level.{row['measure']}_{way}", row | {"at": options.generated_at}
     )

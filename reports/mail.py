@@ -23,11 +23,11 @@ from css_inline import CSSInliner
 
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.errors import UsageError
-from promptlab.reports.edition import SHOWN, Edition
 from promptlab.reports.files import folder_name
 from promptlab.reports.gate.headline import brief, columns
 from promptlab.reports.pages import environment, language_of, render, to_html
 from promptlab.reports.printing import Filters, clip, visible
+from promptlab.reports.report_options import PAGE_LIMITS, ReportOptions
 from promptlab.reports.result import analysis_result
 from promptlab.reports.texts import catalogue
 
@@ -222,12 +222,12 @@ def _encoding(text: str) -> str:
 def task_message(
     con: duckdb.DuckDBPyConnection,
     task_id: str,
-    edition: Edition,
+    options: ReportOptions,
     envelope: Envelope | None = None,
 ) -> EmailMessage:
     """Return the mail of one task, with its trend and its comparison.
 
-    By default the full report is linked if the edition has a URL, else attached.
+    By default the full report is linked if the options has a URL, else attached.
 
     Raises:
         UsageError: the language is unknown, or the envelope is invalid.
@@ -235,8 +235,8 @@ def task_message(
         NothingToDo: the task is not in the warehouse.
     """
     return to_message(
-        analysis_result(con, task_id, edition, limits=SHOWN),
-        lang=edition.lang,
-        templates=edition.templates,
-        envelope=envelope or Envelope(report_url=edition.report_url),
+        analysis_result(con, task_id, options, limits=PAGE_LIMITS),
+        lang=options.lang,
+        templates=options.templates,
+        envelope=envelope or Envelope(report_url=options.report_url),
     )

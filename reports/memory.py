@@ -27,7 +27,7 @@ from promptlab.reports.texts import catalogue
 if TYPE_CHECKING:
     import duckdb
 
-    from promptlab.reports.edition import Edition
+    from promptlab.reports.report_options import ReportOptions
 
 MOST_LISTED = 200
 """Maximum number of wrong answers, and of forgotten questions, in a result."""
@@ -59,7 +59,7 @@ limit $most
 
 
 def memory_result(
-    con: duckdb.DuckDBPyConnection, run_id: str, edition: Edition
+    con: duckdb.DuckDBPyConnection, run_id: str, options: ReportOptions
 ) -> MemoryResult:
     """Return the result of one memory run.
 
@@ -67,7 +67,7 @@ def memory_result(
         UsageError: the language is unknown.
         NothingToDo: the run is not in the marts.
     """
-    language = catalogue(edition.lang).lang
+    language = catalogue(options.lang).lang
     speech = Speech.of(language)
 
     def found(mart: str, order: str, **limit: int) -> list[Row]:
@@ -131,9 +131,9 @@ def memory_result(
             for row in found("fct_memory_timings", "operation, sum_ms desc, stage")
         ],
         lang=language,
-        generated_at=edition.generated_at,
+        generated_at=options.generated_at,
         version=MEMORY_FORMAT_VERSION,
-        package_version=edition.package_version,
+        package_version=options.package_version,
     )
 
 

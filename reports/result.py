@@ -34,7 +34,6 @@ from promptlab.errors import NothingToDo
 from promptlab.json_text.places import pointer
 from promptlab.reports import sentences
 from promptlab.reports.comparisons import baseline_of, comparison
-from promptlab.reports.edition import WHOLE, Edition, ListLimits
 from promptlab.reports.printing import json_text
 from promptlab.reports.queries import (
     EVERYTHING,
@@ -46,6 +45,7 @@ from promptlab.reports.queries import (
     select,
     target_status,
 )
+from promptlab.reports.report_options import NO_LIMITS, ListLimits, ReportOptions
 from promptlab.reports.sentences import Speech
 from promptlab.reports.texts import catalogue
 
@@ -411,9 +411,9 @@ _CASES = TypeAdapter(list[CaseResult])
 def analysis_result(
     con: duckdb.DuckDBPyConnection,
     task_id: str,
-    edition: Edition,
+    options: ReportOptions,
     *,
-    limits: ListLimits = WHOLE,
+    limits: ListLimits = NO_LIMITS,
     baseline: str | None = None,
 ) -> AnalysisResult:
     """Return the AnalysisResult of one task.
@@ -425,14 +425,14 @@ def analysis_result(
         UsageError: the language is unknown.
         NothingToDo: the task is not in the marts.
     """
-    catalogue(edition.lang)  # an unknown language is reported before anything is read
+    catalogue(options.lang)  # an unknown language is reported before anything is read
     before = baseline or baseline_of(con, task_id)
     reader = _Reader(con, task_id, before, limits)
     task = reader.one(
         "dim_tasks",
         "is not in the warehouse; `promptlab runs` lists the tasks that are",
     )
-    speech = Speech.of(edition.lang, task["source_kind"])
+    speech = Speech.of(options.lang, task["source_kind"])
     summary = reader.one(SUMMARY, "has no summary yet; run `promptlab build`")
     alerts = [
         _alert(row, speech) for row in reader.of_task("fct_alerts", "alert_position")
@@ -447,7 +447,7 @@ def analysis_result(
             "fct_evidence", "dimension_id, evidence_rank, case_id, round_id"
         )
     ]
-    gate = edition.gates_of(con, [task_id])[task_id] if baseline is None else None
+    gate = options.gates_of(con, [task_id])[task_id] if baseline is None else None
     errors = reader.all(_ERRORS)
     return AnalysisResult(
         task=of_contract(ResultTask, task, title=task["given_title"]),
@@ -462,16 +462,16 @@ def analysis_result(
             for row in dimension_rows
         ],
         case_results=_cases(reader, gate, evidence, speech),
-        generated_at=edition.generated_at,
+        generated_at=options.generated_at,
         version=FORMAT_VERSION,
-        extras=_extras(task, dimension_rows, edition),
+        extras=_extras(task, dimension_rows, options),
         comparison=None
         if before is None
         else comparison(
             con,
             before,
             task_id,
-            lang=edition.lang,
+            lang=options.lang,
             cases=limits.changes,
             only_changed=True,
         ),
@@ -641,15 +641,17 @@ def _scope(row: Row, speech: Speech) -> Row:
     return row | {"details": sentences.details(speech, row)}
 
 
-def _extras(task: Row, dimensions: Iterable[Row], edition: Edition) -> dict[str, Any]:
+def _extras(
+    task: Row, dimensions: Iterable[Row], options: ReportOptions
+) -> dict[str, Any]:
     extras: dict[str, Any] = dict(task["extras"] or {})
     own = of_contract(
         Provenance,
         task,
         commit=task["commit_sha"],
         format_version=FORMAT_VERSION,
-        package_version=edition.package_version,
-        lang=edition.lang,
+        package_version=options.package_version,
+        lang=options.lang,
         load_ids=[task["load_id"]],
         scorers=[
             of_contract(

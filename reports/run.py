@@ -18,7 +18,7 @@ from promptlab.reports.queries import JUDGES, of_contract, rows
 if TYPE_CHECKING:
     import duckdb
 
-    from promptlab.reports.edition import Edition
+    from promptlab.reports.report_options import ReportOptions
 
 MOST_CELLS = 20_000
 """Maximum number of cells; above it, only rows with the most failures are listed."""
@@ -117,11 +117,13 @@ def titles_with_variants(con: duckdb.DuckDBPyConnection) -> list[str]:
     return [str(row[0]) for row in con.execute(_TITLES).fetchall()]
 
 
-def read_run(con: duckdb.DuckDBPyConnection, title: str, edition: Edition) -> RunPage:
+def read_run(
+    con: duckdb.DuckDBPyConnection, title: str, options: ReportOptions
+) -> RunPage:
     """Return the page of a title's newest run."""
     found = rows(con, _VARIANTS, {"title": title})
     task_ids = [row["task_id"] for row in found]
-    gates = edition.gates_of(con, task_ids)
+    gates = options.gates_of(con, task_ids)
     rates = rows(con, JUDGES, {"tasks": task_ids})
     variants = [
         of_contract(
@@ -140,8 +142,8 @@ def read_run(con: duckdb.DuckDBPyConnection, title: str, edition: Edition) -> Ru
     most = max(1, MOST_CELLS // len(task_ids))
     cases = rows(con, _CASES, {"tasks": task_ids, "most": most})
     return RunPage(
-        generated_at=edition.generated_at,
-        lang=edition.lang,
+        generated_at=options.generated_at,
+        lang=options.lang,
         title=title,
         created_at=max(row["created_at"] for row in found),
         primary_metric=metrics.pop() if len(metrics) == 1 else None,
@@ -153,7 +155,7 @@ def read_run(con: duckdb.DuckDBPyConnection, title: str, edition: Edition) -> Ru
 
 def to_run_html(
     page: RunPage,
-    edition: Edition,
+    options: ReportOptions,
     *,
     href: Href = lambda _: None,
     index: str | None = None,
@@ -167,7 +169,7 @@ def to_run_html(
     by_task = {variant.task_id: variant for variant in page.variants}
     decided = alike(variant.gate for variant in page.variants)
     return render(
-        environment(edition.lang, edition.templates),
+        environment(options.lang, options.templates),
         "run.html.j2",
         page=page,
         decided=[[by_task[gate.task_id] for gate in gates] for gates in decided],

@@ -29,7 +29,7 @@ from promptlab.reports.texts import catalogue
 if TYPE_CHECKING:
     import duckdb
 
-    from promptlab.reports.edition import Edition
+    from promptlab.reports.report_options import ReportOptions
 
 MOST_RUNS = 400
 """Maximum number of drawn runs, the newest; older ones are counted."""
@@ -176,12 +176,12 @@ def keep_histories(con: duckdb.DuckDBPyConnection, titles: Sequence[str]) -> Non
 
 
 def read_title(
-    con: duckdb.DuckDBPyConnection, title: str, edition: Edition
+    con: duckdb.DuckDBPyConnection, title: str, options: ReportOptions
 ) -> TitlePage:
     """Return the page of a title, which `keep_histories` was given."""
     found = rows(con, _RUNS, {"title": title})
     current = [run for run in found if run["is_current"]] or found[:1]
-    gates = edition.gates_of(con, [run["task_id"] for run in current])
+    gates = options.gates_of(con, [run["task_id"] for run in current])
     by_variant: dict[str, list[Row]] = {}
     for run in reversed(found):
         by_variant.setdefault(run["variant"], []).append(run)
@@ -190,7 +190,7 @@ def read_title(
         by_variant,
         key=lambda name: (name not in is_current, -len(by_variant[name]), name),
     )
-    levels, speech = read_levels(con, title=title), Speech.of(edition.lang)
+    levels, speech = read_levels(con, title=title), Speech.of(options.lang)
     worst_first = sorted(gates.items(), key=lambda each: badness(each[1]))
     least = _LEAST_OPEN if len(is_current) == 1 else 0
     cases = [
@@ -198,12 +198,12 @@ def read_title(
         for _, gate in worst_first[:MOST_VARIANTS]
     ]
     return TitlePage(
-        generated_at=edition.generated_at,
-        lang=edition.lang,
+        generated_at=options.generated_at,
+        lang=options.lang,
         title=title,
         gates=dict(worst_first),
         moves={
-            task_id: moves_of(gate, levels, speech, edition)
+            task_id: moves_of(gate, levels, speech, options)
             for task_id, gate in worst_first
         },
         n_runs=found[0]["n_runs"] if found else 0,
@@ -228,7 +228,7 @@ def read_title(
 
 def to_title_html(
     page: TitlePage,
-    edition: Edition,
+    options: ReportOptions,
     *,
     href: Href = lambda _: None,
     index: str | None = None,
@@ -240,12 +240,12 @@ def to_title_html(
     the links of the index and of the page of the newest run.
     """
     return render(
-        environment(edition.lang, edition.templates),
+        environment(options.lang, options.templates),
         "title.html.j2",
         page=page,
         by_task={run.task_id: run for run in page.runs},
         decided=alike(page.gates.values()),
-        charts_of_runs=_charts(page, href, edition),
+        charts_of_runs=_charts(page, href, options),
         has_intervals=len(page.variants) <= MOST_WITH_INTERVALS,
         most=MOST_LISTED,
         href=href,
@@ -255,9 +255,9 @@ def to_title_html(
 
 
 def _charts(
-    page: TitlePage, href: Href, edition: Edition
+    page: TitlePage, href: Href, options: ReportOptions
 ) -> list[tuple[str, LineChart]]:
-    filters = Filters(catalogue(edition.lang))
+    filters = Filters(catalogue(options.lang))
     by_variant = {
         variant: [run for run in reversed(page.runs) if run.variant == variant]
         for variant in page.variants

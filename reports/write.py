@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from promptlab.errors import PromptlabError, RenderError, UsageError
-from promptlab.reports.edition import SHOWN, WHOLE, Edition
 from promptlab.reports.files import folder_name, remove_file, write_file
 from promptlab.reports.formats import FORMATS, Format
 from promptlab.reports.gate.verdict import badness, worst
@@ -33,6 +32,7 @@ from promptlab.reports.pages import (
     to_html,
 )
 from promptlab.reports.queries import Row, rows
+from promptlab.reports.report_options import NO_LIMITS, PAGE_LIMITS, ReportOptions
 from promptlab.reports.result import analysis_result
 from promptlab.reports.run import read_run, titles_with_variants, to_run_html
 from promptlab.reports.title import keep_histories, read_title, to_title_html
@@ -72,7 +72,7 @@ def write_all(
     con: duckdb.DuckDBPyConnection,
     task_ids: Iterable[str],
     out: Path,
-    edition: Edition,
+    options: ReportOptions,
     *,
     formats: Sequence[str] = ("json", "html"),
     on_report: Callable[[str], None] = lambda _name: None,
@@ -94,7 +94,7 @@ def write_all(
     """
     # report an invalid option before writing anything
     chosen_formats(formats)
-    environment(edition.lang, edition.templates)
+    environment(options.lang, options.templates)
     written: list[Path] = []
     failed: list[str] = []
 
@@ -123,22 +123,22 @@ def write_all(
     of_memory = memory_runs(con)
     # all at once; what fails is reported with the page that needs it
     with suppress(PromptlabError, *_OF_ONE_PAGE):
-        edition.gates_of(con, task_ids)
+        options.gates_of(con, task_ids)
     for task_id in task_ids:
         on_report(task_id)
         folder = folder_name(task_id)
-        report = partial(write_task, con, task_id, out, edition, formats=formats)
+        report = partial(write_task, con, task_id, out, options, formats=formats)
         if task_id in of_memory:
-            figures = partial(write_memory, con, task_id, out, edition, formats)
+            figures = partial(write_memory, con, task_id, out, options, formats)
             attempt(task_id, [f"{MEMORY}/{folder}/{PAGE}"], figures)
         attempt(task_id, [f"{folder}/{PAGE}"], partial(report, index=True))
-    for other in _other_pages(con, task_ids, out, edition):
+    for other in _other_pages(con, task_ids, out, options):
         pages = [f"{other.folder}/{name}" for name in (PAGE, other.json_name)]
         attempt(other.name, pages, partial(written_page, other))
     attempt(
         INDEX,
         [INDEX, INDEX_JSON],
-        lambda: write_index(con, out, edition, formats=formats),
+        lambda: write_index(con, out, options, formats=formats),
     )
     if failed:
         raise RenderError(
@@ -152,7 +152,7 @@ def write_task(
     con: duckdb.DuckDBPyConnection,
     task_id: str,
     out: Path,
-    edition: Edition,
+    options: ReportOptions,
     *,
     formats: Sequence[str] = ("json", "html"),
     index: bool = False,
@@ -164,8 +164,8 @@ def write_task(
     """
     chosen = chosen_formats(formats)
     # read once: pages select from the complete result
-    limits = WHOLE if any(fmt.lists_all for fmt in chosen) else SHOWN
-    result = analysis_result(con, task_id, edition, limits=limits)
+    limits = NO_LIMITS if any(fmt.lists_all for fmt in chosen) else PAGE_LIMITS
+    result = analysis_result(con, task_id, options, limits=limits)
     before = result.comparison and result.comparison.baseline.task_id
     folder = folder_name(task_id)
     links = Links(
@@ -175,7 +175,7 @@ def write_task(
         memory=_link(out, f"{MEMORY}/{folder}", from_page="../"),
     )
     return [
-        write_file(out, folder, f.file_name, f.render(result, edition, links))
+        write_file(out, folder, f.file_name, f.render(result, options, links))
         for f in chosen
     ]
 
@@ -185,7 +185,7 @@ def write_comparison(
     baseline: str,
     candidate: str,
     out: Path,
-    edition: Edition,
+    options: ReportOptions,
 ) -> Path:
     """Write the comparison of any two tasks in the marts.
 
@@ -198,9 +198,9 @@ def write_comparison(
     sides = folder_name(baseline), folder_name(candidate)
     before, after = (_link(out, side, from_page="../../") for side in sides)
     page = to_html(
-        analysis_result(con, candidate, edition, limits=SHOWN, baseline=baseline),
-        lang=edition.lang,
-        templates=edition.templates,
+        analysis_result(con, candidate, options, limits=PAGE_LIMITS, baseline=baseline),
+        lang=options.lang,
+        templates=options.templates,
         links=Links(
             index=f"../../{INDEX}" if (out / INDEX).is_file() else None,
             baseline=before,
@@ -225,7 +225,10 @@ class _OtherPage(NamedTuple):
 
 
 def _other_pages(
-    con: duckdb.DuckDBPyConnection, task_ids: Sequence[str], out: Path, edition: Edition
+    con: duckdb.DuckDBPyConnection,
+    task_ids: Sequence[str],
+    out: Path,
+    options: ReportOptions,
 ) -> Iterator[_OtherPage]:
     """Yield the pages of judges, runs and titles.
 
@@ -245,28 +248,28 @@ def _other_pages(
 
     def title_html(page: TitlePage) -> str:
         run = link(f"{RUNS}/{folder_name(page.title)}")
-        return to_title_html(page, edition, href=href, index=index, run=run)
+        return to_title_html(page, options, href=href, index=index, run=run)
 
     for dimension_id, judge in judges(con):
         yield _OtherPage(
             judge,
             _judge_folder(dimension_id, judge),
             "judge.json",
-            partial(read_judge, con, dimension_id, judge, edition),
-            partial(to_judge_html, edition=edition, href=href, index=index),
+            partial(read_judge, con, dimension_id, judge, options),
+            partial(to_judge_html, options=options, href=href, index=index),
         )
     run_html = partial(
-        to_run_html, edition=edition, href=href, index=index, judge=judge_page
+        to_run_html, options=options, href=href, index=index, judge=judge_page
     )
     for title in titles_with_variants(con):
         folder = f"{RUNS}/{folder_name(title)}"
-        read = partial(read_run, con, title, edition)
+        read = partial(read_run, con, title, options)
         yield _OtherPage(title, folder, "run.json", read, run_html)
     titles = titles_of(con, task_ids)
     keep_histories(con, titles)
     for title in titles:
         folder = f"{TITLES}/{folder_name(title)}"
-        of_title = partial(read_title, con, title, edition)
+        of_title = partial(read_title, con, title, options)
         yield _OtherPage(title, folder, "title.json", of_title, title_html)
 
 
@@ -299,7 +302,7 @@ def decisions(
     con: duckdb.DuckDBPyConnection,
     task_ids: Sequence[str],
     out: Path,
-    edition: Edition,
+    options: ReportOptions,
 ) -> list[TitleDecision]:
     """Return a decision for each title among these tasks, the worst first.
 
@@ -310,7 +313,7 @@ def decisions(
         str(row[0])
         for row in con.execute(_NEWEST, {"tasks": list(task_ids)}).fetchall()
     ]
-    gates = edition.gates_of(con, newest)
+    gates = options.gates_of(con, newest)
     titles: dict[str, dict[str, GateResult]] = {}
     for task_id, gate in gates.items():
         titles.setdefault(gate.title, {})[task_id] = gate
@@ -391,21 +394,21 @@ def write_memory(
     con: duckdb.DuckDBPyConnection,
     run_id: str,
     out: Path,
-    edition: Edition,
+    options: ReportOptions,
     formats: Sequence[str],
 ) -> list[Path]:
     """Write the figures of a memory run to ``out/memory/<run>/``; return its files.
 
     The page links to the report of the run if *formats* include one.
     """
-    result = memory_result(con, run_id, edition)
+    result = memory_result(con, run_id, options)
     folder = f"{MEMORY}/{folder_name(run_id)}"
     report = f"../../{quote(folder_name(run_id))}/{PAGE}"
     links = Links(
         index=f"../../{INDEX}",
         run=report if "html" in formats else None,
     )
-    page = to_memory_html(result, templates=edition.templates, links=links)
+    page = to_memory_html(result, templates=options.templates, links=links)
     return [
         write_file(out, folder, "memory.json", to_memory_json(result).encode()),
         write_file(out, folder, PAGE, page.encode()),
@@ -415,7 +418,7 @@ def write_memory(
 def write_index(
     con: duckdb.DuckDBPyConnection,
     out: Path,
-    edition: Edition,
+    options: ReportOptions,
     *,
     formats: Sequence[str] = (),
 ) -> list[Path]:
@@ -428,10 +431,10 @@ def write_index(
     def link(folder: str) -> str | None:
         return _link(out, folder)
 
-    index = read_index(con, edition)
+    index = read_index(con, options)
     html = to_index_html(
         index,
-        edition,
+        options,
         task=lambda task_id: link(folder_name(task_id)),
         title=lambda title: link(f"{TITLES}/{folder_name(title)}"),
         run=lambda title: link(f"{RUNS}/{folder_name(title)}"),

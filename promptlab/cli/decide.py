@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from promptlab.contracts.comparison import Comparison, ScoreComparison
     from promptlab.contracts.gate import GateResult
     from promptlab.power import Plan
-    from promptlab.reports.edition import Edition
+    from promptlab.reports.report_options import ReportOptions
 
 
 # ---------- gate
@@ -227,7 +227,7 @@ def _append_summary(results: list[GateResult], call: Call) -> None:
 # ---------- compare
 
 
-SHOWN = 20
+PAGE_LIMITS = 20
 
 _SOURCES = {
     "accepted": "the run that was accepted",
@@ -242,7 +242,7 @@ _OLDER = "not the run before: {n} in between are incomplete or of another branch
 @click.option(
     "--cases",
     type=click.IntRange(min=0),
-    default=SHOWN,
+    default=PAGE_LIMITS,
     show_default=True,
     help="Number of changed cases in a table or Markdown.",
 )
@@ -279,7 +279,7 @@ def compare(
     if len(tasks) > 2:
         raise UsageError(f"compare: takes two tasks, found {len(tasks)}")
     warehouse = call.warehouse()
-    edition = warehouse.edition()
+    report_options = warehouse.report_options()
     if tasks:
         candidate = tasks[-1]
     else:
@@ -289,13 +289,13 @@ def compare(
         warehouse,
         tasks[0] if len(tasks) == 2 else "baseline",
         candidate,
-        lang=edition.lang,
+        lang=report_options.lang,
         cases=None if call.format in ("json", "csv") else cases,
     )
     for comparison in comparisons:
         if out is not None:
             with warehouse.built() as con:
-                call.say(f"written: {_write(con, comparison, out, edition)}")
+                call.say(f"written: {_write(con, comparison, out, report_options)}")
     _print_comparisons(comparisons, call)
     codes = {_exit_code(each, allow_inconclusive) for each in comparisons}
     return next(code for code in (1, 4, 0) if code in codes)
@@ -332,12 +332,12 @@ def _write(
     con: duckdb.DuckDBPyConnection,
     comparison: Comparison,
     out: Path,
-    edition: Edition,
+    report_options: ReportOptions,
 ) -> Path:
     from promptlab.reports.write import write_comparison
 
     before, after = comparison.baseline.task_id, comparison.candidate.task_id
-    return write_comparison(con, before, after, out, edition)
+    return write_comparison(con, before, after, out, report_options)
 
 
 def _print_comparisons(comparisons: Sequence[Comparison], call: Call) -> None:

@@ -155,7 +155,7 @@ def show(call: Call, task: str) -> int:
     with warehouse.built() as con:
         task_ids = selected_tasks(con, task)
         of_memory = {
-            run_id: memory_result(con, run_id, warehouse.edition())
+            run_id: memory_result(con, run_id, warehouse.report_options())
             for run_id in memory_runs(con).intersection(task_ids)
             if call.format == "table"
         }

@@ -81,14 +81,14 @@ def send(
     server = None if dry_run else server_from(settings)
     sender = settings.mail_from or NO_REPLY
     warehouse = call.warehouse()
-    edition = warehouse.edition()
+    report_options = warehouse.report_options()
     with warehouse.built() as con:
         task_ids = selected_tasks(con, task)
         messages = [
             task_message(
                 con,
                 task_id,
-                edition,
+                report_options,
                 Envelope(
                     sender=sender,
                     to=to,
@@ -206,12 +206,12 @@ def digest(
         )
     server = server_from(settings) if to and not dry_run else None
     warehouse = call.warehouse()
-    edition = warehouse.edition()
-    chats = {chat: digests.chat_template(chat, edition) for chat in webhooks}
+    report_options = warehouse.report_options()
+    chats = {chat: digests.chat_template(chat, report_options) for chat in webhooks}
     hooks = [] if dry_run else [hook_of(chat) for chat in chats]
-    start = digests.since_of(since, edition.generated_at)
+    start = digests.since_of(since, report_options.generated_at)
     with warehouse.built() as con:
-        digest = digests.read_digest(con, start, edition)
+        digest = digests.read_digest(con, start, report_options)
     if not digest.has_news:
         since = f"{start:%Y-%m-%d %H:%M %Z}".rstrip()
         raise NothingToDo(
@@ -220,21 +220,21 @@ def digest(
         )
     written = []
     if not (to or webhooks):
-        html = digests.digest_html(digest, edition, out=settings.out)
+        html = digests.digest_html(digest, report_options, out=settings.out)
         for kind, page in (("json", f"{digest.as_json()}\n"), ("html", html)):
             data = page.encode()
             written.append(write_file(settings.out, "", f"digest.{kind}", data))
     if to:
         sender = settings.mail_from or NO_REPLY
         message = digests.digest_message(
-            digest, edition, Envelope(sender=sender, to=to, subject=subject)
+            digest, report_options, Envelope(sender=sender, to=to, subject=subject)
         )
         mails = [Mail("digest", "digest.eml", message)]
         if server is None:
             written += _keep(call, mails)
         else:
             _send(call, mails, sender, to, server)
-    posts = [digests.chat_message(chat, digest, edition) for chat in chats]
+    posts = [digests.chat_message(chat, digest, report_options) for chat in chats]
     if dry_run:
         for post in posts:
             text = json.dumps(post.body, ensure_ascii=False, indent=2).encode()

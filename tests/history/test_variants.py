@@ -18,7 +18,7 @@ import pytest
 from promptlab.cli import run_cli
 from promptlab.contracts.pages import RunPage
 from promptlab.database import dictionaries
-from promptlab.reports import Edition
+from promptlab.reports import ReportOptions
 from promptlab.reports.run import to_run_html
 from promptlab.settings import load_settings
 from promptlab.warehouse import Warehouse
@@ -517,7 +517,7 @@ def test_the_page_of_a_run_shows_its_variants_case_by_case(titles, tmp_path):
     text = page.read_text("utf-8")
     content = page.with_name("run.json").read_text("utf-8")
     run = RunPage.model_validate_json(content)
-    again = to_run_html(run, Edition(run.generated_at, "en"))
+    again = to_run_html(run, ReportOptions(run.generated_at, "en"))
     assert again.count("<tr") == text.count("<tr")
     assert text.count("<tr class=") == 1  # t2 alone fails anywhere
     assert "large × short leads with 100.0." in text

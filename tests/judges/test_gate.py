@@ -13,9 +13,9 @@ import pytest
 
 from promptlab.contracts.pages import JudgePage
 from promptlab.history import exit_code, judge
-from promptlab.reports.edition import Edition
 from promptlab.reports.gate.policy import load_policy
 from promptlab.reports.judge import judges, read_judge, to_judge_html
+from promptlab.reports.report_options import ReportOptions
 from promptlab.warehouse import Warehouse
 from tests.judges.suite import formats, loaded, scores, task
 from tests.judges.test_agreement import agreement
@@ -167,13 +167,13 @@ def test_the_page_of_a_judge_says_where_its_shares_are_not_those_of_its_counts(
     copy = Path(shutil.copy(warehouse.settings.db, tmp_path / "copy.duckdb"))
     with duckdb.connect(str(copy)) as con:
         con.execute("update marts.fct_judge_agreement set is_weighted = true")
-        edition = Edition(datetime.now(UTC), "en")
+        options = ReportOptions(datetime.now(UTC), "en")
         pages = [
             to_judge_html(
                 JudgePage.model_validate_json(
-                    read_judge(con, dimension, judge, edition).as_json()
+                    read_judge(con, dimension, judge, options).as_json()
                 ),
-                edition,
+                options,
                 href=str,
             )
             for dimension, judge in judges(con)

@@ -246,11 +246,11 @@ def test_a_link_to_nowhere_is_refused(url, words):
 
 
 def test_the_format_writes_the_same_message():
-    from promptlab.reports.edition import Edition
     from promptlab.reports.formats import FORMATS
     from promptlab.reports.pages import NOWHERE
+    from promptlab.reports.report_options import ReportOptions
 
     data = FORMATS["email"].render(
-        result(), Edition(result().generated_at, "zh"), NOWHERE
+        result(), ReportOptions(result().generated_at, "zh"), NOWHERE
     )
     assert data == to_message(result(), lang="zh").as_bytes()

@@ -15,7 +15,7 @@ import yaml
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.contracts.memory import MemoryResult
 from promptlab.reports import analysis_result, memory_result
-from promptlab.reports.edition import WHOLE, Edition, ListLimits
+from promptlab.reports.report_options import NO_LIMITS, ListLimits, ReportOptions
 
 DATA = Path(__file__).parent / "data"
 MODELS = Path(__file__).parents[2] / "dbt_project" / "models" / "marts"
@@ -77,12 +77,12 @@ def result_of(marts: duckdb.DuckDBPyConnection) -> Callable[..., AnalysisResult]
     """``result_of(lang="en", task_id=…, limits=…)``: a task of the test warehouse."""
 
     def read(
-        lang: str = "zh", task_id: str = TASK_ID, limits: ListLimits = WHOLE
+        lang: str = "zh", task_id: str = TASK_ID, limits: ListLimits = NO_LIMITS
     ) -> AnalysisResult:
         return analysis_result(
             marts,
             task_id,
-            Edition(GENERATED_AT, lang, package_version="0.0.0"),
+            ReportOptions(GENERATED_AT, lang, package_version="0.0.0"),
             limits=limits,
         )
 
@@ -94,7 +94,7 @@ def memory_of(marts: duckdb.DuckDBPyConnection) -> Callable[..., MemoryResult]:
     """``memory_of(lang="en", run_id=…)``: a memory run of the test warehouse."""
 
     def read(lang: str = "zh", run_id: str = RUN_ID) -> MemoryResult:
-        edition = Edition(GENERATED_AT, lang, package_version="0.0.0")
-        return memory_result(marts, run_id, edition)
+        options = ReportOptions(GENERATED_AT, lang, package_version="0.0.0")
+        return memory_result(marts, run_id, options)
 
     return read

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from promptlab.errors import RenderError, SettingsError
-from promptlab.reports import Edition, write_all
+from promptlab.reports import ReportOptions, write_all
 from promptlab.reports.diff import word_diff
 from promptlab.reports.formats import FORMATS
 from promptlab.reports.pages import environment, render
@@ -19,7 +19,7 @@ BROKEN, WHOLE = "cs-regression-v3.1", "cs-regression-v3.2"
 
 @pytest.fixture
 def write(example_db, tmp_path, monkeypatch):
-    def run(error: Exception, **options):
+    def run(error: Exception, **named):
         html = FORMATS["html"]
 
         def rendered(result, *around):
@@ -28,9 +28,9 @@ def write(example_db, tmp_path, monkeypatch):
             return html.render(result, *around)
 
         monkeypatch.setitem(FORMATS, "html", replace(html, render=rendered))
-        edition = Edition(datetime(2026, 2, 1, tzinfo=UTC), "en")
+        options = ReportOptions(datetime(2026, 2, 1, tzinfo=UTC), "en")
         with duckdb.connect(str(example_db), read_only=True) as con:
-            return write_all(con, [BROKEN, WHOLE], tmp_path, edition, **options)
+            return write_all(con, [BROKEN, WHOLE], tmp_path, options, **named)
 
     return run
 

@@ -12,9 +12,9 @@ import pytest
 
 from promptlab.database import connect
 from promptlab.reports import to_html, to_memory_html
-from promptlab.reports.edition import Edition
 from promptlab.reports.index import read_index, to_index_html
 from promptlab.reports.mail import task_message
+from promptlab.reports.report_options import ReportOptions
 from promptlab.reports.title import keep_histories, read_title, to_title_html
 from promptlab.reports.write import write_all
 from tests.reports.test_index import page as index_page
@@ -154,13 +154,13 @@ def test_a_case_that_broke_is_named_on_the_first_screen(
 ):
     made = datetime(2025, 6, 18, tzinfo=UTC)
     out, task = tmp_path / "out", "cs-regression-v3.2"
-    edition = Edition(made, lang)
+    options = ReportOptions(made, lang)
     with connect(example_db, read_only=True) as con:
         if page == "mail":
-            message = task_message(con, task, edition)
+            message = task_message(con, task, options)
             html = message.get_body(("html",)).get_content()
         else:
-            files = write_all(con, [task], out, edition)
+            files = write_all(con, [task], out, options)
             name = {"report": "report.html", "index": "index.html"}[page]
             html = next(f for f in files if f.name == name).read_text("utf-8")
     (tmp_path / "page.html").write_text(html, "utf-8")
@@ -249,8 +249,8 @@ document.body.append(f);
 
 def test_the_index_is_searched_and_filtered(six_titles_db, tmp_path):
     with connect(six_titles_db, read_only=True) as con:
-        edition = Edition(datetime(2026, 11, 20, tzinfo=UTC))
-        html = to_index_html(read_index(con, edition), edition)
+        options = ReportOptions(datetime(2026, 11, 20, tzinfo=UTC))
+        html = to_index_html(read_index(con, options), options)
     (tmp_path / "page.html").write_text(html, "utf-8")
     (tmp_path / "filter.html").write_text(FILTER, "utf-8")
     dom = browse(f"file://{tmp_path}/filter.html", tmp_path, "--dump-dom")
@@ -261,12 +261,12 @@ def test_the_index_is_searched_and_filtered(six_titles_db, tmp_path):
 
 @pytest.mark.parametrize("title", ["Account support", "Invoice reader"])
 def test_the_page_of_a_title_fits_every_window(six_titles_db, tmp_path, title):
-    edition = Edition(datetime(2026, 11, 20, tzinfo=UTC), "en")
+    options = ReportOptions(datetime(2026, 11, 20, tzinfo=UTC), "en")
     with connect(six_titles_db, read_only=True) as con:
         keep_histories(con, [title])
-        page = read_title(con, title, edition)
+        page = read_title(con, title, options)
     html = to_title_html(
-        page, edition, href=lambda task: f"{task}/report.html", index="index.html"
+        page, options, href=lambda task: f"{task}/report.html", index="index.html"
     )
     (tmp_path / "page.html").write_text(html, "utf-8")
     (tmp_path / "measure.html").write_text(MEASURE, "utf-8")

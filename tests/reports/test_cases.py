@@ -18,9 +18,9 @@ from promptlab.reports import analysis_result, to_html, to_markdown
 from promptlab.reports.cases import alike, versions
 from promptlab.reports.charts import axis_of
 from promptlab.reports.diff import MOST_CHARS, word_diff
-from promptlab.reports.edition import SHOWN, Edition
 from promptlab.reports.pages import environment
 from promptlab.reports.printing import Filters, TextPiece, marked_parts
+from promptlab.reports.report_options import PAGE_LIMITS, ReportOptions
 from promptlab.reports.result import prompt_text
 from promptlab.reports.texts import catalogue
 
@@ -77,9 +77,9 @@ def test_a_task_without_baseline_has_no_comparison_and_says_so(result_of):
 
 
 def test_a_cut_result_lists_the_worst_changes_and_counts_all(result_of):
-    cut = result_of(limits=SHOWN).comparison
+    cut = result_of(limits=PAGE_LIMITS).comparison
     assert cut == result_of().comparison  # of so few cases, nothing is cut
-    few = SHOWN.__class__(cases=3, changes=2)
+    few = PAGE_LIMITS.__class__(cases=3, changes=2)
     assert [c.case_id for c in result_of(limits=few).comparison.cases] == [
         "faq-004",
         "faq-003",
@@ -319,7 +319,9 @@ AT = datetime(2026, 2, 1, tzinfo=UTC)
 def results(example_db) -> dict[str, AnalysisResult]:
     tasks = ("cs-regression-v3.1", "cs-regression-v3.2", "review-sentiment-improved")
     with duckdb.connect(str(example_db), read_only=True) as con:
-        return {task: analysis_result(con, task, Edition(AT, "en")) for task in tasks}
+        return {
+            task: analysis_result(con, task, ReportOptions(AT, "en")) for task in tasks
+        }
 
 
 def case_of(results, task, case_id):

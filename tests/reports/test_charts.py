@@ -12,7 +12,7 @@ import html5lib
 import pytest
 
 from promptlab.database import connect
-from promptlab.reports import Edition, analysis_result, to_html
+from promptlab.reports import ReportOptions, analysis_result, to_html
 from promptlab.reports.charts import (
     MOST_DOTS,
     Point,
@@ -125,7 +125,9 @@ def test_the_differences_of_a_comparison_are_counted_in_steps_around_zero(
 def test_many_differences_are_drawn_and_few_are_not(six_titles_db):
     with connect(six_titles_db, read_only=True) as con:
         many = comparison(con, "account-support-3", "account-support-4", lang="en")
-        result = analysis_result(con, "account-support-4", Edition(GENERATED_AT, "en"))
+        result = analysis_result(
+            con, "account-support-4", ReportOptions(GENERATED_AT, "en")
+        )
     few = many.model_copy(
         update={"overall": many.overall.model_copy(update={"n_pairs": 19})}
     )

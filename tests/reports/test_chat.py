@@ -28,11 +28,11 @@ from promptlab.reports.digest import (
     read_digest,
     subject_of,
 )
-from promptlab.reports.edition import Edition
 from promptlab.reports.printing import unmarked
+from promptlab.reports.report_options import ReportOptions
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
-LINKED = Edition(NOW, "en", report_url="https://reports.example.com/")
+LINKED = ReportOptions(NOW, "en", report_url="https://reports.example.com/")
 SERVICES = chat_services()
 LIMITS = {"dingtalk": 20_000, "feishu": 20_000, "wecom": 4096, "teams": 28_000}
 HOSTILE = "@all <at id=all></at> <!channel> [x](http://e.example) **b** `c` _i_ \n\n# h"
@@ -48,9 +48,9 @@ def digest(six_titles_db):
 
 @pytest.fixture(scope="module")
 def in_chinese(six_titles_db):
-    edition = Edition(NOW, "zh")
+    options = ReportOptions(NOW, "zh")
     with connect(six_titles_db, read_only=True) as con:
-        return read_digest(con, NOW - timedelta(days=7), edition), edition
+        return read_digest(con, NOW - timedelta(days=7), options), options
 
 
 def titled(digest, n, title):
@@ -110,10 +110,10 @@ def test_the_headline_is_in_a_message_once(digest, service):
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_chinese_message_has_no_english_word_but_names(in_chinese, service):
-    digest, edition = in_chinese
+    digest, options = in_chinese
     named = {entry.title for group in digest.groups.values() for entry in group}
     named |= {case.title for case in digest.flaky}
-    said = told(chat_message(service, digest, edition))
+    said = told(chat_message(service, digest, options))
     for name in sorted(named, key=len, reverse=True):
         said = said.replace(name, "")
     said = re.sub(r"[a-z]+(-[a-z]+)*-\d+|acme/large(-2)?|promptlab", "", said)

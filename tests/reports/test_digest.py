@@ -21,11 +21,11 @@ from promptlab.reports.digest import (
     since_of,
     subject_of,
 )
-from promptlab.reports.edition import Edition
 from promptlab.reports.files import folder_name
+from promptlab.reports.report_options import ReportOptions
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
-EDITION = Edition(NOW, "en", report_url="https://reports.example.com/")
+EDITION = ReportOptions(NOW, "en", report_url="https://reports.example.com/")
 
 
 @pytest.fixture(scope="module")
@@ -97,13 +97,13 @@ def test_an_entry_has_three_lines_and_links_to_its_page(digest):
 
 
 def test_a_page_links_to_the_pages_beside_it(six_titles_db, tmp_path):
-    edition = Edition(NOW, "en")
+    options = ReportOptions(NOW, "en")
     folder = tmp_path / "titles" / folder_name("Account support")
     folder.mkdir(parents=True)
     (folder / "report.html").touch()
     with connect(six_titles_db, read_only=True) as con:
-        found = read_digest(con, NOW - timedelta(days=7), edition)
-    html = digest_html(found, edition, out=tmp_path)
+        found = read_digest(con, NOW - timedelta(days=7), options)
+    html = digest_html(found, options, out=tmp_path)
     assert re.findall('href="([^"]+)"', html) == [
         f"titles/{quote(folder.name)}/report.html"
     ]
@@ -123,15 +123,15 @@ def test_the_worst_flaky_cases_are_named_and_the_others_counted(digest):
 
 
 def test_a_day_of_another_year_has_its_year(digest):
-    said = subject_of(digest, Edition(datetime(2027, 1, 2, tzinfo=UTC), "zh"))
+    said = subject_of(digest, ReportOptions(datetime(2027, 1, 2, tzinfo=UTC), "zh"))
     assert said.startswith("自2026年11月13日以来")
 
 
 def test_so_has_the_day_since_when_a_number_moved(six_titles_db):
-    edition = Edition(datetime(2027, 1, 2, tzinfo=UTC))
+    options = ReportOptions(datetime(2027, 1, 2, tzinfo=UTC))
     with connect(six_titles_db, read_only=True) as con:
-        found = read_digest(con, NOW - timedelta(days=30), edition)
-    text = digest_text(found, edition)
+        found = read_digest(con, NOW - timedelta(days=30), options)
+    text = digest_text(found, options)
     assert "2.2 times slower since 17 Nov 2026: 1.2 s → 2.6 s" in text
     assert not re.search(r"since \d+ \w+(?! 2026)[,:\n]", text)
 
@@ -145,7 +145,7 @@ def test_the_cost_is_compared_with_the_same_time_before(digest):
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_the_page_has_no_script_and_loads_nothing(digest, lang):
-    html = digest_html(digest, Edition(NOW, lang))
+    html = digest_html(digest, ReportOptions(NOW, lang))
     assert "<script" not in html
     assert "<img" not in html
     assert "Account support" in html

@@ -12,7 +12,7 @@ import pytest
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.contracts.memory import MemoryResult
 from promptlab.reports import FORMATS, write_all
-from promptlab.reports.edition import Edition
+from promptlab.reports.report_options import ReportOptions
 from tests.reports.conftest import GENERATED_AT
 
 pytestmark = pytest.mark.slow
@@ -27,7 +27,7 @@ def files(example_db, tmp_path_factory, request):
             con,
             [row[0] for row in ids],
             out,
-            Edition(GENERATED_AT, request.param),
+            ReportOptions(GENERATED_AT, request.param),
             formats=list(FORMATS),
         )
 

@@ -9,16 +9,16 @@ import re
 import html5lib
 import pytest
 
-from promptlab.reports.edition import Edition
 from promptlab.reports.index import facets_of, marks_of, read_index, to_index_html
+from promptlab.reports.report_options import ReportOptions
 from tests.reports.conftest import GENERATED_AT
 
-EDITION = Edition(GENERATED_AT)
+EDITION = ReportOptions(GENERATED_AT)
 
 
 def page(marts, lang="zh", task=lambda _: None):
-    edition = Edition(GENERATED_AT, lang)
-    return to_index_html(read_index(marts, edition), edition, task=task)
+    options = ReportOptions(GENERATED_AT, lang)
+    return to_index_html(read_index(marts, options), options, task=task)
 
 
 def lines(index):

@@ -28,9 +28,9 @@ from promptlab.reports.digest import (
     digest_text,
     read_digest,
 )
-from promptlab.reports.edition import Edition
 from promptlab.reports.formats import gate_markdown
 from promptlab.reports.mail import task_message
+from promptlab.reports.report_options import ReportOptions
 from promptlab.reports.write import write_comparison, write_index
 from tests.conftest import ROOT
 
@@ -151,22 +151,22 @@ def fragments(lang: str) -> set[str]:
 def pages(db: Path, out: Path, lang: str) -> Iterator[tuple[str, str]]:
     """Every page, mail and message to a chat."""
     with connect(db, read_only=True) as con:
-        edition = Edition(AT, lang)
-        write_all(con, TASKS, out, edition, formats=["html", "md"])
+        options = ReportOptions(AT, lang)
+        write_all(con, TASKS, out, options, formats=["html", "md"])
         for pair in (TASKS[:2], TASKS[2:]):
-            write_comparison(con, *pair, out, edition)
-        write_index(con, out, edition)
+            write_comparison(con, *pair, out, options)
+        write_index(con, out, options)
         for task in TASKS:
-            mail = task_message(con, task, edition)
+            mail = task_message(con, task, options)
             yield f"mail {task}", mail.get_body(("html",)).get_content()
             yield f"text {task}", mail.get_body(("plain",)).get_content()
-        gates = [edition.gates_of(con, [task])[task] for task in TASKS]
+        gates = [options.gates_of(con, [task])[task] for task in TASKS]
         yield "comment", gate_markdown(gates, lang=lang)
-        digest = read_digest(con, datetime(2020, 1, 1, tzinfo=UTC), edition)
-        yield "digest", digest_html(digest, edition)
-        yield "digest as text", digest_text(digest, edition)
+        digest = read_digest(con, datetime(2020, 1, 1, tzinfo=UTC), options)
+        yield "digest", digest_html(digest, options)
+        yield "digest as text", digest_text(digest, options)
         for service in chat_services():
-            body = chat_message(service, digest, edition).body
+            body = chat_message(service, digest, options).body
             yield service, "\n".join(said(body))
     for file in sorted(out.rglob("*")):
         if file.suffix in (".html", ".md"):

@@ -13,7 +13,7 @@ import pytest
 
 from promptlab.cli import run_cli
 from promptlab.reports import write_all
-from promptlab.reports.edition import Edition
+from promptlab.reports.report_options import ReportOptions
 from promptlab.reports.write import write_comparison
 
 AT = datetime(2026, 2, 1, tzinfo=UTC)
@@ -25,7 +25,7 @@ MEMORY_RUNS = ["travel_diary/250601_2100", "travel_diary/250615_2100"]
 def out(example_db, tmp_path_factory):
     folder = tmp_path_factory.mktemp("out")
     with duckdb.connect(str(example_db), read_only=True) as con:
-        write_all(con, [*TASKS, *MEMORY_RUNS], folder, Edition(AT))
+        write_all(con, [*TASKS, *MEMORY_RUNS], folder, ReportOptions(AT))
     return folder
 
 
@@ -90,7 +90,7 @@ def test_reports_lead_to_the_index_and_to_the_baseline(out):
 
 def test_a_baseline_without_report_is_not_linked(example_db, tmp_path):
     with duckdb.connect(str(example_db), read_only=True) as con:
-        write_all(con, TASKS[1:2], tmp_path, Edition(AT), formats=["html"])
+        write_all(con, TASKS[1:2], tmp_path, ReportOptions(AT), formats=["html"])
     page = (tmp_path / TASKS[1] / "report.html").read_text("utf-8")
     assert "cs-regression-v3.1/report.html" not in page
     assert "result.json<" not in page
@@ -122,7 +122,7 @@ def test_any_two_tasks_compare_as_a_page(writable_example_db, tmp_path, monkeypa
 
 def test_the_page_of_a_comparison_names_both_and_leads_to_both(example_db, out):
     with duckdb.connect(str(example_db), read_only=True) as con:
-        page = parsed(write_comparison(con, *TASKS[:2], out, Edition(AT)))
+        page = parsed(write_comparison(con, *TASKS[:2], out, ReportOptions(AT)))
     [heading] = page.iter("h1")
     assert "".join(heading.itertext()).endswith(": v3.1 → v3.2")
     [masthead] = page.iter("header")

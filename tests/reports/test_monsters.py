@@ -8,9 +8,9 @@ import pytest
 
 from promptlab.contracts.analysis_result import AnalysisResult, CaseResult, StepOutcome
 from promptlab.reports import to_html
-from promptlab.reports.edition import Edition
 from promptlab.reports.formats import FORMATS
 from promptlab.reports.pages import NOWHERE, Links
+from promptlab.reports.report_options import ReportOptions
 
 
 def monster(result: AnalysisResult, letter: str) -> CaseResult:
@@ -129,7 +129,7 @@ def test_every_form_holds_a_case_as_deep_as_is_read(result_of, name):
     cases = [first, *result.case_results[1:]]
     written = FORMATS[name].render(
         result.model_copy(update={"case_results": cases}),
-        Edition(result.generated_at),
+        ReportOptions(result.generated_at),
         NOWHERE,
     )
     if name == "json":

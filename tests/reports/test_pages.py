@@ -10,14 +10,14 @@ import pytest
 from promptlab.contracts.pages import DigestPage, IndexPage, RunPage, TitlePage
 from promptlab.contracts.schemas import schemas
 from promptlab.database import connect
-from promptlab.reports import Edition, write_all
+from promptlab.reports import ReportOptions, write_all
 from promptlab.reports.digest import digest_html, read_digest
 from promptlab.reports.index import read_index, to_index_html
 from promptlab.reports.run import read_run, to_run_html
 from promptlab.reports.title import keep_histories, read_title, to_title_html
 from tests.reports.conftest import GENERATED_AT
 
-EDITION = Edition(GENERATED_AT)
+EDITION = ReportOptions(GENERATED_AT)
 TITLE = "Account support"
 
 

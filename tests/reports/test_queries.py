@@ -14,7 +14,7 @@ from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.contracts.schemas import schemas
 from promptlab.errors import NothingToDo, UsageError
 from promptlab.reports import to_json
-from promptlab.reports.edition import ListLimits
+from promptlab.reports.report_options import ListLimits
 
 SOURCES = sorted(Path(reports.__file__).parent.rglob("*.py"))
 

@@ -13,7 +13,7 @@ import pytest
 
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.reports import to_html
-from promptlab.reports.edition import SHOWN
+from promptlab.reports.report_options import PAGE_LIMITS
 
 CHECKER = Path(__file__).parents[3] / "shared" / "tools" / "email_html_check.py"
 
@@ -270,7 +270,7 @@ def test_the_page_stays_below_600_kb(result_of, answer, most):
     page = to_html(huge(result_of(), answer, 400))
     assert len(page.encode()) < most
     listed = page.count('<details class="case"')
-    assert 1 <= listed < SHOWN.cases
+    assert 1 <= listed < PAGE_LIMITS.cases
     assert f"另有 {400 - listed} 个失败用例没有列出" in page
 
 
@@ -282,7 +282,7 @@ def test_the_rest_of_a_big_task_is_counted_in_words(result_of):
 
 
 def test_the_page_of_a_cut_result_is_that_of_the_whole(result_of):
-    assert to_html(result_of(limits=SHOWN)) == to_html(result_of())
+    assert to_html(result_of(limits=PAGE_LIMITS)) == to_html(result_of())
 
 
 def test_the_checker_finds_no_error(result_of, tmp_path):

@@ -10,9 +10,9 @@ import pytest
 
 from promptlab.contracts.gate import CaseList
 from promptlab.database import connect
-from promptlab.reports.edition import Edition
 from promptlab.reports.gate.verdict import worst
 from promptlab.reports.index import read_index, to_index_html
+from promptlab.reports.report_options import ReportOptions
 from promptlab.reports.title import (
     _charts,
     keep_histories,
@@ -21,7 +21,7 @@ from promptlab.reports.title import (
 )
 from tests.reports.conftest import GENERATED_AT
 
-EDITION = Edition(GENERATED_AT)
+EDITION = ReportOptions(GENERATED_AT)
 
 
 @pytest.fixture(scope="module")
@@ -33,16 +33,16 @@ def six(six_titles_db):
 @pytest.fixture
 def title_of(six):
     def read(title, lang="en"):
-        edition = Edition(GENERATED_AT, lang)
+        options = ReportOptions(GENERATED_AT, lang)
         keep_histories(six, [title])
-        return read_title(six, title, edition), edition
+        return read_title(six, title, options), options
 
     return read
 
 
 def page(title_of, title, lang="en"):
-    view, edition = title_of(title, lang)
-    return to_title_html(view, edition, href=report_of, index="../../index.html")
+    view, options = title_of(title, lang)
+    return to_title_html(view, options, href=report_of, index="../../index.html")
 
 
 def report_of(task_id):
@@ -152,7 +152,7 @@ def test_the_newest_version_is_marked_within_the_chart_and_without_markdown(
     six_titles_db, tmp_path
 ):
     """A label begins at its line, or ends there at the right edge."""
-    title, edition = "Account support", Edition(GENERATED_AT)
+    title, options = "Account support", ReportOptions(GENERATED_AT)
     copy = shutil.copy(six_titles_db, tmp_path / "w.duckdb")
     with connect(copy, read_only=False) as con:
         con.execute(
@@ -161,8 +161,8 @@ def test_the_newest_version_is_marked_within_the_chart_and_without_markdown(
             [title],
         )
         keep_histories(con, [title])
-        view = read_title(con, title, edition)
-    html = to_title_html(view, edition)
+        view = read_title(con, title, options)
+    html = to_title_html(view, options)
     assert re.search(r'<text class="mark-label end" x="[^>]*>v_5\*</text>', html)
     assert re.search(r'<text class="mark-label" x="[^>]*>v4</text>', html)
 
@@ -232,8 +232,8 @@ def test_points_and_failed_cells_lead_to_the_reports(title_of):
 
 
 def test_without_reports_nothing_is_linked(title_of):
-    view, edition = title_of("Account support")
-    html = to_title_html(view, edition)
+    view, options = title_of("Account support")
+    html = to_title_html(view, options)
     assert "report.html" not in html
 
 
@@ -242,10 +242,10 @@ def test_hostile_names_are_shown_as_text(marts):
     marts.execute(
         "update marts.dim_tasks set title = ?, prompt_version = ?", [title] * 2
     )
-    edition = Edition(GENERATED_AT, "en")
+    options = ReportOptions(GENERATED_AT, "en")
     keep_histories(marts, [title])
-    view = read_title(marts, title, edition)
-    html = to_title_html(view, edition)
+    view = read_title(marts, title, options)
+    html = to_title_html(view, options)
     assert "<script" not in html
     assert "\x1b" not in html
 

@@ -10,15 +10,15 @@ from urllib.parse import unquote
 import pytest
 
 from promptlab.errors import NothingToDo, SettingsError, UsageError
-from promptlab.reports import Edition, write_all
+from promptlab.reports import ReportOptions, write_all
 from tests.reports.conftest import GENERATED_AT, TASK_ID
 
 
 @pytest.fixture
 def write(marts, tmp_path):
-    def run(*task_ids, lang="en", templates=None, report_url=None, **options):
-        edition = Edition(GENERATED_AT, lang, templates, report_url=report_url)
-        return write_all(marts, task_ids, tmp_path / "out", edition, **options)
+    def run(*task_ids, lang="en", templates=None, report_url=None, **named):
+        options = ReportOptions(GENERATED_AT, lang, templates, report_url=report_url)
+        return write_all(marts, task_ids, tmp_path / "out", options, **named)
 
     return run
 

@@ -32,14 +32,14 @@ class ListLimits:
     """Changed cases of the comparison with the baseline; `compare` lists all."""
 
 
-WHOLE = ListLimits()
+NO_LIMITS = ListLimits()
 """Limits of a file for programs: everything."""
-SHOWN = ListLimits(cases=200, rounds=5, checks=20, changes=50)
+PAGE_LIMITS = ListLimits(cases=200, rounds=5, checks=20, changes=50)
 """Limits of a page for people."""
 
 
 @dataclass(frozen=True)
-class Edition:
+class ReportOptions:
     """Time, language and policy of reports."""
 
     generated_at: datetime
