@@ -502,6 +502,7 @@ def run(
         )
         if tasks:
             warehouse.remember_reported(began_at)
+        others = _other_runs(decided, warehouse) if ingested.n_loaded else []
     n_older = len(tasks) - n_new
     older = f", built before and not yet reported: {n_older}" if n_older else ""
     call.say(
@@ -516,8 +517,8 @@ def run(
         call.print_rows(_DECISION, _decision_rows(decided, call.settings.out))
     else:
         _print_decisions(decided, written)
-        if ingested.n_loaded:
-            _print_other_runs(decided, warehouse)
+        for task in others[:_MOST_SKIPPED]:
+            print_text(spoken(_OTHER_RUN, task=task))
     return ingest_exit_code(ingested, strict=strict)
 
 
@@ -588,13 +589,12 @@ _OTHER_RUN = (
 )
 
 
-def _print_other_runs(decided: list[TitleDecision], warehouse: Warehouse) -> None:
-    """Name the runs of this call that `promptlab gate` takes and no decision is of."""
+def _other_runs(decided: list[TitleDecision], warehouse: Warehouse) -> list[str]:
+    """Return tasks of this call that `promptlab gate` takes and no decision is of."""
     with warehouse.built() as con:
         latest = selected_tasks(con, "latest")
     shown = {gate.task_id for each in decided for gate in each.gates}
-    for task in [task for task in latest if task not in shown][:_MOST_SKIPPED]:
-        print_text(spoken(_OTHER_RUN, task=task))
+    return [task for task in latest if task not in shown]
 
 
 def is_built(warehouse: Warehouse) -> bool:
