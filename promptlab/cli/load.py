@@ -616,7 +616,11 @@ def _tell(ingested: Ingested, call: Call) -> None:
         skipped=ingested.n_skipped,
         records_rejected=ingested.n_rejected_records,
     )
-    skipped = [file.path.name for file in ingested.files if file.status == "skipped"]
+    skipped = [
+        file.path.name
+        for file in ingested.files
+        if file.status == "skipped" and file.path.suffix not in _TEXTS_FOR_PEOPLE
+    ]
     if skipped:
         names = ", ".join(skipped[:_MOST_SKIPPED])
         more = "" if len(skipped) <= _MOST_SKIPPED else ", …"
@@ -624,6 +628,8 @@ def _tell(ingested: Ingested, call: Call) -> None:
 
 
 _MOST_SKIPPED = 5
+_TEXTS_FOR_PEOPLE = frozenset({".md", ".rst", ".txt"})
+"""Suffixes of files that nobody expects to be loaded."""
 
 
 # ---------- validate
