@@ -1,6 +1,7 @@
 """Read a Comparison from marts: the only SQL of comparisons.
 
-Everything comes from ``marts``; no number is computed here.
+Everything comes from ``marts``; only the runs between, and differences in bins of a
+chart, are counted here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The mail of a task: text and HTML in one message, and the full report attached.
+"""The mail of a task: text and HTML in one message, the report attached or linked.
 
 The same input gives the same bytes: boundaries and Message-ID come from
 the task and the time of the report, never from a clock or a generator.
@@ -227,7 +227,7 @@ def task_message(
 ) -> EmailMessage:
     """Return the mail of one task, with its trend and its comparison.
 
-    By default the full report is linked if the options has a URL, else attached.
+    By default the full report is linked if the options have a URL, else attached.
 
     Raises:
         UsageError: the language is unknown, or the envelope is invalid.

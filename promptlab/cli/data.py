@@ -94,7 +94,7 @@ def export(
     if folder is None and schemas:
         raise UsageError("export: --schema goes with --parquet")
     if file is not None:
-        from promptlab.operations.export import publish
+        from promptlab.operations.publish import publish
 
         if call.settings.target != "duckdb":
             raise UsageError("export: --file copies a warehouse; Spark takes --parquet")

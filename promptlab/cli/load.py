@@ -510,7 +510,7 @@ def run(
         " `promptlab runs`, `promptlab query`"
     )
     if publish is not None:
-        from promptlab.operations.export import publish as put
+        from promptlab.operations.publish import publish as put
 
         call.say(f"published {put(warehouse, publish)}", "published")
     if call.format != "table":

@@ -2,7 +2,7 @@
 
 ``DIR/<schema>/<table>/…/*.parquet``: rows of a task are in folders
 ``created_month=<YYYY-MM>`` of the task's `created_at` (UTC), everything else in one
-folder. ``manifest.json`` is written last.
+folder. Spark writes no folders of months. ``manifest.json`` is written last.
 """
 
 from __future__ import annotations
@@ -19,13 +19,10 @@ from promptlab.build.dbt import run_dbt
 from promptlab.database import (
     StoredTable,
     check_space,
-    files_of_copy,
     name_beside,
     open_duckdb,
     remove_left,
-    schema_of_name,
     tables_of,
-    write_copy,
 )
 from promptlab.errors import NothingToDo, UsageError, WarehouseError
 from promptlab.ingest.raw import SCHEMA_VERSION
@@ -280,40 +277,3 @@ def _tables(folder: Path) -> list[dict[str, Any]]:
 
 
 # ---------- a read-only copy
-
-
-READ_ONLY = 0o444
-
-
-def publish(warehouse: WarehouseFile, path: Path, *, marts_only: bool = False) -> Path:
-    """Put a consistent copy of a built warehouse at *path*; returns the file.
-
-    Readers of the copy never block a writer. Readers of the previous copy keep reading
-    it; readers that open the path later see the new one.
-
-    Args:
-        warehouse: the warehouse to copy.
-        path: a file, replaced in one step, whose folder is made; or a folder, in which
-            the copy has the warehouse's own name.
-        marts_only: copy only the marts; views become tables.
-
-    Raises:
-        NothingToDo: nothing has been built yet.
-        UsageError: *path* is the warehouse itself, or has the name of a schema.
-        WarehouseError: the disk is full, or the folder cannot be written to.
-    """
-    db = warehouse.settings.db
-    target = path / db.name if path.is_dir() else path
-    if target.exists() and target.samefile(db):
-        raise UsageError(f"{path}: is the warehouse itself; name another file")
-    if name := schema_of_name(target):
-        raise UsageError(
-            f"{path}: a warehouse has a schema named {name}, so DuckDB could not read a"
-            f" copy of that name; name another file, such as promptlab_{name}.duckdb"
-        )
-    with warehouse.built():
-        pass  # an empty copy would be misleading
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with warehouse.reading(files=files_of_copy(target)) as con:
-        write_copy(con, target, only="marts" if marts_only else None, mode=READ_ONLY)
-    return target

@@ -1,4 +1,7 @@
-"""JSON. Documents are texts here; SQL null is "missing", the JSON null the text `null`."""
+"""Rules for DuckDB's JSON functions: the Spark SQL that gives the same text.
+
+Documents are texts here; SQL null is "missing", the JSON null the text ``null``.
+"""
 
 from __future__ import annotations
 

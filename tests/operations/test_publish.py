@@ -12,7 +12,7 @@ import pytest
 
 from promptlab import database
 from promptlab.errors import NothingToDo, UsageError, WarehouseError
-from promptlab.operations.export import publish
+from promptlab.operations.publish import publish
 from promptlab.warehouse import Warehouse
 from tests.marts import from_nothing
 from tests.operations.conftest import contents

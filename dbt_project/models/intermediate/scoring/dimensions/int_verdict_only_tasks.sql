@@ -1,6 +1,6 @@
 with
 
-tasks as (select * from {{ ref('promptlab', 'int_titles') }} where {{ in_this_build() }}),
+titles as (select * from {{ ref('promptlab', 'int_titles') }} where {{ in_this_build() }}),
 configs as (select * from {{ ref('promptlab', 'stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
 rounds as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }} where {{ in_this_build() }}),
 resolved as (select * from {{ ref('promptlab', 'int_tasks_resolved') }} where {{ in_this_build() }}),
@@ -41,12 +41,12 @@ judged as (
 
 )
 
-select tasks.task_id
-from tasks
+select titles.task_id
+from titles
 where
-    tasks.source_kind <> 'analysis'
-    and tasks.task_id in (select judged.task_id from judged)
+    titles.source_kind <> 'analysis'
+    and titles.task_id in (select judged.task_id from judged)
     and (
-        tasks.task_id not in (select scored.task_id from scored)
-        or coalesce(tasks.configured_primary = 'passed', false)
+        titles.task_id not in (select scored.task_id from scored)
+        or coalesce(titles.configured_primary = 'passed', false)
     )
