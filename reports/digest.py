@@ -139,7 +139,7 @@ def digest_html(
 ) -> str:
     """Return the digest as a page that mail programs show, too.
 
-    Entries link to the pages at the options's URL. Without a URL, a page written in
+    Entries link to pages at the URL of the options. Without a URL, a page written in
     *out* links to those that are there.
     """
     return inlined(_rendered("mail/digest.html.j2", digest, options, out=out))

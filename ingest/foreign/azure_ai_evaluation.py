@@ -22,7 +22,6 @@ from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign.casts import (
     as_float,
     as_object,
-    compact_json,
     first_member,
 )
 from promptlab.ingest.foreign.documents import (
@@ -41,6 +40,7 @@ from promptlab.ingest.foreign.writing import (
 from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
+from promptlab.json_text.writing import compact
 
 FORMS = ("json",)
 
@@ -160,7 +160,7 @@ class _RunOfRows:
         self._source = source
         same_rows = SameRun("azure_ai_evaluation")
         for row in rows:
-            same_rows.add(compact_json(sorted(row.items())))
+            same_rows.add(compact(sorted(row.items())))
         same_run = SameRun(same_rows.hash(), source=source)
         task_id = f"azure-{same_run.hash_of_night()[:12]}"
         self.task = TaskWriter("azure_ai_evaluation", task_id, source, same_run)
@@ -222,7 +222,7 @@ class _RunOfRows:
             passed[name.removesuffix("_label")] = not said if is_said else None
         passed |= dict.fromkeys(passed.keys() & {*skipped, *broken})
         answer = case.round(
-            answered if isinstance(answered, str | None) else compact_json(answered),
+            answered if isinstance(answered, str | None) else compact(answered),
             metadata={
                 name: value
                 for name, value in [*inputs.items(), *self._texts(outputs, measured)]

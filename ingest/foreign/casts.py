@@ -15,11 +15,6 @@ LONGEST_LINE = 200
 _BLANK = frozenset({"", "nan", "null", "none", "n/a", "na", "#n/a", "<na>"})
 
 
-def compact_json(value: Any) -> str:
-    """Return compact JSON of a value; a text stays in quotes."""
-    return compact(value)
-
-
 def as_object(value: Any) -> dict[str, Any]:
     """Return an object; any other value has no members."""
     return value if isinstance(value, dict) else {}
@@ -45,7 +40,7 @@ def text_and_json(value: Any) -> tuple[str | None, str | None]:
     """Return an output as (text, parsed JSON object or null)."""
     if value is None or isinstance(value, str):
         return value, None
-    written = compact_json(value)
+    written = compact(value)
     return written, written if isinstance(value, dict) else None
 
 

@@ -30,7 +30,6 @@ from promptlab.ingest.foreign.casts import (
     as_milliseconds,
     as_object,
     as_share,
-    compact_json,
 )
 from promptlab.ingest.foreign.documents import (
     ABSENT,
@@ -57,6 +56,7 @@ from promptlab.ingest.foreign.writing import (
 from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
+from promptlab.json_text.writing import compact
 
 
 class Metric(msgspec.Struct):
@@ -534,7 +534,7 @@ def _write_spans(case: TestCase, answer: RoundWriter) -> None:
         failed = [m for m in metrics if m.success is False and not m.is_broken]
         broken = [m for m in metrics if m.is_broken or m.success is None]
         told = next(iter([*failed, *broken]), metrics[0])
-        settings = {compact_json(m.settings): m.settings for m in metrics if m.settings}
+        settings = {compact(m.settings): m.settings for m in metrics if m.settings}
         for each in metrics:
             _see_judge(f"{name} (spans)", each, answer.task)
         answer.check(
@@ -543,7 +543,7 @@ def _write_spans(case: TestCase, answer: RoundWriter) -> None:
             False if failed else None if broken else True,
             score=as_float(told.score),
             threshold=as_float(told.threshold),
-            expected=compact_json([settings[k] for k in sorted(settings)])
+            expected=compact([settings[k] for k in sorted(settings)])
             if settings
             else None,
             reason=told.reason,
@@ -607,7 +607,7 @@ _EXPECTATION = "expectation"
 def _see_judge(name: str, metric: Metric, task: TaskWriter) -> None:
     """Record the model of a metric, and what it was asked."""
     if metric.evaluationModel:
-        asked = compact_json(metric.settings) if metric.settings else None
+        asked = compact(metric.settings) if metric.settings else None
         task.judge(name, metric.evaluationModel, rubric=asked)
 
 
@@ -634,7 +634,7 @@ def _write(metric: Metric, answer: RoundWriter, *, lower: bool) -> None:
             None if metric.is_broken else metric.success,
             score=value,
             threshold=metric.threshold,
-            expected=compact_json(metric.settings) if metric.settings else None,
+            expected=compact(metric.settings) if metric.settings else None,
             reason=metric.reason,
             error=metric.error,
         )

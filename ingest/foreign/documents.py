@@ -16,12 +16,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from promptlab.ingest.files.input_file import InputFile, TooLong, blocks
-from promptlab.ingest.foreign.casts import LONGEST_LINE, compact_json, first_line
+from promptlab.ingest.foreign.casts import LONGEST_LINE, first_line
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 from promptlab.json_text.places import BOM
 from promptlab.json_text.places import decode as decode_text
 from promptlab.json_text.reading import errors_of
+from promptlab.json_text.writing import compact
 
 T = TypeVar("T")
 
@@ -246,9 +247,7 @@ class ToolFiles:
         try:
             return msgspec.convert(value, kind)
         except msgspec.ValidationError as error:
-            return self.problem(
-                error, pointer=pointer, raw=compact_json(value).encode()
-            )
+            return self.problem(error, pointer=pointer, raw=compact(value).encode())
 
     def items(
         self,

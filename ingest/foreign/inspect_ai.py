@@ -27,7 +27,6 @@ from promptlab.ingest.foreign.casts import (
     as_object,
     as_share,
     as_time,
-    compact_json,
     parse_float,
     short_name,
 )
@@ -54,6 +53,7 @@ from promptlab.ingest.foreign.writing import (
 from promptlab.ingest.foreign.yardstick import without_machine, yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
+from promptlab.json_text.writing import compact
 from promptlab.steps import steps_of
 
 if TYPE_CHECKING:
@@ -458,9 +458,7 @@ def _completion(sample: Sample) -> str | None:
         return None
     resolved = _resolved(written, sample)
     return (
-        resolved
-        if isinstance(resolved, str) or resolved is None
-        else compact_json(resolved)
+        resolved if isinstance(resolved, str) or resolved is None else compact(resolved)
     )
 
 
@@ -825,9 +823,7 @@ def _provider(about: Eval, arguments: Any) -> str:
     said = dict(arguments) if isinstance(arguments, dict) else {}
     if about.solver:
         given = decode(about.solver_args, Any) if is_there(about.solver_args) else None
-        said["solver"] = (
-            f"{about.solver} {compact_json(given)}" if given else about.solver
-        )
+        said["solver"] = f"{about.solver} {compact(given)}" if given else about.solver
     if path := as_object(about.model_args).get("model_path"):  # `hf/local` may be any
         said["model_path"] = yardstick(path)
     if not said:

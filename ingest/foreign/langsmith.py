@@ -20,7 +20,6 @@ from promptlab.ingest.foreign.casts import (
     as_float,
     as_milliseconds,
     as_time,
-    compact_json,
     parse_float,
 )
 from promptlab.ingest.foreign.identity import (
@@ -36,6 +35,7 @@ from promptlab.ingest.foreign.table.opening import Rows
 from promptlab.ingest.foreign.writing import Record, TaskWriter
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
+from promptlab.json_text.writing import compact
 
 FORMS = ("jsonl", "json", "csv")
 
@@ -109,7 +109,7 @@ def _write(row: Row, task: TaskWriter) -> None:
         {"inputs": inputs},
         golden=_one_of(reference),
     )
-    task.same_run.add(str(run) if run else compact_json(row))
+    task.same_run.add(str(run) if run else compact(row))
     answer = case.round(
         _one_of(_below(row, "outputs")),
         latency_ms=as_milliseconds(as_float(_value(row.get("execution_time")))),

@@ -30,7 +30,6 @@ from promptlab.ingest.foreign.casts import (
     as_object,
     as_share,
     as_time,
-    compact_json,
 )
 from promptlab.ingest.foreign.documents import (
     UNREADABLE,
@@ -59,6 +58,7 @@ from promptlab.ingest.foreign.yardstick import without_addresses, yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 from promptlab.json_text.places import BOM
+from promptlab.json_text.writing import compact
 
 FILES = ToolFiles("lm-eval", "0.4.13 and 0.3")
 
@@ -186,7 +186,7 @@ class HarnessTask:
     def _write(self, row: Row, members: dict[str, Any]) -> None:
         task = self.task
         # a position, but the same document has the same one under every filter
-        document = compact_json(row.doc_id)
+        document = compact(row.doc_id)
         is_known = row.doc_id is not None
         filter_ = row.filter if row.filter is not None else self._filter_of(document)
         own_id = f"{document} ({filter_})" if is_known else None
@@ -362,8 +362,8 @@ def _answer(row: Row) -> str | None:
         if not first:
             return None
         if all(isinstance(each, str) for each in first):
-            return first[0] if len(first) == 1 else compact_json(first)
-    return compact_json(row.filtered_resps)
+            return first[0] if len(first) == 1 else compact(first)
+    return compact(row.filtered_resps)
 
 
 def _means(
@@ -381,7 +381,7 @@ def _means(
 
 def _forget_addresses(row: dict[str, Any]) -> None:
     """Remove addresses in memory from a document, as of pictures, and so its hash."""
-    written = compact_json(row.get("doc"))
+    written = compact(row.get("doc"))
     found = without_addresses(written)
     if found != written:
         row["doc"], row["doc_hash"] = decode(found.encode(), Any), None
@@ -559,7 +559,7 @@ def _model(results: Results) -> str:
     config = results.config
     arguments = config.get("model_args")
     name = results.model_name
-    if arguments and name and name in compact_json(arguments):
+    if arguments and name and name in compact(arguments):
         return name
     named = arguments if isinstance(arguments, str) else config.get("model")
     return str(named or name or "unknown")

@@ -28,7 +28,6 @@ from promptlab.ingest.foreign.casts import (
     as_milliseconds,
     as_object,
     as_share,
-    compact_json,
     first_member,
 )
 from promptlab.ingest.foreign.documents import (
@@ -55,6 +54,7 @@ from promptlab.ingest.foreign.writing import (
 from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
+from promptlab.json_text.writing import compact
 
 _FILES = ToolFiles("a memory benchmark", "the layouts in docs/tools/memory_benchmarks")
 
@@ -379,11 +379,11 @@ def _answers(source: Source, path: Path) -> list[Placed]:
 def _are_judged(answers: Iterable[Placed], judged: Iterable[Placed]) -> bool:
     """Return true if no answer is another one than the one that was judged."""
     known = {
-        compact_json(first_member(row, *_LME.id)): first_member(row, *_LME.output)
+        compact(first_member(row, *_LME.id)): first_member(row, *_LME.output)
         for _, row in judged
     }
     return all(
-        known.get(compact_json(first_member(row, *_LME.id)), output) == output
+        known.get(compact(first_member(row, *_LME.id)), output) == output
         for _, row in answers
         for output in [first_member(row, *_LME.output)]
     )
@@ -491,7 +491,7 @@ class _Run:
         )
         same_run = SameRun(_KIND, self._system, *self._judges, source=source)
         for case_id, _, row in self._rows:
-            same_run.add(case_id, compact_json(first_member(row, *layout.output)))
+            same_run.add(case_id, compact(first_member(row, *layout.output)))
         task_id = content_id(same_run.hash_of_night(), self._system)
         self._task = TaskWriter(_KIND, task_id, source, same_run, is_share=_is_share)
         self._codes: Counter[str] = Counter()
@@ -523,11 +523,7 @@ class _Run:
             else:
                 instance = cluster if self._form == "memory_agent_rows" else None
                 case_id = joined_texts([instance, own], "/")
-            words = (
-                asked
-                if asked is None or isinstance(asked, str)
-                else compact_json(asked)
-            )
+            words = asked if asked is None or isinstance(asked, str) else compact(asked)
             case_id = of_ids.named(case_id, (words,))
             if case_id in found:
                 self._repeated += 1

@@ -32,7 +32,6 @@ from promptlab.ingest.foreign.casts import (
     as_object,
     as_share,
     as_time,
-    compact_json,
 )
 from promptlab.ingest.foreign.documents import (
     ToolFiles,
@@ -61,6 +60,7 @@ from promptlab.ingest.foreign.writing import (
 from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
+from promptlab.json_text.writing import compact
 
 _NO_DEFINITION = (
     *(f"mlflow.assessment.{name}" for name in ("sourceRunId", "scorerName")),
@@ -517,7 +517,7 @@ def classic_records(
     """The records of the run."""
     same_run = SameRun("mlflow", source=source)
     for cells in table.data:
-        same_run.add(compact_json(cells))
+        same_run.add(compact(cells))
     name = base_of(source.path.name)
     # the table has no id: a run is identified by its content
     task_id = content_id(same_run.hash_of_night(), name)
@@ -673,6 +673,6 @@ def _written(source: Source) -> Iterator[tuple[int, bytes | Problem]]:
     for place, line in lines(source):
         if line.lstrip()[:1] == b"[":  # a list, all in one line
             rows = _FILES.decoded(line, list[Any])
-            yield from ((place, compact_json(row).encode()) for row in rows)
+            yield from ((place, compact(row).encode()) for row in rows)
         else:
             yield place, line

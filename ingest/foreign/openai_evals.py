@@ -25,7 +25,6 @@ from promptlab.ingest.foreign.casts import (
     as_int,
     as_object,
     as_time,
-    compact_json,
     first_member,
 )
 from promptlab.ingest.foreign.documents import (
@@ -39,6 +38,7 @@ from promptlab.ingest.foreign.writing import Record, TaskWriter
 from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
+from promptlab.json_text.writing import compact
 
 FORMS = ("jsonl",)
 
@@ -232,10 +232,8 @@ def _write(sample: _Sample, task: TaskWriter) -> None:
             _MATCH,
             correct if isinstance(correct, bool) else None,
             score=as_float(correct),
-            expected=compact_json(match["expected"]) if "expected" in match else None,
-            reason=f"picked {compact_json(match['picked'])}"
-            if "picked" in match
-            else None,
+            expected=compact(match["expected"]) if "expected" in match else None,
+            reason=f"picked {compact(match['picked'])}" if "picked" in match else None,
         )
     values = {_MATCH: sample.correct} if sample.matches else {}
     values |= {name: _mean(given) for name, given in sample.metrics.items()}

@@ -30,7 +30,6 @@ from promptlab.ingest.foreign.casts import (
     as_int,
     as_object,
     as_time,
-    compact_json,
     first_member,
 )
 from promptlab.ingest.foreign.documents import (
@@ -52,6 +51,7 @@ from promptlab.ingest.foreign.writing import Record, RoundWriter, Status, TaskWr
 from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
+from promptlab.json_text.writing import compact
 
 FORMS = ("items", "run", "eval")
 
@@ -297,7 +297,7 @@ class _Run:
         """Return the name of what an item asks; items of one place are its rounds."""
         place = None
         if item.datasource_item_id is not None:
-            place = compact_json(item.datasource_item_id)
+            place = compact(item.datasource_item_id)
         asked = first_member(inputs, *_ASKED)
         name = (
             str(first_member(given, *_IDS))
@@ -307,7 +307,7 @@ class _Run:
                     inputs if asked is None else asked,
                     asked if isinstance(asked, str) else first_text(inputs.values()),
                 ),
-                (compact_json(inputs),),
+                (compact(inputs),),
             )
         )
         known = self._case_of.get((name, place)) if place else None
@@ -434,7 +434,7 @@ def _own_ids(items: list[Item]) -> bool:
         own = first_member(item.datasource_item, *_IDS)
         if not isinstance(own, str | int) or own == "":
             return False
-        ids[str(own)].add(compact_json(item.datasource_item_id))
+        ids[str(own)].add(compact(item.datasource_item_id))
     return all(len(places) == 1 for places in ids.values())
 
 

@@ -32,7 +32,6 @@ from promptlab.ingest.foreign.casts import (
     as_float,
     as_object,
     as_time,
-    compact_json,
     first_line,
 )
 from promptlab.ingest.foreign.documents import (
@@ -46,6 +45,7 @@ from promptlab.ingest.foreign.results import write_score
 from promptlab.ingest.foreign.writing import Record, TaskWriter
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
+from promptlab.json_text.writing import compact
 
 _NO_RUN = {
     "failed": "has only requests that failed. Give the whole folder of the run",
@@ -194,9 +194,9 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     else:  # a folder of the user's, which may hold another run tomorrow
         same = SameRun("opencompass", place.model, title, source=source)
         for key, (_, row) in run.rows.items():
-            same.add(*key, compact_json(row))
+            same.add(*key, compact(row))
         for key, detail in run.details.items():
-            same.add(*key, compact_json(detail))
+            same.add(*key, compact(detail))
         of_run = same.hash_of_night()
     task_id = f"opencompass-{of_run}/{place.model}/{title}"
     task = TaskWriter(
@@ -262,7 +262,7 @@ class _Run:
                     raise ValidationError("a row has no place in the data set")
             except ValidationError as error:
                 problem = _FILES.problem(error, pointer=f"{path.name}/{key or ''}")
-                self.problems.append(replace(problem, raw_text=compact_json(row)))
+                self.problems.append(replace(problem, raw_text=compact(row)))
                 continue
             if "prediction" in row and row.get("success") is not False:
                 self._rows[base + int(place)] = read, row
@@ -302,8 +302,7 @@ class _Run:
     def _repeats(self) -> int:
         """Return how often all questions come again in the same order."""
         asked = [
-            compact_json([row.origin_prompt, row.gold])
-            for row, _ in self._rows.values()
+            compact([row.origin_prompt, row.gold]) for row, _ in self._rows.values()
         ]
         n, rest = divmod(len(asked), cases := len(set(asked)) or 1)
         is_again = cases > 1 and not rest and asked == asked[:cases] * n

@@ -33,7 +33,6 @@ from promptlab.ingest.foreign.casts import (
     as_object,
     as_share,
     as_time,
-    compact_json,
     short_name,
     text_and_json,
 )
@@ -69,7 +68,7 @@ from promptlab.ingest.foreign.writing import (
 from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
-from promptlab.json_text.writing import canonical
+from promptlab.json_text.writing import canonical, compact
 from promptlab.steps import steps_of
 
 
@@ -318,7 +317,7 @@ def error_of(row: Row) -> str | None:
         return None
     said = row.error or (row.response.error if row.response else None)
     if not isinstance(said, str):
-        said = compact_json(said) if said else ""
+        said = compact(said) if said else ""
     return said.strip() or "the provider gave no answer"
 
 
@@ -416,7 +415,7 @@ def write_round(row: Row, case: CaseWriter, status: Status) -> RoundWriter:
             input_tokens=given,
             output_tokens=made,
             latency_ms=row.latencyMs,
-            metadata=compact_json(AboutRound(row.id, _cost(row), cached, total)),
+            metadata=compact(AboutRound(row.id, _cost(row), cached, total)),
             error=error_of(row) if status == "error" else None,
             reported_status=status,
             is_cached=cached,
@@ -468,7 +467,7 @@ def checks_of(row: Row, case: CaseWriter) -> list[Check]:
         broke = _broke(each, "" if is_set else kind)
         reason = each.reason
         if not isinstance(reason, str | None):
-            reason = compact_json(reason)
+            reason = compact(reason)
         checks.append(
             Check(
                 task_id=task_id,
@@ -621,9 +620,7 @@ class Columns:
             named = [(e.testIdx or 0, e.promptIdx or 0, e.id) for e, _ in rows if e.id]
             # nor do files before 2024
             own_id = (
-                min(named)[-1]
-                if named
-                else content_id([compact_json(e) for e, _ in rows])
+                min(named)[-1] if named else content_id([compact(e) for e, _ in rows])
             )
             self._run_id = f"promptfoo-{own_id}"
         for test in dict.fromkeys(test for _, test in rows):
@@ -641,7 +638,7 @@ class Columns:
         if test.is_bare and is_there(row.prompt):
             raw = _prompt(row).raw
             asked = row.testIdx if raw == _LEFT_OUT else raw
-            self._bare.setdefault(task.task_id, set()).add(hash(compact_json(asked)))
+            self._bare.setdefault(task.task_id, set()).add(hash(compact(asked)))
         counted = (task.task_id, test.key)
         count = self._counts.get(counted, 0)
         repeat = test.repeat or self._repeat or math.inf
@@ -662,7 +659,7 @@ class Columns:
         output = row.response.output if row.response else None
         said = [(each.name, each.passed, each.score, each.reason) for each in checks]
         told = (
-            row.id or compact_json(row),
+            row.id or compact(row),
             status,
             row.score,
             output,
@@ -675,24 +672,19 @@ class Columns:
     def closing(self) -> Iterator[Record | Problem]:
         """Return tasks and dimensions, which are known when all rows are read."""
         columns = sorted(self._columns.values(), key=lambda each: each.index)
-        in_order = list(
-            dict.fromkeys(compact_json(each.prompt.raw) for each in columns)
-        )
+        in_order = list(dict.fromkeys(compact(each.prompt.raw) for each in columns))
         alike = Occurrences()
         judges = {each: None for of in self._judgings.values() for each in of.judges}
         for column in columns:
             prompt, task = column.prompt, column.task
             of_name = self._settings.get(column.provider, [])
-            place = (
-                alike.next(column.provider, compact_json([prompt.raw, prompt.label]))
-                - 1
-            )
+            place = alike.next(column.provider, compact([prompt.raw, prompt.label])) - 1
             own = of_name[place] if place < len(of_name) else {}
             label = short_name(prompt.label or prompt.display)
             task.describe(
                 prompt_version=_version(prompt, label),
                 prompt_name=_name(prompt),
-                prompt_position=in_order.index(compact_json(prompt.raw)),
+                prompt_position=in_order.index(compact(prompt.raw)),
                 model=column.provider,
                 provider=_told_apart(column.provider, own, of_name),
                 settings=self._settings_of(own, prompt),
@@ -823,7 +815,7 @@ class Columns:
         for name in overrides.prompt_vars:
             if name in given:
                 value = given[name]
-                value = value if isinstance(value, str) else compact_json(value)
+                value = value if isinstance(value, str) else compact(value)
                 self._prompt_vars.setdefault(name, set()).add(value)
         not_asked = {"_conversation", *overrides.prompt_vars}
         asked = {key: given[key] for key in given if key not in not_asked}
@@ -865,7 +857,7 @@ class Columns:
             repeat=repeat if isinstance(repeat, int) and repeat > 0 else None,
             is_bare=not given and name == content and len(context) == 1,
             context=context,
-            note=compact_json({"variables": expected}) if expected else None,
+            note=compact({"variables": expected}) if expected else None,
             expectation_hash=expectation_hash,
             tags=[tag for tag in tags if isinstance(tag, str)]
             if isinstance(tags, list)
@@ -915,7 +907,7 @@ class Columns:
 
 def _told_by(prompt: Prompt, provider: str | None = None) -> tuple[str, str]:
     """Return what tells a prompt of the head from others, as in a row."""
-    name = prompt.label or prompt.display or compact_json(prompt.raw)
+    name = prompt.label or prompt.display or compact(prompt.raw)
     return provider or _provider(prompt.provider), name
 
 
@@ -975,12 +967,12 @@ class _Judging(Struct):
         rest = {**options, "test provider": _decoded(test.provider)}
         settings = yardstick(rest, *judging, *_OF_JUDGE, *_NO_SETTINGS)
         return cls(
-            written=compact_json(asserts) if asserts else "",
+            written=compact(asserts) if asserts else "",
             asserted=canonical([asserts, judging, *map(_decoded, scoring)]),
             types=[kind for kind, *_ in _flat(asserts)],
             judges=list(_judges(asserts, options)),
             repeat=options.get("repeat"),
-            settings=compact_json(dict(sorted(settings.items()))) if settings else None,
+            settings=compact(dict(sorted(settings.items()))) if settings else None,
         )
 
 
@@ -1064,7 +1056,7 @@ _SCORING = re.compile(rb'"assertScoringFunction"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 def _slots(prompt: Prompt) -> str:
     """Return the template of a prompt; the whole source of a function."""
-    raw = prompt.raw if isinstance(prompt.raw, str) else compact_json(prompt.raw)
+    raw = prompt.raw if isinstance(prompt.raw, str) else compact(prompt.raw)
     return " ".join(re.findall(r"\{[{%].*?[%}]\}", raw, re.DOTALL)) or raw
 
 
@@ -1113,7 +1105,7 @@ def _judges(asserts: Any, options: Mapping[str, Any]) -> Iterator[Judged]:
                     name,
                     _model(provider),
                     canonical(template).decode() if template else "",
-                    rubric if isinstance(rubric, str) else compact_json(rubric),
+                    rubric if isinstance(rubric, str) else compact(rubric),
                 )
 
 
@@ -1171,7 +1163,7 @@ def _told_apart(
     if not differing:
         return None
     said = ", ".join(
-        f"{key}={value if isinstance(value, str) else compact_json(value)}"
+        f"{key}={value if isinstance(value, str) else compact(value)}"
         for key, value in sorted(differing.items())
     )
     return short_name(" ".join(f"{name} ({said})".split()), 120)

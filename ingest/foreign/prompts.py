@@ -12,9 +12,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from promptlab.ingest.foreign.casts import (
-    compact_json,
     short_name,
 )
+from promptlab.json_text.writing import compact
 
 
 def setting(settings: Mapping[str, Any], *names: str) -> str | None:
@@ -69,9 +69,9 @@ def env_of(settings: Any) -> str:
     """
     if not isinstance(settings, Mapping):
         return "{}"
-    return compact_json(
+    return compact(
         {
-            str(name): value if isinstance(value, str) else compact_json(value)
+            str(name): value if isinstance(value, str) else compact(value)
             for name, value in settings.items()
         }
     )

@@ -26,7 +26,6 @@ from promptlab.ingest.foreign.casts import (
     as_int,
     as_milliseconds,
     as_object,
-    compact_json,
     first_member,
 )
 from promptlab.ingest.foreign.documents import (
@@ -47,6 +46,7 @@ from promptlab.ingest.foreign.writing import Record, RoundWriter, TaskWriter
 from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
+from promptlab.json_text.writing import compact
 
 FORMS = ("json",)
 
@@ -85,7 +85,7 @@ class Result(msgspec.Struct):
         other = yardstick({k: v for k, v in about.items() if k not in _NOT_SHOWN})
         return (
             _words(about.get("model")) or "default",
-            compact_json(dict(sorted(other.items()))) if other else None,
+            compact(dict(sorted(other.items()))) if other else None,
             _words(about.get("rubric")),
         )
 
@@ -93,7 +93,7 @@ class Result(msgspec.Struct):
     def arguments(self) -> str | None:
         """Return what another evaluator than a judge was given, as JSON."""
         given = as_object(self.source).get("arguments")
-        return compact_json(given) if given and self.judge is None else None
+        return compact(given) if given and self.judge is None else None
 
     @property
     def expected(self) -> str | None:
@@ -101,7 +101,7 @@ class Result(msgspec.Struct):
         if self.judge is None:
             return self.arguments
         *_, rubric = self.judge
-        return None if rubric is None else compact_json(rubric)
+        return None if rubric is None else compact(rubric)
 
 
 _NOT_SHOWN = frozenset({"model", "rubric", "score", "assertion", "evaluation_name"})
@@ -109,7 +109,7 @@ _NOT_SHOWN = frozenset({"model", "rubric", "score", "assertion", "evaluation_nam
 
 def _words(value: Any) -> str | None:
     """Return a text, or the JSON of another value."""
-    return value if isinstance(value, str | None) else compact_json(value)
+    return value if isinstance(value, str | None) else compact(value)
 
 
 class Broken(msgspec.Struct):
@@ -221,7 +221,7 @@ def _of_cases(rows: list[dict[str, Any]]) -> set[str]:
     given: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         for name, result in as_object(row.get("scores")).items():
-            given[name].add(compact_json(first_member(result, "source.arguments")))
+            given[name].add(compact(first_member(result, "source.arguments")))
     return {name for name, of in given.items() if len(of) > 1}
 
 
@@ -244,10 +244,10 @@ def _own_rows(rows: list[dict[str, Any]]) -> list[str]:
     if not any(
         is_given(row.get("span_id")) or row.get("task_duration") for row in rows
     ):
-        return list(map(compact_json, rows))
+        return list(map(compact, rows))
     names = ("name", "inputs", "output", "error_message", "task_duration")
     return [
-        compact_json({name: row.get(name) for name in (*names, "trace_id", "span_id")})
+        compact({name: row.get(name) for name in (*names, "trace_id", "span_id")})
         for row in rows
     ]
 

@@ -13,9 +13,9 @@ from promptlab.ingest.foreign.casts import (
     as_float,
     as_object,
     as_share,
-    compact_json,
 )
 from promptlab.ingest.foreign.writing import RoundWriter, Status
+from promptlab.json_text.writing import compact
 
 
 def write_score(
@@ -72,4 +72,4 @@ def error_text(said: Any) -> str | None:
             break
     if not said:
         return None
-    return said if isinstance(said, str) else compact_json(said)
+    return said if isinstance(said, str) else compact(said)

@@ -35,7 +35,6 @@ from promptlab.contracts.base import plain_name
 from promptlab.ingest.files.dates import base_of, without_date
 from promptlab.ingest.foreign.casts import (
     as_float,
-    compact_json,
     first_line,
     is_blank,
     is_infinite,
@@ -45,6 +44,7 @@ from promptlab.ingest.foreign.identity import Occurrences, SameRun
 from promptlab.ingest.foreign.names import is_best_unclear
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
+from promptlab.json_text.writing import compact
 
 Json = Annotated[str, "JSON as text"]
 Status = Literal["pass", "fail", "error", "unevaluated"]
@@ -417,7 +417,7 @@ class TaskWriter:
                     self.task_id,
                     case_id,
                     place,
-                    compact_json(context),
+                    compact(context),
                     tags_said,
                     cluster,
                     texts_said,
@@ -425,7 +425,7 @@ class TaskWriter:
                 )
             )
             if golden is not None:
-                payload = compact_json({"answer": golden})
+                payload = compact({"answer": golden})
                 self.write(Baseline(self.task_id, case_id, "expected", 0, payload))
         return CaseWriter(self, case_id)
 
@@ -462,9 +462,9 @@ class TaskWriter:
                 source_kind=self._kind,
                 title=title or self._file_title(),
                 is_version=fields.get("run_hash") is not None,
-                extras=compact_json(extras or {}),
-                settings=compact_json(settings) if settings else None,
-                judge=compact_json(judge) if judge else None,
+                extras=compact(extras or {}),
+                settings=compact(settings) if settings else None,
+                judge=compact(judge) if judge else None,
                 **{name: fields.get(name) or each for name, each in defaults.items()},
                 **{k: v for k, v in fields.items() if k not in defaults},
             )
@@ -530,7 +530,7 @@ class TaskWriter:
                     weight=weights.get(name, 0.0),
                     is_graded=name in graded,
                     direction=(directions or {}).get(name, usual),
-                    parameters=compact_json(about),
+                    parameters=compact(about),
                 )
             )
         for name, judges in self._judges.items():
@@ -552,7 +552,7 @@ class TaskWriter:
             return
         odd = self._odd.get(dimension)
         if odd is None:
-            words = given if isinstance(given, str) else compact_json(given)
+            words = given if isinstance(given, str) else compact(given)
             odd = self._odd[dimension] = _OddScores(words, case_id, self.line)
         odd.n += 1
         odd.is_number |= isinstance(given, int | float) or is_infinite(given)
@@ -623,7 +623,7 @@ def labels(
         named = {key: texts[key] for key in tag_keys if key in texts}
         tags = list(dict.fromkeys([*tags, *map(category_tag, named.items())]))
         texts = {}
-    return compact_json(tags) if tags else "[]", compact_json(texts) if texts else "{}"
+    return compact(tags) if tags else "[]", compact(texts) if texts else "{}"
 
 
 class _OddScores(msgspec.Struct):
@@ -699,9 +699,7 @@ class CaseWriter(msgspec.Struct, gc=False):  # no reference cycles
                 run_index=n,
                 raw_output=raw_output,
                 parsed_output=parsed_output,
-                metadata=compact_json(
-                    {k: v for k, v in metadata.items() if v is not None}
-                )
+                metadata=compact({k: v for k, v in metadata.items() if v is not None})
                 if metadata
                 else "{}",
                 executed_at=executed_at,
@@ -750,7 +748,7 @@ class RoundWriter(msgspec.Struct, gc=False):  # as above
                 value=value,
                 score=score,
                 summary=summary,
-                payload=compact_json(payload) if payload else "{}",
+                payload=compact(payload) if payload else "{}",
             )
         )
 

@@ -330,6 +330,16 @@ _FOLDERS = (
 """Tools whose runs are several files."""
 
 
+def copy_of_run(name: str, tmp_path: Path) -> Path:
+    """Copy a file of a tool, or the whole run that it belongs to; return the folder."""
+    file, folder = DATA / name, tmp_path / "run"
+    if name.startswith(_FOLDERS):
+        return shutil.copytree(file.parent, folder)
+    folder.mkdir()
+    shutil.copy(file, folder)
+    return folder
+
+
 def _values(reading: Reading) -> int:
     return len(table(reading, "reported_scores")["value"].drop_nulls())
 
@@ -338,12 +348,7 @@ def _values(reading: Reading) -> int:
 def test_a_score_that_is_no_finite_number_is_reported(
     name: str, tmp_path: Path
 ) -> None:
-    file, folder = DATA / name, tmp_path / "run"
-    if name.startswith(_FOLDERS):
-        shutil.copytree(file.parent, folder)
-    else:
-        folder.mkdir()
-        shutil.copy(file, folder)
+    file, folder = DATA / name, copy_of_run(name, tmp_path)
     before = reading_of(folder)
     known = {each.message for each in before.problems}
     for what, value in ODD_SCORES.items():
@@ -382,12 +387,7 @@ SHAPES: dict[str, tuple[tuple[Any, ...], str]] = {
 def test_a_record_of_another_shape_is_rejected_alone_with_its_place(
     name: str, tmp_path: Path
 ) -> None:
-    file, folder = DATA / name, tmp_path / "run"
-    if name.startswith(_FOLDERS):
-        shutil.copytree(file.parent, folder)
-    else:
-        folder.mkdir()
-        shutil.copy(file, folder)
+    file, folder = DATA / name, copy_of_run(name, tmp_path)
     before = reading_of(folder)
     (folder / file.name).write_text(changed_text(file, *SHAPES[name]), "utf-8")
     reading = reading_of(folder)

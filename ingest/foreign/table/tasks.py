@@ -13,7 +13,6 @@ from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.casts import (
     as_float,
-    compact_json,
     first_line,
 )
 from promptlab.ingest.foreign.identity import (
@@ -49,6 +48,7 @@ from promptlab.ingest.foreign.writing import (
 )
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
+from promptlab.json_text.writing import compact
 
 if TYPE_CHECKING:
     from promptlab.contracts.sources import TableMapping
@@ -290,7 +290,7 @@ class Tasks:
                     f"`{mapping.case}` is empty, so the row has no id. Write the id of"
                     " its case into every row; merged cells export only the first",
                     line=task.line,
-                    raw_text=compact_json({k: said(v) for k, v in row.items()}),
+                    raw_text=compact({k: said(v) for k, v in row.items()}),
                 )
             )
             return
