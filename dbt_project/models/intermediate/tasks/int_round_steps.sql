@@ -157,9 +157,9 @@ final as (
         error,
 
         ---------- numerics
-        row_number() over (
+        cast(row_number() over (
             partition by task_id, case_id, round_id order by key_no, step_id
-        ) as step_no,
+        ) as bigint) as step_no,
         latency_ms,
         cast(input_tokens as bigint) as input_tokens,
         cast(output_tokens as bigint) as output_tokens,

@@ -69,13 +69,15 @@ first_seen as (
 
     select
         *,
-        min(case when recheck_of is null then run_number end) over of_text as first_run_number,
+        min(case when recheck_of is null then run_number end) over (
+            partition by title, provider, prompt_hash, prompt_name is null
+        ) as first_run_number,
         first_value(prompt_position) over (
-            of_text order by recheck_of is not null, run_number, prompt_position, task_id
+            partition by title, provider, prompt_hash, prompt_name is null
+            order by recheck_of is not null, run_number, prompt_position, task_id
         ) as first_position
 
     from runs_numbered
-    window of_text as (partition by title, provider, prompt_hash, prompt_name is null)
 
 ),
 

@@ -10,10 +10,11 @@ ordered as (
     select
         *,
         row_number() over (
-            of_name order by first_run_number nulls last, prompt_position nulls last, task_id
+            partition by title, run_id, name
+            order by first_run_number nulls last, prompt_position nulls last, task_id
         ) as seen_number,
         row_number() over (
-            of_name
+            partition by title, run_id, name
             order by
                 case when prompt_name is not null then prompt_position end nulls last,
                 first_run_number nulls last,
@@ -24,10 +25,11 @@ ordered as (
             partition by title, run_id, name, prompt_hash
             order by prompt_position nulls last, task_id
         ) as copy_number,
-        coalesce(created_at > min(created_at) over of_name, false) as is_of_later_run
+        coalesce(
+            created_at > min(created_at) over (partition by title, run_id, name), false
+        ) as is_of_later_run
 
     from names
-    window of_name as (partition by title, run_id, name)
 
 ),
 
