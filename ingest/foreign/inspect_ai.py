@@ -323,10 +323,10 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             yield from _archive(archive, source)
     else:
         log = _FILES.decoded(source.mend(file_bytes(source)), Log)
-        found = log.samples or []
+        raws = log.samples or []
         log.samples = None
-        samples = ((f"/samples/{place}", bytes(raw)) for place, raw in enumerate(found))
-        yield from _log(log, samples, source, _scored(found))
+        samples = ((f"/samples/{place}", bytes(raw)) for place, raw in enumerate(raws))
+        yield from _log(log, samples, source, _scored(raws))
 
 
 def _archive(archive: Archive, source: Source) -> Iterator[Record | Problem]:
@@ -372,11 +372,11 @@ def _log(
     yield from run.closing()
 
 
-def _redacted(found: T, redact: Callable[[bytes], bytes]) -> T:
+def _redacted(kept: T, redact: Callable[[bytes], bytes]) -> T:
     """Return the parts of a log that are kept, redacted; most of it is not kept."""
-    written = _encode(found)
+    written = _encode(kept)
     redacted = redact(written)
-    return found if redacted is written else decode(redacted, type(found))
+    return kept if redacted is written else decode(redacted, type(kept))
 
 
 # ---------- the run
@@ -473,17 +473,23 @@ class Run:
             *(each.name for each in log.eval.scorers or ()),
         ]
         task.grade(order=list(filter(None, scorers)), parameters=_judge(log, task))
-        results, why = log.results or Results(), ""
+        results = log.results or Results()
         ended, total = results.logged_samples, results.total_samples or 0
         if log.results is not None:
             _claim(log, results, task)
         if log.status not in (None, "success"):
-            why = f"has the status {log.status}"
-            why += f" ({log.error.message})" if log.error and log.error.message else ""
+            why = log.error and log.error.message
+            task.warn(
+                "run_incomplete",
+                f"the run has the status {log.status}"
+                f"{f' ({why})' if why else ''}: what it holds is loaded",
+            )
         elif ended is not None and ended < total:
-            why = f"was told to end after {ended} of {total} samples"
-        if why:
-            task.warn("run_incomplete", f"the run {why}: what it holds is loaded")
+            task.warn(
+                "run_incomplete",
+                f"the run was told to end after {ended} of {total} samples: what it"
+                " holds is loaded",
+            )
         if n := self._n_invalid:
             samples = "1 sample was" if n == 1 else f"{n} samples were"
             task.warn(
@@ -538,8 +544,8 @@ def _provider(about: Eval, arguments: Any) -> str:
     """Return the model, the arguments of its task, and the solver: the variant."""
     parts = dict(as_object(arguments))
     if about.solver:
-        given = about.solver_args
-        parts["solver"] = f"{about.solver} {compact(given)}" if given else about.solver
+        options = compact(about.solver_args) if about.solver_args else ""
+        parts["solver"] = f"{about.solver} {options}".rstrip()
     if path := as_object(about.model_args).get("model_path"):  # `hf/local` may be any
         parts["model_path"] = yardstick(path)
     if not parts:
@@ -682,7 +688,7 @@ def _steps(sample: Sample, written: bytes) -> str | None:
 
 def _figures(written: bytes) -> dict[str, dict[str, Any]]:
     """Return latency and tokens by the id of the message or the call."""
-    found: dict[str, dict[str, Any]] = {}
+    figures: dict[str, dict[str, Any]] = {}
     with suppress(*UNREADABLE):
         for event in decode(written, Events).events:
             key, usage = event.id, Usage()
@@ -690,12 +696,12 @@ def _figures(written: bytes) -> dict[str, dict[str, Any]]:
                 output = decode(event.output, Output)
                 key, usage = output.message.id, output.usage or usage
             if event.event in ("model", "tool") and isinstance(key, str):
-                found[key] = {
+                figures[key] = {
                     "latency_ms": as_milliseconds(as_float(event.working_time)),
                     "input_tokens": usage.input_tokens,
                     "output_tokens": usage.output_tokens,
                 }
-    return found
+    return figures
 
 
 _ATTACHMENT = "attachment://"
@@ -717,23 +723,23 @@ def _resolved(value: Any, sample: Sample) -> Any:
 _MEDIA = ("image", "audio", "video", "document")
 
 
-def _asked(given: Any, *, is_path: bool = False) -> Any:
+def _asked(value: Any, *, is_path: bool = False) -> Any:
     """Return what a sample asks, without what is another one in each run.
 
     Messages get an id if they have none, and paths of pictures become absolute.
     """
-    if isinstance(given, str):
-        is_data = not is_path or given.startswith("data:")
-        return given if is_data else without_machine(given)
-    if isinstance(given, list):
-        return [_asked(each, is_path=is_path) for each in given]
-    if isinstance(given, dict):
+    if isinstance(value, str):
+        is_data = not is_path or value.startswith("data:")
+        return value if is_data else without_machine(value)
+    if isinstance(value, list):
+        return [_asked(each, is_path=is_path) for each in value]
+    if isinstance(value, dict):
         return {
             key: _asked(each, is_path=is_path or key in _MEDIA)
-            for key, each in given.items()
-            if key != "id" or "role" not in given
+            for key, each in value.items()
+            if key != "id" or "role" not in value
         }
-    return given
+    return value
 
 
 # ---------- scores
@@ -864,7 +870,7 @@ def _judge(log: Log, task: TaskWriter) -> dict[str, dict[str, Any]]:
     claimed = {_dimension(c, task): c.params for c in log.claimed if c.params}
     # of a task whose prompts have versions of their own, this one is of its scorers
     is_own = "prompt_version" in as_object(log.metadata)
-    found: dict[str, dict[str, Any]] = {}
+    parameters: dict[str, dict[str, Any]] = {}
     scored = {name.split(".")[0] for name in task.dimensions}
     unscored = [name for name in scorers if name and name not in scored]
     for name in (*task.dimensions, *unscored):
@@ -877,7 +883,7 @@ def _judge(log: Log, task: TaskWriter) -> dict[str, dict[str, Any]]:
             template = "\n".join(each for each in asked if isinstance(each, str))
             task.judge(name, _models(judge), template=template)
             options = {k: v for k, v in options.items() if k not in _OF_JUDGE}
-        found[name] = yardstick(
+        parameters[name] = yardstick(
             {
                 "options": options,
                 "judge": judge,
@@ -886,7 +892,7 @@ def _judge(log: Log, task: TaskWriter) -> dict[str, dict[str, Any]]:
                 "task_version": (log.eval.task_version or None) if is_own else None,
             }
         )
-    return found
+    return parameters
 
 
 def _graders(
@@ -917,8 +923,8 @@ def _graders(
     }
 
 
-def _models(given: Any) -> str:
+def _models(models: Any) -> str:
     """Return the name of a model, or the names of several."""
-    listed = given if isinstance(given, list) else [given]
+    listed = models if isinstance(models, list) else [models]
     names = (each.get("model") if isinstance(each, dict) else each for each in listed)
     return ", ".join(str(name) for name in names if name)

@@ -419,7 +419,7 @@ class Run:
         # joined files have one index for several columns
         key: Any = (row.promptIdx, provider, row.promptId)
         if row.promptIdx is None:  # version 2
-            key = _told_by(decode(row.prompt, Prompt), provider)
+            key = _names(decode(row.prompt, Prompt), provider)
         column = self._columns.get(key)
         if column is None:
             column = self._columns[key] = self._new_column(row, provider)
@@ -430,9 +430,9 @@ class Run:
         prompt.config = None  # in a row it holds options of the test
         taken = {each.index for each in self._columns.values()}
         if index is None or index in taken:
-            known = [_told_by(each, _provider(each.provider)) for each in self._heads]
-            told = _told_by(prompt, provider)
-            index = known.index(told) if told in known else len(known)
+            known = [_names(each, _provider(each.provider)) for each in self._heads]
+            own = _names(prompt, provider)
+            index = known.index(own) if own in known else len(known)
         while index in taken:
             index += 1
         if 0 <= index < len(self._heads):
@@ -464,7 +464,7 @@ class Run:
                 prompt_name=_name(prompt),
                 prompt_position=in_order.index(compact(prompt.raw)),
                 model=provider,
-                provider=_told_apart(provider, own, of_name),
+                provider=_distinct(provider, own, of_name),
                 settings=settings,
                 run_id=self._run_id,
                 run_hash=f"{self._same_run.hash()}/{column.index}",
@@ -529,8 +529,8 @@ def _provider(provider: Any) -> str:
     return named if isinstance(named, str) else "unknown"
 
 
-def _told_by(prompt: Prompt, provider: str) -> tuple[str, str]:
-    """Return what tells a column from others, in the head and in a row."""
+def _names(prompt: Prompt, provider: str) -> tuple[str, str]:
+    """Return the names of a column, which are the same in the head and in a row."""
     return provider, prompt.label or compact(prompt.raw)
 
 
@@ -539,7 +539,7 @@ _NOT_SETTINGS = ("id", "label", "prompts", "delay", "config")
 
 def _settings(providers: Any) -> dict[str, list[dict[str, Any]]]:
     """Return the settings of the providers of each name, without possible secrets."""
-    found: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    by_name: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for each in providers if isinstance(providers, list) else [providers]:
         about = {"id": each} if isinstance(each, str) else as_object(each)
         if len(about) == 1 and "id" not in about:  # by its id: {"openai:o3": {...}}
@@ -550,11 +550,11 @@ def _settings(providers: Any) -> dict[str, list[dict[str, Any]]]:
             rest = {k: v for k, v in about.items() if k not in _NOT_SETTINGS}
             if name != about.get("id"):  # the model behind a label
                 rest["provider"] = about.get("id")
-            found[name].append(yardstick({**rest, **as_object(about.get("config"))}))
-    return found
+            by_name[name].append(yardstick({**rest, **as_object(about.get("config"))}))
+    return by_name
 
 
-def _told_apart(
+def _distinct(
     name: str, own: Mapping[str, Any], all_of_name: Sequence[Mapping[str, Any]]
 ) -> str | None:
     """Return a name with the settings that others of it lack; ``None``: it is one."""
@@ -762,12 +762,12 @@ class Tests:
         Return nothing if this would leave no input, or if the prompts are unknown.
         """
         uses = ("expected", "unused") if own_id else ("expected",)
-        found = {
+        expected = {
             key: each
             for key, each in asked.items()
             if _use_of(key, self._templates, judging.asserts) in uses
         }
-        return found if asked.keys() - found.keys() - {"id"} else {}
+        return expected if asked.keys() - expected.keys() - {"id"} else {}
 
     @property
     def judges(self) -> Iterable[Judged]:
@@ -893,10 +893,10 @@ def _judging(
     asserts: bytes, options: bytes, provider: bytes, *scoring: bytes
 ) -> Judging:
     """Read what a test asserts; most tests repeat that of others."""
-    said, chosen, own_provider, *rest = (
+    listed, chosen, own_provider, *rest = (
         decode(each or b"null", Any) for each in (asserts, options, provider, *scoring)
     )
-    asserted: list[Any] = said if isinstance(said, list) else []
+    asserted: list[Any] = listed if isinstance(listed, list) else []
     of_test = as_object(chosen)
     judging = {name: of_test.get(name) for name in _OF_ASSERTIONS}
     settings = yardstick(
@@ -962,7 +962,7 @@ def _model(provider: Any) -> str:
 def write_round(row: Row, case: CaseWriter, status: Status) -> RoundWriter:
     """Write the row's answer."""
     response = row.response or Response()
-    given, made, total = _tokens(row, response)
+    asked, answered, total = _tokens(row, response)
     about = {
         "row_id": row.id,
         "cost": _cost(row, response),
@@ -971,8 +971,8 @@ def write_round(row: Row, case: CaseWriter, status: Status) -> RoundWriter:
     }
     return case.round(
         response.output,
-        input_tokens=given,
-        output_tokens=made,
+        input_tokens=asked,
+        output_tokens=answered,
         latency_ms=row.latencyMs,
         metadata=about,
         error=_error(row, response) if status == "error" else None,
@@ -995,11 +995,11 @@ def _cost(row: Row, response: Response) -> float | None:
 def _tokens(row: Row, response: Response) -> tuple[int | None, int | None, int | None]:
     """Return the tokens of the prompt, of the answer, and in total."""
     usage = response.tokenUsage or row.tokenUsage or Tokens()
-    given, made = as_int(usage.prompt), as_int(usage.completion)
+    asked, answered = as_int(usage.prompt), as_int(usage.completion)
     total = as_int(usage.total)
-    if not given and not made and (total or not response.cached):
-        given = made = None
-    return given, made, total or (total if response.cached else None)
+    if not asked and not answered and (total or not response.cached):
+        asked = answered = None
+    return asked, answered, total or (total if response.cached else None)
 
 
 def _steps(response: Response) -> str | None:
