@@ -177,7 +177,6 @@ class Log(Struct):
 
     eval: Eval
     status: str | None = None
-    version: int | None = None
     plan: Plan | None = None
     results: Results | None = None
     error: Failure | None = None
