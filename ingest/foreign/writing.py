@@ -21,7 +21,6 @@ never in memory.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -246,6 +245,22 @@ TABLES: dict[type[msgspec.Struct], str] = {
 """Record → raw table."""
 
 
+class Values(msgspec.Struct, gc=False):
+    """The values of a dimension, and their places among those of their rounds."""
+
+    n: int = 0
+    """Numbers; 0 and 1, those between and others."""
+    n_shares: int = 0
+    n_others: int = 0
+    n_places: int = 0
+    sum_places: int = 0
+
+    @property
+    def are_binary(self) -> bool:
+        """True for numbers that are 0 or 1 alone."""
+        return self.n > 0 and not self.n_shares and not self.n_others
+
+
 @dataclass
 class Dimensions:
     """The dimensions of a task, in order of appearance.
@@ -261,51 +276,46 @@ class Dimensions:
     ratings: set[str] = field(default_factory=set)
     """Names that the tool defines on a longer scale, such as 1 to 5: higher is better,
     and a run that only has 1 is not the best."""
-    _kinds: dict[str, set[Literal["binary", "share", "other"]]] = field(
-        default_factory=dict
-    )
-    """Dimension → the kinds of its values."""
-    _n_values: Counter[str] = field(default_factory=Counter)
-    _n_places: Counter[str] = field(default_factory=Counter)
-    _sum_places: Counter[str] = field(default_factory=Counter)
+    _values: dict[str, Values] = field(default_factory=dict)
 
     def see(self, name: str, value: float | None, place: int | None = None) -> None:
         """Record a value, and its place among the values of its round."""
-        kinds = self._kinds.get(name)
-        if kinds is None:
-            kinds = self._kinds[name] = set()
+        values = self._values.get(name)
+        if values is None:
+            values = self._values[name] = Values()
         if value is not None:
-            is_share = 0 <= value <= 1
-            kinds.add("binary" if value in (0, 1) else "share" if is_share else "other")
-            self._n_values[name] += 1
+            values.n += 1
+            if value not in (0, 1):
+                values.n_shares += 0 < value < 1
+                values.n_others += not 0 < value < 1
         if place is not None:
-            self._n_places[name] += 1
-            self._sum_places[name] += place
+            values.n_places += 1
+            values.sum_places += place
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._kinds)
+        return iter(self._values)
 
     def __contains__(self, name: str) -> bool:
-        return name in self._kinds
+        return name in self._values
 
     def n_values(self, name: str) -> int:
         """Return the number of values of a dimension that are numbers."""
-        return self._n_values[name]
+        return self._values[name].n if name in self._values else 0
 
     def has_numbers(self, name: str) -> bool:
         """Return true if any value of a dimension is a number."""
-        return bool(self._kinds.get(name))
+        return self.n_values(name) > 0
 
     def is_graded(self, name: str) -> bool:
         """Return true if its values are known to be from 0 to 1, 1 best."""
-        kinds = self._kinds[name]
-        if "other" in kinds or name in self.ratings or self.is_unclear(name):
+        values = self._values[name]
+        if values.n_others or name in self.ratings or self.is_unclear(name):
             return False
-        return kinds == {"binary"} or self.is_share(name)
+        return values.are_binary or self.is_share(name)
 
     def is_unclear(self, name: str) -> bool:
         """Return true for truth values of which nothing says that true is good."""
-        if self._kinds[name] != {"binary"} or name in self.ratings:
+        if not self._values[name].are_binary or name in self.ratings:
             return False
         if self.is_share(name):
             return False
@@ -317,8 +327,8 @@ class Dimensions:
 
     def frequent(self, names: Collection[str]) -> list[str]:
         """Return those with at least half as many values as the most frequent."""
-        most = max((self._n_values[name] for name in names), default=0)
-        return [name for name in names if 2 * self._n_values[name] >= most]
+        most = max(map(self.n_values, names), default=0)
+        return [name for name in names if 2 * self.n_values(name) >= most]
 
     def first(self, names: Collection[str]) -> list[str]:
         """Return the frequent one whose place in a round is the first on average.
@@ -327,7 +337,8 @@ class Dimensions:
         """
 
         def key(name: str) -> tuple[float, str]:
-            return self._sum_places[name] / (self._n_places[name] or 1), name
+            values = self._values[name]
+            return values.sum_places / (values.n_places or 1), name
 
         return sorted(self.frequent(names), key=key)[:1]
 

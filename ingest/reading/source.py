@@ -37,6 +37,10 @@ def no_garbage_collection() -> Iterator[None]:
     try:
         yield
     finally:
+        if was_on and not gc.get_freeze_count():
+            # all of it counts as old: it would be scanned once more at once
+            gc.freeze()
+            gc.unfreeze()
         if was_on:
             gc.enable()
 
