@@ -26,6 +26,7 @@ from promptlab.errors import nearest
 from promptlab.ingest.analysis.head import AnalysisHead, HeadFaults, read_head
 from promptlab.ingest.analysis.rows import task_rows
 from promptlab.ingest.raw.rows import Reading, Reference
+from promptlab.ingest.reading.jsonl import RecordPlace
 from promptlab.ingest.reading.odd_values import zone_message
 from promptlab.ingest.reading.problems import (
     CountedProblems,
@@ -35,7 +36,6 @@ from promptlab.ingest.reading.problems import (
     problem_at,
 )
 from promptlab.ingest.reading.records import (
-    RecordPlace,
     StructRecords,
     UnknownKeys,
     broken_document,

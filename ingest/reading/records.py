@@ -13,14 +13,19 @@ from dataclasses import replace
 from functools import cache, lru_cache, partial
 from json import JSONDecodeError
 from operator import attrgetter
-from typing import Any, NamedTuple, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 import msgspec
 from pydantic import BaseModel
 
 from promptlab.errors import nearest
 from promptlab.ingest.files.input_file import Block
-from promptlab.ingest.reading.jsonl import Record, Rejected, read_records
+from promptlab.ingest.reading.jsonl import (
+    Record,
+    RecordPlace,
+    Rejected,
+    read_records,
+)
 from promptlab.ingest.reading.problems import (
     CountedProblems,
     Problem,
@@ -86,30 +91,6 @@ BATCH_CHARACTERS = 8 << 20
 """Size of a batch of records that are read one by one: about that of a block."""
 
 _MEMBERS = msgspec.json.Decoder(Members)
-
-
-class RecordPlace(NamedTuple):
-    """The place and the text of a record."""
-
-    line: int
-    """Its first line, from 1."""
-    column: int
-    """Its first column in that line, from 1, in characters."""
-    document: str
-    """The text that contains it; for JSONL only the record."""
-    start: int = 0
-    end: int | None = None
-    way: tuple[Key, ...] = ()
-    """The path to it in a JSON document, its position last; empty for JSONL."""
-
-    @property
-    def text(self) -> str:
-        """The record as written."""
-        return self.document[self.start : self.end]
-
-    def in_file(self, line: int, column: int) -> tuple[int, int]:
-        """Return line and column in the file of a place in the record."""
-        return self.line + line - 1, column + (self.column - 1 if line == 1 else 0)
 
 
 def list_places(
@@ -215,12 +196,11 @@ class StructRecords:
             self.problems += record.problems
             self.refused += 1
             return len(record.problems[0].raw_text or "")
-        place = RecordPlace(record.line, 1, record.text)
         if isinstance(record.value, tuple):  # of `parse`; JSON has none
-            self._keep(place, *record.value)
+            self._keep(record.place, *record.value)
         else:
-            self._read(place)
-        return len(record.text)
+            self._read(record.place)
+        return len(record.place.text)
 
     def read_at_once(self, data: bytes, line: int) -> bool:
         """Decode a block of one valid record per line; return False if it is not."""
