@@ -159,9 +159,6 @@ def _columns_of_times(reading: Reading) -> list[str]:
 OnProgress = Callable[[Path, int], None]
 """Called after each file with its path and size."""
 
-_ATTEMPTS = 3
-"""Attempts to read a file that changes while it is read."""
-
 _NO_RUN = warning(
     "no_run",
     "holds no row of a run, so there is nothing to load; write it again when the run"
@@ -194,40 +191,36 @@ class FileReader:
     ) -> Iterator[ReadBatch]:
         """Read files in their order; ``on_progress`` is called after each."""
         for found, kind in planned:
-            self.loads.append(FileLoad(found.path, kind or "unknown"))
             yield from self.read(found, kind)
             on_progress(found.path, found.size)
 
     def read(self, found: FoundFile, kind: str | None) -> Iterator[ReadBatch]:
         """Read one file in batches of bounded size; skip a known file.
 
-        A file that changes while it is read is read again, and left out if it keeps
-        changing. Its earlier batches are then withdrawn by one that is ``abandoned``.
+        A file that cannot be read to its end, or changes meanwhile, is left out. Its
+        earlier batches are then withdrawn by one that is ``abandoned``.
         """
         if found.fault:
-            yield from _Attempt(self, found, kind).left_out("unreadable", found.fault)
+            yield from _File(self, found, kind).left_out("unreadable", found.fault)
             return
-        for _ in range(_ATTEMPTS):
-            last: ReadBatch | None = None
-            try:
-                for last in _Attempt(self, found, kind).batches():
-                    yield last
-                return
-            except (ChangedWhileRead, OSError) as error:
-                if last is not None:
-                    yield replace(last, more=False, abandoned=True)
-                if isinstance(error, OSError):
-                    reason = error.strerror or str(error)
-                    yield from _Attempt(self, found, kind).left_out(
-                        "unreadable", reason
-                    )
-                    return
-        reason = "it changed each time while it was read. Ingest it when it is done"
-        yield from _Attempt(self, found, kind).left_out("changed_while_read", reason)
+        last: ReadBatch | None = None
+        try:
+            for last in _File(self, found, kind).batches():
+                yield last
+            return
+        except OSError as error:
+            code, reason = "unreadable", error.strerror or str(error)
+        except ChangedWhileRead:
+            code = "changed_while_read"
+            reason = "it changed while it was read. Ingest it when it is done"
+        if last is not None:
+            yield replace(last, more=False, abandoned=True)
+        self.loads.pop()
+        yield from _File(self, found, kind).left_out(code, reason)
 
 
-class _Attempt:
-    """One attempt to read one file."""
+class _File:
+    """One file of a call."""
 
     def __init__(self, reader: FileReader, found: FoundFile, kind: str | None) -> None:
         self._reader = reader
@@ -239,8 +232,7 @@ class _Attempt:
         )
         self._undated: list[str] = []
         self._load = FileLoad(found.path, kind or "unknown")
-        if reader.loads and reader.loads[-1].path == found.path:
-            reader.loads[-1] = self._load
+        reader.loads.append(self._load)
 
     def batches(self) -> Iterator[ReadBatch]:
         """Read the file.

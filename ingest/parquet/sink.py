@@ -112,7 +112,6 @@ def flatten(shard: Shard) -> Flattened:
     references = References(shard.testset)
     written: list[tuple[int, ReadBatch]] = []
     for load_id, found, kind in shard.files:
-        reader.loads.append(FileLoad(found.path, kind or "unknown"))
         start = shard.began + timedelta(microseconds=load_id)
         reader.starts = repeat(start)
         part = 0
