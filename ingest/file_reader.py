@@ -36,8 +36,7 @@ from promptlab.ingest.formats import LINE_KINDS, read_batches
 from promptlab.ingest.overrides import Overrides
 from promptlab.ingest.raw.load_log import (
     Known,
-    Load,
-    Version,
+    has_tasks,
     read_with,
     version_of,
 )
@@ -226,12 +225,18 @@ class _File:
         self._reader = reader
         self._found = found
         self._kind = kind
-        self._started_at = next(reader.starts)
         self._redactor = Redactor(
             reader.redact, yaml=kind == "pipeline", is_utf8=kind != "labels"
         )
         self._undated: list[str] = []
-        self._load = FileLoad(found.path, kind or "unknown")
+        self._load = FileLoad(
+            found.path,
+            kind or "unknown",
+            uri=found.uri,
+            name=found.name,
+            testset=reader.testset if has_tasks(kind or "unknown") else None,
+            started_at=next(reader.starts),
+        )
         reader.loads.append(self._load)
 
     def batches(self) -> Iterator[ReadBatch]:
@@ -248,10 +253,11 @@ class _File:
             is_held = file.size <= BLOCK_BYTES
         else:
             is_held = is_whole and not is_too_large and self._kind is not None
-        source = self._source(file, file.whole() if is_held else b"")
+        self._load.size = file.size
+        source = self._source(file.whole() if is_held else b"")
         self._load.sha256 = _sha256(file, source)
         source = replace(source, night=self._night(source))
-        if self._is_known(source):
+        if self._is_known():
             return
         redact = self._redactor.redact
         if self._kind in TOOLS:
@@ -278,9 +284,9 @@ class _File:
 
         Every call reports it: the file may have changed, but cannot be read.
         """
-        source = self._source(None)
+        source = self._source()
         problem = Problem(code, f"cannot be read: {reason}")
-        if self._is_known(source):
+        if self._is_known():
             self._load.was_rejected = False
             self._load.add(next(_rejected(problem)))
         else:
@@ -324,41 +330,24 @@ class _File:
                 load.problems, load.keys = [], []
                 load.records_loaded = load.records_rejected = 0
             known = self._reader.known.first_load(source.uri, load.sha256)
-            self._undated += date_runs(reading, known or self._started_at)
+            self._undated += date_runs(reading, known or load.started_at)
             if is_last and self._undated and not reading.rejected and reading.rows:
                 columns = _columns_of_times(reading) if load.kind == "table" else []
                 reading.problems.append(
                     undated_problem(load.kind, source.path.name, self._undated, columns)
                 )
-            if (future := future_problem(reading, self._started_at)) is not None:
+            if (future := future_problem(reading, load.started_at)) is not None:
                 reading.problems.append(future)
             load.add(reading)
             self._reader.pipelines += _pipelines_in(reading)
-            exceeds = any(each.code in LIMIT_CODES for each in load.problems)
-            settings = self._read_with(exceeds=exceeds)
-            version = self._version(source, settings)
             if is_last:
+                if any(each.code in LIMIT_CODES for each in load.problems):
+                    load.read_with = self._read_with(exceeds=True)
                 load.redacted = dict(self._redactor.counts)
-                self._reader.known.add(
-                    Load(
-                        version,
-                        source.uri,
-                        load.status,
-                        load.records_loaded,
-                        load.records_rejected,
-                        runs=reading.runs,
-                    )
-                )
-            last = ReadBatch(
-                load=load,
-                source=source,
-                reading=reading,
-                testset=version.testset,
-                read_with=settings,
-                started_at=self._started_at,
-                finished_at=max(datetime.now(UTC), self._started_at),
-                more=not is_last,
-            )
+                load.runs, load.written = reading.runs, reading.written
+                load.finished_at = max(datetime.now(UTC), load.started_at)
+                self._reader.known.add(load)
+            last = ReadBatch(load, reading, more=not is_last)
             yield last
             if following is None:
                 return
@@ -419,13 +408,14 @@ class _File:
         again = self._reader.known.returns(source.uri, self._load.sha256)
         return numbers_of(source.uri) + (f"~{again}" if again else "")
 
-    def _is_known(self, source: Source) -> bool:
-        settings = (self._read_with(exceeds=each) for each in (False, True))
-        versions = [self._version(source, each) for each in settings]
-        before = self._reader.known.seen(versions, source.uri)
+    def _is_known(self) -> bool:
+        load, versions = self._load, []
+        for exceeds in (True, False):
+            load.read_with = self._read_with(exceeds=exceeds)
+            versions.append(version_of(load))
+        before = self._reader.known.seen(versions, load.uri)
         if before is None:
             return False
-        load = self._load
         is_out = before.status in {"skipped", "purged"}
         load.status = before.status if is_out else "unchanged"
         load.was_rejected = before.status == "rejected"
@@ -433,14 +423,10 @@ class _File:
         load.records_rejected = before.records_rejected
         if is_out or load.was_rejected:
             return True
-        if self._kind in TOOLS and before.uri != source.uri:
-            load.problems = [copy_problem(source.uri, before.uri)]
+        if self._kind in TOOLS and before.uri != load.uri:
+            load.problems = [copy_problem(load.uri, before.uri)]
         load.keys = before.keys
         return True
-
-    def _version(self, source: Source, settings: str) -> Version:
-        load, testset = self._load, self._reader.testset
-        return version_of(load.kind, source, load.sha256, testset, settings)
 
     def _read_with(self, *, exceeds: bool) -> str:
         mapping, overrides = self._found.mapping, self._found.overrides
@@ -451,12 +437,12 @@ class _File:
             repr(self._found.labels) if self._found.labels else overrides.identity,
         )
 
-    def _source(self, file: InputFile | None, data: bytes = b"") -> Source:
+    def _source(self, data: bytes = b"") -> Source:
         return Source.of(
             self._found,
             data=data,
             pipelines=self._reader.pipelines,
-            size=file.size if file else 0,
+            size=self._load.size,
             limits=self._reader.limits,
             redact=self._redactor.redact,
             mend=self._redactor.mend,
