@@ -306,38 +306,17 @@ class _File:
     ) -> Iterator[ReadBatch]:
         load = self._load
         last: ReadBatch | None = None
-        reading = next(readings)
-        while True:
-            following = next(readings, None)
-            is_last = following is None
-            if is_last and self._kind in TOOLS:
-                reading = self._loaded_once(reading, source)
-                is_left_out = load.status == "skipped" or not reading.runs
-            else:
-                is_left_out = False
-            if is_last and self._kind == "testset" and self._redactor.counts:
-                reading.problems.append(_redacted_expectations(self._redactor))
-            if is_last and self._redactor.n_halves:
-                blocks = InputFile(source.path).blocks(source.limits.max_record)
-                told = halves_told(self._redactor.n_halves, **place_of_half(blocks))
-                reading.problems.append(told)
+        for reading, is_last in _marked(readings):
             reading = _overridden(reading, self._found.overrides)
-            if is_last and self._kind == "results":
-                reading = self._of_one_variant(reading, source)
-            if is_last and last is not None and (is_left_out or reading.rejected):
-                # a copy, or refused at its end: none of it is loaded
-                yield replace(last, more=False, abandoned=True)
-                load.problems, load.keys = [], []
-                load.records_loaded = load.records_rejected = 0
-            known = self._reader.known.first_load(source.uri, load.sha256)
-            self._undated += date_runs(reading, known or load.started_at)
-            if is_last and self._undated and not reading.rejected and reading.rows:
-                columns = _columns_of_times(reading) if load.kind == "table" else []
-                reading.problems.append(
-                    undated_problem(load.kind, source.path.name, self._undated, columns)
-                )
-            if (future := future_problem(reading, load.started_at)) is not None:
-                reading.problems.append(future)
+            if is_last:
+                reading = self._completed(reading, source)
+                is_left_out = load.status == "skipped" or reading.rejected
+                if last is not None and is_left_out:
+                    # a copy, or refused at its end: none of it is loaded
+                    yield replace(last, more=False, abandoned=True)
+                    load.problems, load.keys = [], []
+                    load.records_loaded = load.records_rejected = 0
+            reading.problems += self._dated(reading, source, is_last=is_last)
             load.add(reading)
             self._reader.pipelines += _pipelines_in(reading)
             if is_last:
@@ -349,9 +328,33 @@ class _File:
                 self._reader.known.add(load)
             last = ReadBatch(load, reading, more=not is_last)
             yield last
-            if following is None:
-                return
-            reading = following
+
+    def _completed(self, reading: Reading, source: Source) -> Reading:
+        """Return the last reading of a file, with what is only known at its end."""
+        if self._kind in TOOLS:
+            reading = self._loaded_once(reading, source)
+        elif self._kind == "results":
+            reading = self._of_one_variant(reading, source)
+        elif self._kind == "testset" and self._redactor.counts:
+            reading.problems.append(_redacted_expectations(self._redactor))
+        if self._redactor.n_halves:
+            blocks = InputFile(source.path).blocks(source.limits.max_record)
+            told = halves_told(self._redactor.n_halves, **place_of_half(blocks))
+            reading.problems.append(told)
+        return reading
+
+    def _dated(
+        self, reading: Reading, source: Source, *, is_last: bool
+    ) -> Iterator[Problem]:
+        """Give tasks without a time that of the load; yield warnings of their times."""
+        load = self._load
+        known = self._reader.known.first_load(source.uri, load.sha256)
+        self._undated += date_runs(reading, known or load.started_at)
+        if is_last and self._undated and not reading.rejected and reading.rows:
+            columns = _columns_of_times(reading) if load.kind == "table" else []
+            yield undated_problem(load.kind, source.path.name, self._undated, columns)
+        if (future := future_problem(reading, load.started_at)) is not None:
+            yield future
 
     def _loaded_once(self, reading: Reading, source: Source) -> Reading:
         """Leave out a run that another file brought; warn where one replaces it."""
@@ -503,6 +506,15 @@ def _sha256(file: InputFile, source: Source) -> str:
         return own
     hashes = [own, *(InputFile(each).sha256() for each in source.companions)]
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+
+
+def _marked(readings: Iterator[Reading]) -> Iterator[tuple[Reading, bool]]:
+    """Yield each reading of a file, and whether it is the last."""
+    reading = next(readings)
+    for following in readings:
+        yield reading, False
+        reading = following
+    yield reading, True
 
 
 def _rejected(problem: Problem) -> Iterator[Reading]:
