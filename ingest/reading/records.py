@@ -182,7 +182,7 @@ class StructRecords:
         self._find: Callable[[int], RecordPlace]
         self.structs: list[Any] = []
         """The valid records."""
-        self._is_open: list[bool] = []  # for each struct: true with unknown keys
+        self._unknown: list[Sequence[UnknownKey]] = []  # for each struct
         self.problems: list[Problem] = []
         self.refused = 0
         self.broken = False
@@ -242,7 +242,7 @@ class StructRecords:
             find: Returns the place of the record with a number.
         """
         self.structs = structs
-        self._is_open = [False] * len(structs)
+        self._unknown = [()] * len(structs)
         self._places = list(numbers)
         self._find = find
 
@@ -279,7 +279,10 @@ class StructRecords:
     def _keep(self, place: RecordPlace, struct: Any, is_open: bool) -> None:
         self._places.append(place)
         self.structs.append(struct)
-        self._is_open.append(is_open)
+        found: Sequence[UnknownKey] = ()
+        if is_open:
+            found = list(unknown_keys(self._model, _MEMBERS.decode(place.text)))
+        self._unknown.append(found)
 
     def parse(self, text: str) -> tuple[Any, bool]:
         """Decode one record; true if it has unknown keys.
@@ -298,14 +301,9 @@ class StructRecords:
         except msgspec.DecodeError as error:
             raise ValueError(str(error)) from error
 
-    def unknown(self) -> Iterator[tuple[int, list[UnknownKey]]]:
-        """Yield the valid records with unknown keys."""
-        for row, is_open in enumerate(self._is_open):
-            if is_open:
-                members = _MEMBERS.decode(self._place(row).text)
-                found = list(unknown_keys(self._model, members))
-                if found:
-                    yield row, found
+    def unknown(self) -> Iterator[tuple[int, Sequence[UnknownKey]]]:
+        """Return the valid records with unknown keys, and these."""
+        return ((row, found) for row, found in enumerate(self._unknown) if found)
 
     def _refuse(self, place: RecordPlace, reason: str) -> None:
         """Report every error of a record; by default *reason*."""
@@ -393,7 +391,7 @@ class StructRecords:
         kept = [row for row in range(len(self.structs)) if row not in left_out]
         self._places = [self._places[row] for row in kept]
         self.structs = [self.structs[row] for row in kept]
-        self._is_open = [self._is_open[row] for row in kept]
+        self._unknown = [self._unknown[row] for row in kept]
 
     def each(self, name: str) -> list[Any]:
         """Return one field of all valid records."""
