@@ -13,6 +13,17 @@ below it (``make check`` proves it)::
     reading/              bytes to records: limits, contracts, columns, problems
     files/                find, read and redact files
 
+The path of a file::
+
+    plan          FoundFile: its path and kind; files of a run of another tool together
+    file_reader   FileLoad: its hash; ``Known.seen`` ends the path of a known file
+    a format      Reading: rows of valid records, problems of the others. A record is
+                  decoded into a struct; what the struct refuses, its contract judges,
+                  and ``json_text`` finds the place of each error
+    file_reader   ReadBatch: options of the call, time, copies; the whole file or a part
+    raw.write     rows with their ``load_id`` in one transaction; nothing is changed
+    raw.live      what counts, from the views; then warnings that need all files
+
 A format turns bytes into rows and problems, without a database. JSON itself is
 ``promptlab.json_text``.
 """

@@ -36,8 +36,7 @@ from promptlab.ingest.formats import LINE_KINDS, read_batches
 from promptlab.ingest.overrides import Overrides
 from promptlab.ingest.raw.load_log import (
     Known,
-    Load,
-    Version,
+    has_tasks,
     read_with,
     version_of,
 )
@@ -159,9 +158,6 @@ def _columns_of_times(reading: Reading) -> list[str]:
 OnProgress = Callable[[Path, int], None]
 """Called after each file with its path and size."""
 
-_ATTEMPTS = 3
-"""Attempts to read a file that changes while it is read."""
-
 _NO_RUN = warning(
     "no_run",
     "holds no row of a run, so there is nothing to load; write it again when the run"
@@ -194,53 +190,54 @@ class FileReader:
     ) -> Iterator[ReadBatch]:
         """Read files in their order; ``on_progress`` is called after each."""
         for found, kind in planned:
-            self.loads.append(FileLoad(found.path, kind or "unknown"))
             yield from self.read(found, kind)
             on_progress(found.path, found.size)
 
     def read(self, found: FoundFile, kind: str | None) -> Iterator[ReadBatch]:
         """Read one file in batches of bounded size; skip a known file.
 
-        A file that changes while it is read is read again, and left out if it keeps
-        changing. Its earlier batches are then withdrawn by one that is ``abandoned``.
+        A file that cannot be read to its end, or changes meanwhile, is left out. Its
+        earlier batches are then withdrawn by one that is ``abandoned``.
         """
         if found.fault:
-            yield from _Attempt(self, found, kind).left_out("unreadable", found.fault)
+            yield from _File(self, found, kind).left_out("unreadable", found.fault)
             return
-        for _ in range(_ATTEMPTS):
-            last: ReadBatch | None = None
-            try:
-                for last in _Attempt(self, found, kind).batches():
-                    yield last
-                return
-            except (ChangedWhileRead, OSError) as error:
-                if last is not None:
-                    yield replace(last, more=False, abandoned=True)
-                if isinstance(error, OSError):
-                    reason = error.strerror or str(error)
-                    yield from _Attempt(self, found, kind).left_out(
-                        "unreadable", reason
-                    )
-                    return
-        reason = "it changed each time while it was read. Ingest it when it is done"
-        yield from _Attempt(self, found, kind).left_out("changed_while_read", reason)
+        last: ReadBatch | None = None
+        try:
+            for last in _File(self, found, kind).batches():
+                yield last
+            return
+        except OSError as error:
+            code, reason = "unreadable", error.strerror or str(error)
+        except ChangedWhileRead:
+            code = "changed_while_read"
+            reason = "it changed while it was read. Ingest it when it is done"
+        if last is not None:
+            yield replace(last, more=False, abandoned=True)
+        self.loads.pop()
+        yield from _File(self, found, kind).left_out(code, reason)
 
 
-class _Attempt:
-    """One attempt to read one file."""
+class _File:
+    """One file of a call."""
 
     def __init__(self, reader: FileReader, found: FoundFile, kind: str | None) -> None:
         self._reader = reader
         self._found = found
         self._kind = kind
-        self._started_at = next(reader.starts)
         self._redactor = Redactor(
             reader.redact, yaml=kind == "pipeline", is_utf8=kind != "labels"
         )
         self._undated: list[str] = []
-        self._load = FileLoad(found.path, kind or "unknown")
-        if reader.loads and reader.loads[-1].path == found.path:
-            reader.loads[-1] = self._load
+        self._load = FileLoad(
+            found.path,
+            kind or "unknown",
+            uri=found.uri,
+            name=found.name,
+            testset=reader.testset if has_tasks(kind or "unknown") else None,
+            started_at=next(reader.starts),
+        )
+        reader.loads.append(self._load)
 
     def batches(self) -> Iterator[ReadBatch]:
         """Read the file.
@@ -256,10 +253,11 @@ class _Attempt:
             is_held = file.size <= BLOCK_BYTES
         else:
             is_held = is_whole and not is_too_large and self._kind is not None
-        source = self._source(file, file.whole() if is_held else b"")
+        self._load.size = file.size
+        source = self._source(file.whole() if is_held else b"")
         self._load.sha256 = _sha256(file, source)
         source = replace(source, night=self._night(source))
-        if self._is_known(source):
+        if self._is_known():
             return
         redact = self._redactor.redact
         if self._kind in TOOLS:
@@ -286,9 +284,9 @@ class _Attempt:
 
         Every call reports it: the file may have changed, but cannot be read.
         """
-        source = self._source(None)
+        source = self._source()
         problem = Problem(code, f"cannot be read: {reason}")
-        if self._is_known(source):
+        if self._is_known():
             self._load.was_rejected = False
             self._load.add(next(_rejected(problem)))
         else:
@@ -308,69 +306,55 @@ class _Attempt:
     ) -> Iterator[ReadBatch]:
         load = self._load
         last: ReadBatch | None = None
-        reading = next(readings)
-        while True:
-            following = next(readings, None)
-            is_last = following is None
-            if is_last and self._kind in TOOLS:
-                reading = self._loaded_once(reading, source)
-                is_left_out = load.status == "skipped" or not reading.runs
-            else:
-                is_left_out = False
-            if is_last and self._kind == "testset" and self._redactor.counts:
-                reading.problems.append(_redacted_expectations(self._redactor))
-            if is_last and self._redactor.n_halves:
-                blocks = InputFile(source.path).blocks(source.limits.max_record)
-                told = halves_told(self._redactor.n_halves, **place_of_half(blocks))
-                reading.problems.append(told)
+        for reading, is_last in _marked(readings):
             reading = _overridden(reading, self._found.overrides)
-            if is_last and self._kind == "results":
-                reading = self._of_one_variant(reading, source)
-            if is_last and last is not None and (is_left_out or reading.rejected):
-                # a copy, or refused at its end: none of it is loaded
-                yield replace(last, more=False, abandoned=True)
-                load.problems, load.keys = [], []
-                load.records_loaded = load.records_rejected = 0
-            known = self._reader.known.first_load(source.uri, load.sha256)
-            self._undated += date_runs(reading, known or self._started_at)
-            if is_last and self._undated and not reading.rejected and reading.rows:
-                columns = _columns_of_times(reading) if load.kind == "table" else []
-                reading.problems.append(
-                    undated_problem(load.kind, source.path.name, self._undated, columns)
-                )
-            if (future := future_problem(reading, self._started_at)) is not None:
-                reading.problems.append(future)
+            if is_last:
+                reading = self._completed(reading, source)
+                is_left_out = load.status == "skipped" or reading.rejected
+                if last is not None and is_left_out:
+                    # a copy, or refused at its end: none of it is loaded
+                    yield replace(last, more=False, abandoned=True)
+                    load.problems, load.keys = [], []
+                    load.records_loaded = load.records_rejected = 0
+            reading.problems += self._dated(reading, source, is_last=is_last)
             load.add(reading)
             self._reader.pipelines += _pipelines_in(reading)
-            exceeds = any(each.code in LIMIT_CODES for each in load.problems)
-            settings = self._read_with(exceeds=exceeds)
-            version = self._version(source, settings)
             if is_last:
+                if any(each.code in LIMIT_CODES for each in load.problems):
+                    load.read_with = self._read_with(exceeds=True)
                 load.redacted = dict(self._redactor.counts)
-                self._reader.known.add(
-                    Load(
-                        version,
-                        source.uri,
-                        load.status,
-                        load.records_loaded,
-                        load.records_rejected,
-                        runs=reading.runs,
-                    )
-                )
-            last = ReadBatch(
-                load=load,
-                source=source,
-                reading=reading,
-                testset=version.testset,
-                read_with=settings,
-                started_at=self._started_at,
-                finished_at=max(datetime.now(UTC), self._started_at),
-                more=not is_last,
-            )
+                load.runs, load.written = reading.runs, reading.written
+                load.finished_at = max(datetime.now(UTC), load.started_at)
+                self._reader.known.add(load)
+            last = ReadBatch(load, reading, more=not is_last)
             yield last
-            if following is None:
-                return
-            reading = following
+
+    def _completed(self, reading: Reading, source: Source) -> Reading:
+        """Return the last reading of a file, with what is only known at its end."""
+        if self._kind in TOOLS:
+            reading = self._loaded_once(reading, source)
+        elif self._kind == "results":
+            reading = self._of_one_variant(reading, source)
+        elif self._kind == "testset" and self._redactor.counts:
+            reading.problems.append(_redacted_expectations(self._redactor))
+        if self._redactor.n_halves:
+            blocks = InputFile(source.path).blocks(source.limits.max_record)
+            told = halves_told(self._redactor.n_halves, **place_of_half(blocks))
+            reading.problems.append(told)
+        return reading
+
+    def _dated(
+        self, reading: Reading, source: Source, *, is_last: bool
+    ) -> Iterator[Problem]:
+        """Give tasks without a time that of the load; yield warnings of their times."""
+        load = self._load
+        known = self._reader.known.first_load(source.uri, load.sha256)
+        self._undated += date_runs(reading, known or load.started_at)
+        if is_last and self._undated and not reading.rejected and reading.rows:
+            columns = _columns_of_times(reading) if load.kind == "table" else []
+            yield undated_problem(load.kind, source.path.name, self._undated, columns)
+        if (future := future_problem(reading, load.started_at)) is not None:
+            yield future
 
     def _loaded_once(self, reading: Reading, source: Source) -> Reading:
         """Leave out a run that another file brought; warn where one replaces it."""
@@ -427,13 +411,14 @@ class _Attempt:
         again = self._reader.known.returns(source.uri, self._load.sha256)
         return numbers_of(source.uri) + (f"~{again}" if again else "")
 
-    def _is_known(self, source: Source) -> bool:
-        settings = (self._read_with(exceeds=each) for each in (False, True))
-        versions = [self._version(source, each) for each in settings]
-        before = self._reader.known.seen(versions, source.uri)
+    def _is_known(self) -> bool:
+        load, versions = self._load, []
+        for exceeds in (True, False):
+            load.read_with = self._read_with(exceeds=exceeds)
+            versions.append(version_of(load))
+        before = self._reader.known.seen(versions, load.uri)
         if before is None:
             return False
-        load = self._load
         is_out = before.status in {"skipped", "purged"}
         load.status = before.status if is_out else "unchanged"
         load.was_rejected = before.status == "rejected"
@@ -441,14 +426,10 @@ class _Attempt:
         load.records_rejected = before.records_rejected
         if is_out or load.was_rejected:
             return True
-        if self._kind in TOOLS and before.uri != source.uri:
-            load.problems = [copy_problem(source.uri, before.uri)]
+        if self._kind in TOOLS and before.uri != load.uri:
+            load.problems = [copy_problem(load.uri, before.uri)]
         load.keys = before.keys
         return True
-
-    def _version(self, source: Source, settings: str) -> Version:
-        load, testset = self._load, self._reader.testset
-        return version_of(load.kind, source, load.sha256, testset, settings)
 
     def _read_with(self, *, exceeds: bool) -> str:
         mapping, overrides = self._found.mapping, self._found.overrides
@@ -459,12 +440,12 @@ class _Attempt:
             repr(self._found.labels) if self._found.labels else overrides.identity,
         )
 
-    def _source(self, file: InputFile | None, data: bytes = b"") -> Source:
+    def _source(self, data: bytes = b"") -> Source:
         return Source.of(
             self._found,
             data=data,
             pipelines=self._reader.pipelines,
-            size=file.size if file else 0,
+            size=self._load.size,
             limits=self._reader.limits,
             redact=self._redactor.redact,
             mend=self._redactor.mend,
@@ -525,6 +506,15 @@ def _sha256(file: InputFile, source: Source) -> str:
         return own
     hashes = [own, *(InputFile(each).sha256() for each in source.companions)]
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+
+
+def _marked(readings: Iterator[Reading]) -> Iterator[tuple[Reading, bool]]:
+    """Yield each reading of a file, and whether it is the last."""
+    reading = next(readings)
+    for following in readings:
+        yield reading, False
+        reading = following
+    yield reading, True
 
 
 def _rejected(problem: Problem) -> Iterator[Reading]:

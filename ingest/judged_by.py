@@ -65,25 +65,25 @@ class _Metadata(msgspec.Struct):
     judge: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-def judge_of(metadata: bytes) -> Judge | None:
+def judge_of(metadata: str) -> Judge | None:
     """Return the judge that the metadata of a result names."""
-    if b'"judge"' not in metadata:
+    if '"judge"' not in metadata:
         return None
     judge = _decode(_parse_metadata(metadata).judge, Judge)
     return judge if judge != Judge() else None
 
 
-def judged_by(step_outputs: bytes, metadata: bytes) -> JudgedBy:
+def judged_by(step_outputs: str, metadata: str) -> JudgedBy:
     """Return hashes of the expectations and must-haves that a result records."""
     expected = list(_expected(step_outputs))
-    if expected and b'"evaluation_config"' in metadata:
+    if expected and '"evaluation_config"' in metadata:
         expected.append(
             b"compared " + bytes(_parse_metadata(metadata).evaluation_config)
         )
     return _digest(expected), _digest(sorted(_must_haves(metadata)))
 
 
-def verdict_of(step_outputs: bytes, must_have_pass: bool | None) -> str | None:
+def verdict_of(step_outputs: str, must_have_pass: bool | None) -> str | None:
     """Return the verdict of a result's own judgements; ``None`` if it has none.
 
     A failed judgement decides, then one that could not be made (``matched`` is null).
@@ -113,8 +113,8 @@ def hash_of(results: Collection[JudgedBy]) -> str | None:
     )
 
 
-def _expected(step_outputs: bytes) -> Iterator[bytes]:
-    if b'_evaluation"' not in step_outputs:
+def _expected(step_outputs: str) -> Iterator[bytes]:
+    if '_evaluation"' not in step_outputs:
         return
     verdicts = _decode(step_outputs, _Verdicts) or _Verdicts()
     for step, scope in sorted(verdicts.steps.items()):
@@ -125,8 +125,8 @@ def _expected(step_outputs: bytes) -> Iterator[bytes]:
         yield b"final " + bytes(verdicts.final.expected)
 
 
-def _scopes(step_outputs: bytes) -> list[_Scope]:
-    if b'_evaluation"' not in step_outputs:
+def _scopes(step_outputs: str) -> list[_Scope]:
+    if '_evaluation"' not in step_outputs:
         return []
     judgements = _decode(step_outputs, _Verdicts) or _Verdicts()
     return [
@@ -135,9 +135,9 @@ def _scopes(step_outputs: bytes) -> list[_Scope]:
     ]
 
 
-def _must_haves(metadata: bytes) -> Iterator[bytes]:
+def _must_haves(metadata: str) -> Iterator[bytes]:
     """Yield the must rules and the judge, each marked if it gave no verdict."""
-    if b'"rules"' not in metadata and b'"judge"' not in metadata:
+    if '"rules"' not in metadata and '"judge"' not in metadata:
         return
     fields = _parse_metadata(metadata)
     unjudged = _decode(fields.unjudged_rules, list[str]) or []
@@ -151,7 +151,7 @@ def _must_haves(metadata: bytes) -> Iterator[bytes]:
         yield b"must-haves of the judge"
 
 
-def _parse_metadata(metadata: bytes) -> _Metadata:
+def _parse_metadata(metadata: str) -> _Metadata:
     return _decode(metadata, _Metadata) or _Metadata()
 
 

@@ -56,7 +56,7 @@ def read_files(
     reader = FileReader(Known(), [], None, limits, redact)
     wanted = [(found, kind) for found, kind in planned if kind or found.fault]
     for one in reader.read_all(wanted):
-        yield one.source.path, one.reading
+        yield one.load.path, one.reading
     for load, problem in same_ids(reader.loads):
         yield load.path, Reading(rows={}, problems=[problem])
 
@@ -173,7 +173,7 @@ def _batches(pending: Iterator[ReadBatch]) -> Iterator[list[ReadBatch]]:
         if batch and (
             one.more
             or stays_alone
-            or size + one.source.size > BATCH_BYTES
+            or size + one.load.size > BATCH_BYTES
             or len(batch) >= BATCH_FILES
         ):
             yield batch
@@ -181,6 +181,6 @@ def _batches(pending: Iterator[ReadBatch]) -> Iterator[list[ReadBatch]]:
         batch.append(one)
         stays_alone = one.more or one.abandoned or is_open
         is_open = one.more
-        size += one.source.size
+        size += one.load.size
     if batch:
         yield batch

@@ -14,7 +14,6 @@ from promptlab.errors import InputError, UsageError
 from promptlab.ingest.files.finding import FoundFile, find_files
 from promptlab.ingest.foreign.registry import TOOLS, order_of, tool
 from promptlab.ingest.foreign.registry import recognise as recognise_foreign
-from promptlab.ingest.foreign.table.opening import columns_of, form_of
 from promptlab.ingest.formats import HEAD_BYTES, KINDS, recognise
 from promptlab.json_text.places import BOM
 
@@ -97,21 +96,11 @@ def _with_kind(found: FoundFile, kind: str, tables: Mappings) -> Planned:
         return replace(found, fault=reason), None
     plain = without_comments(head)
     foreign = recognise_foreign(plain)
-    form = mapping = None
     columns: list[str] = []
-    for encoding in dict.fromkeys(each.encoding for each in tables.values()):
-        alike = {n: each for n, each in tables.items() if each.encoding == encoding}
-        form = form_of(head, partial(_fitting, tables=alike), encoding)
-        if form == "json" and foreign is not None:
-            continue  # a tool's own document, which is large
-        if form is not None:
-            columns = columns_of(found.path, form, encoding) or []
-            has_keys = form in ("jsonl", "json")
-            mapping = _fitting(columns, alike, has_keys=has_keys)
-        if mapping is not None:
-            break
-    if mapping is not None and kind in {"auto", TABLE}:  # the config takes precedence
-        return replace(found, form=form, mapping=mapping), TABLE
+    if tables:
+        mapped, columns = _mapped(found, head, tables, is_of_tool=foreign is not None)
+        if mapped is not None and kind in {"auto", TABLE}:  # the config is first
+            return mapped, TABLE
     if foreign is not None and kind in {"auto", foreign[0]}:
         return replace(found, form=foreign[1]), foreign[0]
     if kind == "auto":
@@ -119,12 +108,33 @@ def _with_kind(found: FoundFile, kind: str, tables: Mappings) -> Planned:
         is_run = kind_of_ours == "testset" and _has_answers(columns, tables)
         if kind_of_ours is not None and not is_run:
             return found, kind_of_ours
+    from promptlab.ingest.foreign.table.opening import form_of
+
     form = form_of(head)
     if kind == "auto" and found.named:
         return replace(found, fault=_fault(found, form, head)), None
     if form in (None, "json") and kind == "auto":  # any document may hold a list
         return found, None
     return replace(found, form=form), TABLE if kind == "auto" else kind
+
+
+def _mapped(
+    found: FoundFile, head: bytes, tables: Mappings, *, is_of_tool: bool
+) -> tuple[FoundFile | None, list[str]]:
+    """Return the file as a table of the config, if one fits, and its columns."""
+    from promptlab.ingest.foreign.table.opening import columns_of, form_of
+
+    columns: list[str] = []
+    for encoding in dict.fromkeys(each.encoding for each in tables.values()):
+        alike = {n: each for n, each in tables.items() if each.encoding == encoding}
+        form = form_of(head, partial(_fitting, tables=alike), encoding)
+        if form is None or (form == "json" and is_of_tool):
+            continue  # a tool's own document is large
+        columns = columns_of(found.path, form, encoding) or []
+        mapping = _fitting(columns, alike, has_keys=form in ("jsonl", "json"))
+        if mapping is not None:
+            return replace(found, form=form, mapping=mapping), columns
+    return None, columns
 
 
 def _fitting(

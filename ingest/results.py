@@ -37,12 +37,9 @@ from promptlab.ingest.raw.rows import (
     Rows,
     columns_of_rows,
 )
-from promptlab.ingest.reading.checked_columns import (
+from promptlab.ingest.reading.odd_values import (
     NEGATIVE_COST,
-    json_objects,
-    json_values_or_null,
-    names,
-    times,
+    in_utc_or_none,
     without_negative_costs,
     zone_message,
 )
@@ -149,30 +146,24 @@ _encode = msgspec.json.Encoder().encode
 
 
 class ResultRows:
-    """The columns of a batch of results, in the order of the file.
-
-    Raises:
-        Doubtful: A value violates the contract.
-    """
+    """The columns of a batch of results, in the order of the file."""
 
     def __init__(self, records: StructRecords, stem: str, so_far: ResultsSoFar) -> None:
         values_of = records.each
         self._records = records
         self._so_far = so_far
-        for name in ("run_id", "entity_id", "variant"):
-            names(values_of(name))
-        self.executed_at, self.executed_zoneless = times(values_of("executed_at"))
-        self.created_at, self.created_zoneless = times(values_of("created_at"))
-        self._inputs = json_objects(values_of("inputs"))
-        metadata, self.negative_costs = without_negative_costs(
-            json_objects(values_of("metadata"))
+        self.executed_at, self.executed_zoneless = in_utc_or_none(
+            values_of("executed_at")
         )
+        self.created_at, self.created_zoneless = in_utc_or_none(values_of("created_at"))
+        self._inputs = values_of("inputs")
+        metadata, self.negative_costs = without_negative_costs(values_of("metadata"))
         self.task_ids = [
             one.run_id or f"{one.entity_id}/{one.variant}/{stem}"
             for one in records.structs
         ]
-        self.case_ids = names(values_of("sample_id"))
-        self._own_round_ids = names(values_of("round_id"))
+        self.case_ids = values_of("sample_id")
+        self._own_round_ids = values_of("round_id")
         self._numbers = list(self._numbered())
         self._values: Table = {
             "raw_output": values_of("raw_output"),
@@ -185,8 +176,8 @@ class ResultRows:
             "metadata": metadata,
             "executed_at": self.executed_at,
             "error": list(map(_error, values_of("error"))),
-            "final_output": json_values_or_null(values_of("final_output")),
-            "step_outputs": json_objects(values_of("step_outputs")),
+            "final_output": values_of("final_output"),
+            "step_outputs": values_of("step_outputs"),
             "steps": steps_in(metadata),
             "failed_steps": _lists(values_of("failed_steps")),
             "rule_violations": _lists(values_of("rule_violations")),
@@ -196,7 +187,7 @@ class ResultRows:
             "reported_status": [
                 one.status
                 if one.status in _STATUSES
-                else verdict_of(bytes(one.step_outputs), one.must_have_pass)
+                else verdict_of(one.step_outputs, one.must_have_pass)
                 for one in records.structs
             ],
         }
@@ -264,11 +255,11 @@ class ResultRows:
                 so_far.tags.setdefault(key, {}).update(dict.fromkeys(one.tags))
             if inputs and inputs != "{}":
                 so_far.inputs.setdefault(key, inputs)
-            if (judge := judge_of(bytes(one.metadata))) is not None:
+            if (judge := judge_of(one.metadata)) is not None:
                 so_far.judges.setdefault(task_id, set()).add(judge)
             if one.error or one.status == "error":
                 continue  # judged by nothing
-            by = judged_by(bytes(one.step_outputs), bytes(one.metadata))
+            by = judged_by(one.step_outputs, one.metadata)
             if any(by):
                 so_far.judged_by.setdefault(key, set()).add(by)
         if not self._records.is_last:
@@ -425,15 +416,12 @@ def read(source: Source) -> Iterator[Reading]:
 
 
 def _read_batch(records: StructRecords, stem: str, so_far: ResultsSoFar) -> Reading:
-    def build() -> ResultRows:
-        return records.build(lambda valid: ResultRows(valid, stem, so_far))
-
     _keep_unknown_keys(records)
-    rows = build()
+    rows = ResultRows(records, stem, so_far)
     repeated = rows.twins()
     if repeated:
         _drop_twins(records, repeated)
-        rows = build()
+        rows = ResultRows(records, stem, so_far)
     rounds = rows.rounds()
     earlier_tasks = set(so_far.tasks)
     _note_odd_values(records, rows, so_far)
@@ -474,7 +462,7 @@ def _advice(model: type[BaseModel], key: str, result: Any) -> str:
     """Return a hint about a misspelled key; most unknown keys go to ``metadata``."""
     field_name = _intended_field(model, key)
     has_output = field_name == "final_output" and (
-        bytes(result.final_output) != b"null" or result.raw_output is not None
+        result.final_output is not None or result.raw_output is not None
     )
     if field_name is None or has_output:
         return ""
@@ -491,10 +479,9 @@ def _keep_unknown_keys(records: StructRecords) -> None:
     """Move unknown keys to ``metadata``, so that they are kept."""
     for row, unknown in records.unknown():
         result = records.structs[row]
-        if bytes(result.metadata).startswith(b"{"):
-            metadata = msgspec.json.decode(result.metadata, type=Members)
-            added = {str(keys[0]): value for keys, _, value in unknown}
-            result.metadata = msgspec.Raw(msgspec.json.encode({**added, **metadata}))
+        metadata = msgspec.json.decode(result.metadata, type=Members)
+        added = {str(keys[0]): value for keys, _, value in unknown}
+        result.metadata = msgspec.json.encode({**added, **metadata}).decode()
 
 
 RUN_ID_SHARED = "run_id_shared"

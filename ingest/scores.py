@@ -7,11 +7,6 @@ from typing import Any, cast
 
 from promptlab.contracts.analysis_input import ScoreRecord
 from promptlab.ingest.raw.rows import Columns, Key, Reading, Reference
-from promptlab.ingest.reading.checked_columns import (
-    Doubtful,
-    json_objects,
-    names,
-)
 from promptlab.ingest.reading.records import (
     Id,
     SeenIds,
@@ -42,14 +37,15 @@ def read(source: Source) -> Iterator[Reading]:
     tasks: set[str] = set()  # of which the file has scores
     for records in record_batches(ScoreRecord, "round_id", source):
         with no_garbage_collection():
-            table = records.build(_columns)
+            _refuse_above_scale(records)
+            table = _columns(records)
             repeated = twins(_ids(table), seen)
             if repeated:
                 structs = records.structs
                 records.leave_out(
                     {row: _duplicate_score(structs[row]) for row in repeated}
                 )
-                table = records.build(_columns)
+                table = _columns(records)
             if not records.is_last:
                 for each in _ids(table):
                     seen.add(each)
@@ -69,27 +65,21 @@ def read(source: Source) -> Iterator[Reading]:
 
 
 def _columns(records: StructRecords) -> Table:
-    values_of = records.each
-    table: Table = {
-        "line": [records.line(row) for row in range(len(records.structs))],
-        **{key: names(values_of(key)) for key in _KEY[:4]},
-        "score": values_of("score"),
-        "scale": values_of("scale"),
-        "summary": values_of("summary"),
-        "payload": json_objects(values_of("payload")),
-        "scorer": names(values_of("scorer")),
-        "scorer_version": values_of("scorer_version"),
+    lines = [records.line(row) for row in range(len(records.structs))]
+    return {"line": lines} | {
+        name: records.each(name) for name in ScoreRecord.model_fields
     }
+
+
+def _refuse_above_scale(records: StructRecords) -> None:
+    """Reject scores above their scale: the only rule of the contract for two fields."""
     above = [
         row
-        for row, (score, scale) in enumerate(
-            zip(table["score"], table["scale"], strict=True)
-        )
-        if score is not None and score > scale
+        for row, each in enumerate(records.structs)
+        if each.score is not None and each.score > each.scale
     ]
     if above:
-        raise Doubtful(above)
-    return table
+        records.refuse(above, "")
 
 
 def _keys(task_ids: Iterable[str], seen: set[str]) -> list[Key]:

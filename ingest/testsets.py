@@ -45,7 +45,7 @@ from promptlab.ingest.reading.source import (
     no_garbage_collection,
     place_of_half,
 )
-from promptlab.json_text.places import Keys, keys_of
+from promptlab.json_text.places import Keys, SpanIndex, keys_of, line_column
 from promptlab.json_text.reading import Fault
 from promptlab.json_text.writing import canonical, compact, shown
 
@@ -129,12 +129,13 @@ class CaseRecord:
 
     def _place(self, keys: Keys) -> tuple[int, int]:
         assert self.source is not None, "what could not be read has its problems"
-        return self.source.place(keys)
+        place = self.source.place
+        return place.in_file(*line_column(place.text, SpanIndex(place.text).find(keys)))
 
 
 def read_case(record: Record) -> CaseRecord:
     """Convert one record to version 2.0 and check it; report all errors."""
-    result = CaseRecord(record.line, record.text, source=record)
+    result = CaseRecord(record.place.line, record.place.text, source=record)
     value = record.value
     if not isinstance(value, dict):
         fix = "Write one object per line, without [ ] around them and commas between."

@@ -26,7 +26,8 @@ from promptlab.errors import nearest
 from promptlab.ingest.analysis.head import AnalysisHead, HeadFaults, read_head
 from promptlab.ingest.analysis.rows import task_rows
 from promptlab.ingest.raw.rows import Reading, Reference
-from promptlab.ingest.reading.checked_columns import zone_message
+from promptlab.ingest.reading.jsonl import RecordPlace
+from promptlab.ingest.reading.odd_values import zone_message
 from promptlab.ingest.reading.problems import (
     CountedProblems,
     Problem,
@@ -35,16 +36,14 @@ from promptlab.ingest.reading.problems import (
     problem_at,
 )
 from promptlab.ingest.reading.records import (
-    EMPTY,
-    RecordPlace,
     StructRecords,
     UnknownKeys,
     broken_document,
     list_places,
     not_stored,
-    struct_of,
 )
-from promptlab.ingest.reading.source import Source, no_garbage_collection
+from promptlab.ingest.reading.source import Limits, Source, no_garbage_collection
+from promptlab.ingest.reading.structs import EMPTY, struct_of
 from promptlab.json_text.places import BOM, Key, Span, SpanIndex, after_space
 from promptlab.json_text.reading import Fault
 from promptlab.json_text.writing import shown
@@ -62,8 +61,8 @@ class AnalysisDocument:
     def read(self, cases: StructRecords) -> Mapping[str, str]:
         """Read the cases, and return the JSON text of every other member.
 
-        A valid file is decoded in one go, and so is one with unknown keys. In any
-        other file, the cases are read one by one.
+        A valid file is decoded in one go; of any other file, the cases are read one by
+        one.
 
         Returns:
             Member of the file → its text; ``cases`` is ``[]`` if it is a list.
@@ -81,19 +80,14 @@ class AnalysisDocument:
             return parts
 
     def _read_at_once(self, cases: StructRecords) -> Mapping[str, str]:
-        try:
-            file = _decoder(closed=True).decode(self._data)
-        except msgspec.ValidationError:  # perhaps only for a key
-            self._data.decode()  # msgspec does not check that skipped values are UTF-8
-            file = _decoder(closed=False).decode(self._data)
-            parts, is_open = self._parts(), True
-        else:
-            parts, is_open = {"cases": "[]"}, False
-            for name in ("task", "dimensions", "extras"):
-                parts[name] = str(getattr(file, name), "utf-8")
+        file = _decoder(cases.limits).decode(self._data)
+        parts = {
+            name: str(getattr(file, name), "utf-8")
+            for name in ("task", "dimensions", "extras")
+        }
         places = range(len(file.cases))
-        cases.take(file.cases, places, lambda n: self._case_places[n], is_open=is_open)
-        return parts
+        cases.take(file.cases, places, lambda n: self._case_places[n])
+        return {"cases": "[]", **parts}
 
     def _parts(self) -> dict[str, str]:
         parts = {}
@@ -146,15 +140,15 @@ class AnalysisDocument:
 
 
 @cache
-def _decoder(*, closed: bool) -> msgspec.json.Decoder[Any]:
-    case = struct_of(TestCaseBundle, closed=closed)
+def _decoder(limits: Limits) -> msgspec.json.Decoder[Any]:
+    case = struct_of(TestCaseBundle, closed=True, limits=limits)
     kinds = {"cases": list[case]}  # type: ignore[valid-type]  # built from the contract
     defaults = {"dimensions": msgspec.Raw(b"[]"), "extras": EMPTY}
     fields = [
         (name, kinds.get(name, msgspec.Raw), defaults.get(name, msgspec.NODEFAULT))
         for name in AnalysisInput.model_fields
     ]
-    file = msgspec.defstruct("AnalysisFile", fields, forbid_unknown_fields=closed)
+    file = msgspec.defstruct("AnalysisFile", fields, forbid_unknown_fields=True)
     return msgspec.json.Decoder(file)
 
 
@@ -273,7 +267,7 @@ def _read_cases(
 ) -> Reading:
     _leave_out_twins(cases)
     _drop_twin_rounds(cases)
-    rows, zoneless, row_warnings = cases.build(partial(task_rows, head))
+    rows, zoneless, row_warnings = task_rows(head, cases)
     unusable = CountedProblems()
     for row, row_warning in row_warnings:
         unusable.add(

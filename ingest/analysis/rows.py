@@ -27,16 +27,12 @@ from promptlab.ingest.checks import (
     golden_checks,
 )
 from promptlab.ingest.raw.rows import Columns, Rows, columns_of, height
-from promptlab.ingest.reading.checked_columns import (
+from promptlab.ingest.reading.odd_values import (
     NEGATIVE_COST,
-    Doubtful,
-    json_objects,
-    names,
-    times,
+    in_utc_or_none,
     without_negative_costs,
 )
 from promptlab.ingest.reading.records import StructRecords, Table
-from promptlab.ingest.reading.source import Limits
 from promptlab.json_text.places import STRINGS, Keys
 from promptlab.json_text.reading import Fault, parse_all
 from promptlab.json_text.writing import compact, shown
@@ -273,34 +269,25 @@ def task_rows(
     Returns:
         The rows; the rounds whose time has no zone, as (case, position in it); the
         invalid rules and negative costs, as (case, warning).
-
-    Raises:
-        Doubtful: Some cases hold a value that only the contract can judge.
     """
-    structs = cases.structs
-    case_ids = names(_values("case_id", structs))
-    positions = [cases.position(row) for row in range(len(structs))]
-    rounds = _Parts(structs, attrgetter("rounds"), cases.limits)
-    baseline_parts = _Parts(structs, attrgetter("baselines"), cases.limits)
-    without_zone: list[int] = []
-    costs: list[tuple[int, str]] = []
-    tables: dict[str, Table] = {
-        "cases": _Parts(structs, lambda case: [case], cases.limits).build(
-            lambda _: {
-                "case_id": case_ids,
-                "position": positions,
-                **_cases(structs),
-            }
-        ),
-        "rounds": rounds.build(
-            lambda parts: _rounds(parts, without_zone, costs), case_ids
-        ),
-        "baselines": baseline_parts.build(_baselines, case_ids),
-    }
-    baselines = tables["baselines"]
     match_rules = [
         dimension.parameters.get("match_rule") for dimension in head.contract.dimensions
     ]
+    golden = _golden_checks(cases) if MATCH_RULE in match_rules else {}
+    structs = cases.structs
+    rounds = _Parts(structs, attrgetter("rounds"))
+    baseline_parts = _Parts(structs, attrgetter("baselines"))
+    round_table, without_zone, costs = _rounds(rounds.all)
+    baselines: Table = {**baseline_parts.owners(), **_baselines(baseline_parts.all)}
+    tables: dict[str, Table] = {
+        "cases": {
+            "case_id": _values("case_id", structs),
+            "position": [cases.position(row) for row in range(len(structs))],
+            **_cases(structs),
+        },
+        "rounds": {**rounds.owners(), **round_table},
+        "baselines": baselines,
+    }
     baselines["patterns"] = spellings(
         baselines["type"],
         baselines["payload"],
@@ -314,8 +301,8 @@ def task_rows(
         warnings.append((row, fault))
     if rules:
         rows["rules"] = rules
-    if MATCH_RULE in match_rules:
-        rows["golden_checks"] = _golden_checks(case_ids, baselines)
+    if golden:
+        rows["golden_checks"] = golden
     tables_of_task: Rows = {
         name: {"task_id": [head.task_id] * height(table), **table}
         for name, table in rows.items()
@@ -327,135 +314,81 @@ class _Parts:
     """The parts of all cases in one list, with their cases."""
 
     def __init__(
-        self,
-        cases: Sequence[Any],
-        parts_of: Callable[[Any], list[Any]],
-        limits: Limits,
+        self, cases: Sequence[Any], parts_of: Callable[[Any], list[Any]]
     ) -> None:
-        self._limits = limits
+        self._cases = cases
         self._lists = list(map(parts_of, cases))
-        self._owners = [n for n, parts in enumerate(self._lists) for _ in parts]
+        self.all = [part for parts in self._lists for part in parts]
 
     @cached_property
-    def _places(self) -> list[int]:
-        return [n for parts in self._lists for n in range(len(parts))]
+    def _places(self) -> list[tuple[int, int]]:
+        return [
+            (row, n) for row, parts in enumerate(self._lists) for n in range(len(parts))
+        ]
 
-    def place(self, row: int) -> tuple[int, int]:
+    def place(self, part: int) -> tuple[int, int]:
         """Return the case of a part, and the part's position in it."""
-        return self._owners[row], self._places[row]
+        return self._places[part]
 
-    def build(
-        self,
-        columns: Callable[[list[Any]], Table],
-        case_ids: Sequence[str | None] | None = None,
-    ) -> Table:
-        """Build the columns of all parts; errors refer to the cases of the parts.
-
-        Raises:
-            Doubtful: Their places.
-        """
-        parts = [part for case_parts in self._lists for part in case_parts]
-        try:
-            table = columns(parts)
-            _check_limits(table, self._limits)
-        except Doubtful as error:
-            cases = sorted({self._owners[row] for row in error.rows})
-            raise Doubtful(cases, error.reason) from error
-        if case_ids is None:
-            return table
-        ids = [case_ids[owner] for owner in self._owners]
-        return {"case_id": ids, "position": self._places, **table}
-
-
-_JSON = frozenset({"context", "tags", "parsed_output", "metadata", "payload"})
-
-
-def _check_limits(table: Table, limits: Limits) -> None:
-    """Check that no value is too large.
-
-    Raises:
-        Doubtful: The rows of those that are.
-    """
-    rows: set[int] = set()
-    for name, column in table.items():
-        if not isinstance(next(filter(None, column), None), str):
-            continue
-        # of characters, of which each has at most four bytes
-        limit = limits.harmless if name in _JSON else limits.max_string // 4
-        if max(map(len, filter(None, column))) > limit:
-            rows |= {
-                row
-                for row, each in enumerate(column)
-                if each is not None and len(each) > limit
-                if (
-                    limits.fault(each)
-                    if name in _JSON
-                    else len(each.encode("utf-8", "surrogatepass")) > limits.max_string
-                )
-            }
-    if rows:
-        raise Doubtful(sorted(rows))
+    def owners(self) -> Table:
+        """Return the id of each part's case, and the part's position in it."""
+        return {
+            "case_id": [self._cases[row].case_id for row, _ in self._places],
+            "position": [place for _, place in self._places],
+        }
 
 
 def _cases(cases: Sequence[Any]) -> Table:
     encode = msgspec.json.Encoder().encode
     return {
-        "context": json_objects(_values("context", cases)),
+        "context": _values("context", cases),
         "tags": [encode(case.tags).decode() for case in cases],
         "cluster": _values("cluster", cases),
     }
 
 
-def _rounds(
-    rounds: Sequence[Any], zoneless: list[int], costs: list[tuple[int, str]]
-) -> Table:
-    executed_at, zoneless[:] = times(_values("executed_at", rounds))
-    metadata = json_objects(_values("metadata", rounds))
-    metadata, costs[:] = without_negative_costs(metadata)
-    return {
-        "round_id": names(_values("round_id", rounds)),
-        "run_index": _values("run_index", rounds),
-        "raw_output": _values("raw_output", rounds),
-        "parsed_output": json_objects(
-            _values("parsed_output", rounds), may_be_null=True
-        ),
-        "input_tokens": _values("input_tokens", rounds),
-        "output_tokens": _values("output_tokens", rounds),
-        "latency_ms": _values("latency_ms", rounds),
-        "metadata": metadata,
-        "executed_at": executed_at,
-        "steps": steps_in(metadata),
-    }
+def _rounds(rounds: Sequence[Any]) -> tuple[Table, list[int], list[tuple[int, str]]]:
+    """Return the columns, the rounds without a zone, and those with negative costs."""
+    executed_at, zoneless = in_utc_or_none(_values("executed_at", rounds))
+    metadata, costs = without_negative_costs(_values("metadata", rounds))
+    names = ("round_id", "run_index", "raw_output", "parsed_output")
+    numbers = ("input_tokens", "output_tokens", "latency_ms")
+    return (
+        {
+            **{name: _values(name, rounds) for name in (*names, *numbers)},
+            "metadata": metadata,
+            "executed_at": executed_at,
+            "steps": steps_in(metadata),
+        },
+        zoneless,
+        costs,
+    )
 
 
 def _baselines(baselines: Sequence[Any]) -> Table:
-    return {
-        "baseline_id": names(_values("baseline_id", baselines)),
-        "type": _values("type", baselines),
-        "payload": json_objects(_values("payload", baselines)),
-        "owner": _values("owner", baselines),
-        "confidence": _values("confidence", baselines),
-    }
+    names = ("baseline_id", "type", "payload", "owner", "confidence")
+    return {name: _values(name, baselines) for name in names}
 
 
-def _golden_checks(case_ids: Sequence[str | None], baselines: Table) -> Columns:
-    columns = (baselines[name] for name in ("case_id", "baseline_id", "payload"))
-    answers = [
-        (case_id, baseline_id, payload)
-        for kind, case_id, baseline_id, payload in zip(
-            baselines["type"], *columns, strict=True
-        )
-        if kind == "golden_answer"
-    ]
-    try:
-        return golden_checks(answers)
-    except ExpectationTooLargeError as error:
-        longest, *_ = max(answers, key=lambda answer: len(answer[2]))
-        raise Doubtful(
-            [row for row, each in enumerate(case_ids) if each == longest],
-            "flattened, its golden answers are far larger than they are written."
-            " Nest them less deeply.",
-        ) from error
+def _golden_checks(cases: StructRecords) -> Columns:
+    """Return the checks of golden answers; reject a case with far too many."""
+    while True:
+        answers = [
+            (case.case_id, each.baseline_id, each.payload)
+            for case in cases.structs
+            for each in case.baselines
+            if each.type == "golden_answer"
+        ]
+        try:
+            return golden_checks(answers)
+        except ExpectationTooLargeError:
+            longest, *_ = max(answers, key=lambda answer: len(answer[2]))
+            ids = [each.case_id for each in cases.structs]
+            cases.refuse(
+                [ids.index(longest)],
+                "flattened, its golden answers are far larger than they are written."
+                " Nest them less deeply.",
+            )
 
 
 def _values(name: str, structs: Sequence[Any]) -> list[Any]:

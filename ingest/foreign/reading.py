@@ -25,7 +25,7 @@ from promptlab.ingest.foreign.identity import SameRun
 from promptlab.ingest.foreign.registry import tool
 from promptlab.ingest.foreign.writing import TABLES, Case, Record, Round, Score
 from promptlab.ingest.raw.rows import Reading, height
-from promptlab.ingest.reading.checked_columns import (
+from promptlab.ingest.reading.odd_values import (
     NEGATIVE_COST,
     without_negative_cost,
 )

@@ -18,8 +18,16 @@ from promptlab.json_text.places import BOM, members
 _ZIP = b"PK\x03\x04"
 _OPENS_AN_OBJECT = re.compile(rb"\s*\{")
 _MOST_KEYS = 200
-_OURS = ({"task", "cases"}, {"task_id", "case_id", "dimension_id"}, {"experiment_info"})
-"""Key combinations of promptlab's own formats, which no tool's files have."""
+_OURS = (
+    {"task", "cases"},
+    {"sample_id", "entity_id", "variant"},
+    {"id", "expected_outputs"},
+    {"id", "intermediate_expectations"},
+    {"task_id", "case_id", "dimension_id"},
+    {"experiment_info"},
+)
+"""Key combinations of promptlab's own formats, which no tool's files have: so that the
+modules of the tools need not be loaded."""
 _LONGEST_HEADER = 1 << 16
 
 Buffer = bytes | memoryview

@@ -18,7 +18,7 @@ from promptlab.ingest.memory.findings import Findings, json_bytes, json_text, to
 from promptlab.ingest.memory.locomo_form import answer_parts, reference_parts
 from promptlab.ingest.memory.question_keys import Identity, QuestionKeys
 from promptlab.ingest.reading.problems import faults
-from promptlab.ingest.reading.records import struct_of
+from promptlab.ingest.reading.structs import struct_of
 from promptlab.json_text.places import Keys
 from promptlab.json_text.writing import shown
 

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import repeat
 from multiprocessing import parent_process
@@ -32,7 +32,6 @@ from promptlab.ingest.raw.load_log import Known, known_files, known_pipelines
 from promptlab.ingest.raw.rows import (
     FileLoad,
     ReadBatch,
-    Reading,
     height,
     load_columns,
     object_columns,
@@ -73,11 +72,10 @@ class Shard:
 
 
 Flattened = tuple[
-    list[FileLoad], list[tuple[int, ReadBatch]], list[Pipeline], References
+    list[FileLoad], list[tuple[int, FileLoad]], list[Pipeline], References
 ]
-"""A shard after it was read: one load per file; load id and file, without its rows and
-problems, of each that was written; the known pipelines, with those read in it; the
-names that its files use and define."""
+"""A shard after it was read: one load per file; id and load of each that was written;
+the known pipelines, with those read in it; the names that its files use and define."""
 
 
 def shards_of(
@@ -110,9 +108,8 @@ def flatten(shard: Shard) -> Flattened:
         shard.known, list(shard.pipelines), shard.testset, shard.limits, shard.redact
     )
     references = References(shard.testset)
-    written: list[tuple[int, ReadBatch]] = []
+    written: list[tuple[int, FileLoad]] = []
     for load_id, found, kind in shard.files:
-        reader.loads.append(FileLoad(found.path, kind or "unknown"))
         start = shard.began + timedelta(microseconds=load_id)
         reader.starts = repeat(start)
         part = 0
@@ -125,21 +122,18 @@ def flatten(shard: Shard) -> Flattened:
             _write(shard.layer, load_id, part, one)
             part += 1
             if not one.more:
-                source = replace(one.source, data=b"", blocks=None, pipelines=())
-                reading = Reading(rows={}, runs=one.reading.runs)
-                whole = replace(one, reading=reading, source=source)
-                written.append((load_id, whole))
+                written.append((load_id, one.load))
     return reader.loads, written, reader.pipelines, references
 
 
 def _write(layer: ParquetLayer, load_id: int, part: int, one: ReadBatch) -> None:
     tables = {
-        table: with_load(table, columns, load_id, one.source.uri)
+        table: with_load(table, columns, load_id, one.load.uri)
         for table, columns in one.reading.rows.items()
     }
     tables["rejects"] = reject_columns([(load_id, one)])
     if not one.more:
-        tables["redactions"] = redaction_columns([(load_id, one)])
+        tables["redactions"] = redaction_columns([(load_id, one.load)])
     for table, columns in tables.items():
         if height(columns):
             layer.write(table, load_id, part, frame_of(table, columns))
@@ -237,7 +231,7 @@ def ingest_parquet(
     done: list[FileLoad] = []
     load_ids: dict[Path, tuple[int, str]] = {}
     references = References(testset)
-    waiting: list[tuple[int, ReadBatch]] = []
+    waiting: list[tuple[int, FileLoad]] = []
     with layer.locked():
         with layer.connect("pipelines", live=live_models) as con:
             paths = [(found.path, *found.companions) for found, _ in planned]
@@ -262,8 +256,8 @@ def ingest_parquet(
             loads, written, _, names = result
             waiting.extend(written)
             references.join(names)
-            for load_id, one in written:
-                load_ids[one.source.path] = load_id, one.source.uri
+            for load_id, load in written:
+                load_ids[load.path] = load_id, load.uri
             for load in loads:
                 done.append(load)
                 on_progress(load.path, _size(load))
@@ -306,19 +300,18 @@ def _size(load: FileLoad) -> int:
 
 
 def _commit(
-    layer: ParquetLayer, written: Sequence[tuple[int, ReadBatch]], ingest_version: str
+    layer: ParquetLayer, written: Sequence[tuple[int, FileLoad]], ingest_version: str
 ) -> None:
     import polars as pl
 
     if not written:
         return
-    loads, objects = [layer.loads()], [layer.objects()]
-    for load_id, one in written:
-        columns = load_columns([(load_id, one)], ingest_version, written[0][0])
-        loads.append(frame_of("loads", columns))
-        columns = object_columns([(load_id, one)], with_scores=True)
-        objects.append(frame_of("objects", columns))
-    layer.commit(pl.concat(loads), pl.concat(objects))
+    loads = load_columns(written, ingest_version, written[0][0])
+    objects = object_columns(written, with_scores=True)
+    layer.commit(
+        pl.concat([layer.loads(), frame_of("loads", loads)]),
+        pl.concat([layer.objects(), frame_of("objects", objects)]),
+    )
 
 
 def _add_problems(

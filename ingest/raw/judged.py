@@ -54,22 +54,29 @@ def note(
         Loads of the call, and warnings of scores and labels that came for answers that
         are gone, or of whose task the call loaded other answers.
     """
-    kinds = [
-        kind
-        for kind in ("scores", "labels")
-        if con.execute(f"from raw.{kind} limit 1").fetchone()
-    ]
-    if "scores" in kinds:
+    has_scores = con.execute(_SCORES_CONCERNED, [first_load_id]).fetchone()
+    has_labels = con.execute("from raw.labels limit 1").fetchone()
+    if has_scores:
         con.execute(_NOTE_SCORES, [first_load_id])
-    if "labels" in kinds:
+    if has_labels:  # they may name a round alone, of any task
         con.execute(_NOTE_LABELS)
-    if kinds:
+    if has_scores or has_labels:
         for kind, task_id, load_id, n in con.execute(
             _OUTDATED_NOW, [first_load_id]
         ).fetchall():
             outdated = _scores_outdated if kind == "scores" else _labels_outdated
             yield load_id, outdated(task_id, n)
 
+
+_SCORES_CONCERNED = """
+    from raw.scores
+    where
+        load_id >= $1
+        or task_id in (
+            select object_id from raw.objects where kind = 'task' and load_id >= $1
+        )
+    limit 1
+"""
 
 # That of the same score before, where all that were there of the task are the same
 # and the round was not loaded again.

@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from promptlab.ingest.files.dates import differ_in_numbers
+from promptlab.ingest.raw.rows import EPOCH, FileLoad
 from promptlab.ingest.reading.source import Limits
 
 if TYPE_CHECKING:
@@ -21,13 +23,10 @@ if TYPE_CHECKING:
 
     from promptlab.contracts.testset import Pipeline
     from promptlab.ingest.files.redaction import Mode
-    from promptlab.ingest.raw.rows import Key
-    from promptlab.ingest.reading.source import Source
 
 # Kinds of files whose meaning depends on their name or path.
 _MEANT_BY_NAME = {"testset", "results"}
 _MEANT_BY_PATH = {"memory", "unknown"}  # the folders of a memory file name its run
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WITHOUT_TASKS = {"testset", "pipeline", "scores", "labels", "memory", "unknown"}
 _OUR_KINDS = _WITHOUT_TASKS | {"analysis", "results", None}
 
@@ -43,31 +42,6 @@ class Version(NamedTuple):
     read_with: str
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
-    """A version of a file that was read, and its outcome."""
-
-    version: Version
-    uri: str
-    status: str
-    records_loaded: int = 0
-    records_rejected: int = 0
-    started_at: datetime = EPOCH
-    objects: tuple[str, ...] = ()
-    """Ids of its objects."""
-    runs: Mapping[str, str] = field(default_factory=dict)
-    """Task → hash of its run, for files of other tools; also if it was left out."""
-    is_live: bool = True
-    """Whether all of its objects are live in it."""
-
-    @property
-    def keys(self) -> list[Key]:
-        """Return its objects, with joined ids."""
-        kind = self.version.kind
-        owner = kind if kind in _WITHOUT_TASKS else "task"
-        return [(owner, one) for one in self.objects]
-
-
 class _Content(NamedTuple):
     sha256: str
     started_at: datetime
@@ -80,9 +54,9 @@ class _Content(NamedTuple):
 class Known:
     """The loads that have a say in how the files of a call are read."""
 
-    paths: dict[str, list[Load]] = field(default_factory=dict)
+    paths: dict[str, list[FileLoad]] = field(default_factory=dict)
     """Path → its loads before this call, in their order."""
-    contents: dict[Version, Load] = field(default_factory=dict)
+    contents: dict[Version, FileLoad] = field(default_factory=dict)
     """Version → its newest load of which everything is live, or nothing was loaded."""
     holders: dict[str, list[str]] = field(default_factory=dict)
     """SHA-256 → the paths that had this content."""
@@ -98,7 +72,7 @@ class Known:
     _tasks: dict[str, list[str]] = field(default_factory=dict)
     """Hash of a run → tasks loaded from it; some may have been replaced."""
 
-    def seen(self, versions: Iterable[Version], uri: str) -> Load | None:
+    def seen(self, versions: Iterable[Version], uri: str) -> FileLoad | None:
         """Return the load of a file that need not be read again, if any.
 
         A file is known while it stays as it was read last from its path, and anywhere
@@ -107,39 +81,37 @@ class Known:
         another tool that was left out as a copy is read when the run is gone.
         """
         versions = tuple(versions)
-        last = next(iter(self.paths.get(uri, ())[-1:]), None)
-        if last is not None and last.version in {
-            each._replace(place=last.version.place) for each in versions
-        }:
+        for last in self.paths.get(uri, ())[-1:]:
+            before = version_of(last)
+            if before not in {each._replace(place=before.place) for each in versions}:
+                continue
             was_copy = last.status == "skipped" and last.runs
             if not was_copy or not self.runs.keys().isdisjoint(last.runs):
                 return last
         other = next((self.contents[v] for v in versions if v in self.contents), None)
         if other is not None and other.runs and other.status != "rejected":
-            again = differ_in_numbers(uri, other.uri) or self.returns(
-                uri, other.version.sha256
-            )
+            again = differ_in_numbers(uri, other.uri) or self.returns(uri, other.sha256)
             other = other if self._are_live(other.runs) and not again else None
         if other is None and any(each.sha256 in self.purged for each in versions):
-            return Load(versions[0], "", "purged")
+            return FileLoad(Path(), versions[0].kind, status="purged")
         return other
 
-    def add(self, load: Load) -> None:
+    def add(self, load: FileLoad) -> None:
         """Record a load of this call."""
-        self.contents[load.version] = load
+        self.contents[version_of(load)] = load
 
-    def add_logged(self, load: Load) -> None:
+    def add_logged(self, load: FileLoad) -> None:
         """Record a load of an earlier call."""
         self.paths.setdefault(load.uri, []).append(load)
-        self.holders.setdefault(load.version.sha256, []).append(load.uri)
+        self.holders.setdefault(load.sha256, []).append(load.uri)
         if load.is_live:
-            self.contents[load.version] = load
+            self.add(load)
 
     def _contents_of(self, uri: str) -> list[_Content]:
         """Return the contents that a path had, one after the other."""
         found: list[_Content] = []
         for load in self.paths.get(uri, ()):
-            sha256, runs = load.version.sha256, frozenset(load.runs)
+            sha256, runs = load.sha256, frozenset(load.runs)
             if found and found[-1].sha256 == sha256:  # read again in another way
                 found[-1] = found[-1]._replace(runs=runs)
             else:
@@ -229,19 +201,19 @@ class Known:
         return {task_id: other for task_id, other in known.items() if other != uri}
 
 
-def version_of(
-    kind: str, source: Source, sha256: str, testset: str | None, read_with: str
-) -> Version:
-    """Return the version of a file."""
-    testset = None if kind in _WITHOUT_TASKS else testset
-    place = _place(kind, source.name, source.uri)
-    return Version(kind, place, sha256, testset, read_with)
+def version_of(load: FileLoad) -> Version:
+    """Return the version of a file that was read, or is about to be."""
+    place = "anywhere"
+    if load.kind in _MEANT_BY_PATH:
+        place = f"path:{load.uri}"
+    elif load.kind in _MEANT_BY_NAME:
+        place = f"name:{load.name}"
+    return Version(load.kind, place, load.sha256, load.testset, load.read_with)
 
 
-def _place(kind: str, name: str, uri: str) -> str:
-    if kind in _MEANT_BY_PATH:
-        return f"path:{uri}"
-    return f"name:{name}" if kind in _MEANT_BY_NAME else "anywhere"
+def has_tasks(kind: str) -> bool:
+    """Return true if files of a kind contain tasks, to which a testset applies."""
+    return kind not in _WITHOUT_TASKS
 
 
 def read_with(
@@ -359,20 +331,25 @@ def known_files(
             if not purged_too:
                 known.purged.add(sha256)
             continue
-        objects = tuple(object_ids or ())
+        objects = object_ids or []
         runs = dict(zip(objects, run_hashes or (), strict=True))
-        version = Version(kind, _place(kind, name, uri), sha256, testset, settings)
+        owner = "task" if has_tasks(kind) else kind
         known.add_logged(
-            Load(
-                version,
-                uri,
-                status,
-                loaded,
-                rejected,
-                _time(start),
-                objects if status == "loaded" else (),
-                {task: each for task, each in runs.items() if each is not None},
-                is_live,
+            FileLoad(
+                Path(uri),
+                kind,
+                uri=uri,
+                name=name,
+                sha256=sha256,
+                testset=testset,
+                read_with=settings,
+                started_at=_time(start),
+                status=status,
+                is_live=is_live,
+                records_loaded=loaded,
+                records_rejected=rejected,
+                keys=[(owner, each) for each in objects if status == "loaded"],
+                runs={task: each for task, each in runs.items() if each is not None},
             )
         )
     if kinds - _OUR_KINDS:

@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from promptlab.contracts.base import plain_name
-from promptlab.ingest.raw.load_log import EPOCH
+from promptlab.ingest.raw.rows import EPOCH
 from promptlab.messages import warn
 
 if TYPE_CHECKING:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from promptlab.ingest.raw.catalogue import BY_NAME
 from promptlab.ingest.reading.problems import Problem
-from promptlab.ingest.reading.source import Source
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Columns = Mapping[str, Sequence[Any]]
 """Column → its values, one per row; all of one length."""
@@ -100,12 +101,26 @@ def height(columns: Columns) -> int:
 
 @dataclass
 class FileLoad:
-    """The outcome of one file, as shown to the user."""
+    """A load: one version of one file, and its outcome."""
 
     path: Path
     kind: str
+    uri: str = ""
+    """Its whole path."""
+    name: str = ""
+    """The part of its path that may be its id."""
+    size: int = 0
+    """Its bytes."""
+    testset: str | None = None
+    """The testset named on the command line, if the kind supports it."""
+    read_with: str = ""
+    """The settings that affect the reading of the file."""
+    started_at: datetime = EPOCH
+    finished_at: datetime = EPOCH
     status: str = "loaded"
     """loaded, unchanged, rejected, skipped or purged."""
+    is_live: bool = True
+    """Whether all of its objects are live in it."""
     was_rejected: bool = False
     """An earlier call rejected these bytes; they are not read again."""
     problems: list[Problem] = field(default_factory=list)
@@ -115,6 +130,10 @@ class FileLoad:
     records_rejected: int = 0
     keys: list[Key] = field(default_factory=list)
     """The objects in it, like in a `Reading`; of an unchanged file with joined ids."""
+    runs: dict[str, str] = field(default_factory=dict)
+    """Task → hash of its run, for files of other tools; also if it was left out."""
+    written: dict[str, datetime] = field(default_factory=dict)
+    """Task → time at which the tool wrote this version of its run, if known."""
     gone: list[str] = field(default_factory=list)
     """Tasks that the file had before under ids that it does not have now."""
     sha256: str = ""
@@ -142,14 +161,7 @@ class ReadBatch:
 
     load: FileLoad
     """The whole file; complete with its last batch."""
-    source: Source
     reading: Reading
-    testset: str | None
-    """The testset named on the command line, if the kind supports it."""
-    read_with: str
-    """The settings that affect the reading of the file."""
-    started_at: datetime
-    finished_at: datetime
     more: bool = False
     """More batches of this file follow."""
     abandoned: bool = False
@@ -167,7 +179,7 @@ def reject_columns(numbered: Sequence[tuple[int, ReadBatch]]) -> Columns:
     """Return rows of ``raw.rejects``: every problem of these files, by load."""
     return problem_columns(
         [
-            (load_id, one.source.uri, problem)
+            (load_id, one.load.uri, problem)
             for load_id, one in numbered
             for problem in one.reading.problems
         ]
@@ -183,33 +195,33 @@ def problem_columns(rows: Sequence[tuple[int, str, Problem]]) -> Columns:
     }
 
 
-def redaction_columns(numbered: Sequence[tuple[int, ReadBatch]]) -> Columns:
+def redaction_columns(numbered: Sequence[tuple[int, FileLoad]]) -> Columns:
     """Return rows of ``raw.redactions``: replaced values per rule and load."""
     rows = [
         (load_id, rule, count)
-        for load_id, one in numbered
-        for rule, count in sorted(one.load.redacted.items())
+        for load_id, load in numbered
+        for rule, count in sorted(load.redacted.items())
     ]
     return columns_of(("load_id", "rule", "n_values"), rows)
 
 
 def load_columns(
-    numbered: Sequence[tuple[int, ReadBatch]], ingest_version: str, ingest_id: int
+    numbered: Sequence[tuple[int, FileLoad]], ingest_version: str, ingest_id: int
 ) -> Columns:
-    """Return rows of ``raw.loads``, one per file, by its last batch."""
-    files = [one for _, one in numbered]
+    """Return rows of ``raw.loads``."""
+    files = [load for _, load in numbered]
     return {
         "load_id": [load_id for load_id, _ in numbered],
-        "file_uri": [one.source.uri for one in files],
-        "kind": [one.load.kind for one in files],
-        "source_name": [one.source.name for one in files],
-        "sha256": [one.load.sha256 for one in files],
-        "bytes": [one.source.size for one in files],
-        "status": [one.load.status for one in files],
-        "rows_loaded": [one.load.records_loaded for one in files],
-        "rows_rejected": [one.load.records_rejected for one in files],
+        "file_uri": [one.uri for one in files],
+        "kind": [one.kind for one in files],
+        "source_name": [one.name for one in files],
+        "sha256": [one.sha256 for one in files],
+        "bytes": [one.size for one in files],
+        "status": [one.status for one in files],
+        "rows_loaded": [one.records_loaded for one in files],
+        "rows_rejected": [one.records_rejected for one in files],
         "testset_override": [one.testset for one in files],
-        "message": [one.load.message for one in files],
+        "message": [one.message for one in files],
         "started_at": [one.started_at for one in files],
         "finished_at": [one.finished_at for one in files],
         "ingest_version": [ingest_version] * len(files),
@@ -219,15 +231,15 @@ def load_columns(
 
 
 def object_columns(
-    numbered: Sequence[tuple[int, ReadBatch]], *, with_scores: bool = False
+    numbered: Sequence[tuple[int, FileLoad]], *, with_scores: bool = False
 ) -> Columns:
-    """Return rows of ``raw.objects``: what each file brought, by its last batch.
+    """Return rows of ``raw.objects``: what each file brought.
 
     Those of scores are without the hash of their content.
     """
     rows: list[tuple[int, str, str, str | None, datetime | None, bool]] = []
-    for load_id, one in numbered:
-        load, runs, written = one.load, one.reading.runs, one.reading.written
+    for load_id, load in numbered:
+        runs, written = load.runs, load.written
         if load.status == "skipped":  # a copy of these runs
             rows += [(load_id, "task", task, runs[task], None, False) for task in runs]
         elif load.status == "loaded":

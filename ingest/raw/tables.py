@@ -41,8 +41,10 @@ def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> Non
     check_version(con)
     is_new = schema_version(con) is None
     found = con.execute(
-        "select table_name from information_schema.tables"
-        " where table_catalog = current_database() and table_schema = 'raw'"
+        "select table_name from duckdb_tables()"
+        " where database_name = current_database() and schema_name = 'raw'"
+        " union all select view_name from duckdb_views()"
+        " where database_name = current_database() and schema_name = 'raw'"
     ).fetchall()
     if not is_new and set(BY_NAME) <= {name for (name,) in found}:
         return

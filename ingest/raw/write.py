@@ -70,16 +70,17 @@ class Writer:
         tables: dict[str, list[Columns]] = {}
         for load_id, one in numbered:
             for table, columns in one.reading.rows.items():
-                rows = with_load(table, columns, load_id, one.source.uri)
+                rows = with_load(table, columns, load_id, one.load.uri)
                 tables.setdefault(table, []).append(rows)
         tables["rejects"] = [reject_columns(numbered)]
         self._is_open = batch[-1].more
         if not self._is_open:
+            loads = [(load_id, one.load) for load_id, one in numbered]
             tables["loads"] = [
-                load_columns(numbered, self._ingest_version, self.first_load_id)
+                load_columns(loads, self._ingest_version, self.first_load_id)
             ]
-            tables["objects"] = [object_columns(numbered)]
-            tables["redactions"] = [redaction_columns(numbered)]
+            tables["objects"] = [object_columns(loads)]
+            tables["redactions"] = [redaction_columns(loads)]
         for table, parts in tables.items():
             raw.append(self._con, table, parts)
         if self._is_open:
@@ -88,7 +89,7 @@ class Writer:
             self._con.execute(_HASH_SCORES, [self._next_load_id])
         self._con.commit()
         self._next_load_id += len(batch)
-        self.loads.update({one.source.path: (n, one.source.uri) for n, one in numbered})
+        self.loads.update({one.load.path: (n, one.load.uri) for n, one in numbered})
 
     def add_problems(self, found: Iterable[tuple[Path, Problem]]) -> None:
         """Write problems that need all files."""

@@ -1,8 +1,8 @@
 """Split the bytes of a JSONL file into records, as described in docs/formats.md.
 
 - Only LF ends a line; a CR before it is white space. A byte-order mark is skipped.
-- Blank lines are skipped, also inside a record that spans lines. Lines whose first
-  non-blank is ``//`` are blank by now (`encoding.without_comments`).
+- Blank lines are skipped. Lines whose first non-blank is ``//`` are blank by now
+  (`encoding.without_comments`).
 - A line is a separate record, or opens one that continues in the next lines: only if
   its text ends outside of a string. Any other error rejects the line.
 - An open record is rejected at its first line when a later line alone is an object
@@ -11,8 +11,7 @@
   rejected one; a record can begin with an object that has an ``id`` in one line, or
   with ``{`` that is indented no deeper than the rejected record was.
 - A record that opens with ``[`` is not an open record in this sense: a whole file that
-is
-  one JSON list stays one record, for the reader to reject with one sentence.
+  is one JSON list stays one record, for the reader to reject with one sentence.
 
 Linear time: each open record is read once, line by line, by a reader that keeps its
 state. If it fails, the reader has recorded the whole objects on their own lines that it
@@ -27,14 +26,14 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from promptlab.ingest.files.input_file import Block, TooLong
 from promptlab.ingest.reading.problems import LONGEST_RAW_TEXT, Problem, kept
 from promptlab.ingest.reading.source import DEFAULT, Limits
-from promptlab.json_text.places import BOM, Keys, SpanIndex, line_column, pointer
+from promptlab.json_text.places import BOM, Key, pointer
 from promptlab.json_text.reading import (
     Fault,
     JsonReader,
@@ -48,32 +47,36 @@ Parse = Callable[[str], Any]
 reader is used."""
 
 
-class Record(NamedTuple):
-    """One record of a file."""
+class RecordPlace(NamedTuple):
+    """The place and the text of a record."""
 
     line: int
     """Its first line, from 1."""
+    column: int
+    """Its first column in that line, from 1, in characters."""
+    document: str
+    """The text that contains it; for JSONL only the record."""
+    start: int = 0
+    end: int | None = None
+    way: tuple[Key, ...] = ()
+    """The path to it in a JSON document, its position last; empty for JSONL."""
 
-    text: str
-    """As written, without skipped lines and outer white space."""
-
-    value: Any
-    """The decoded value; a line may contain any JSON value."""
-
-    lines: Sequence[int] = ()
-    """Numbers of its lines; skipped ones (comments) are not among them."""
-
-    indent: int = 0
-    """Characters before it in its first line."""
-
-    def place(self, keys: Keys) -> tuple[int, int]:
-        """Return line and column in the file of the value at a path of the record."""
-        return self.in_file(*line_column(self.text, SpanIndex(self.text).find(keys)))
+    @property
+    def text(self) -> str:
+        """The record as written, without outer white space."""
+        return self.document[self.start : self.end]
 
     def in_file(self, line: int, column: int) -> tuple[int, int]:
         """Return line and column in the file of a place in the record."""
-        number = self.lines[line - 1] if self.lines else self.line
-        return number, column + (self.indent if line == 1 else 0)
+        return self.line + line - 1, column + (self.column - 1 if line == 1 else 0)
+
+
+class Record(NamedTuple):
+    """One record of a file."""
+
+    place: RecordPlace
+    value: Any
+    """The decoded value; a line may contain any JSON value."""
 
 
 class Rejected(NamedTuple):
@@ -89,6 +92,7 @@ class Rejected(NamedTuple):
 class _Line(NamedTuple):
     number: int
     text: str
+    """Empty if it is blank."""
     too_long: int = 0
     """Its bytes, if it is longer than the limit; then it has no text."""
 
@@ -138,22 +142,15 @@ class _Splitter:
 
     def records(self) -> Iterator[Record | Rejected]:
         for line in self.lines:
+            if not line.text and not line.too_long:
+                continue
             if line.too_long:
                 problem = self.limits.record_too_large(line.too_long, line.number)
                 yield Rejected(line.number, [problem])
                 continue
             try:
                 value = self.parse(line.text)
-                text = line.text.strip()
-                yield self._checked(
-                    Record(
-                        line.number,
-                        text,
-                        value,
-                        (line.number,),
-                        line.text.index(text[0]),
-                    )
-                )
+                yield self._checked(Record(_place([line]), value))
                 continue
             except (ValueError, RecursionError):
                 pass
@@ -164,33 +161,31 @@ class _Splitter:
             else:
                 yield from self._open_record(reader, line)
 
-    def _reader(self, line: int = 1) -> JsonReader:
+    def _reader(self, line: int) -> JsonReader:
         return JsonReader(line, self.strict, max_depth=self.limits.max_depth)
 
     def _checked(self, record: Record) -> Record | Rejected:
         """Return the record, or the reject if it exceeds a limit."""
-        fault = self.limits.fault(record.text)
+        place = record.place
+        fault = self.limits.fault(place.text)
         if fault is None:
             return record
-        line, column = record.in_file(fault.line or 1, fault.column or 1)
+        line, column = place.in_file(fault.line or 1, fault.column or 1)
         problem = Problem(
             fault.code,
             fault.message,
             line=line,
             column=column,
             record_id=_id_of(record.value),
-            raw_text=kept(record.text),
+            raw_text=kept(place.text),
         )
-        return Rejected(record.line, [problem])
+        return Rejected(place.line, [problem])
 
     def _result(self, reader: JsonReader, block: list[_Line]) -> Record | Rejected:
         """Return the record or the errors of a finished reader."""
         if reader.faults:
             return _rejected(reader, block, "")
-        text = _text(block)
-        numbers = [line.number for line in block]
-        indent = block[0].text.index(text[0])
-        return self._checked(Record(numbers[0], text, reader.value, numbers, indent))
+        return self._checked(Record(_place(block), reader.value))
 
     def _open_record(
         self, reader: JsonReader, first: _Line
@@ -211,8 +206,6 @@ class _Splitter:
                 stopped_by = f"line {line.number} is a record of its own"
                 self.lines.push_back(line)
                 break
-            # Numbers of skipped lines are skipped by the reader too.
-            reader.line = line.number
             reader.feed(line.text)
             block.append(line)
             if reader.complete:
@@ -241,15 +234,14 @@ class _Splitter:
                 own.append(line)
         yield _rejected(reader, own, stopped_by)
         for whole in inner:
-            again = self._reader()
+            again = self._reader(whole[0].number)
             for line in whole:
-                again.line = line.number
                 again.feed(line.text)
             yield self._result(again, whole)
 
 
 class _RecordLines:
-    """The lines of a file that are not blank; one can be put back."""
+    """The lines of a file; one can be put back."""
 
     def __init__(self, blocks: Iterable[Block], longest: int, first_line: int) -> None:
         self._source = self._read(blocks, longest, first_line)
@@ -282,8 +274,8 @@ class _RecordLines:
                 content = line.strip()
                 if len(content) > longest:
                     yield _Line(number, "", len(content))
-                elif content:
-                    text = line.decode("utf-8", "surrogateescape")
+                else:
+                    text = line.decode("utf-8", "surrogateescape") if content else ""
                     yield _Line(number, text.rstrip("\r\n"))
 
 
@@ -318,7 +310,7 @@ def _rejected(reader: JsonReader, block: list[_Line], stopped_by: str) -> Reject
             )
         )
     record_id = _id_of(reader.root)
-    text = kept(_text(block))
+    text = kept("\n".join(line.text for line in block).strip())
     problems = []
     for fault in reader.faults:
         message = fault.message
@@ -338,8 +330,10 @@ def _rejected(reader: JsonReader, block: list[_Line], stopped_by: str) -> Reject
     return Rejected(first.number, problems)
 
 
-def _text(block: list[_Line]) -> str:
-    return printable("\n".join(line.text for line in block).strip())
+def _place(block: list[_Line]) -> RecordPlace:
+    text = "\n".join(line.text for line in block).strip()
+    first = block[0]
+    return RecordPlace(first.number, first.text.index(text[0]) + 1, text)
 
 
 def _id_of(value: Any) -> str | None:

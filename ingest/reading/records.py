@@ -1,10 +1,4 @@
-"""Records of a file: decoded fast into structs, or else checked by their contract.
-
-msgspec decodes several times faster than pydantic and leaves free-form objects as raw
-slices of the file. A struct is derived from its contract (`promptlab.contracts`),
-which defines names, types, ranges and defaults. What the struct does not check (a slice
-is an object, a text is a time or not blank: msgspec's patterns are slow) is checked by
-column; records that fail are checked by the contract itself.
+"""Records of a file: decoded into structs; what a struct refuses, its contract judges.
 
 Records come from JSONL, from a JSON list, or from a list inside a document. The place
 of a record is found only when there is a problem to report.
@@ -14,34 +8,24 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import cache, lru_cache, partial
 from json import JSONDecodeError
 from operator import attrgetter
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    NamedTuple,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-)
+from typing import Any, get_args, get_origin
 
 import msgspec
-from annotated_types import Ge, Gt, Le, Lt
-from pydantic import AfterValidator, BaseModel
-from pydantic.fields import FieldInfo
+from pydantic import BaseModel
 
-from promptlab.contracts.base import JsonObject, plain_name
 from promptlab.errors import nearest
 from promptlab.ingest.files.input_file import Block
-from promptlab.ingest.reading.checked_columns import Doubtful
-from promptlab.ingest.reading.jsonl import Record, Rejected, read_records
+from promptlab.ingest.reading.jsonl import (
+    Record,
+    RecordPlace,
+    Rejected,
+    read_records,
+)
 from promptlab.ingest.reading.problems import (
     CountedProblems,
     Problem,
@@ -51,14 +35,11 @@ from promptlab.ingest.reading.problems import (
     problem_at,
 )
 from promptlab.ingest.reading.source import DEFAULT, Limits, Source
+from promptlab.ingest.reading.structs import struct_of
 from promptlab.json_text.places import BOM, Key, Span, SpanIndex, after_space, spans
 from promptlab.json_text.reading import Fault, read_exactly
 from promptlab.json_text.writing import shown
 
-EMPTY = msgspec.Raw(b"{}")
-NULL = msgspec.Raw(b"null")
-
-Structs = type[msgspec.Struct]
 Members = dict[str, msgspec.Raw]
 """An object whose values are not decoded."""
 
@@ -66,40 +47,6 @@ Members = dict[str, msgspec.Raw]
 UnknownKey = tuple[tuple[Key, ...], type[BaseModel], msgspec.Raw]
 """The path of an unknown key from the top of its record, the contract of the object
 that has it, and its value."""
-
-
-@cache
-def struct_of(
-    model: type[BaseModel], *, closed: bool = False, free: Any = msgspec.Raw
-) -> Structs:
-    """Derive a struct that decodes records of *model*.
-
-    Free-form objects (``JsonObject``, or null where the contract allows it) and ``Any``
-    become `msgspec.Raw`, times become text, models become structs.
-
-    Args:
-        model: The contract.
-        closed: Refuse unknown keys.
-        free: Type of the model's free-form fields. `Any` for values that were already
-            decoded (`msgspec.convert`).
-    """
-    fields = [
-        (
-            name,
-            free
-            if _is_raw(field.annotation)
-            else _kind(field.annotation, tuple(field.metadata), closed),
-            _default(field, free),
-        )
-        for name, field in model.model_fields.items()
-    ]
-    return msgspec.defstruct(
-        model.__name__,
-        [entry if entry[2] is not msgspec.NODEFAULT else entry[:2] for entry in fields],
-        kw_only=True,
-        gc=False,
-        forbid_unknown_fields=closed,
-    )
 
 
 def unknown_keys(
@@ -137,90 +84,13 @@ def _listed(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
     return listed
 
 
-def _default(field: FieldInfo, free: Any) -> Any:
-    if field.is_required():
-        return msgspec.NODEFAULT
-    is_raw = free is msgspec.Raw and _is_raw(field.annotation)
-    if field.default_factory is None:
-        return NULL if is_raw and field.default is None else field.default
-    if is_raw:
-        return EMPTY
-    return msgspec.field(default_factory=field.default_factory)  # type: ignore[arg-type]  # ours take no argument
-
-
-def _is_raw(annotation: Any) -> bool:
-    return annotation in (Any, JsonObject, JsonObject | None)
-
-
-def _kind(annotation: Any, metadata: tuple[Any, ...], closed: bool) -> Any:
-    if annotation is datetime:
-        return str
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return struct_of(annotation, closed=closed)
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        return _kind(arguments[0], arguments[1:], closed)
-    if origin in (Union, types.UnionType):
-        return Union[tuple(_kind(each, (), closed) for each in arguments)]  # noqa: UP007
-    if origin is list:
-        return list[_kind(arguments[0], (), closed)]  # type: ignore[misc]  # built
-    if origin in (dict, Literal) or annotation in (str, int, float, bool, type(None)):
-        limits = _limits(metadata)
-        return Annotated[annotation, msgspec.Meta(**limits)] if limits else annotation
-    message = f"no fast form for {annotation!r}: add it to ingest/reading/records.py"
-    raise TypeError(message)
-
-
-def _limits(metadata: tuple[Any, ...]) -> dict[str, Any]:
-    limits: dict[str, Any] = {}
-    for note in metadata:
-        match note:
-            case FieldInfo():
-                limits |= _limits(tuple(note.metadata))
-            case Ge(ge=bound):
-                limits["ge"] = bound
-            case Gt(gt=bound):
-                limits["gt"] = bound
-            case Le(le=bound):
-                limits["le"] = bound
-            case Lt(lt=bound):
-                limits["lt"] = bound
-    return limits
-
-
 Table = dict[str, list[Any]]
 """Column → its values."""
 
 BATCH_CHARACTERS = 8 << 20
 """Size of a batch of records that are read one by one: about that of a block."""
 
-T = TypeVar("T")
-
 _MEMBERS = msgspec.json.Decoder(Members)
-
-
-class RecordPlace(NamedTuple):
-    """The place and the text of a record."""
-
-    line: int
-    """Its first line, from 1."""
-    column: int
-    """Its first column in that line, from 1, in characters."""
-    document: str
-    """The text that contains it; for JSONL only the record."""
-    start: int = 0
-    end: int | None = None
-    way: tuple[Key, ...] = ()
-    """The path to it in a JSON document, its position last; empty for JSONL."""
-
-    @property
-    def text(self) -> str:
-        """The record as written."""
-        return self.document[self.start : self.end]
-
-    def in_file(self, line: int, column: int) -> tuple[int, int]:
-        """Return line and column in the file of a place in the record."""
-        return self.line + line - 1, column + (self.column - 1 if line == 1 else 0)
 
 
 def list_places(
@@ -303,19 +173,16 @@ class StructRecords:
         self._model = model
         self._id_field = id_field
         self.limits = limits
-        self._closed = msgspec.json.Decoder(struct_of(model, closed=True))
-        self._open = msgspec.json.Decoder(struct_of(model))
-        self._case_ids = [
-            name
-            for name, field in model.model_fields.items()
-            if AfterValidator(plain_name) in field.metadata
-        ]
+        self._closed, self._open = (
+            msgspec.json.Decoder(struct_of(model, closed=closed, limits=limits))
+            for closed in (True, False)
+        )
         # For each struct: its place, or the number to find it.
         self._places: list[RecordPlace | int] = []
         self._find: Callable[[int], RecordPlace]
         self.structs: list[Any] = []
         """The valid records."""
-        self._is_open: list[bool] = []  # for each struct: true with unknown keys
+        self._unknown: list[Sequence[UnknownKey]] = []  # for each struct
         self.problems: list[Problem] = []
         self.refused = 0
         self.broken = False
@@ -329,12 +196,11 @@ class StructRecords:
             self.problems += record.problems
             self.refused += 1
             return len(record.problems[0].raw_text or "")
-        place = RecordPlace(record.line, 1, record.text)
         if isinstance(record.value, tuple):  # of `parse`; JSON has none
-            self._keep(place, *record.value)
+            self._keep(record.place, *record.value)
         else:
-            self._read(place)
-        return len(record.text)
+            self._read(record.place)
+        return len(record.place.text)
 
     def read_at_once(self, data: bytes, line: int) -> bool:
         """Decode a block of one valid record per line; return False if it is not."""
@@ -343,13 +209,9 @@ class StructRecords:
         # Inside a record a line that ends with } is never followed by one with {.
         if not data.startswith(b"{") or data.count(b"}\n{") + 1 != lines:
             return False
-        limits = self.limits
-        for each in data.split(b"\n"):
-            if len(each) > limits.harmless and (
-                len(each) > limits.max_record
-                or limits.fault(each.decode("utf-8", "surrogateescape"))
-            ):
-                return False
+        longest = self.limits.max_record
+        if len(data) > longest and max(map(len, data.split(b"\n"))) > longest:
+            return False
         try:
             structs = self._closed.decode_lines(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -371,28 +233,18 @@ class StructRecords:
         structs: list[Any],
         numbers: Iterable[int],
         find: Callable[[int], RecordPlace],
-        *,
-        is_open: bool = False,
     ) -> None:
-        """Add records that were decoded in one call.
+        """Add records that were decoded in one call; they have no unknown keys.
 
         Args:
             structs: The records.
             numbers: For each record its line in JSONL, or its position in a list.
             find: Returns the place of the record with a number.
-            is_open: True if records may have unknown keys.
         """
-        self._name_plainly(structs)
         self.structs = structs
-        self._is_open = [is_open] * len(structs)
+        self._unknown = [()] * len(structs)
         self._places = list(numbers)
         self._find = find
-
-    def _name_plainly(self, structs: Iterable[Any]) -> None:
-        """Apply the validator of case ids, which a struct does not have."""
-        for name in self._case_ids:
-            for each in structs:
-                setattr(each, name, plain_name(getattr(each, name)))
 
     def read_list(self, data: bytes) -> None:
         """Read a JSON list of records."""
@@ -425,10 +277,12 @@ class StructRecords:
             self._refuse(place, str(error))
 
     def _keep(self, place: RecordPlace, struct: Any, is_open: bool) -> None:
-        self._name_plainly([struct])
         self._places.append(place)
         self.structs.append(struct)
-        self._is_open.append(is_open)
+        found: Sequence[UnknownKey] = ()
+        if is_open:
+            found = list(unknown_keys(self._model, _MEMBERS.decode(place.text)))
+        self._unknown.append(found)
 
     def parse(self, text: str) -> tuple[Any, bool]:
         """Decode one record; true if it has unknown keys.
@@ -447,14 +301,9 @@ class StructRecords:
         except msgspec.DecodeError as error:
             raise ValueError(str(error)) from error
 
-    def unknown(self) -> Iterator[tuple[int, list[UnknownKey]]]:
-        """Yield the valid records with unknown keys."""
-        for row, is_open in enumerate(self._is_open):
-            if is_open:
-                members = _MEMBERS.decode(self._place(row).text)
-                found = list(unknown_keys(self._model, members))
-                if found:
-                    yield row, found
+    def unknown(self) -> Iterator[tuple[int, Sequence[UnknownKey]]]:
+        """Return the valid records with unknown keys, and these."""
+        return ((row, found) for row, found in enumerate(self._unknown) if found)
 
     def _refuse(self, place: RecordPlace, reason: str) -> None:
         """Report every error of a record; by default *reason*."""
@@ -471,9 +320,10 @@ class StructRecords:
             for row in range(len(self.structs))
             if judge(self._model, self._place(row).text)
         ]
-        self._refuse_rows(refused, "")
+        self.refuse(refused, "")
 
-    def _refuse_rows(self, rows: Iterable[int], reason: str) -> None:
+    def refuse(self, rows: Iterable[int], reason: str) -> None:
+        """Reject records with every error of their contract; without one, *reason*."""
         for row in rows:
             self._refuse(self._place(row), reason)
         self.drop(rows)
@@ -541,19 +391,7 @@ class StructRecords:
         kept = [row for row in range(len(self.structs)) if row not in left_out]
         self._places = [self._places[row] for row in kept]
         self.structs = [self.structs[row] for row in kept]
-        self._is_open = [self._is_open[row] for row in kept]
-
-    def build(self, columns: Callable[[StructRecords], T]) -> T:
-        """Build columns of the valid records; reject records that do not fit.
-
-        Args:
-            columns: Raises `Doubtful` with the rows of records in question.
-        """
-        while True:
-            try:
-                return columns(self)
-            except Doubtful as error:
-                self._refuse_rows(error.rows, error.reason)
+        self._unknown = [self._unknown[row] for row in kept]
 
     def each(self, name: str) -> list[Any]:
         """Return one field of all valid records."""

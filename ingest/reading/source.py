@@ -117,6 +117,16 @@ class Limits:
         message = too_deep(self.max_depth, deepest)
         return Fault((), "too_deep", message, *line_column(text, first))
 
+    def check(self, text: str) -> None:
+        """Check that a JSON text is within the limits.
+
+        Raises:
+            ValueError: It is not.
+        """
+        fault = self.fault(text)
+        if fault is not None:
+            raise ValueError(fault.message)
+
     def too_long(self, size: int) -> str:
         """Return the message for a string of *size* bytes."""
         return (

@@ -30,7 +30,8 @@ def read_time(text: str) -> datetime:
     """
     try:
         moment = datetime.fromisoformat(text)
-        in_utc(moment)
+        if moment.tzinfo is not UTC:
+            in_utc(moment)
     except (ValueError, OverflowError):
         message = "not an ISO 8601 time such as 2024-10-24T12:30:00Z"
         raise ValueError(message) from None

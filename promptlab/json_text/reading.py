@@ -27,7 +27,7 @@ import msgspec
 
 from promptlab.encoding import looks_like
 from promptlab.errors import InputError, UsageError
-from promptlab.json_text.places import Keys, decode, escape_pointer
+from promptlab.json_text.places import Keys, escape_pointer
 from promptlab.json_text.writing import OutOfRange, RepeatedKeys
 
 MAX_DEPTH = 800
@@ -102,27 +102,6 @@ _scan = json.JSONDecoder(  # type: ignore[attr-defined]
     object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_no_constant
 ).scan_once
 _encode = msgspec.json.Encoder().encode
-
-
-def parse(data: bytes | str, *, strict: bool = True) -> Any:
-    """Read one JSON value.
-
-    Args:
-        data: The text; bytes are UTF-8, with or without a byte order mark.
-        strict: Selects the rules; see the top of this module.
-
-    Raises:
-        JsonTextError: With all errors.
-    """
-    text = decode(data) if isinstance(data, bytes) else data
-    try:
-        return parse_fast(text)
-    except (ValueError, RecursionError):
-        pass
-    reader = read_exactly(text, strict=strict)
-    if reader.faults:
-        raise JsonTextError(reader.faults)
-    return reader.value
 
 
 def parse_all(text: str) -> tuple[Any, list[Fault]]:

@@ -88,7 +88,7 @@ NO_MESSAGES = """
     incomplete multibyte sequence|invalid perl operator: (?
     mapping values are not allowed|did you mean
     {} rows need a closer look| caught before anybody sees them
-    no fast form for {}: add it to ingest/reading/records.py
+    no fast form for {}: add it to ingest/reading/structs.py
     rows of {} values for the columns {}
     module 'promptlab' has no attribute {}
     Warehouse({}, {} results of {} titles, newest {})

@@ -179,33 +179,10 @@ def test_a_file_that_cannot_be_read_is_rejected_once_and_the_others_load(
     assert warehouse.ingest(folder).n_loaded == 1  # it can be read by now
 
 
-@pytest.mark.parametrize("size", [1, 20_000_000])
-def test_a_file_that_changes_while_it_is_read_is_read_again(
-    tmp_path, monkeypatch, size
-):
-    file = tmp_path / "set.jsonl"
-    filler = "\n// " + "x" * 996
-    file.write_text(GOOD + filler * (size // 1000), "utf-8")
-    real = InputFile._check_unchanged
-    seen = []
-
-    def change_once(one, descriptor):
-        seen.append(one.size)
-        if len(seen) == 1:
-            with file.open("a") as more:
-                more.write("\n" + GOOD.replace("good", "late"))
-        real(one, descriptor)
-
-    monkeypatch.setattr(InputFile, "_check_unchanged", change_once)
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    assert warehouse.ingest(file).n_loaded == 1
-    cases = query(warehouse, "select case_id from raw.test_cases order by 1")
-    assert cases == [("good",), ("late",)]
-    assert seen[0] < seen[1]
-
-
 @pytest.mark.parametrize("cases", [1, 20_000])
-def test_a_file_that_keeps_changing_is_left_out_whole(tmp_path, monkeypatch, cases):
+def test_a_file_that_changes_while_it_is_read_is_left_out_until_the_next_ingest(
+    tmp_path, monkeypatch, cases
+):
     folder = tmp_path / "in"
     filler = "x" * 500
     lines = (GOOD.replace("good", f"c{n}-{filler}") for n in range(cases))

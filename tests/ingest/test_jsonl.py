@@ -22,7 +22,7 @@ def outcome(data: bytes | str) -> list[tuple]:
     """Good records as (line, value), bad ones as (line, code, line of the fault)."""
     encoded = data.encode() if isinstance(data, str) else data
     return [
-        (item.line, item.value)
+        (item.place.line, item.value)
         if isinstance(item, Record)
         else (item.line, item.problems[0].code, item.problems[0].line)
         for item in read_records(encoded)
@@ -56,10 +56,12 @@ def test_only_a_line_feed_ends_a_line_and_blanks_and_comments_are_skipped(
 
 
 def test_a_record_may_span_lines_with_comments_and_blank_lines_inside():
-    data = '{\n  "id": "a",\n  // why\n\n  "x": {\n  }\n}\n{"id":"b"}\n'
+    data = ' {\n  "id": "a",\n  // why\n\n  "x": {\n  }\n}\n{"id":"b"}\n'
     assert outcome(data) == [(1, {"id": "a", "x": {}}), (8, B)]
     first = next(read_records(data.encode()))
-    assert first.text == '{\n  "id": "a",\n  "x": {\n  }\n}'
+    assert first.place.text == '{\n  "id": "a",\n\n\n  "x": {\n  }\n}'
+    assert first.place.in_file(1, 1) == (1, 2)
+    assert first.place.in_file(5, 3) == (5, 3)
 
 
 @pytest.mark.parametrize(
@@ -184,8 +186,10 @@ def test_every_line_is_in_a_record_or_in_a_reject(lines):
     data = "\n".join(lines)
     texts = []
     for item in read_records(data.encode()):
-        text = item.text if isinstance(item, Record) else item.problems[0].raw_text
-        texts += text.split("\n")
+        text = (
+            item.place.text if isinstance(item, Record) else item.problems[0].raw_text
+        )
+        texts += filter(None, text.split("\n"))
     kept = [line for line in lines if line and line != "//"]
     assert sorted(texts) == sorted(kept)
 

@@ -380,6 +380,16 @@ def test_a_bad_result_is_rejected_alone_and_by_pointer(changes, pointer, code):
     assert json.loads(str(reading.problems[0].raw_text)).keys() >= changes.keys()
 
 
+def test_a_fault_in_a_record_of_several_lines_has_its_place_in_the_file():
+    text = json.dumps(record(status=1), indent=4).replace("{", "  {\n\n", 1)
+    [problem] = read(text).problems
+    [line] = [n for n, each in enumerate(text.split("\n"), 1) if '"status"' in each]
+    assert (problem.line, problem.column) == (line, len('    "status": 1'))
+    text = f"  {json.dumps(record(status=1))}"
+    [problem] = read(text).problems
+    assert (problem.line, problem.column) == (1, text.index('"status": 1') + 11)
+
+
 @pytest.mark.parametrize("key", ["sample_id", "entity_id", "variant"])
 def test_whose_result_it_is_must_be_stated(key):
     bare = record()
