@@ -14,18 +14,18 @@ from pydantic import ValidationError
 from promptlab.contracts.memory import Question, RoundHead
 from promptlab.errors import nearest
 from promptlab.ingest.memory.chinese_form import cmrc_f1, is_chinese, is_same
-from promptlab.ingest.memory.findings import Findings, json_bytes, json_text, tolerant
 from promptlab.ingest.memory.locomo_form import answer_parts, reference_parts
 from promptlab.ingest.memory.question_keys import Identity, QuestionKeys
+from promptlab.ingest.memory.tolerant import Extras, FileProblems, read_tolerantly
 from promptlab.ingest.reading.problems import faults
 from promptlab.ingest.reading.records import struct_of
 from promptlab.json_text.places import Keys
-from promptlab.json_text.writing import shown
+from promptlab.json_text.writing import compact, shown
 
 ADVERSARIAL = "5"
 
-_MAX_CACHED_BYTES = 2000
-"""Maximum size of a question that is cached, in bytes."""
+_MAX_CACHED = 2000
+"""Maximum length of a question that is cached, in characters."""
 
 
 class _PreparedQuestion(NamedTuple):
@@ -49,7 +49,7 @@ def answer_row(
     twins: Counter[Identity],
 ) -> tuple[Any, ...]:
     """Return the row of one question, with the parts of its key instead of the key."""
-    content = json_bytes(
+    content = compact(
         (
             question.question_text,
             question.reference_answer,
@@ -57,14 +57,14 @@ def answer_row(
             question.category,
         )
     )
-    is_short = len(content) <= _MAX_CACHED_BYTES
+    is_short = len(content) <= _MAX_CACHED
     prepared = (_prepare_cached if is_short else _prepare)(content)
     identity = _identity(prepared)
     twins[identity] += 1
     answer = as_text(question.predicted_answer)
     answer_stems = None
     if answer is not None and prepared.reference_stems is not None:
-        answer_stems = json_text(answer_parts(answer, prepared.category))
+        answer_stems = compact(answer_parts(answer, prepared.category))
     return (
         test_index,
         question.question_index,
@@ -73,12 +73,12 @@ def answer_row(
         answer,
         as_text(question.error) if question.error else None,
         answer_stems,
-        json_text(unknown) if unknown else "{}",
+        compact(unknown) if unknown else "{}",
         *prepared,
     )
 
 
-def _prepare(content: bytes) -> _PreparedQuestion:
+def _prepare(content: str) -> _PreparedQuestion:
     return _prepare_question(*msgspec.json.decode(content))
 
 
@@ -94,7 +94,7 @@ def as_text(value: Any) -> str | None:
     """Return a JSON value as text: a text itself, ``None`` for null, else JSON."""
     if value is None or isinstance(value, str):
         return value
-    return json_text(value)
+    return compact(value)
 
 
 def _prepare_question(
@@ -108,11 +108,11 @@ def _prepare_question(
     compared = [] if name == ADVERSARIAL else texts
     return _PreparedQuestion(
         question,
-        None if reference is None else json_text(reference),
-        None if evidence is None else json_text(evidence),
+        None if reference is None else compact(reference),
+        None if evidence is None else compact(evidence),
         name,
-        json_text(texts) if texts else None,
-        json_text([reference_parts(text, name) for text in compared])
+        compact(texts) if texts else None,
+        compact([reference_parts(text, name) for text in compared])
         if compared
         else None,
         is_chinese(" ".join(texts) or question),
@@ -143,9 +143,9 @@ class Rounds:
     """The rounds of a file: their own fields, and the answers that could be read."""
 
     task_id: str
-    findings: Findings
-    heads: list[tuple[RoundHead, int, Any]] = field(default_factory=list)
-    """Frame, number of answers, and the unknown fields of the frame."""
+    problems: FileProblems
+    heads: list[tuple[RoundHead, int, Extras]] = field(default_factory=list)
+    """Each round without its questions: its fields, number of answers, and extras."""
     answers: list[tuple[Any, ...]] = field(default_factory=list)
     rejected: int = 0
 
@@ -157,18 +157,18 @@ class Rounds:
             error = _fault_of_round(round_, indexes)
             if error:
                 code, message, path = error
-                self.findings.reject(code, message, keys + path, record=round_)
+                self.problems.reject(code, message, keys + path, record=round_)
                 self.rejected += _answers_in(round_)
                 continue
             frame = {name: round_[name] for name in round_ if name != "questions"}
-            head, rest = tolerant(RoundHead, frame, keys, self.findings)
+            head, extras = read_tolerantly(RoundHead, frame, keys, self.problems)
             indexes.add(head.test_index)
             before = len(self.answers)
             self._read_answers(head.test_index, round_["questions"], keys)
-            self.heads.append((head, len(self.answers) - before, rest))
+            self.heads.append((head, len(self.answers) - before, extras))
         self._name_questions()
         if self._compare_chinese():
-            self.findings.warn(
+            self.problems.warn(
                 "chinese_references",
                 "most references are Chinese, so locomo_f1 and token_f1 do not decide:"
                 " cmrc_f1 is the score, and only plain answers are right or wrong. Set"
@@ -176,7 +176,7 @@ class Rounds:
                 ("test_results",),
             )
         if not rounds:
-            self.findings.warn(
+            self.problems.warn(
                 "no_rounds",
                 "the run has no rounds: nothing to score.",
                 ("test_results",),
@@ -214,7 +214,7 @@ class Rounds:
                 continue
             indexes.add(question.question_index)
             if not isinstance(question.predicted_answer, str | None):
-                self.findings.count(
+                self.problems.count(
                     "answer_not_text",
                     "expected text; it is read as its JSON text. Write answers as"
                     " text.",
@@ -224,7 +224,7 @@ class Rounds:
             if not _KNOWN.issuperset(raw):
                 unknown = {name: raw[name] for name in raw if name not in _KNOWN}
             for name in unknown:
-                self.findings.unknown((*path, place, name))
+                self.problems.unknown((*path, place, name))
             self.answers.append(answer_row(test_index, place, question, unknown, twins))
 
     def _questions(
@@ -250,7 +250,7 @@ class Rounds:
         self, question: Question, raw: Any, test_index: int, keys: Keys
     ) -> None:
         index = question.question_index
-        self.findings.reject(
+        self.problems.reject(
             "duplicate_answer",
             f"question_index {index} stands twice in round {test_index}; the first one"
             " is kept. Give each its own.",
@@ -265,7 +265,7 @@ class Rounds:
     ) -> None:
         index = raw.get("question_index") if isinstance(raw, dict) else None
         for fault in faults(error, raw):
-            self.findings.reject(
+            self.problems.reject(
                 fault.code,
                 f"{fault.message}; the answer is left out.",
                 path + fault.keys,

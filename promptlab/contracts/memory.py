@@ -147,14 +147,36 @@ class StageTiming(Input):
     """Calls."""
 
 
+class StageCall(Input):
+    """Stage, e.g. ``pre_insert_ms`` → milliseconds of one call."""
+
+    __pydantic_extra__: dict[str, Milliseconds | None]
+
+    test_index: Ordinal | None = None
+    """The round, if these are the means of its retrievals."""
+
+    @property
+    def stages(self) -> dict[str, float]:
+        """Return the durations that are there."""
+        return {
+            name: duration
+            for name, duration in self.__pydantic_extra__.items()
+            if name.endswith("_ms") and duration is not None
+        }
+
+    @property
+    def unknown(self) -> list[str]:
+        """Return the keys that are not stages."""
+        return [name for name in self.__pydantic_extra__ if not name.endswith("_ms")]
+
+
 class OperationTimings(Input):
     """Times of inserting, or of retrieving."""
 
     summary: dict[str, StageTiming] = Field(default_factory=dict)
     """Stage, e.g. ``pre_insert_ms`` → its times."""
-    details: list[dict[str, Any]] = Field(default_factory=list)
-    """Stage → milliseconds, one entry per insert, or per round as the mean of its
-    retrievals (with ``test_index``)."""
+    details: list[StageCall] = Field(default_factory=list)
+    """One entry per insert, or per round for its retrievals."""
 
 
 class TimingSummary(Input):
