@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlab.contracts.memory import (
+from promptlab.contracts.memory_result import (
     MEMORY_FORMAT_VERSION,
     ForgottenQuestion,
     InvalidReason,

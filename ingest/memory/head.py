@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from promptlab.contracts.memory import ExperimentInfo, MemoryRunFile
+from promptlab.contracts.memory_run import ExperimentInfo, MemoryRunFile
 from promptlab.ingest.memory.run_names import RunName, run_name
 from promptlab.ingest.memory.tolerant import Extras, FileProblems, read_tolerantly
 from promptlab.json_text.writing import shown

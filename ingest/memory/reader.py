@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from promptlab.contracts.memory import MOST, OperationTimings
+from promptlab.contracts.memory_run import MOST, OperationTimings
 from promptlab.ingest.memory.head import MemoryHead, read_head
 from promptlab.ingest.memory.rounds import ANSWER_COLUMNS, Rounds
 from promptlab.ingest.memory.tolerant import FileProblems, add_extra

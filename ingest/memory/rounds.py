@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 from pydantic import ValidationError
 
-from promptlab.contracts.memory import Question, RoundHead
+from promptlab.contracts.memory_run import Question, RoundHead
 from promptlab.errors import nearest
 from promptlab.ingest.memory.chinese_form import cmrc_f1, is_chinese, is_same
 from promptlab.ingest.memory.locomo_form import answer_parts, reference_parts

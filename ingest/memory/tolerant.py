@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from promptlab.contracts.memory import StageCall
+from promptlab.contracts.memory_run import StageCall
 from promptlab.ingest.reading.problems import (
     CountedProblems,
     Problem,

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         AnalysisResult,
         CaseResult,
     )
-    from promptlab.contracts.memory import MemoryResult
+    from promptlab.contracts.memory_result import MemoryResult
 
 
 # ---------- runs

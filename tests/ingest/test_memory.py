@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptlab.contracts.memory import MemoryRunFile
+from promptlab.contracts.memory_run import MemoryRunFile
 from promptlab.ingest.memory.head import run_name
 from promptlab.ingest.memory.locomo_form import answer_parts, reference_parts, stems
 from promptlab.ingest.memory.porter import stem
