@@ -62,11 +62,11 @@ def _blocks(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
     head = _common(old, new)
     tail = _common(old[head:][::-1], new[head:][::-1])
     mid_old, mid_new = old[head : len(old) - tail], new[head : len(new) - tail]
-    found = [(0, 0, head)]
+    blocks = [(0, 0, head)]
     if len(mid_old) * len(mid_new) <= _MOST_WORK:
         matcher = SequenceMatcher(None, mid_old, mid_new, autojunk=False)
-        found += [(head + i, head + j, n) for i, j, n in matcher.get_matching_blocks()]
-    return [*found, (len(old) - tail, len(new) - tail, tail)]
+        blocks += [(head + i, head + j, n) for i, j, n in matcher.get_matching_blocks()]
+    return [*blocks, (len(old) - tail, len(new) - tail, tail)]
 
 
 def _common(old: Sequence[str], new: Sequence[str]) -> int:
@@ -79,10 +79,10 @@ def _whole(tokens: Sequence[str]) -> list[TextPiece]:
 
 
 def _marked(tokens: Sequence[str], same: Sequence[tuple[int, int]]) -> list[TextPiece]:
-    found: list[TextPiece] = []
+    pieces: list[TextPiece] = []
     at = 0
     for start, n in same:
-        found += marked_parts("".join(tokens[at:start]), marked=True)
-        found += marked_parts("".join(tokens[start : start + n]), marked=False)
+        pieces += marked_parts("".join(tokens[at:start]), marked=True)
+        pieces += marked_parts("".join(tokens[start : start + n]), marked=False)
         at = start + n
-    return found + marked_parts("".join(tokens[at:]), marked=True)
+    return pieces + marked_parts("".join(tokens[at:]), marked=True)

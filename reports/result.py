@@ -353,8 +353,8 @@ def round_row(row: Row) -> Row:
     return row
 
 
-def _contents(found: list[Row]) -> Row:
-    row = found[0] if found else {}
+def _contents(of_case: list[Row]) -> Row:
+    row = of_case[0] if of_case else {}
     parts = {name: row.get(name) for name in ("step_inputs", "batch_items")}
     golden = row.get("golden_answers")
     return {
@@ -537,23 +537,23 @@ class _Reader:
     def one(self, source: str, otherwise: str) -> Row:
         """Return the only row of a query or a mart; else the message *otherwise*."""
         is_mart = source.isidentifier()
-        found = self.of_task(source, "task_id") if is_mart else self.all(source)
-        if not found:
+        selected = self.of_task(source, "task_id") if is_mart else self.all(source)
+        if not selected:
             raise NothingToDo(f"task {self._task_id!r} {otherwise}")
-        return found[0]
+        return selected[0]
 
 
 def _prompts(
     con: duckdb.DuckDBPyConnection, task_id: str, baseline: str | None
 ) -> Prompt | None:
     """Return the prompts of a task and its baseline, if any."""
-    found = {
+    prompts = {
         row["task_id"]: prompt_text(row["prompt"])
         for row in select(
             con, "dim_task_prompts", order="task_id", task_id=[task_id, baseline]
         )
     }
-    texts = {"text": found.get(task_id), "baseline_text": found.get(baseline)}
+    texts = {"text": prompts.get(task_id), "baseline_text": prompts.get(baseline)}
     return Prompt(**texts) if any(texts.values()) else None
 
 
@@ -610,8 +610,8 @@ def _cases(
         evidence_of[link.case_id].append(link)
     for case in cases:
         case_id = case["case_id"]
-        found = differences.get(case_id, [])
-        counts = [row.pop("n_differences") for row in found]
+        of_case = differences.get(case_id, [])
+        counts = [row.pop("n_differences") for row in of_case]
         case.update(
             dimension_scores={
                 dimension_id: score
@@ -629,7 +629,7 @@ def _cases(
             rounds=[round_row(row) for row in rounds.get(case_id, [])],
             scopes=[_scope(row, speech) for row in scopes.get(case_id, [])],
             n_differences=counts[0] if counts else 0,
-            differences=found,
+            differences=of_case,
             assertions=assertions.get(case_id, []),
         )
     add_contents(cases, by_case)

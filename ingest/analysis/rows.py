@@ -79,7 +79,7 @@ def _rule_rows(
     rows: list[tuple[Any, ...]] = []
     warnings: list[tuple[int, Fault]] = []
     columns = [baselines[name] for name in ("case_id", "baseline_id", "payload")]
-    with_rules = [n for n, each in enumerate(baselines["type"]) if each == "rules"]
+    with_rules = [n for n, kind in enumerate(baselines["type"]) if kind == "rules"]
     for n in with_rules:
         *owner, payload = (column[n] for column in columns)
         rules, rule_warnings = rules_of(payload)
@@ -385,12 +385,12 @@ def _check_limits(table: Table, limits: Limits) -> None:
         if max(map(len, filter(None, column))) > limit:
             rows |= {
                 row
-                for row, each in enumerate(column)
-                if each is not None and len(each) > limit
+                for row, text in enumerate(column)
+                if text is not None and len(text) > limit
                 if (
-                    limits.fault(each)
+                    limits.fault(text)
                     if name in _JSON
-                    else len(each.encode("utf-8", "surrogatepass")) > limits.max_string
+                    else len(text.encode("utf-8", "surrogatepass")) > limits.max_string
                 )
             }
     if rows:
@@ -452,7 +452,7 @@ def _golden_checks(case_ids: Sequence[str | None], baselines: Table) -> Columns:
     except ExpectationTooLargeError as error:
         longest, *_ = max(answers, key=lambda answer: len(answer[2]))
         raise Doubtful(
-            [row for row, each in enumerate(case_ids) if each == longest],
+            [row for row, case_id in enumerate(case_ids) if case_id == longest],
             "flattened, its golden answers are far larger than they are written."
             " Nest them less deeply.",
         ) from error

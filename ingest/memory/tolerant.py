@@ -119,7 +119,9 @@ def read_tolerantly(
         record = model.model_validate(value)
     except ValidationError as error:
         # of a union, one value may have several errors
-        messages = {each.keys: each.message for each in reversed(faults(error, value))}
+        messages = {
+            fault.keys: fault.message for fault in reversed(faults(error, value))
+        }
         for path, message in reversed(messages.items()):
             invalid = _at(value, path)
             if invalid is not None:

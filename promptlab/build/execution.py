@@ -255,14 +255,14 @@ def _comment(con: duckdb.DuckDBPyConnection, plan: Plan, lang: str) -> None:
         " where schema_name = 'marts'"
     ).fetchall()
     kinds = {name: kind for name, comment, kind in rows if comment is None}
-    told = comments_in(lang) if kinds else {}
+    translations = comments_in(lang) if kinds else {}
     for mart in plan.comments:
         if kind := kinds.get(mart.name):
             relation = f'"marts"."{mart.name}"'
-            text = told.get(mart.text, mart.text)
+            text = translations.get(mart.text, mart.text)
             con.execute(comment_sql(relation, None, text, kind))
             for column, english in mart.columns.items():
-                text = told.get(english, english)
+                text = translations.get(english, english)
                 con.execute(comment_sql(relation, column, text))
 
 

@@ -289,14 +289,14 @@ def labels_out(
         raise UsageError(f"{file} exists and may hold labels; --force replaces it")
     with call.warehouse().built() as con:
         tasks = selected_tasks(con, task)
-        given = {
+        parameters = {
             "dimension": dimension,
             "tasks": tasks,
             "draw": draw,
             "seed": str(seed),
         }
         per_stratum = -(-n // 2) if draw == "verdict" else n
-        answers = dictionaries(con, _ANSWERS, given | {"n": per_stratum})
+        answers = dictionaries(con, _ANSWERS, parameters | {"n": per_stratum})
         if not answers:
             raise NothingToDo(_nothing(con, tasks, dimension))
     labels = ["label"] if people == 1 else [f"label_{i}" for i in range(1, people + 1)]
@@ -333,12 +333,12 @@ def labels_out(
 
 
 def _nothing(con: duckdb.DuckDBPyConnection, tasks: list[str], dimension: str) -> str:
-    found = con.execute(
+    rows = con.execute(
         "select distinct dimension_id from marts.fct_judge_verdicts"
         " where verdict is not null and list_contains(?, task_id)",
         [tasks],
     ).fetchall()
-    names = sorted(str(row[0]) for row in found)
+    names = sorted(str(row[0]) for row in rows)
     hint = did_you_mean(dimension, names) or f"; it has {', '.join(names) or 'none'}"
     return f"no answer has a verdict on {dimension!r}{hint}"
 
@@ -489,8 +489,8 @@ def judges(call: Call, judge: str | None, by: str | None, min_tnr: float | None)
     newest results, corrected for its errors, and other judges of the same outputs.
     """
     with call.warehouse().built() as con:
-        given = {"judge": judge, "by": by or "all"}
-        names, rows = fetched(con, _AGREEMENT, given)
+        parameters = {"judge": judge, "by": by or "all"}
+        names, rows = fetched(con, _AGREEMENT, parameters)
         if not rows:
             labels = con.execute("select 1 from marts.fct_labels limit 1").fetchone()
             if labels is None:
@@ -512,10 +512,10 @@ def judges(call: Call, judge: str | None, by: str | None, min_tnr: float | None)
                 (_CHANGES, _CHANGES_TABLE, "Judges on the same labelled outputs"),
             ):
                 parameters = {"judge": judge}
-                columns, found = fetched(con, sql, parameters)
-                if found:
+                columns, lines = fetched(con, sql, parameters)
+                if lines:
                     click.echo(f"\n{title}")
-                    call.print_rows(columns, found, table)
+                    call.print_rows(columns, lines, table)
     lowest = [row[names.index("tnr_low")] for row in rows]
     if min_tnr is not None and any(low is None or low < min_tnr for low in lowest):
         return 1

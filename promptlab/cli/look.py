@@ -232,20 +232,22 @@ def _why(case: CaseResult) -> _Why:
         for assertion in case.assertions:
             if assertion.status == status:
                 return _Why(assertion.name, assertion.reason)
-    bad = {each.round_id: each for each in case.rounds if each.status != "pass"}
-    for each in bad.values():
-        if each.error_code or each.feedback:
-            return _Why(None, each.error_code or each.feedback)
+    bad = {
+        outcome.round_id: outcome for outcome in case.rounds if outcome.status != "pass"
+    }
+    for outcome in bad.values():
+        if outcome.error_code or outcome.feedback:
+            return _Why(None, outcome.error_code or outcome.feedback)
     scored = [
-        each
-        for each in case.evidences
-        if each.round_id in bad
-        and isinstance(each.payload.get("score"), int | float)
-        and not each.summary.endswith("%")  # the number alone is no reason
+        evidence
+        for evidence in case.evidences
+        if evidence.round_id in bad
+        and isinstance(evidence.payload.get("score"), int | float)
+        and not evidence.summary.endswith("%")  # the number alone is no reason
     ]
     if not scored:
         return _Why(None, None)
-    worst = min(scored, key=lambda each: each.payload["score"])
+    worst = min(scored, key=lambda evidence: evidence.payload["score"])
     return _Why(worst.dimension_id, worst.summary)
 
 
@@ -309,8 +311,8 @@ def _print_task(result: AnalysisResult, *, wide: bool) -> None:
     if bad:
         click.echo()
         rows = [
-            _BadCase(each.case_id, each.status, each.aggregated_score, _why(each))
-            for each in shown
+            _BadCase(case.case_id, case.status, case.aggregated_score, _why(case))
+            for case in shown
         ]
         print_table(rows, _cases_table(rows), wide=wide)
     if shown != bad:
@@ -361,14 +363,14 @@ def _print_memory(result: MemoryResult, *, wide: bool) -> None:
     names = ("n_questions", "n_failed", "ci_low", "ci_high")
     rows = []
     for category in result.categories:
-        found = [result.headline(category.category, metric) for metric in metrics]
-        first = next(iter(found), None)
+        headlines = [result.headline(category.category, metric) for metric in metrics]
+        first = next(iter(headlines), None)
         rows.append(
             (
                 category.category,
                 category.name,
                 *(getattr(first, name, None) for name in names),
-                *(each and each.score for each in found),
+                *(headline and headline.score for headline in headlines),
             )
         )
     if metrics:

@@ -140,7 +140,7 @@ def parse_all(text: str) -> tuple[Any, list[Fault]]:
 
 def errors_of(text: str, *, allow: Collection[str] = ()) -> list[Fault]:
     """Return the messages of all errors of a text; codes in *allow* are not errors."""
-    return [each for each in read_exactly(text).faults if each.code not in allow]
+    return [fault for fault in read_exactly(text).faults if fault.code not in allow]
 
 
 def parse_fast(text: str) -> Any:
@@ -175,10 +175,10 @@ def depth(value: Any, most: int = MAX_DEPTH) -> int | None:
         if levels > most:
             return None
         level = [
-            each
+            inner
             for one in level
-            for each in (one.values() if type(one) is dict else one)
-            if type(each) in _CONTAINERS
+            for inner in (one.values() if type(one) is dict else one)
+            if type(inner) in _CONTAINERS
         ]
     return levels
 

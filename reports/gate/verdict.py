@@ -132,10 +132,10 @@ def badness(result: GateResult) -> tuple[int, int, int]:
 
 def alike(results: Iterable[GateResult]) -> list[list[GateResult]]:
     """Group results with the same verdict text, the worst first."""
-    found: dict[str, list[GateResult]] = {}
+    groups: dict[str, list[GateResult]] = {}
     for result in results:
-        found.setdefault(result.headline, []).append(result)
-    return sorted(found.values(), key=lambda each: badness(each[0]))
+        groups.setdefault(result.headline, []).append(result)
+    return sorted(groups.values(), key=lambda group: badness(group[0]))
 
 
 def _decision(rules: Iterable[GateRule], *, is_first: bool) -> Decision:
@@ -152,13 +152,13 @@ def _newly_failing(gate: Gate) -> list[Row]:
     Those of an accepted run are as they should be.
     """
     is_refused = gate.is_refused_by_odds or gate.has_fallen
-    found = []
+    failing = []
     for row in gate.facts.cases:
         if row["is_newly_failing"] and not gate.is_accepted:
             is_likely = (row["odds"] or 0) >= 1 and not row["is_known_flaky"]
             state = "broken" if is_refused and is_likely else "watched"
-            found.append(row | {"state": state})
-    return sorted(found, key=lambda row: row["state"])
+            failing.append(row | {"state": state})
+    return sorted(failing, key=lambda row: row["state"])
 
 
 def _listed(rows: Sequence[Row]) -> CaseList:
