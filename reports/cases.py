@@ -129,7 +129,14 @@ def alike(case: CaseResult, most: int) -> list[list[RoundOutcome]]:
     worst = sorted(case.rounds, key=lambda outcome: STATUS_ORDER.index(outcome.status))
     for outcome in worst[:most]:
         checks = tuple(
-            (d.scope, d.step_id, d.field, d.pointer, d.expected, _found(d, outcome))
+            (
+                d.scope,
+                d.step_id,
+                d.field,
+                d.pointer,
+                d.expected,
+                _shown_actual(d, outcome),
+            )
             for d in case.differences
             if d.round_id == outcome.round_id
         )
@@ -144,8 +151,8 @@ def alike(case: CaseResult, most: int) -> list[list[RoundOutcome]]:
     return list(groups.values())
 
 
-def _found(difference: CheckDifference, of: RoundOutcome) -> str | None:
-    """Return what a check found; ``None`` for the whole answer."""
+def _shown_actual(difference: CheckDifference, of: RoundOutcome) -> str | None:
+    """Return the actual value of a check; ``None`` for the whole answer."""
     is_whole = of.answer is not None and bare(difference.actual) == of.answer
     return None if is_whole else difference.actual
 

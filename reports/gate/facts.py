@@ -58,7 +58,7 @@ class Facts:
 
     task: Row
     """The row of ``fct_verdicts``, with names and counts of the task."""
-    cases: list[Row] = field(default_factory=list)
+    changed_cases: list[Row] = field(default_factory=list)
     """Rows of ``fct_case_odds``: cases that newly fail or pass, the worst first."""
     gaps: list[Row] = field(default_factory=list)
     """Rows of ``fct_gaps``: cases of the last run that are not compared."""
@@ -85,7 +85,7 @@ def read_facts(
         raise NothingToDo(f"{missing[0]}: there is no such task; `promptlab runs`")
     facts_of = {task_id: Facts(tasks[task_id]) for task_id in task_ids}
     for row in rows(con, _CASES, asked):
-        facts_of[row["task_id"]].cases.append(row)
+        facts_of[row["task_id"]].changed_cases.append(row)
     ids = list(task_ids)
     for row in select(con, "fct_gaps", order="n_cases desc, reason", task_id=ids):
         facts_of[row["task_id"]].gaps.append(

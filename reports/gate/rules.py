@@ -185,7 +185,7 @@ class Gate:
     def _newly_failing(self) -> GateRule:
         failing = [
             row["case_id"]
-            for row in self.facts.cases
+            for row in self.facts.changed_cases
             if row["is_newly_failing"] and not row["is_known_flaky"]
         ]
         verdict: RuleVerdict = "check" if failing else "pass"

@@ -103,7 +103,7 @@ def gate_result(
         headline="",
         broke=_listed(broke),
         watched=_listed(watched),
-        fixed=_listed([row for row in facts.cases if row["is_newly_passing"]]),
+        fixed=_listed([row for row in facts.changed_cases if row["is_newly_passing"]]),
         not_compared=[
             of_contract(NotCompared, row, why=row["reason"]) for row in facts.gaps
         ],
@@ -153,7 +153,7 @@ def _newly_failing(gate: Gate) -> list[Row]:
     """
     is_refused = gate.is_refused_by_odds or gate.has_fallen
     failing = []
-    for row in gate.facts.cases:
+    for row in gate.facts.changed_cases:
         if row["is_newly_failing"] and not gate.is_accepted:
             is_likely = (row["odds"] or 0) >= 1 and not row["is_known_flaky"]
             state = "broken" if is_refused and is_likely else "watched"
@@ -220,7 +220,7 @@ def _advice(
         yield "ask_again"
     if "min_tnr" in undecided:
         yield "label"
-    if any(row["is_newly_failing"] for row in facts.cases):
+    if any(row["is_newly_failing"] for row in facts.changed_cases):
         yield "new_run" if task["source_kind"] == "memory" else "recheck"
     if any(rule.rule in _ACCEPTED and rule.verdict in _DECISIONS for rule in rules):
         yield "accept"
