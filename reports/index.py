@@ -17,7 +17,7 @@ from promptlab.contracts.pages import (
 from promptlab.reports.charts import LineChart, Point, line_chart
 from promptlab.reports.gate.headline import brief, headline_parts
 from promptlab.reports.judge import judges
-from promptlab.reports.levels import moves_of, read_levels
+from promptlab.reports.levels import level_changes_of, read_levels
 from promptlab.reports.pages import Href, environment, render, script_hash
 from promptlab.reports.printing import Filters
 from promptlab.reports.queries import Row, of_contract, rows
@@ -141,7 +141,7 @@ def read_index(
     titles: dict[str, list[IndexVariant]] = {}
     for row in lines:
         gate = gates[row["task_id"]]
-        moves = moves_of(gate, levels, speech, options)
+        moves = level_changes_of(gate, levels, speech, options)
         variant = _variant(row, gate, moves, is_long=is_long)
         titles.setdefault(row["title"], []).append(variant)
     entries = []

@@ -19,7 +19,7 @@ from promptlab.contracts.pages import (
 )
 from promptlab.reports.charts import LineChart, Point, line_chart
 from promptlab.reports.gate.verdict import alike, badness
-from promptlab.reports.levels import moves_of, read_levels
+from promptlab.reports.levels import level_changes_of, read_levels
 from promptlab.reports.pages import Href, environment, render
 from promptlab.reports.printing import Filters
 from promptlab.reports.queries import Row, of_contract, rows, select
@@ -203,7 +203,7 @@ def read_title(
         title=title,
         gates=dict(worst_first),
         moves={
-            task_id: moves_of(gate, levels, speech, options)
+            task_id: level_changes_of(gate, levels, speech, options)
             for task_id, gate in worst_first
         },
         n_runs=runs[0]["n_runs"] if runs else 0,

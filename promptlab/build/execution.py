@@ -18,7 +18,8 @@ import duckdb
 import msgspec
 
 from promptlab.build import plan
-from promptlab.build.plan import Node, comments_in
+from promptlab.build.comments import comments_in
+from promptlab.build.plan import Node
 from promptlab.database import (
     SMALL,
     comment_sql,

@@ -44,7 +44,7 @@ SECTIONS = {
         "runs": "look", "show": "look", "trends": "look", "flaky": "look",
         "leaderboard": "leaderboard",
     },
-    "Labels of people": {"labels": "labels", "judges": "labels"},
+    "Labels of people": {"labels": "labels", "judges": "judges"},
     "Data": {
         "query": "data", "export": "data", "purge": "data", "doctor": "reference",
         "dbt": "dbt", "mcp": "agents",

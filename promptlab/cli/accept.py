@@ -1,4 +1,4 @@
-"""The command that accepts a run."""
+"""``promptlab accept``: record that a run is as it should be."""
 
 from __future__ import annotations
 

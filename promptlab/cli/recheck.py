@@ -1,4 +1,4 @@
-"""The command that prints how cases are asked again."""
+"""``promptlab recheck``: print the commands that ask cases again."""
 
 from __future__ import annotations
 
