@@ -214,8 +214,8 @@ _DIMENSIONS = Table(
 )
 
 
-class _Why(NamedTuple):
-    """Why a case did not pass: the first of its reasons."""
+class _Failure(NamedTuple):
+    """The first reason why a case did not pass."""
 
     place: str | None
     reason: str | None
@@ -223,21 +223,21 @@ class _Why(NamedTuple):
     """The reason is a code, which tables print as words."""
 
 
-def _why(case: CaseResult) -> _Why:
+def _first_failure(case: CaseResult) -> _Failure:
     """Return the first difference, assertion, error, feedback or worst score."""
     if case.differences:
         first = case.differences[0]
-        return _Why(first.pointer, first.reason, is_code=True)
+        return _Failure(first.pointer, first.reason, is_code=True)
     for status in ("fail", "error", "unevaluated"):
         for assertion in case.assertions:
             if assertion.status == status:
-                return _Why(assertion.name, assertion.reason)
+                return _Failure(assertion.name, assertion.reason)
     bad = {
         outcome.round_id: outcome for outcome in case.rounds if outcome.status != "pass"
     }
     for outcome in bad.values():
         if outcome.error_code or outcome.feedback:
-            return _Why(None, outcome.error_code or outcome.feedback)
+            return _Failure(None, outcome.error_code or outcome.feedback)
     scored = [
         evidence
         for evidence in case.evidences
@@ -246,15 +246,15 @@ def _why(case: CaseResult) -> _Why:
         and not evidence.summary.endswith("%")  # the number alone is no reason
     ]
     if not scored:
-        return _Why(None, None)
+        return _Failure(None, None)
     worst = min(scored, key=lambda evidence: evidence.payload["score"])
-    return _Why(worst.dimension_id, worst.summary)
+    return _Failure(worst.dimension_id, worst.summary)
 
 
-def _reason(why: _Why) -> Cell:
-    if why.is_code or why.reason is None:
-        return words(why.reason)
-    line = why.reason.strip().partition("\n")[0].rstrip()
+def _reason(failure: _Failure) -> Cell:
+    if failure.is_code or failure.reason is None:
+        return words(failure.reason)
+    line = failure.reason.strip().partition("\n")[0].rstrip()
     if len(line) > _LONGEST:
         line = f"{line[: _LONGEST - 1].rstrip()}…"
     return path(line)  # so that a long address can be wrapped
@@ -269,7 +269,7 @@ class _BadCase(NamedTuple):
     case_id: str
     status: str
     aggregated_score: float | None
-    why: _Why
+    failure: _Failure
 
 
 def _cases_table(cases: Sequence[_BadCase]) -> Table:
@@ -279,10 +279,12 @@ def _cases_table(cases: Sequence[_BadCase]) -> Table:
         Column("status", judged, "status"),
         Column("score", score, "aggregated_score"),
     ]
-    if any(case.why.place for case in cases):
-        columns.append(Column("differs at", lambda why: plain(why.place), "why"))
-    if any(case.why.reason for case in cases):
-        columns.append(Column("reason", _reason, "why"))
+    if any(case.failure.place for case in cases):
+        columns.append(
+            Column("differs at", lambda failure: plain(failure.place), "failure")
+        )
+    if any(case.failure.reason for case in cases):
+        columns.append(Column("reason", _reason, "failure"))
     return Table(columns=tuple(columns))
 
 
@@ -311,7 +313,9 @@ def _print_task(result: AnalysisResult, *, wide: bool) -> None:
     if bad:
         click.echo()
         rows = [
-            _BadCase(case.case_id, case.status, case.aggregated_score, _why(case))
+            _BadCase(
+                case.case_id, case.status, case.aggregated_score, _first_failure(case)
+            )
             for case in shown
         ]
         print_table(rows, _cases_table(rows), wide=wide)
@@ -457,7 +461,9 @@ def trends(
         asked = {"title": title, "measure": measure, "subject": subject, "last": last}
         columns, rows = fetched(con, _TRENDS, asked)
         if not rows and call.format == "table":
-            raise NothingToDo(f"trends: {_why_nothing(con, title, measure, subject)}")
+            raise NothingToDo(
+                f"trends: {_reason_for_nothing(con, title, measure, subject)}"
+            )
     if call.format == "table":
         from promptlab.reports.texts import catalogue
 
@@ -478,7 +484,7 @@ def _latest_title(con: duckdb.DuckDBPyConnection) -> str:
     return str(row[0])
 
 
-def _why_nothing(
+def _reason_for_nothing(
     con: duckdb.DuckDBPyConnection, title: str, measure: str, subject: str | None
 ) -> str:
     of_title = con.execute("select 1 from marts.dim_tasks where title = ?", [title])

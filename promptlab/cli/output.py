@@ -375,7 +375,7 @@ def wrap(text: str, room: int) -> list[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    return (found[0] for found in _PIECE.finditer(text) if found[0] != BREAK)
+    return (match[0] for match in _PIECE.finditer(text) if match[0] != BREAK)
 
 
 def _chopped(piece: str, room: int) -> Iterator[tuple[str, int]]:

@@ -692,12 +692,12 @@ class JsonReader:
                 'quote; inside a text write " as \\" and a line break as \\n.',
             )
         elif error.msg.startswith("Invalid control"):
-            found = text[at : at + 1]
-            escape = {"\t": "\\t", "\r": "\\r"}.get(found, f"\\u{ord(found):04x}")
+            control = text[at : at + 1]
+            escape = {"\t": "\\t", "\r": "\\r"}.get(control, f"\\u{ord(control):04x}")
             self._break(
                 "control_character",
                 at,
-                f"a bare control character (U+{ord(found):04X}) in a text. "
+                f"a bare control character (U+{ord(control):04X}) in a text. "
                 f"Write it as {escape}.",
             )
         else:
