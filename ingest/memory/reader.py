@@ -130,7 +130,7 @@ def _rows(head: MemoryHead, rounds: Rounds, problems: FileProblems) -> Rows:
     tables: Rows = {
         "memory_runs": columns_of_rows([_run_row(head)]),
         "memory_tests": columns_of_rows(list(_test_rows(rounds, snapshots))),
-        "memory_answers": columns_of(ANSWER_COLUMNS, rounds.answers),
+        "memory_answers": columns_of(ANSWER_COLUMNS, rounds.rows()),
         "memory_invalid_questions": columns_of_rows(
             [
                 {

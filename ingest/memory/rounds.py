@@ -41,14 +41,53 @@ class _PreparedQuestion(NamedTuple):
     """Of its reference; of a question without one, its own text."""
 
 
-def answer_row(
+class _Answer(NamedTuple):
+    """An answer, until all questions of the file are known."""
+
+    test_index: int
+    question_index: int
+    position: int
+    predicted_answer: str | None
+    error: str | None
+    answer_stems: str | None
+    extras: str
+    question: _PreparedQuestion
+    twin: int
+    """Which of the equal questions of its round it is, from 1."""
+
+    def row(self, keys: QuestionKeys, *, is_chinese_file: bool) -> tuple[Any, ...]:
+        """Return the values of `ANSWER_COLUMNS`."""
+        *own, question, twin = self
+        return (
+            *own,
+            *question,
+            keys.of(_identity(question), twin),
+            *(self.chinese_scores() if is_chinese_file else (None, None)),
+        )
+
+    def chinese_scores(self) -> tuple[float | None, bool | None]:
+        """Return ``cmrc_f1`` and ``is_same`` of an answer that has a reference."""
+        texts, category = self.question.reference_texts, self.question.category
+        if self.predicted_answer is None or texts is None or category == ADVERSARIAL:
+            return None, None
+        arguments = self.predicted_answer, msgspec.json.decode(texts), category
+        return cmrc_f1(*arguments), is_same(*arguments)
+
+
+ANSWER_COLUMNS = (
+    *_Answer._fields[:-2],
+    *_PreparedQuestion._fields,
+    *("question_key", "cmrc_f1", "is_same"),
+)
+
+
+def _answer(
     test_index: int,
     position: int,
     question: Question,
     unknown: dict[str, Any],
     twins: Counter[Identity],
-) -> tuple[Any, ...]:
-    """Return the row of one question, with the parts of its key instead of the key."""
+) -> _Answer:
     content = compact(
         (
             question.question_text,
@@ -65,16 +104,16 @@ def answer_row(
     answer_stems = None
     if answer is not None and prepared.reference_stems is not None:
         answer_stems = compact(answer_parts(answer, prepared.category))
-    return (
+    return _Answer(
         test_index,
         question.question_index,
         position,
-        (identity, twins[identity]),
         answer,
         as_text(question.error) if question.error else None,
         answer_stems,
         compact(unknown) if unknown else "{}",
-        *prepared,
+        prepared,
+        twins[identity],
     )
 
 
@@ -123,21 +162,6 @@ _KNOWN = frozenset(Question.model_fields)
 _STRUCTS: Any = list[struct_of(Question, free=Any)]  # type: ignore[misc]  # built
 
 
-ANSWER_COLUMNS = (
-    "test_index",
-    "question_index",
-    "position",
-    "question_key",
-    "predicted_answer",
-    "error",
-    "answer_stems",
-    "extras",
-    *_PreparedQuestion._fields,
-    "cmrc_f1",
-    "is_same",
-)
-
-
 @dataclass
 class Rounds:
     """The rounds of a file: their own fields, and the answers that could be read."""
@@ -146,7 +170,7 @@ class Rounds:
     problems: FileProblems
     heads: list[tuple[RoundHead, int, Extras]] = field(default_factory=list)
     """Each round without its questions: its fields, number of answers, and extras."""
-    answers: list[tuple[Any, ...]] = field(default_factory=list)
+    answers: list[_Answer] = field(default_factory=list)
     rejected: int = 0
 
     def read(self, rounds: Sequence[Any]) -> None:
@@ -166,8 +190,7 @@ class Rounds:
             before = len(self.answers)
             self._read_answers(head.test_index, round_["questions"], keys)
             self.heads.append((head, len(self.answers) - before, extras))
-        self._name_questions()
-        if self._compare_chinese():
+        if self._is_chinese:
             self.problems.warn(
                 "chinese_references",
                 "most references are Chinese, so locomo_f1 and token_f1 do not decide:"
@@ -182,21 +205,19 @@ class Rounds:
                 ("test_results",),
             )
 
-    def _name_questions(self) -> None:
-        keys = QuestionKeys(row[_KEY][0] for row in self.answers)
-        self.answers = [
-            (*row[:_KEY], keys.of(*row[_KEY]), *row[_KEY + 1 :]) for row in self.answers
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return the values of `ANSWER_COLUMNS` of each answer."""
+        keys = QuestionKeys(_identity(answer.question) for answer in self.answers)
+        is_chinese_file = self._is_chinese
+        return [
+            answer.row(keys, is_chinese_file=is_chinese_file) for answer in self.answers
         ]
 
-    def _compare_chinese(self) -> bool:
-        """Add both columns of Chinese answers, null unless most of the file are."""
-        n_chinese: int = sum(row[_IS_CHINESE] for row in self.answers)
-        is_mostly = 2 * n_chinese > len(self.answers)
-        self.answers = [
-            (*row, *(_chinese_scores(*row) if is_mostly else (None, None)))
-            for row in self.answers
-        ]
-        return is_mostly
+    @property
+    def _is_chinese(self) -> bool:
+        """True if most answers have a Chinese reference."""
+        n_chinese = sum(answer.question.is_chinese for answer in self.answers)
+        return 2 * n_chinese > len(self.answers)
 
     def _read_answers(
         self, test_index: int, questions: Sequence[Any], keys: Keys
@@ -225,7 +246,7 @@ class Rounds:
                 unknown = {name: raw[name] for name in raw if name not in _KNOWN}
             for name in unknown:
                 self.problems.unknown((*path, place, name))
-            self.answers.append(answer_row(test_index, place, question, unknown, twins))
+            self.answers.append(_answer(test_index, place, question, unknown, twins))
 
     def _questions(
         self, questions: Sequence[Any], test_index: int, keys: Keys
@@ -277,21 +298,6 @@ class Rounds:
     def _record_id(self, test_index: int, question_index: Any) -> str:
         number = "?" if question_index is None else shown(question_index)
         return f"{self.task_id}/{test_index}/{number}"
-
-
-_KEY = ANSWER_COLUMNS.index("question_key")
-_IS_CHINESE = ANSWER_COLUMNS.index("is_chinese")
-
-
-def _chinese_scores(*row: Any) -> tuple[float | None, bool | None]:
-    """Return ``cmrc_f1`` and ``is_same`` of an answer that has a reference."""
-    fields = dict(zip(ANSWER_COLUMNS, row, strict=False))
-    answer, category = fields["predicted_answer"], fields["category"]
-    if answer is None or fields["reference_texts"] is None or category == ADVERSARIAL:
-        return None, None
-    references = msgspec.json.decode(fields["reference_texts"])
-    arguments = answer, references, category
-    return cmrc_f1(*arguments), is_same(*arguments)
 
 
 def _fault_of_round(round_: Any, indexes: set[int]) -> tuple[str, str, Keys] | None:
