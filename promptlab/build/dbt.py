@@ -326,6 +326,11 @@ class _Graph:
         """Return the nodes that it reads, in order of name."""
         return sorted(p for p in self.nodes[key].depends_on_nodes if p in self.nodes)
 
+    def is_of_seeds(self, key: str) -> bool:
+        """Return true if it reads nothing but seeds."""
+        kinds = {self.nodes[parent].resource_type for parent in self.parents(key)}
+        return kinds == {"seed"}
+
     def ordered(self) -> list[str]:
         """Return the nodes in order: parents first, tests as early as possible."""
         models = [k for k, n in sorted(self.nodes.items()) if n.resource_type != "test"]
@@ -358,6 +363,9 @@ def _nodes(graph: _Graph, analysis: dict[str, Any], db: Path) -> Iterator[Node]:
                 kind, sql = "seed", _rows_of_seed(con, node)
             elif node.resource_type == "test":
                 _check_plain(node)
+                if graph.is_of_seeds(key):
+                    _check_seeds(con, node)
+                    continue
                 kind, sql = "test", node.compiled_code
             else:
                 kind, sql = node.config.materialized, node.compiled_code
@@ -421,6 +429,13 @@ def _check_plain(test: Any) -> None:
     plain = {"severity": "ERROR", "fail_calc": "count(*)", "error_if": "!= 0"}
     config = {name: getattr(test.config, name) for name in plain}
     assert config == plain and test.config.limit is None, f"{test.name}: {config}"
+
+
+def _check_seeds(con: duckdb.DuckDBPyConnection, test: Any) -> None:
+    """Run a data test of seeds now: no build changes the rows of a plan."""
+    query = _unqualified(test.compiled_code)
+    if rows := con.execute(query).fetchall():
+        raise BuildError(f"data test {test.name} fails for {len(rows)} row(s): {rows}")
 
 
 def _rows_of_seed(con: duckdb.DuckDBPyConnection, node: Any) -> str:

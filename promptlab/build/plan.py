@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import hashlib
 import os
 import time
@@ -93,12 +94,21 @@ def live_models() -> list[Node]:
 
 
 def load() -> Plan:
-    """Return the plan of the current dbt project.
+    """Return the plan of the current dbt project, read once per process."""
+    return _of_process(dbt_project())
+
+
+@functools.cache
+def _of_process(project: Path) -> Plan:
+    return read(project)
+
+
+def read(project: Path) -> Plan:
+    """Return the plan of a dbt project.
 
     The wheel contains it. In a checkout dbt compiles the project after each change,
     and the plan is kept in the user's cache folder.
     """
-    project = dbt_project()
     digest = sources_hash(project)
     cached = cache("plans") / f"{digest[:32]}.json"
     for path in (project / SHIPPED, cached):

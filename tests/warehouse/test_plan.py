@@ -9,12 +9,14 @@ import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import duckdb
 import msgspec
 import pytest
 
 from promptlab.build import comments, execution, plan
+from promptlab.build.dbt import _check_seeds
 from promptlab.errors import BuildError
 from promptlab.paths import dbt_project
 from promptlab.settings import Settings
@@ -250,12 +252,18 @@ def test_a_request_that_cannot_be_answered_is_not_kept(writable_example_db):
 
 # ---------- compiling once
 
+SEEDS = list(dbt_project().glob("seeds/**/*.csv"))
+
+
+@pytest.fixture
+def project(tmp_path) -> Path:
+    """A copy of the dbt project."""
+    return Path(shutil.copytree(dbt_project(), tmp_path / "dbt_project"))
+
 
 @pytest.fixture
 def compiled(tmp_path, monkeypatch) -> list[Path]:
-    """The projects that were compiled; the cache is empty and the project a copy."""
-    project = Path(shutil.copytree(dbt_project(), tmp_path / "dbt_project"))
-    monkeypatch.setattr("promptlab.build.plan.dbt_project", lambda: project)
+    """The projects that were compiled; the cache is empty."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     found = []
 
@@ -267,63 +275,75 @@ def compiled(tmp_path, monkeypatch) -> list[Path]:
     return found
 
 
+def test_a_seed_that_breaks_its_rule_is_no_plan():
+    test = SimpleNamespace(name="keys_of_grades", compiled_code="select 1")
+    with pytest.raises(BuildError, match="keys_of_grades fails for 1 row"):
+        _check_seeds(duckdb.connect(), test)
+
+
+def test_what_holds_of_seeds_is_no_test_of_a_build():
+    names = {node.name for node in plan.load().nodes if node.kind == "test"}
+    assert "keys_of_fct_rounds" in names
+    assert not names & {f"keys_of_{seed.stem}" for seed in SEEDS}
+
+
 def change_a_model(project: Path) -> None:
     model = project / "models/marts/core/dim_tasks.sql"
     model.write_text(model.read_text("utf-8") + "\n-- one more comment\n", "utf-8")
 
 
-def test_a_changed_model_is_compiled_once(compiled):
-    first = plan.load()
-    assert (len(compiled), plan.load()) == (1, first)
-    change_a_model(compiled[0])
-    second = plan.load()
+def test_a_changed_model_is_compiled_once(project, compiled):
+    first = plan.read(project)
+    assert (len(compiled), plan.read(project)) == (1, first)
+    change_a_model(project)
+    second = plan.read(project)
     assert second.sources_hash != first.sources_hash
-    assert (len(compiled), plan.load()) == (2, second)
+    assert (len(compiled), plan.read(project)) == (2, second)
 
 
-def test_the_plan_of_an_earlier_state_is_still_cached(compiled):
-    first = plan.load()
-    model = compiled[0] / "models/marts/core/dim_tasks.sql"
+def test_the_plan_of_an_earlier_state_is_still_cached(project, compiled):
+    first = plan.read(project)
+    model = project / "models/marts/core/dim_tasks.sql"
     before = model.read_bytes()
-    change_a_model(compiled[0])
-    plan.load()
+    change_a_model(project)
+    plan.read(project)
     model.write_bytes(before)
-    assert (plan.load(), len(compiled)) == (first, 2)
+    assert (plan.read(project), len(compiled)) == (first, 2)
 
 
-def test_old_plans_leave_the_cache(compiled, tmp_path):
+def test_old_plans_leave_the_cache(project, compiled, tmp_path):
     for _ in range(plan.CACHED + 3):
-        plan.load()
-        change_a_model(compiled[0])
+        plan.read(project)
+        change_a_model(project)
     assert len(list(tmp_path.glob("cache/promptlab/plans/*.json"))) == plan.CACHED
 
 
-def test_an_installed_plan_is_not_compiled(compiled, tmp_path):
-    shipped = plan.load()
-    (compiled[0] / plan.SHIPPED).write_bytes(plan.encode(shipped))
+def test_an_installed_plan_is_not_compiled(project, compiled, tmp_path):
+    shipped = plan.read(project)
+    (project / plan.SHIPPED).write_bytes(plan.encode(shipped))
     shutil.rmtree(tmp_path / "cache")
-    assert (plan.load(), len(compiled)) == (shipped, 1)
+    assert (plan.read(project), len(compiled)) == (shipped, 1)
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"sources_hash": "of other files"}'])
-def test_a_damaged_plan_is_compiled_again(compiled, tmp_path, text):
-    first = plan.load()
+def test_a_damaged_plan_is_compiled_again(project, compiled, tmp_path, text):
+    first = plan.read(project)
     [cached] = tmp_path.glob("cache/promptlab/plans/*.json")
     cached.write_text(text, "utf-8")
-    assert (plan.load(), len(compiled)) == (first, 2)
+    assert (plan.read(project), len(compiled)) == (first, 2)
 
 
-def test_processes_that_start_at_once_compile_once(compiled):
+def test_processes_that_start_at_once_compile_once(project, compiled):
     with ThreadPoolExecutor(4) as pool:
-        plans = list(pool.map(lambda _: plan.load(), range(4)))
+        plans = list(pool.map(lambda _: plan.read(project), range(4)))
     assert (len(compiled), plans) == (1, [plans[0]] * 4)
 
 
 def test_a_cache_that_cannot_be_written_costs_a_compilation_and_no_error(
-    compiled, tmp_path, monkeypatch
+    project, compiled, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(plan, "_store", _full_disk)
-    assert plan.load() == plan.load()
+    assert plan.read(project) == plan.read(project)
     assert len(compiled) == 2
 
 
@@ -332,12 +352,12 @@ def _full_disk(*_: object) -> None:
 
 
 def test_a_process_that_holds_the_lock_does_not_keep_others_waiting(
-    compiled, tmp_path, monkeypatch
+    project, compiled, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(plan, "LOCK_SECONDS", 0.2)
-    plan.load()
+    plan.read(project)
     with (tmp_path / "cache/promptlab/plans/lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        change_a_model(compiled[0])
-        plan.load()
+        change_a_model(project)
+        plan.read(project)
     assert len(compiled) == 2
