@@ -64,13 +64,13 @@ class Tools:
         `task_id`, `run_id` or `title` as `run`.
         """
         with self._warehouse.built() as con:
-            found = dictionaries(con, _RUNS, {"title": title, "limit": _most(limit)})
-            if not found and title:
+            runs = dictionaries(con, _RUNS, {"title": title, "limit": _most(limit)})
+            if not runs and title:
                 raise NothingToDo(_no_such(con, "dim_tasks", "title", title))
-        n = found[0]["n_lines"] if found else 0
-        for row in found:
+        n = runs[0]["n_lines"] if runs else 0
+        for row in runs:
             del row["n_lines"]
-        return _marts(_RUNS), {"runs": found, "more": {"runs": n - len(found)}}
+        return _marts(_RUNS), {"runs": runs, "more": {"runs": n - len(runs)}}
 
     def verdict(self, run: str = "latest") -> Found:
         """Say if a run can ship, which cases broke and since when, and what changed.
@@ -113,13 +113,15 @@ class Tools:
                         f"{before} and {after} have not been compared yet; `promptlab"
                         f" compare {before} {after}` does it once"
                     )
-            found = [comparison(con, *p, lang=lang, cases=MOST_ROWS) for p in pairs]
-        data = [each.model_dump(include=_OF_COMPARISON) for each in found]
+            compared = [comparison(con, *p, lang=lang, cases=MOST_ROWS) for p in pairs]
+        data = [entry.model_dump(include=_OF_COMPARISON) for entry in compared]
         n_more = 0
-        for each, of in zip(data, found, strict=True):
-            changed = [case for case in of.cases if case.change != "same"]
-            each["cases"] = [case.model_dump(exclude_defaults=True) for case in changed]
-            n_more += of.counts.changed - len(changed)
+        for entry, whole in zip(data, compared, strict=True):
+            changed = [case for case in whole.cases if case.change != "same"]
+            entry["cases"] = [
+                case.model_dump(exclude_defaults=True) for case in changed
+            ]
+            n_more += whole.counts.changed - len(changed)
         return _OF_COMPARISONS, {"comparisons": data, "more": {"cases": n_more}}
 
     def case(self, case_id: str, run: str = "latest") -> Found:
@@ -153,14 +155,14 @@ class Tools:
             watch.start()
             try:
                 is_one = len(con.extract_statements(sql)) == 1
-                found = con.sql(sql) if is_one else None
-                if found is None:
+                result = con.sql(sql) if is_one else None
+                if result is None:
                     raise UsageError("query: give one statement that returns rows")
-                columns = found.columns
+                columns = result.columns
                 if len(set(columns)) < len(columns):
                     raise UsageError("query: give each column a name of its own")
-                rows = found.limit(_most(limit)).fetchall()
-                total = found.count("*").fetchall()[0][0] if rows else 0
+                rows = result.limit(_most(limit)).fetchall()
+                total = result.count("*").fetchall()[0][0] if rows else 0
             except duckdb.InterruptException:
                 raise UsageError(
                     f"query: took more than {MOST_SECONDS:g} s; ask for less"
@@ -182,8 +184,8 @@ class Tools:
 
     def _described(self, sql: str, values: dict[str, str] | None = None) -> str:
         with self._warehouse.built() as con:
-            found = dictionaries(con, sql, values)
-        return "\n".join(f"{each['name']}: {each['comment'] or ''}" for each in found)
+            described = dictionaries(con, sql, values)
+        return "\n".join(f"{row['name']}: {row['comment'] or ''}" for row in described)
 
 
 _OF_VERDICTS = ["marts.fct_verdicts", "marts.fct_case_odds", "marts.fct_gate_facts"]
@@ -306,10 +308,10 @@ def as_text(tables: Sequence[str], data: Row) -> str:
             return text
     while len(text := _json(answer)) > MOST_BYTES:
         lists = list(_lists(answer["data"], ""))
-        name, found = max(lists, key=lambda each: _weight(each[1]), default=("", []))
-        if not found:
+        name, items = max(lists, key=lambda pair: _weight(pair[1]), default=("", []))
+        if not items:
             break
-        found.pop()
+        items.pop()
         more[name] = more.get(name, 0) + 1
     return text
 
@@ -318,23 +320,23 @@ def _lists(value: Any, name: str) -> Iterator[tuple[str, list[Any]]]:
     """Yield each list with the name of its member."""
     if isinstance(value, list):
         yield name, value
-    for key, each in value.items() if isinstance(value, dict) else ():
-        yield from _lists(each, key)
-    for each in value if isinstance(value, list) else ():
-        yield from _lists(each, name)
+    for key, inner in value.items() if isinstance(value, dict) else ():
+        yield from _lists(inner, key)
+    for inner in value if isinstance(value, list) else ():
+        yield from _lists(inner, name)
 
 
-def _weight(found: list[Any]) -> float:
+def _weight(items: list[Any]) -> float:
     """Return the length; a list of lists is cut last."""
-    return len(found) / (4 if len(list(_lists(found, ""))) > 1 else 1)
+    return len(items) / (4 if len(list(_lists(items, ""))) > 1 else 1)
 
 
 def _short(value: Any, longest: int) -> Any:
     """Return *value* for JSON, its texts cut and their hidden characters named."""
     if isinstance(value, dict):
-        return {str(key): _short(each, longest) for key, each in value.items()}
+        return {str(key): _short(inner, longest) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_short(each, longest) for each in value]
+        return [_short(inner, longest) for inner in value]
     if value is None or (isinstance(value, (int, float)) and isfinite(value)):
         return value
     return clip(visible(value), longest)

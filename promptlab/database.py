@@ -50,8 +50,8 @@ def dictionaries(
     con: duckdb.DuckDBPyConnection, query: str, parameters: object = None
 ) -> list[Row]:
     """Run a query and return its rows as mappings from column names."""
-    names, found = fetched(con, query, parameters)
-    return [dict(zip(names, row, strict=True)) for row in found]
+    names, rows = fetched(con, query, parameters)
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 # ---------- copies
@@ -186,9 +186,9 @@ def attach_new(con: duckdb.DuckDBPyConnection, file: Path, *, expected: int) -> 
 
 def umask() -> int:
     """Return the umask of this process."""
-    found = os.umask(0o077)
-    os.umask(found)
-    return found
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 @contextmanager
@@ -234,7 +234,7 @@ def _fill(
 
 def _copy_comments(con: duckdb.DuckDBPyConnection, table: StoredTable) -> None:
     """Copy the comments of a table or view."""
-    found = con.execute(
+    rows = con.execute(
         "select null, comment from duckdb_tables() where database_name ="
         " current_database() and schema_name = $1 and table_name = $2 union all"
         " select null, comment from duckdb_views() where database_name ="
@@ -243,7 +243,7 @@ def _copy_comments(con: duckdb.DuckDBPyConnection, table: StoredTable) -> None:
         " current_database() and schema_name = $1 and table_name = $2",
         [table.schema, table.name],
     ).fetchall()
-    for column, comment in found:
+    for column, comment in rows:
         if comment is not None:
             con.execute(comment_sql(f"fresh.{table.sql}", column, comment))
 
@@ -653,8 +653,8 @@ def _check_format(db: Path, file: Path) -> None:
     if head.startswith(_MAGIC, _MAGIC_AT):
         return
     kinds = (name for start, name in _OTHER_FORMATS.items() if head.startswith(start))
-    found = next(kinds, None)
-    but = f" but {found}" if found else ""
+    other = next(kinds, None)
+    but = f" but {other}" if other else ""
     raise SettingsError(
         f"{db}: is not a DuckDB file{but}; name the warehouse with --db"
         " (nothing was changed)"

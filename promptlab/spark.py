@@ -36,9 +36,9 @@ def check(target: str) -> None:
             " 'promptlab-warehouse[spark]'"
         )
     if target == "spark_local":
-        found = java_version()
-        if found is None or found < OLDEST_JAVA:
-            has = "there is none" if found is None else f"found Java {found}"
+        java = java_version()
+        if java is None or java < OLDEST_JAVA:
+            has = "there is none" if java is None else f"found Java {java}"
             raise SettingsError(
                 f"target {target}: Spark needs Java {OLDEST_JAVA} or newer, {has};"
                 " install one (Debian: openjdk-17-jre-headless) or name it in JAVA_HOME"

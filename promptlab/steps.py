@@ -77,15 +77,15 @@ def calls_of(messages: Any, calls: Any = None) -> dict[str, Any]:
     Each is an object with its tool, arguments, result and error, as it is stored.
     """
     (steps,) = steps_in([compact_as_duckdb({"messages": messages, "steps": calls})])
-    found: dict[str, Any] = {}
+    by_id: dict[str, Any] = {}
     counts: Counter[str] = Counter()
     for step in () if steps is None else parse_as_duckdb(steps):
         tool = step.get("tool")
         if tool is not None:
             counts[tool] += 1
             again = f"#{counts[tool]}" if counts[tool] > 1 else ""
-            found.setdefault(f"{tool}{again}", step)
-    return found
+            by_id.setdefault(f"{tool}{again}", step)
+    return by_id
 
 
 def _steps_of_metadata(text: str) -> str | None:
@@ -110,7 +110,7 @@ def _add_message(
         if step != Step(role):
             steps.append(step)
         calls = _objects(message.get("tool_calls"))
-        calls += [each for each in _objects(parts) if each.get("type") in _CALLS]
+        calls += [part for part in _objects(parts) if part.get("type") in _CALLS]
     for call in calls:
         step = _call(call)
         steps.append(step)
@@ -121,13 +121,13 @@ def _add_message(
 
 
 def _add_result(
-    given: dict[str, Any], steps: list[Step], waiting: dict[str, Step]
+    part: dict[str, Any], steps: list[Step], waiting: dict[str, Step]
 ) -> None:
-    result = _call(given)
-    step = waiting.get(_id(given))
-    if step is None and not _id(given):  # functions of older chat APIs have a name only
-        unanswered = (each for each in waiting.values() if each.result is None)
-        step = next((each for each in unanswered if each.tool == result.tool), None)
+    result, call_id = _call(part), _id(part)
+    step = waiting.get(call_id)
+    if step is None and not call_id:  # functions of older chat APIs have a name only
+        unanswered = (call for call in waiting.values() if call.result is None)
+        step = next((call for call in unanswered if call.tool == result.tool), None)
     if step is None:
         steps.append(result)
         return
@@ -160,17 +160,17 @@ def _call(call: dict[str, Any]) -> Step:
     )
 
 
-def _first(given: Mapping[str, Any], *names: str) -> Any:
-    return next((given[n] for n in names if given.get(n) is not None), None)
+def _first(value: Mapping[str, Any], *names: str) -> Any:
+    return next((value[n] for n in names if value.get(n) is not None), None)
 
 
 def _id(call: dict[str, Any]) -> str:
-    found = _first(call, "tool_call_id", "tool_use_id", "call_id", "id")
-    return found if isinstance(found, str) else ""
+    call_id = _first(call, "tool_call_id", "tool_use_id", "call_id", "id")
+    return call_id if isinstance(call_id, str) else ""
 
 
-def _error(given: dict[str, Any]) -> str | None:
-    error = given.get("error")
+def _error(message: dict[str, Any]) -> str | None:
+    error = message.get("error")
     if isinstance(error, dict):
         error = error.get("message") or error
     return None if error is None or error is False else _text(error)
@@ -180,7 +180,7 @@ def _text(content: Any) -> str:
     """Return the text of a content; parts other than text only by their kind."""
     if isinstance(content, str):
         return content
-    if isinstance(content, list) and all(_is_part(each) for each in content):
+    if isinstance(content, list) and all(_is_part(part) for part in content):
         return "\n".join(
             part["text"] if isinstance(part.get("text"), str) else f"[{part['type']}]"
             for part in content
@@ -193,18 +193,18 @@ def _is_part(part: Any) -> bool:
     return isinstance(part, dict) and isinstance(part.get("type"), str)
 
 
-def _objects(given: Any) -> list[dict[str, Any]]:
-    found: Sequence[Any] = given if isinstance(given, list) else ()
-    return [each for each in found if isinstance(each, dict)]
+def _objects(value: Any) -> list[dict[str, Any]]:
+    items: Sequence[Any] = value if isinstance(value, list) else ()
+    return [item for item in items if isinstance(item, dict)]
 
 
-def _figures(given: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    latency = given.get("latency_ms")
+def _figures(message: dict[str, Any]) -> dict[str, Any]:
+    figures: dict[str, Any] = {}
+    latency = message.get("latency_ms")
     if isinstance(latency, int | float) and not isinstance(latency, bool):
-        found = {"latency_ms": float(latency)} if 0 <= latency < math.inf else {}
+        figures = {"latency_ms": float(latency)} if 0 <= latency < math.inf else {}
     for name in ("input_tokens", "output_tokens"):
-        count = given.get(name)
+        count = message.get(name)
         if type(count) is int and 0 <= count < 2**63:
-            found[name] = count
-    return found
+            figures[name] = count
+    return figures

@@ -116,7 +116,7 @@ class Warehouse(WarehouseFile):
             raise NothingToDo(f"no files below {', '.join(map(str, named))}")
         first = planned[0][0]
         is_new = not self.settings.db.exists()
-        if is_new and all(found.fault and found.named for found, _ in planned):
+        if is_new and all(file.fault and file.named for file, _ in planned):
             raise InputError(f"{first.path}: cannot be read: {first.fault}")
         repeated, taken = (
             self._rechecked(recheck_of) if recheck_of else (None, frozenset())
@@ -138,21 +138,21 @@ class Warehouse(WarehouseFile):
             tag_keys=self.settings.tag_keys,
         )
         if overrides.commit_sha is None and overrides.branch is None:
-            files = (found.path for found, _ in planned)
+            files = (file.path for file, _ in planned)
             overrides = replace(overrides, local=local_commit(Path.cwd(), files))
         sources = self.settings.sources
         planned = [
             (
                 replace(
-                    found,
-                    overrides=for_path(overrides, found.path, sources),
+                    file,
+                    overrides=for_path(overrides, file.path, sources),
                     labels=labels,
                 ),
                 kind_of_file,
             )
-            for found, kind_of_file in planned
+            for file, kind_of_file in planned
         ]
-        size = sum(found.size for found, _ in planned)
+        size = sum(file.size for file, _ in planned)
         on_start(len(planned), size)
         options: dict[str, Any] = {
             "ingest_version": __version__,

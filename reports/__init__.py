@@ -3,6 +3,7 @@
 Each module imports only those above it::
 
     texts       all texts, one file per language
+    files       names of folders and files
     printing    formatting of values and untrusted texts
     diff        two texts side by side
     sentences   codes and facts, written as sentences
@@ -10,10 +11,11 @@ Each module imports only those above it::
     comparisons the numbers of two tasks, side by side
     charts      the geometry of charts, which templates draw
     gate        a policy's rules applied to a task's numbers: the decision
-    options     time, language and policy of reports, limits of lists
+    report_options  time, language and policy of reports, limits of lists
+    case_contents   inputs, expectations, steps and history of cases
     result      marts and gate to AnalysisResult
     cases       what pages say of one case: question, rounds that agree, evidence
-    levels      numbers at another level, beyond chance
+    levels      changes of level beyond chance, in words
     pages       templates, rendered with one object such as the result
     mail        the mail of a task
     formats     the files of a task, by the name of their format

@@ -80,12 +80,12 @@ def why(case: CaseResult, filters: Filters) -> str | None:
 
 def expectations(case: CaseResult) -> list[tuple[str | None, str]]:
     """Return expected texts and their fields; golden answers that differ have none."""
-    found: list[tuple[str | None, str]] = [
+    texts: list[tuple[str | None, str]] = [
         (name, _text(value) or "") for name, value in case.expected.items()
     ]
-    seen = {text for _, text in found}
+    seen = {text for _, text in texts}
     golden = [text for text in dict.fromkeys(case.golden_answers) if text not in seen]
-    return found + [(None, text) for text in golden[:_MOST_GOLDEN]]
+    return texts + [(None, text) for text in golden[:_MOST_GOLDEN]]
 
 
 def change_state(change: CaseChange | None) -> str:
@@ -105,8 +105,8 @@ def change_state(change: CaseChange | None) -> str:
 def by_answer(rounds: Iterable[RoundOutcome]) -> list[list[RoundOutcome]]:
     """Group rounds with the same answer, the most frequent first."""
     groups: dict[tuple[str | None, str | None], list[RoundOutcome]] = {}
-    for each in rounds:
-        groups.setdefault((each.answer, each.error_code), []).append(each)
+    for outcome in rounds:
+        groups.setdefault((outcome.answer, outcome.error_code), []).append(outcome)
     return sorted(groups.values(), key=len, reverse=True)
 
 
@@ -126,26 +126,33 @@ def alike(case: CaseResult, most: int) -> list[list[RoundOutcome]]:
     The answers are shown above if there are some of the baseline.
     """
     groups: dict[Any, list[RoundOutcome]] = {}
-    worst = sorted(case.rounds, key=lambda each: STATUS_ORDER.index(each.status))
-    for each in worst[:most]:
+    worst = sorted(case.rounds, key=lambda outcome: STATUS_ORDER.index(outcome.status))
+    for outcome in worst[:most]:
         checks = tuple(
-            (d.scope, d.step_id, d.field, d.pointer, d.expected, _found(d, each))
+            (
+                d.scope,
+                d.step_id,
+                d.field,
+                d.pointer,
+                d.expected,
+                _shown_actual(d, outcome),
+            )
             for d in case.differences
-            if d.round_id == each.round_id
+            if d.round_id == outcome.round_id
         )
         asserted = tuple(
             (a.name, a.type, a.status, None if a.status == "pass" else a.reason)
             for a in case.assertions
-            if a.round_id == each.round_id
+            if a.round_id == outcome.round_id
         )
-        answer = None if case.baseline_rounds else each.answer
-        key = (each.status, answer, each.error_code, checks, asserted)
-        groups.setdefault(key, []).append(each)
+        answer = None if case.baseline_rounds else outcome.answer
+        key = (outcome.status, answer, outcome.error_code, checks, asserted)
+        groups.setdefault(key, []).append(outcome)
     return list(groups.values())
 
 
-def _found(difference: CheckDifference, of: RoundOutcome) -> str | None:
-    """Return what a check found; ``None`` for the whole answer."""
+def _shown_actual(difference: CheckDifference, of: RoundOutcome) -> str | None:
+    """Return the actual value of a check; ``None`` for the whole answer."""
     is_whole = of.answer is not None and bare(difference.actual) == of.answer
     return None if is_whole else difference.actual
 
@@ -156,8 +163,8 @@ def _found(difference: CheckDifference, of: RoundOutcome) -> str | None:
 _SHOWN_BY_NAME = ("snippet", "expected", "actual", "offsets", "reason", "pointer")
 
 
-def evidence(link: EvidenceLink, told: Sequence[str | None] = ()) -> dict[str, Any]:
-    """Divide the payload of *link* into parts; texts in *told* are not repeated.
+def evidence(link: EvidenceLink, shown: Sequence[str | None] = ()) -> dict[str, Any]:
+    """Divide the payload of *link* into parts; texts in *shown* are not repeated.
 
     The parts are those of the contract; ``snippet`` is in pieces, ``more`` has the
     payload's other keys, and with ``is_told`` the compared texts are on the page.
@@ -165,7 +172,7 @@ def evidence(link: EvidenceLink, told: Sequence[str | None] = ()) -> dict[str, A
     payload = {k: v for k, v in link.payload.items() if v is not None}
     texts = {name: _text(payload.get(name)) for name in _SHOWN_BY_NAME}
     snippet = highlighted(texts["snippet"] or "", payload.get("offsets"))
-    seen = {bare(text) for text in told}
+    seen = {bare(text) for text in shown}
     if bare(texts["snippet"]) in seen and not any(part.marked for part in snippet):
         snippet = []
     sides = {texts["expected"], texts["actual"]} - {None}
@@ -196,7 +203,7 @@ def compared(case: CaseResult) -> tuple[object, object] | None:
         return case.differences[0].expected, case.differences[0].actual
     broken = first_broken(case)
     if broken is not None:
-        answers = {each.round_id: each.answer for each in case.rounds}
+        answers = {outcome.round_id: outcome.answer for outcome in case.rounds}
         return broken.expected, answers.get(broken.round_id)
     for link in case.evidences:
         payload = link.payload

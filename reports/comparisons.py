@@ -180,8 +180,8 @@ def comparison(
             candidate_task_id=candidate,
         )
 
-    found = every(_PAIR)
-    if not found:
+    pairs = every(_PAIR)
+    if not pairs:
         raise NothingToDo(
             f"{baseline} and {candidate} have not been compared;"
             f" `promptlab compare {baseline} {candidate}` does"
@@ -193,7 +193,9 @@ def comparison(
     speech = Speech.of(language, after["source_kind"])
     overall, *dimensions = (_score(row, speech) for row in every(_SCORES))
     # a report has the conclusions of its dimensions, a terminal has only the notes
-    told = {score.conclusion.rstrip(".。") for score in dimensions if only_changed}
+    conclusions = {
+        score.conclusion.rstrip(".。") for score in dimensions if only_changed
+    }
     notes = [
         sentences.note(speech, row)
         for row in of_pair("fct_comparison_notes", "note_position")
@@ -202,13 +204,13 @@ def comparison(
     return Comparison(
         baseline=of_contract(ComparedTask, before),
         candidate=of_contract(ComparedTask, after),
-        pair_source=found[0]["pair_source"],
-        n_runs_between=found[0]["n_runs_between"],
+        pair_source=pairs[0]["pair_source"],
+        n_runs_between=pairs[0]["n_runs_between"],
         verdict=overall.verdict,
         conclusion=overall.conclusion,
-        notes=[note for note in notes if note not in told],
+        notes=[note for note in notes if note not in conclusions],
         counts=CaseCounts(
-            **{name: found[0][f"n_{name}"] for name in CaseCounts.model_fields}
+            **{name: pairs[0][f"n_{name}"] for name in CaseCounts.model_fields}
         ),
         overall=overall,
         differences=every(_DIFFERENCES)[0]["counts"],
@@ -233,8 +235,8 @@ def comparison(
 
 def baseline_of(con: duckdb.DuckDBPyConnection, task_id: str) -> str | None:
     """Return the whole id of the task's baseline, if any."""
-    found = select(con, "dim_task_baselines", order="task_id", task_id=task_id)
-    return found[0]["baseline_task_id"] if found else None
+    baselines = select(con, "dim_task_baselines", order="task_id", task_id=task_id)
+    return baselines[0]["baseline_task_id"] if baselines else None
 
 
 def is_compared(con: duckdb.DuckDBPyConnection, baseline: str, candidate: str) -> bool:

@@ -1,4 +1,4 @@
-"""Two texts side by side, with what the other one lacks marked."""
+"""Compare two texts word by word: what the other text lacks is marked."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def word_diff(before: str | None, after: str | None) -> Diff:
     blocks = _blocks(old, new)
     alike = sum(_words(old[i : i + n]) for i, _, n in blocks)
     if 2 * alike < _LEAST_ALIKE * (_words(old) + _words(new)):
-        return Diff(_whole(old), _whole(new), is_same=False)
+        return Diff(_unmarked(old), _unmarked(new), is_same=False)
     return Diff(
         _marked(old, [(i, n) for i, _, n in blocks]),
         _marked(new, [(j, n) for _, j, n in blocks]),
@@ -58,31 +58,33 @@ def _words(tokens: Sequence[str]) -> int:
 
 
 def _blocks(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
-    """A common part: its position in both texts, and its number of words."""
+    """Return the common parts: position in both texts, and number of tokens."""
     head = _common(old, new)
     tail = _common(old[head:][::-1], new[head:][::-1])
     mid_old, mid_new = old[head : len(old) - tail], new[head : len(new) - tail]
-    found = [(0, 0, head)]
+    blocks = [(0, 0, head)]
     if len(mid_old) * len(mid_new) <= _MOST_WORK:
         matcher = SequenceMatcher(None, mid_old, mid_new, autojunk=False)
-        found += [(head + i, head + j, n) for i, j, n in matcher.get_matching_blocks()]
-    return [*found, (len(old) - tail, len(new) - tail, tail)]
+        blocks += [(head + i, head + j, n) for i, j, n in matcher.get_matching_blocks()]
+    return [*blocks, (len(old) - tail, len(new) - tail, tail)]
 
 
 def _common(old: Sequence[str], new: Sequence[str]) -> int:
+    """Return the number of equal tokens at the beginning."""
     pairs = zip(old, new, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _whole(tokens: Sequence[str]) -> list[TextPiece]:
+def _unmarked(tokens: Sequence[str]) -> list[TextPiece]:
     return marked_parts("".join(tokens), marked=False)
 
 
 def _marked(tokens: Sequence[str], same: Sequence[tuple[int, int]]) -> list[TextPiece]:
-    found: list[TextPiece] = []
+    """Return a text in pieces; tokens outside of the common parts are marked."""
+    pieces: list[TextPiece] = []
     at = 0
     for start, n in same:
-        found += marked_parts("".join(tokens[at:start]), marked=True)
-        found += marked_parts("".join(tokens[start : start + n]), marked=False)
+        pieces += marked_parts("".join(tokens[at:start]), marked=True)
+        pieces += marked_parts("".join(tokens[start : start + n]), marked=False)
         at = start + n
-    return found + marked_parts("".join(tokens[at:]), marked=True)
+    return pieces + marked_parts("".join(tokens[at:]), marked=True)

@@ -96,15 +96,15 @@ def since_of(text: str, until: datetime) -> datetime:
     if span := _SPAN.fullmatch(text):
         return until - timedelta(hours=int(span[1]) * _HOURS[span[2]])
     try:
-        found = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         raise UsageError(
             f"since: {text!r} is neither a span such as 7d or 12h nor a date such as"
             " 2026-11-12"
         ) from None
-    if found.year < _FIRST_YEAR:
+    if moment.year < _FIRST_YEAR:
         raise UsageError(f"since: {text!r} is before {_FIRST_YEAR}")
-    return found if found.tzinfo else found.replace(tzinfo=until.tzinfo)
+    return moment if moment.tzinfo else moment.replace(tzinfo=until.tzinfo)
 
 
 def read_digest(
@@ -225,9 +225,9 @@ def chat_message(
     for most in range(MOST_IN_CHAT, -1, -1):
         text = _rendered(name, digest, options, listed=_listed(digest, most))
         try:
-            found = json.loads(text)
-            body, limit = found["body"], int(found["limit"])
-            hosts, signature = list(found["hosts"]), found.get("signature")
+            message = json.loads(text)
+            body, limit = message["body"], int(message["limit"])
+            hosts, signature = list(message["hosts"]), message.get("signature")
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise SettingsError(
                 f"{name}: must be a JSON object with hosts, limit and body ({error})"

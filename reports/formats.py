@@ -190,9 +190,9 @@ def gate_markdown(
     """
     broken = [result for result in results if result.advice]
     ages = [
-        (each.created_at - each.last_run_at).days
-        for each in results
-        if each.last_run_at
+        (result.created_at - result.last_run_at).days
+        for result in results
+        if result.last_run_at
     ]
     age = max(ages, default=0)
     return render(

@@ -17,7 +17,7 @@ from promptlab.contracts.pages import (
 from promptlab.reports.charts import LineChart, Point, line_chart
 from promptlab.reports.gate.headline import brief, headline_parts
 from promptlab.reports.judge import judges
-from promptlab.reports.levels import moves_of, read_levels
+from promptlab.reports.levels import level_changes_of, read_levels
 from promptlab.reports.pages import Href, environment, render, script_hash
 from promptlab.reports.printing import Filters
 from promptlab.reports.queries import Row, of_contract, rows
@@ -133,20 +133,20 @@ def read_index(
 
     With *since*, variants whose first run is not older are new.
     """
-    found = rows(con, _LINES, {"since": since})
-    gates = options.gates_of(con, [row["task_id"] for row in found])
-    is_long = len(found) > MOST_LONG
+    lines = rows(con, _LINES, {"since": since})
+    gates = options.gates_of(con, [row["task_id"] for row in lines])
+    is_long = len(lines) > MOST_LONG
     speech = Speech.of(options.lang)
     levels = read_levels(con)
     titles: dict[str, list[IndexVariant]] = {}
-    for row in found:
+    for row in lines:
         gate = gates[row["task_id"]]
-        moves = moves_of(gate, levels, speech, options)
+        moves = level_changes_of(gate, levels, speech, options)
         variant = _variant(row, gate, moves, is_long=is_long)
         titles.setdefault(row["title"], []).append(variant)
     entries = []
     for title, variants in titles.items():
-        variants.sort(key=lambda each: (*_size(each), each.variant))
+        variants.sort(key=lambda variant: (*_size(variant), variant.variant))
         course = variants[0].course
         entries.append(IndexEntry(title=title, course=course, variants=variants))
     entries.sort(key=lambda entry: (*_size(entry.variants[0]), entry.title))
@@ -156,10 +156,10 @@ def read_index(
         groups={
             course: of_course
             for course in _COURSES
-            if (of_course := [each for each in entries if each.course == course])
+            if (of_course := [entry for entry in entries if entry.course == course])
         },
         n_titles=len(entries),
-        n_more=found[0]["n_lines"] - len(found) if found else 0,
+        n_more=lines[0]["n_lines"] - len(lines) if lines else 0,
         judges=[
             JudgeName(dimension_id=dimension_id, judge=name)
             for dimension_id, name in judges(con)
@@ -219,9 +219,9 @@ def to_index_html(
         title=title,
         run=run if n_variants <= MOST_LONG else lambda _: None,
         judges=[
-            (each, href)
-            for each in index.judges
-            if (href := judge(each.dimension_id, each.judge))
+            (named, href)
+            for named in index.judges
+            if (href := judge(named.dimension_id, named.judge))
         ],
         script=script_hash(env, "index.js"),
     )
@@ -245,11 +245,11 @@ def facets_of(index: IndexPage) -> Facets:
 
 def marks_of(entry: IndexEntry, facets: Facets) -> list[str]:
     """Return the marks of an entry, and the decisions on its variants."""
-    found: set[str] = {variant.decision for variant in entry.variants}
+    marks: set[str] = {variant.decision for variant in entry.variants}
     for facet, name in _values(entry):
         if mark := facets[facet].get(name):
-            found.add(mark)
-    return sorted(found)
+            marks.add(mark)
+    return sorted(marks)
 
 
 def _values(entry: IndexEntry) -> Iterator[tuple[str, str]]:

@@ -85,10 +85,10 @@ _SLICES = ("tag", "length", "position", "family", "model", "month", "title")
 
 def judges(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
     """Return the dimension and the name of each judge with labels."""
-    found = select(
+    agreements = select(
         con, "fct_judge_agreement", order="dimension_id, judge", slice_kind="all"
     )
-    return [(row["dimension_id"], row["judge"]) for row in found]
+    return [(row["dimension_id"], row["judge"]) for row in agreements]
 
 
 def read_judge(

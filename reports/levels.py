@@ -1,7 +1,7 @@
-"""Numbers of a variant that are at another level, beyond chance.
+"""Changes of a variant's level beyond chance, in words: slower, dearer, better.
 
-It is slower or dearer, has more errors, or is better. What fell in quality is in the
-decision of the gate.
+They come from ``fct_level_changes``. A fall in quality is left out: the decision of the
+gate names it.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ def read_levels(con: duckdb.DuckDBPyConnection, **where: Any) -> Levels:
     return levels
 
 
-def moves_of(
+def level_changes_of(
     gate: GateResult, levels: Levels, speech: Speech, options: ReportOptions
 ) -> list[LevelChange]:
     """Return the changes that the page of a result names."""
     rows = levels.get((gate.title, gate.variant), [])
     return [
         of_contract(LevelChange, row, text=_text(row, speech, options))
-        for row in _named(rows, gate)
+        for row in _shown(rows, gate)
     ]
 
 
-def _named(rows: Iterable[Row], gate: GateResult) -> Iterable[Row]:
-    """Leave out of quality what the decision says, and the measure that is not shown.
+def _shown(rows: Iterable[Row], gate: GateResult) -> Iterable[Row]:
+    """Return the changes that the decision does not name already.
 
-    It is named where it rose, in verdicts or else in scores, and the gate does not
-    refuse.
+    Of quality, that is a rise of the pass rate (or of the score, without verdicts) of a
+    result that the gate does not refuse.
     """
     quality = "pass_rate" if gate.n_judged else "overall_score"
     is_refused = gate.decision == "do_not_ship"

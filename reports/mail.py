@@ -123,8 +123,8 @@ def subject_of(result: AnalysisResult, filters: Filters) -> str:
             score=filters.score(result.summary.overall_score),
             title=title,
         )
-    said = brief(result.gate, _SUBJECT_COLUMNS - columns(title))
-    return filters.catalogue.text("mail.subject", headline=said, title=title)
+    headline = brief(result.gate, _SUBJECT_COLUMNS - columns(title))
+    return filters.catalogue.text("mail.subject", headline=headline, title=title)
 
 
 def _place(result: AnalysisResult, envelope: Envelope) -> dict[str, str | None]:

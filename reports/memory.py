@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlab.contracts.memory import (
+from promptlab.contracts.memory_result import (
     MEMORY_FORMAT_VERSION,
     ForgottenQuestion,
     InvalidReason,
@@ -70,13 +70,13 @@ def memory_result(
     language = catalogue(options.lang).lang
     speech = Speech.of(language)
 
-    def found(mart: str, order: str, **limit: int) -> list[Row]:
+    def of_run(mart: str, order: str, **limit: int) -> list[Row]:
         return select(con, mart, order=order, run_id=run_id, **limit)
 
     def scores(of: str | None) -> list[MemoryScore]:
         return [of_contract(MemoryScore, r) for r in rows(con, _SCORES, {"run_id": of})]
 
-    runs = found("dim_memory_runs", "run_id")
+    runs = of_run("dim_memory_runs", "run_id")
     if not runs:
         raise NothingToDo(
             f"memory run {run_id!r} is not in the warehouse; "
@@ -84,7 +84,7 @@ def memory_result(
         )
     run = of_contract(MemoryRun, runs[0])
     wrong = rows(con, _WRONG, {"run_id": run_id, "most": MOST_LISTED})
-    forgotten = found(
+    forgotten = of_run(
         "fct_memory_forgotten",
         "last_status = 'pass', forgotten_test_index desc, task_id, question_index",
         limit=MOST_LISTED,
@@ -97,7 +97,7 @@ def memory_result(
                 row,
                 name=category_name(speech, run.dataset, row["category"]),
             )
-            for row in found(
+            for row in of_run(
                 "dim_memory_categories",
                 "case kind when 'all' then 0 when 'group' then 1 else 2 end, category",
             )
@@ -113,10 +113,11 @@ def memory_result(
         ),
         retention=[
             of_contract(MemoryRetention, row)
-            for row in found("fct_memory_retention", '"lag"')
+            for row in of_run("fct_memory_retention", '"lag"')
         ],
         tasks=[
-            of_contract(MemoryTask, row) for row in found("dim_memory_tasks", "task_id")
+            of_contract(MemoryTask, row)
+            for row in of_run("dim_memory_tasks", "task_id")
         ],
         n_wrong=wrong[0]["n_found"] if wrong else 0,
         wrong=[of_contract(MemoryAnswer, row) for row in wrong],
@@ -124,11 +125,11 @@ def memory_result(
         forgotten=[of_contract(ForgottenQuestion, row) for row in forgotten],
         invalid_reasons=[
             of_contract(InvalidReason, row)
-            for row in found("fct_memory_invalid_reasons", "n_questions desc, reason")
+            for row in of_run("fct_memory_invalid_reasons", "n_questions desc, reason")
         ],
         timings=[
             of_contract(MemoryTiming, row)
-            for row in found("fct_memory_timings", "operation, sum_ms desc, stage")
+            for row in of_run("fct_memory_timings", "operation, sum_ms desc, stage")
         ],
         lang=language,
         generated_at=options.generated_at,
@@ -139,8 +140,8 @@ def memory_result(
 
 def memory_runs(con: duckdb.DuckDBPyConnection) -> set[str]:
     """Return the ids of all memory runs."""
-    found = con.execute("select run_id from marts.dim_memory_runs").fetchall()
-    return {str(row[0]) for row in found}
+    run_ids = con.execute("select run_id from marts.dim_memory_runs").fetchall()
+    return {str(row[0]) for row in run_ids}
 
 
 def to_memory_html(

@@ -170,18 +170,18 @@ def highlighted(
     spans = _merged(_spans(offsets, len(text)))
     start = max(0, spans[0][0] - window) if spans and len(text) > limit else 0
     stop = min(len(text), start + limit)
-    found = [TextPiece("…")] if start else []
+    pieces = [TextPiece("…")] if start else []
     at = start
     for begin, end in spans:
         if begin >= stop:
             break
-        found += _parts(text[at:begin], marked=False)
+        pieces += _parts(text[at:begin], marked=False)
         at = min(end, stop)
-        found += _parts(text[begin:at], marked=True)
-    found += _parts(text[at:stop], marked=False)
+        pieces += _parts(text[begin:at], marked=True)
+    pieces += _parts(text[at:stop], marked=False)
     if stop < len(text):
-        found.append(TextPiece("…"))
-    return found
+        pieces.append(TextPiece("…"))
+    return pieces
 
 
 def _parts(text: str, *, marked: bool) -> Iterator[TextPiece]:
@@ -447,9 +447,9 @@ class Filters:
 
     def source(self, code: str) -> str:
         """Return the source of a compared output: ``output_key:intent`` in words."""
-        found = (part.partition(":") for part in code.split("+"))
-        words = (f"{self.label(name, 'source')} {key}" for name, _, key in found)
-        return self.catalogue.text("word.comma").join(each.strip() for each in words)
+        parts = (part.partition(":") for part in code.split("+"))
+        words = (f"{self.label(name, 'source')} {key}" for name, _, key in parts)
+        return self.catalogue.text("word.comma").join(word.strip() for word in words)
 
     def known(self, name: str) -> str:
         """Return the name of a version, model or variant, or that it is unknown."""
@@ -475,7 +475,7 @@ class Filters:
             visible,
         )
         methods = {name: getattr(self, name) for name in own if name != "as_mapping"}
-        return methods | {each.__name__: each for each in functions}
+        return methods | {function.__name__: function for function in functions}
 
     def _missing(self, which: str) -> str:
         return self.catalogue.text(f"missing.{which}")

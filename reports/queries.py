@@ -6,13 +6,11 @@ import json
 import math
 import re
 from collections.abc import Callable
-from collections.abc import Set as AbstractSet
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from promptlab.contracts.analysis_result import TargetStatus
 from promptlab.database import Row as Row
 
 if TYPE_CHECKING:
@@ -107,32 +105,3 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "TIMESTAMP WITH TIME ZONE": lambda time: time.astimezone(UTC),
     "JSON": from_json,
 }
-
-
-MISSED = frozenset(
-    {
-        "below_min_score",
-        "above_max_score",
-        "below_min_target",
-        "above_max_target",
-        "max_variance_exceeded",
-    }
-)
-"""Codes of the alerts about a missed target."""
-_UNKNOWN = frozenset({"invalid_target", "invalid_parameters"})
-
-
-def target_status(
-    target: dict[str, Any], score: float | None, codes: AbstractSet[str]
-) -> TargetStatus:
-    """Return the status of a target.
-
-    *codes* are those of the alerts of the dimension.
-    """
-    if not target:
-        return "none"
-    if codes & MISSED:
-        return "missed"
-    if score is None or codes & _UNKNOWN:
-        return "unknown"
-    return "met"

@@ -63,6 +63,6 @@ class ReportOptions:
         """Return the verdicts of tasks by the policy, each computed once."""
         missing = [task_id for task_id in task_ids if task_id not in self.gates]
         if missing:
-            found = gate_results(con, missing, self.policy, lang=self.lang)
-            self.gates.update(found)
+            computed = gate_results(con, missing, self.policy, lang=self.lang)
+            self.gates.update(computed)
         return {task_id: self.gates[task_id] for task_id in task_ids}

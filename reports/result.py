@@ -7,7 +7,8 @@ fast.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,13 +29,19 @@ from promptlab.contracts.analysis_result import (
     ResultSummary,
     ResultTask,
     ScorerUsed,
+    TargetStatus,
 )
 from promptlab.contracts.gate import GateResult
 from promptlab.errors import NothingToDo
 from promptlab.json_text.places import pointer
 from promptlab.reports import sentences
+from promptlab.reports.case_contents import (
+    OUTCOME,
+    add_contents,
+    round_row,
+    text_of,
+)
 from promptlab.reports.comparisons import baseline_of, comparison
-from promptlab.reports.printing import json_text
 from promptlab.reports.queries import (
     EVERYTHING,
     JUDGES,
@@ -43,7 +50,6 @@ from promptlab.reports.queries import (
     of_contract,
     rows,
     select,
-    target_status,
 )
 from promptlab.reports.report_options import NO_LIMITS, ListLimits, ReportOptions
 from promptlab.reports.sentences import Speech
@@ -115,16 +121,8 @@ order by
 limit {cases}
 """
 
-# Columns of fct_rounds, as RoundOutcome has them.
-_OUTCOME = """
-    rounds.case_id, rounds.round_id, rounds.run_index, rounds.status,
-    rounds.must_have_pass, rounds.error_code, rounds.failed_steps, rounds.answer,
-    rounds.answer_chars, rounds.latency_ms, rounds.input_tokens, rounds.output_tokens,
-    rounds.executed_at
-"""
-
 ROUNDS = f"""
-select {_OUTCOME}
+select {OUTCOME}
 from marts.fct_rounds as rounds
 where rounds.task_id = $task_id and rounds.case_id in (select unnest($cases))
 qualify row_number() over (
@@ -190,92 +188,6 @@ qualify row_number() over (
 order by case_id, round_id, assertion_source, assertion_no
 """
 
-
-# ---------- the details of a case
-
-
-MOST_CHARS = 2_000
-"""Maximum length of a step's output, like that of an answer."""
-MOST_STEPS = 30
-_MOST_HISTORY = 8
-
-_FEEDBACK = """
-select case_id, round_id, judge_feedback
-from marts.fct_round_traces
-where
-    task_id = $task_id
-    and case_id in (select unnest($cases))
-    and judge_feedback <> ''
-"""
-
-_STEPS = f"""
-select
-    case_id, round_id, coalesce(step_id, role) as step, tool,
-    left(cast(arguments as varchar), 500) as arguments,
-    left(result, {MOST_CHARS}) as output, coalesce(length(result), 0) as output_chars,
-    left(error, 500) as error, latency_ms, input_tokens, output_tokens,
-    count(*) over (partition by case_id, round_id) as n_steps
-from marts.fct_steps
-where task_id = $task_id and case_id in (select unnest($cases))
-qualify step_no <= {MOST_STEPS}
-order by case_id, round_id, step_no
-"""
-
-_BASELINE_ROUNDS = f"""
-select {_OUTCOME}
-from marts.fct_rounds as rounds
-inner join marts.fct_case_changes as changes
-    on
-        rounds.task_id = changes.baseline_task_id
-        and rounds.case_id = changes.case_id
-where
-    changes.baseline_task_id = $baseline
-    and changes.candidate_task_id = $task_id
-    and rounds.case_id in (select unnest($cases))
-    and (
-        changes.severity is not null
-        or changes.baseline_status <> changes.candidate_status
-        or changes.must_have_lost
-        or changes.must_have_gained
-    )
-qualify row_number() over (
-    partition by rounds.case_id order by rounds.run_index, rounds.round_id
-) <= {{rounds}}
-order by rounds.case_id, rounds.run_index, rounds.round_id
-"""
-
-# Without the view fct_case_history, whose plan takes 30 ms for each report.
-_HISTORY = f"""
-with last_runs as (
-
-    select
-        results.case_id, tasks.task_id, tasks.prompt_version, results.status,
-        results.aggregated_score as score, tasks.run_number
-    from marts.dim_tasks as this_task
-    inner join marts.dim_tasks as tasks
-        on
-            this_task.title = tasks.title
-            and this_task.variant = tasks.variant
-            and (tasks.run_number, tasks.task_id)
-            <= (this_task.run_number, this_task.task_id)
-    inner join marts.fct_case_results as results on tasks.task_id = results.task_id
-    where
-        this_task.task_id = $task_id
-        and tasks.recheck_of is null
-        and results.case_id in (select unnest($cases))
-    qualify row_number() over (
-        partition by results.case_id
-        order by tasks.run_number desc, tasks.task_id desc
-    ) <= {_MOST_HISTORY}
-
-)
-
-select case_id, task_id, prompt_version, status, score
-from last_runs
-qualify count(distinct status) over (partition by case_id) > 1
-order by case_id, run_number, task_id
-"""
-
 # Also those that only the baseline has.
 _ERRORS = """
 select
@@ -317,75 +229,6 @@ order by tasks.run_number desc, tasks.task_id desc
 limit {MOST_RUNS}
 """
 
-ByCase = Callable[[str], dict[str, list[Row]]]
-"""A function that returns the rows of a query by case."""
-
-
-def add_contents(cases: list[Row], by_case: ByCase) -> None:
-    """Add inputs, expectations, the baseline's rounds and history to these cases."""
-    contents = by_case("dim_case_contents")
-    feedback = by_case(_FEEDBACK)
-    steps = by_case(_STEPS)
-    before = by_case(_BASELINE_ROUNDS)
-    history = by_case(_HISTORY)
-    for case in cases:
-        case_id = case["case_id"]
-        case.update(_contents(contents.get(case_id, [])))
-        case["baseline_rounds"] = [round_row(row) for row in before.get(case_id, [])]
-        case["history"] = history.get(case_id, [])
-        rounds = {outcome["round_id"]: outcome for outcome in case["rounds"]}
-        for row in feedback.get(case_id, []):
-            if outcome := rounds.get(row["round_id"]):
-                outcome["feedback"] = row["judge_feedback"]
-        for row in steps.get(case_id, []):
-            if outcome := rounds.get(row.pop("round_id")):
-                outcome["n_steps"] = row.pop("n_steps")
-                outcome.setdefault("steps", []).append(row)
-
-
-def round_row(row: Row) -> Row:
-    """Convert a row of ``fct_rounds`` to the fields of ``RoundOutcome``."""
-    if row["answer_chars"] == len(row["answer"] or ""):
-        row["answer_chars"] = None
-    steps = row["failed_steps"]
-    # the list of steps in a file may be any JSON
-    row["failed_steps"] = [str(s) for s in steps] if isinstance(steps, list) else []
-    return row
-
-
-def _contents(found: list[Row]) -> Row:
-    row = found[0] if found else {}
-    parts = {name: row.get(name) for name in ("step_inputs", "batch_items")}
-    golden = row.get("golden_answers")
-    return {
-        "inputs": _object(row.get("inputs")) | {k: v for k, v in parts.items() if v},
-        "expected": _object(row.get("expected_outputs")),
-        "golden_answers": [
-            text
-            for payload in (golden if isinstance(golden, list) else [])
-            for text in _golden(payload)
-        ],
-    }
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _golden(payload: Any) -> list[str]:
-    """Return the texts of one golden answer, from the key that the scorer uses."""
-    if not isinstance(payload, dict):
-        return []
-    for key in ("text", "answer", "output"):
-        value = payload.get(key)
-        if value is not None:
-            return [_text(v) for v in (value if isinstance(value, list) else [value])]
-    return []
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json_text(value)
-
 
 def prompt_text(value: Any) -> str | None:
     """Return a prompt as one text; messages one per line."""
@@ -393,13 +236,13 @@ def prompt_text(value: Any) -> str | None:
         return None
     if isinstance(value, list):
         return "\n\n".join(_message(message) for message in value)
-    return _text(value)
+    return text_of(value)
 
 
 def _message(message: Any) -> str:
     if not isinstance(message, dict) or "content" not in message:
-        return _text(message)
-    return f"{_text(message.get('role', 'user'))}:\n{_text(message['content'])}"
+        return text_of(message)
+    return f"{text_of(message.get('role', 'user'))}:\n{text_of(message['content'])}"
 
 
 # ---------- the result
@@ -537,23 +380,23 @@ class _Reader:
     def one(self, source: str, otherwise: str) -> Row:
         """Return the only row of a query or a mart; else the message *otherwise*."""
         is_mart = source.isidentifier()
-        found = self.of_task(source, "task_id") if is_mart else self.all(source)
-        if not found:
+        selected = self.of_task(source, "task_id") if is_mart else self.all(source)
+        if not selected:
             raise NothingToDo(f"task {self._task_id!r} {otherwise}")
-        return found[0]
+        return selected[0]
 
 
 def _prompts(
     con: duckdb.DuckDBPyConnection, task_id: str, baseline: str | None
 ) -> Prompt | None:
     """Return the prompts of a task and its baseline, if any."""
-    found = {
+    prompts = {
         row["task_id"]: prompt_text(row["prompt"])
         for row in select(
             con, "dim_task_prompts", order="task_id", task_id=[task_id, baseline]
         )
     }
-    texts = {"text": found.get(task_id), "baseline_text": found.get(baseline)}
+    texts = {"text": prompts.get(task_id), "baseline_text": prompts.get(baseline)}
     return Prompt(**texts) if any(texts.values()) else None
 
 
@@ -587,9 +430,38 @@ def _dimension(
         weight=row["weight_used"],
         contributions=[e for e in evidence if e.dimension_id == dimension_id],
         diagnosis=sentences.diagnosis(speech, row),
-        target_status=target_status(row["target"], row["score"], codes),
+        target_status=_target_status(row["target"], row["score"], codes),
         histogram=histograms.get(dimension_id, []),
     )
+
+
+_MISSED = frozenset(
+    {
+        "below_min_score",
+        "above_max_score",
+        "below_min_target",
+        "above_max_target",
+        "max_variance_exceeded",
+    }
+)
+"""Codes of the alerts about a missed target."""
+_UNKNOWN = frozenset({"invalid_target", "invalid_parameters"})
+
+
+def _target_status(
+    target: dict[str, Any], score: float | None, codes: AbstractSet[str]
+) -> TargetStatus:
+    """Return the status of a target.
+
+    *codes* are those of the alerts of the dimension.
+    """
+    if not target:
+        return "none"
+    if codes & _MISSED:
+        return "missed"
+    if score is None or codes & _UNKNOWN:
+        return "unknown"
+    return "met"
 
 
 def _cases(
@@ -610,8 +482,8 @@ def _cases(
         evidence_of[link.case_id].append(link)
     for case in cases:
         case_id = case["case_id"]
-        found = differences.get(case_id, [])
-        counts = [row.pop("n_differences") for row in found]
+        of_case = differences.get(case_id, [])
+        counts = [row.pop("n_differences") for row in of_case]
         case.update(
             dimension_scores={
                 dimension_id: score
@@ -629,7 +501,7 @@ def _cases(
             rounds=[round_row(row) for row in rounds.get(case_id, [])],
             scopes=[_scope(row, speech) for row in scopes.get(case_id, [])],
             n_differences=counts[0] if counts else 0,
-            differences=found,
+            differences=of_case,
             assertions=assertions.get(case_id, []),
         )
     add_contents(cases, by_case)

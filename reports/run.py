@@ -121,8 +121,8 @@ def read_run(
     con: duckdb.DuckDBPyConnection, title: str, options: ReportOptions
 ) -> RunPage:
     """Return the page of a title's newest run."""
-    found = rows(con, _VARIANTS, {"title": title})
-    task_ids = [row["task_id"] for row in found]
+    tasks = rows(con, _VARIANTS, {"title": title})
+    task_ids = [row["task_id"] for row in tasks]
     gates = options.gates_of(con, task_ids)
     rates = rows(con, JUDGES, {"tasks": task_ids})
     variants = [
@@ -136,16 +136,16 @@ def read_run(
                 if rate["task_id"] == row["task_id"]
             ],
         )
-        for row in found
+        for row in tasks
     ]
-    metrics = {row["primary_metric"] for row in found}
+    metrics = {row["primary_metric"] for row in tasks}
     most = max(1, MOST_CELLS // len(task_ids))
     cases = rows(con, _CASES, {"tasks": task_ids, "most": most})
     return RunPage(
         generated_at=options.generated_at,
         lang=options.lang,
         title=title,
-        created_at=max(row["created_at"] for row in found),
+        created_at=max(row["created_at"] for row in tasks),
         primary_metric=metrics.pop() if len(metrics) == 1 else None,
         variants=variants,
         cases=[of_contract(RunCase, case) for case in cases],

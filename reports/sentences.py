@@ -91,20 +91,20 @@ class Speech(Formatter):
         known = values if facts is None else _Known(facts)
         return self._filled(key, known)
 
-    def told(self, group: str, codes: Iterable[str | None], facts: Facts) -> str:
+    def joined(self, group: str, codes: Iterable[str | None], facts: Facts) -> str:
         """Return the texts of these codes one after the other.
 
         A code that is ``None`` has none, nor has a text that names an unknown fact.
         """
-        said = []
+        texts = []
         for code in codes:
             if code is None:
                 continue
             text = self.filters.catalogue.entry(f"{group}.{code}", facts.get("n"))
             names = [name for _, name, _, _ in self.parse(text) if name]
             if all(facts.get(name) is not None for name in names):
-                said.append(self.vformat(text, (), facts))
-        return "".join(said)
+                texts.append(self.vformat(text, (), facts))
+        return "".join(texts)
 
     def _filled(self, key: str, facts: Facts) -> str:
         entry = self.filters.catalogue.entry(key, facts.get("n"))
@@ -189,9 +189,9 @@ def comparison(speech: Speech, facts: Facts) -> str:
         "interval": speech.text(
             f"comparison_part.{'interval' if has_interval else 'no_interval'}", facts
         ),
-        "p": speech.told("comparison_part", [p], facts)
+        "p": speech.joined("comparison_part", [p], facts)
         or speech.text("missing.not_measured"),
-        "unseen": speech.told(
+        "unseen": speech.joined(
             "comparison_part", ["blind" if blind else "unseen"], facts
         ),
     }
@@ -263,7 +263,7 @@ def details(speech: Speech, row: Facts) -> str:
     listed = row["details"]
     if not listed:
         return speech.text("check.matched")
-    sentence = speech.text("check.and").join(_check(speech, each) for each in listed)
+    sentence = speech.text("check.and").join(_check(speech, check) for check in listed)
     n_more = row["checks_failed"] + row["checks_unevaluated"] - len(listed)
     return sentence + (speech.text("check.more", n=n_more) if n_more else "")
 
@@ -307,23 +307,23 @@ def _quoted(text: str | None, most: int = _MOST_QUOTED) -> str | None:
 # ---------- results of a task, its dimensions and judges
 
 
-def errors(speech: Speech, found: Sequence[Facts], rounds: Facts) -> str | None:
+def errors(speech: Speech, categories: Sequence[Facts], rounds: Facts) -> str | None:
     """Return the kinds of errors with their rounds: ``timeouts 2 → 11``.
 
-    *found* are rows of ``fct_error_categories`` with the baseline's number; *rounds*
-    are the numbers of all rounds, ``n`` and ``before``.
+    *categories* are rows of ``fct_error_categories`` with the baseline's number;
+    *rounds* are the numbers of all rounds, ``n`` and ``before``.
     """
-    if not found:
+    if not categories:
         return None
     number = speech.filters.number
     parts = [
-        f"{speech.label('errors', each['category'])} "
+        f"{speech.label('errors', category['category'])} "
         + " → ".join(
             number(n)
-            for n in (each["baseline_n_rounds"], each["n_rounds"])
+            for n in (category["baseline_n_rounds"], category["n_rounds"])
             if n is not None
         )
-        for each in found
+        for category in categories
     ]
     is_same = rounds["before"] in (None, rounds["n"])
     of = speech.text("errors.of" if is_same else "errors.of_both", **rounds)
@@ -342,7 +342,7 @@ def conclusion(speech: Speech, summary: Facts) -> str:
     weakest = summary["weakest_dimension_id"]
     grade = speech.text("conclusion.grade", summary)
     parts = {
-        "sure": speech.told("conclusion", ["interval"], summary)
+        "sure": speech.joined("conclusion", ["interval"], summary)
         or speech.text("conclusion.no_interval"),
         "cases": speech.text("count.cases", n=summary["n_scored_cases"]),
         "grade": grade if n_evaluated and speech.is_graded else "",
@@ -363,9 +363,9 @@ def conclusion(speech: Speech, summary: Facts) -> str:
     facts = {**summary, **parts}
     missing = {"n": (n_evaluated and summary["n_unevaluated"]) or None}
     return (
-        speech.told("conclusion", codes, facts)
-        + speech.told("conclusion", ["unevaluated"], missing)
-        + speech.told("conclusion", ["weakest", "end"], facts)
+        speech.joined("conclusion", codes, facts)
+        + speech.joined("conclusion", ["unevaluated"], missing)
+        + speech.joined("conclusion", ["weakest", "end"], facts)
     )
 
 
@@ -376,10 +376,10 @@ def diagnosis(speech: Speech, row: Facts) -> str:
     """
     facts, metrics = row["diagnosis"], row["raw_metrics"]
     reason, limit = facts["unscored_reason"], facts["min_score"]
-    why = speech.label("score_reason", reason)
+    reason_text = speech.label("score_reason", reason)
     if row["score"] is None:
         n, total = row["n_rounds"], metrics["n_rounds"]
-        return speech.text("diagnosis.none", why=why, n=n, total=total)
+        return speech.text("diagnosis.none", why=reason_text, n=n, total=total)
     lowest = [
         speech.text("diagnosis.case", case=case, score=score)
         for case, score in (facts["lowest_cases"] or {}).items()
@@ -390,7 +390,7 @@ def diagnosis(speech: Speech, row: Facts) -> str:
     # tools may have different assertions per case
     is_expected = (row["scorer"], reason) == ("reported", "no_score")
     parts = {
-        "sure": speech.told("diagnosis", ["interval"], row)
+        "sure": speech.joined("diagnosis", ["interval"], row)
         or speech.label("score_reason", row["ci_reason"]),
         "n": row["n_cases"],
         "total": metrics["n_cases"],
@@ -404,13 +404,15 @@ def diagnosis(speech: Speech, row: Facts) -> str:
     gaps = None if is_expected else n_unscored or None
     return (
         speech.text("diagnosis.score", {**row, **facts, **parts})
-        + speech.told("diagnosis", [met], facts)
+        + speech.joined("diagnosis", [met], facts)
         + speech.text(
             f"diagnosis.{faults if is_share else 'measure'}",
             {**metrics, **facts, **of_faults},
         )
-        + speech.told("diagnosis", ["errors"], {"n": metrics["n_error_rounds"] or None})
-        + speech.told("diagnosis", ["gaps"], {"n": gaps, "why": why})
+        + speech.joined(
+            "diagnosis", ["errors"], {"n": metrics["n_error_rounds"] or None}
+        )
+        + speech.joined("diagnosis", ["gaps"], {"n": gaps, "why": reason_text})
     )
 
 
@@ -422,7 +424,7 @@ def judge(speech: Speech, row: Facts) -> str:
     is_corrected = row["corrected_rate"] is not None
     name = speech.dimension(row["dimension_id"], row["name"])
     corrected = (row["method"], "interval") if is_corrected else ()
-    return speech.told(
+    return speech.joined(
         "judge",
         ["raw", *corrected, "labels", "tnr", "tpr", "end", row["reason"]],
         {**row, "name": name or speech.label("judged", row["dimension_id"])},

@@ -19,7 +19,7 @@ from promptlab.contracts.pages import (
 )
 from promptlab.reports.charts import LineChart, Point, line_chart
 from promptlab.reports.gate.verdict import alike, badness
-from promptlab.reports.levels import moves_of, read_levels
+from promptlab.reports.levels import level_changes_of, read_levels
 from promptlab.reports.pages import Href, environment, render
 from promptlab.reports.printing import Filters
 from promptlab.reports.queries import Row, of_contract, rows, select
@@ -179,11 +179,11 @@ def read_title(
     con: duckdb.DuckDBPyConnection, title: str, options: ReportOptions
 ) -> TitlePage:
     """Return the page of a title, which `keep_histories` was given."""
-    found = rows(con, _RUNS, {"title": title})
-    current = [run for run in found if run["is_current"]] or found[:1]
+    runs = rows(con, _RUNS, {"title": title})
+    current = [run for run in runs if run["is_current"]] or runs[:1]
     gates = options.gates_of(con, [run["task_id"] for run in current])
     by_variant: dict[str, list[Row]] = {}
-    for run in reversed(found):
+    for run in reversed(runs):
         by_variant.setdefault(run["variant"], []).append(run)
     is_current = {run["variant"] for run in current}
     variants = sorted(
@@ -191,7 +191,7 @@ def read_title(
         key=lambda name: (name not in is_current, -len(by_variant[name]), name),
     )
     levels, speech = read_levels(con, title=title), Speech.of(options.lang)
-    worst_first = sorted(gates.items(), key=lambda each: badness(each[1]))
+    worst_first = sorted(gates.items(), key=lambda pair: badness(pair[1]))
     least = _LEAST_OPEN if len(is_current) == 1 else 0
     cases = [
         _cases(con, title, by_variant[gate.variant], least)
@@ -203,12 +203,12 @@ def read_title(
         title=title,
         gates=dict(worst_first),
         moves={
-            task_id: moves_of(gate, levels, speech, options)
+            task_id: level_changes_of(gate, levels, speech, options)
             for task_id, gate in worst_first
         },
-        n_runs=found[0]["n_runs"] if found else 0,
-        n_results=found[0]["n_results"] if found else 0,
-        runs=[of_contract(TitleRun, run) for run in found],
+        n_runs=runs[0]["n_runs"] if runs else 0,
+        n_results=runs[0]["n_results"] if runs else 0,
+        runs=[of_contract(TitleRun, run) for run in runs],
         variants=variants[:MOST_VARIANTS],
         n_variants_more=len(variants[MOST_VARIANTS:]),
         versions=[
@@ -222,7 +222,7 @@ def read_title(
                 title=title,
             )
         ],
-        cases=[each for each in cases if each.cases],
+        cases=[history for history in cases if history.cases],
     )
 
 

@@ -321,17 +321,17 @@ def decisions(
     first = [gate.title for gate in gates.values() if gate.decision == "first_run"]
     renamed = rows(con, _RENAMED, {"tasks": newest, "titles": first}) if first else []
     earlier = {row["title"]: row for row in renamed}
-    found = []
+    decisions = []
     for title, of_title in titles.items():
         gate = worst(of_title.values())
         folder = folder_name(gate.task_id)
         if title in with_pages:
             folder = f"{RUNS}/{folder_name(title)}"
         page = out / folder / PAGE
-        found.append(
+        decisions.append(
             TitleDecision(gate, list(of_title.values()), page, earlier.get(title))
         )
-    return sorted(found, key=lambda each: badness(each.gate))
+    return sorted(decisions, key=lambda decision: badness(decision.gate))
 
 
 def page_of(results: Sequence[GateResult]) -> str:
@@ -340,7 +340,7 @@ def page_of(results: Sequence[GateResult]) -> str:
     It is the page of the run if the first title has several variants.
     """
     first = results[0]
-    variants = {each.variant for each in results if each.title == first.title}
+    variants = {result.variant for result in results if result.title == first.title}
     of_run = f"{RUNS}/{folder_name(first.title)}"
     folder = of_run if len(variants) > 1 else folder_name(first.task_id)
     return f"{quote(folder)}/{PAGE}"
@@ -348,12 +348,12 @@ def page_of(results: Sequence[GateResult]) -> str:
 
 def titles_of(con: duckdb.DuckDBPyConnection, task_ids: Sequence[str]) -> list[str]:
     """Return the titles of these tasks, sorted."""
-    found = con.execute(
+    titles = con.execute(
         "select distinct title from marts.dim_tasks"
         " where task_id in (select unnest($tasks)) order by title",
         {"tasks": list(task_ids)},
     )
-    return [str(row[0]) for row in found.fetchall()]
+    return [str(row[0]) for row in titles.fetchall()]
 
 
 _NEWEST = """

@@ -25,14 +25,14 @@
     {%- endfor -%}
     {%- if execute and rules -%}
         {%- set conditions = rules.values() | list -%}
-        {%- set found = run_query(
+        {%- set listed = run_query(
             'select ' ~ conditions | join(', ') ~ ' from ' ~ relation
             ~ ' where not ((' ~ conditions | join(') and (') ~ '))'
             ~ (' and ' ~ in_stored_batch(node.config.meta.batch, node.config.unique_key)
                 if node.config.materialized == 'incremental' else '')
             ~ ' limit 1'
         ) -%}
-        {%- for row in found.rows -%}
+        {%- for row in listed.rows -%}
             {%- set broken = [] -%}
             {%- for name in rules -%}
                 {%- if row[loop.index0] is false -%}{%- do broken.append(name) -%}{%- endif -%}

@@ -75,7 +75,7 @@ def _rule_rows(
     rows: list[tuple[Any, ...]] = []
     warnings: list[tuple[int, Fault]] = []
     columns = [baselines[name] for name in ("case_id", "baseline_id", "payload")]
-    with_rules = [n for n, each in enumerate(baselines["type"]) if each == "rules"]
+    with_rules = [n for n, kind in enumerate(baselines["type"]) if kind == "rules"]
     for n in with_rules:
         *owner, payload = (column[n] for column in columns)
         rules, rule_warnings = rules_of(payload)

@@ -8,18 +8,17 @@ the wrong type are stored in `extras` and named in a warning.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
 import msgspec
 
-from promptlab.contracts.memory import LONGEST_MS, MOST, RoundHead, StageTiming
-from promptlab.ingest.memory.findings import Findings, json_text, tolerant
+from promptlab.contracts.memory_run import MOST, OperationTimings
 from promptlab.ingest.memory.head import MemoryHead, read_head
 from promptlab.ingest.memory.rounds import ANSWER_COLUMNS, Rounds
+from promptlab.ingest.memory.tolerant import FileProblems, add_extra
 from promptlab.ingest.raw.rows import (
-    Columns,
     Reading,
     Rows,
     columns_of,
@@ -28,145 +27,17 @@ from promptlab.ingest.raw.rows import (
 )
 from promptlab.ingest.reading.problems import Problem, problem_at
 from promptlab.ingest.reading.source import Limits, Source, no_garbage_collection
-from promptlab.json_text.places import BOM, Keys, decode
+from promptlab.json_text.places import BOM, decode
 from promptlab.json_text.reading import depth, errors_of
-from promptlab.json_text.writing import shown
+from promptlab.json_text.writing import compact, shown
 
-# pre_insert_ms, memory_retrieval_ms, … repeat their operation and unit.
 _STAGE = re.compile(r"(?P<stage>.+?)(_insert|_retrieval)?_ms")
-_OPERATIONS = {"insert_timings": "insert", "retrieval_timings": "retrieval"}
+"""pre_insert_ms, memory_retrieval_ms, … repeat their operation and unit."""
 
-
-TIMING_COLUMNS = (
+_TIMING_COLUMNS = (
     *("operation", "grain", "position", "test_index", "stage"),
     *("duration_ms", "min_ms", "max_ms", "count"),
 )
-
-
-def timing_rows(
-    value: Any, keys: Keys, findings: Findings
-) -> tuple[list[tuple[Any, ...]], dict[str, Any]]:
-    """Read ``timing_summary``: its rows and its unknown fields."""
-    rows: list[tuple[Any, ...]] = []
-    rest: dict[str, Any] = {}
-    for name, timings in _members(value, keys, findings, rest):
-        path = (*keys, name)
-        if name not in _OPERATIONS:
-            findings.unknown(path)
-            rest[name] = timings
-            continue
-        unknown_parts: dict[str, Any] = {}
-        for part, part_value in _members(timings, path, findings, unknown_parts):
-            if part not in _PARTS:
-                findings.unknown((*path, part))
-                unknown_parts[part] = part_value
-                continue
-            part_rows, unknown = _PARTS[part](part_value, (*path, part), findings)
-            rows += [(_OPERATIONS[name], *row) for row in part_rows]
-            if unknown is not None:
-                unknown_parts[part] = unknown
-        if unknown_parts:
-            rest[name] = unknown_parts
-    return rows, rest
-
-
-def snapshots_by_round(
-    value: Any, rounds: set[int], keys: Keys, findings: Findings
-) -> tuple[dict[int, dict[str, Any]], list[Any]]:
-    """Read ``memory_snapshots``: one per round, and those without a round."""
-    snapshots: dict[int, dict[str, Any]] = {}
-    rest: list[Any] = []
-    if value is not None and not isinstance(value, list):
-        _odd(f"expected a list, found {shown(value)}", keys, findings)
-        return snapshots, [value]
-    for place, snapshot in enumerate(value or []):
-        index = snapshot.get("test_index") if isinstance(snapshot, dict) else None
-        if _is_round(index) and index in rounds and index not in snapshots:
-            snapshots[index] = {k: v for k, v in snapshot.items() if k != "test_index"}
-        else:
-            _odd(
-                "belongs to no round, or to one that has its own",
-                (*keys, place),
-                findings,
-            )
-            rest.append(snapshot)
-    return snapshots, rest
-
-
-def _summary(
-    value: Any, keys: Keys, findings: Findings
-) -> tuple[list[tuple[Any, ...]], Any]:
-    rows: list[tuple[Any, ...]] = []
-    stages: dict[str, Any] = {}
-    for position, (name, times) in enumerate(_members(value, keys, findings, stages)):
-        timing, rest = tolerant(StageTiming, times, (*keys, name), findings)
-        measured = (timing.avg_ms, timing.min_ms, timing.max_ms, timing.count)
-        rows.append(("summary", position, None, _stage(name), *measured))
-        if rest:
-            stages[name] = rest
-    return rows, stages or None
-
-
-def _details(
-    value: Any, keys: Keys, findings: Findings
-) -> tuple[list[tuple[Any, ...]], Any]:
-    if not isinstance(value, list):
-        if value is not None:
-            _odd(f"expected a list, found {shown(value)}", keys, findings)
-        return [], value
-    rows: list[tuple[Any, ...]] = []
-    calls: dict[str, Any] = {}
-    for position, call in enumerate(value):
-        path = (*keys, position)
-        rest: dict[str, Any] = {}
-        members = dict(_members(call, path, findings, rest))
-        index = members.pop("test_index", None)
-        if index is not None and not _is_round(index):
-            _odd("is no number of a round", (*path, "test_index"), findings)
-            rest["test_index"], index = index, None
-        for name, duration in members.items():
-            if _is_duration(duration) and name.endswith("_ms"):
-                measured = (float(duration), None, None, None)
-                rows.append(("detail", position, index, _stage(name), *measured))
-            elif duration is not None:
-                _odd("is no time in milliseconds", (*path, name), findings)
-                rest[name] = duration
-        if rest:
-            calls[str(position)] = rest
-    return rows, calls or None
-
-
-_PARTS = {"summary": _summary, "details": _details}
-
-
-def _members(
-    value: Any, keys: Keys, findings: Findings, rest: dict[str, Any]
-) -> list[tuple[str, Any]]:
-    """Return an object's members; add any other value to *rest*."""
-    if isinstance(value, dict):
-        return list(value.items())
-    if value is not None:
-        _odd(f"expected an object, found {shown(value)}", keys, findings)
-        rest["value"] = value
-    return []
-
-
-def _is_duration(value: Any) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and 0 <= value <= LONGEST_MS
-
-
-def _is_round(value: Any) -> bool:
-    return type(value) is int and abs(value) <= MOST
-
-
-def _stage(name: str) -> str:
-    match = _STAGE.fullmatch(name)
-    return match["stage"] if match else name
-
-
-def _odd(message: str, keys: Keys, findings: Findings) -> None:
-    findings.count("unreadable_value", f"{message}; it is kept in extras.", keys)
 
 
 def read(source: Source) -> Iterator[Reading]:
@@ -182,8 +53,8 @@ def read(source: Source) -> Iterator[Reading]:
 
 
 def _read(data: bytes, path: PurePath, limits: Limits) -> Reading:
-    findings = Findings(data)
-    document = _decode(data, findings)
+    problems = FileProblems(data)
+    document = _decode(data, problems)
     # Counting levels of the value is faster than scanning the text.
     if len(data) > limits.max_string or depth(document, limits.max_depth) is None:
         text = data.decode("utf-8-sig", "surrogateescape")
@@ -193,24 +64,31 @@ def _read(data: bytes, path: PurePath, limits: Limits) -> Reading:
                 fault.code, fault.message, line=fault.line, column=fault.column
             )
             return Reading(rows={}, problems=[problem], rejected=True)
-    if findings.problems or not _is_result(document, findings):
-        return Reading(rows={}, problems=findings.close(), rejected=True)
-    head = read_head(document, path, findings)
+    if problems.problems or not _is_result(document, problems):
+        return Reading(rows={}, problems=problems.close(), rejected=True)
+    head = read_head(document, path, problems)
     if head is None:
-        return Reading(rows={}, problems=findings.close(), rejected=True)
-    rounds = Rounds(head.task_id, findings)
+        return Reading(rows={}, problems=problems.close(), rejected=True)
+    rounds = Rounds(head.task_id, problems)
     rounds.read(document["test_results"])
-    rows = _rows(document, head, rounds, findings)
+    n_rounds = len(document["test_results"])
+    n_named = head.file.test_summary.total_tests
+    if n_named is not None and n_named != n_rounds:
+        problems.warn(
+            "rounds_missing",
+            f"total_tests says {n_named} rounds, the file has {n_rounds}.",
+            ("test_summary", "total_tests"),
+        )
     return Reading(
-        rows=rows,
-        problems=findings.close(),
+        rows=_rows(head, rounds, problems),
+        problems=problems.close(),
         records_loaded=len(rounds.answers),
         records_rejected=rounds.rejected,
         keys=[("memory", head.run_id, head.task_id)],
     )
 
 
-def _decode(data: bytes, findings: Findings) -> Any:
+def _decode(data: bytes, problems: FileProblems) -> Any:
     """Return the JSON value; ``None`` and the errors if the text is not JSON."""
     try:
         return msgspec.json.decode(data.removeprefix(BOM))
@@ -218,17 +96,17 @@ def _decode(data: bytes, findings: Findings) -> Any:
         pass
     # The last value of a repeated key is used, like in good files.
     for fault in errors_of(decode(data), allow=["duplicate_key"]):
-        findings.problems.append(problem_at(lambda _: (1, 1), fault))
-    findings.problems += [] if findings.problems else [_NOT_JSON]
+        problems.problems.append(problem_at(lambda _: (1, 1), fault))
+    problems.problems += [] if problems.problems else [_NOT_JSON]
     return None
 
 
 _NOT_JSON = Problem("not_json", "not a JSON value.")
 
 
-def _is_result(document: Any, findings: Findings) -> bool:
+def _is_result(document: Any, problems: FileProblems) -> bool:
     if not isinstance(document, dict):
-        findings.reject(
+        problems.reject(
             "not_a_memory_result",
             f"expected an object with test_results, found {shown(document)}.",
         )
@@ -238,7 +116,7 @@ def _is_result(document: Any, findings: Findings) -> bool:
     actual = (
         shown(document["test_results"]) if "test_results" in document else "no such key"
     )
-    findings.reject(
+    problems.reject(
         "not_a_memory_result",
         f"expected test_results, the list of rounds, found {actual}."
         " Write [] for a run without rounds.",
@@ -247,42 +125,24 @@ def _is_result(document: Any, findings: Findings) -> bool:
     return False
 
 
-_INVALID = {"question_index", "question", "reason"}
-
-
-def _rows(
-    document: dict[str, Any], head: MemoryHead, rounds: Rounds, findings: Findings
-) -> Rows:
-    timings, unknown_timings = timing_rows(
-        document.get("timing_summary"), ("timing_summary",), findings
-    )
-    head.extras["timing_summary"] = unknown_timings
-    snapshots, unknown_snapshots = snapshots_by_round(
-        document.get("memory_snapshots"),
-        {round_head.test_index for round_head, _, _ in rounds.heads},
-        ("memory_snapshots",),
-        findings,
-    )
-    head.extras["memory_snapshots"] = unknown_snapshots
-    total = head.summary.total_tests
-    if total is not None and total != len(document["test_results"]):
-        findings.warn(
-            "rounds_missing",
-            f"total_tests says {total} rounds, the file has"
-            f" {len(document['test_results'])}.",
-            ("test_summary", "total_tests"),
-        )
+def _rows(head: MemoryHead, rounds: Rounds, problems: FileProblems) -> Rows:
+    snapshots = _snapshots_by_round(head, rounds, problems)
     tables: Rows = {
-        "memory_runs": _run_row(head),
-        "memory_tests": _test_columns(rounds.heads, snapshots),
-        "memory_answers": columns_of(ANSWER_COLUMNS, rounds.answers),
+        "memory_runs": columns_of_rows([_run_row(head)]),
+        "memory_tests": columns_of_rows(list(_test_rows(rounds, snapshots))),
+        "memory_answers": columns_of(ANSWER_COLUMNS, rounds.rows()),
         "memory_invalid_questions": columns_of_rows(
             [
-                {"position": place, **question.model_dump(include=_INVALID)}
-                for place, question in enumerate(head.invalid_questions)
+                {
+                    "position": place,
+                    **{name: getattr(question, name) for name in _INVALID},
+                }
+                for place, question in enumerate(
+                    head.file.dataset_statistics.invalid_questions
+                )
             ]
         ),
-        "memory_timings": columns_of(TIMING_COLUMNS, timings),
+        "memory_timings": columns_of(_TIMING_COLUMNS, list(_timing_rows(head))),
     }
     return {
         table: {
@@ -295,10 +155,12 @@ def _rows(
     }
 
 
-def _run_row(head: MemoryHead) -> Columns:
-    statistics, summary = head.statistics, head.summary
-    extras = {name: rest for name, rest in head.extras.items() if rest}
-    row = {
+_INVALID = ("question_index", "question", "reason")
+
+
+def _run_row(head: MemoryHead) -> dict[str, Any]:
+    statistics, summary = head.file.dataset_statistics, head.file.test_summary
+    return {
         "dataset": head.dataset,
         "run_timestamp": head.run.stamp,
         "memory_system": head.run.memory_system,
@@ -312,27 +174,67 @@ def _run_row(head: MemoryHead) -> Columns:
         "total_tests": summary.total_tests,
         "test_segments": summary.test_segments,
         "test_threshold": summary.test_threshold,
-        "extras": json_text(extras),
+        "extras": compact(head.extras),
     }
-    return {name: [value] for name, value in row.items()}
 
 
-def _test_columns(
-    heads: Sequence[tuple[RoundHead, int, Any]], snapshots: dict[int, dict[str, Any]]
-) -> Columns:
-    rows = []
-    for head, answers, rest in heads:
+def _test_rows(
+    rounds: Rounds, snapshots: Mapping[int, dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    for head, answers, extras in rounds.heads:
         question_range = head.question_range
         snapshot = snapshots.get(head.test_index)
-        rows.append(
-            {
-                "test_index": head.test_index,
-                "range_start": question_range.start if question_range else None,
-                "range_end": question_range.end if question_range else None,
-                "dialogs_inserted_count": head.dialogs_inserted_count,
-                "questions": answers,
-                "memory_snapshot": None if snapshot is None else json_text(snapshot),
-                "extras": json_text(rest),
-            }
-        )
-    return columns_of_rows(rows)
+        yield {
+            "test_index": head.test_index,
+            "range_start": question_range.start if question_range else None,
+            "range_end": question_range.end if question_range else None,
+            "dialogs_inserted_count": head.dialogs_inserted_count,
+            "questions": answers,
+            "memory_snapshot": None if snapshot is None else compact(snapshot),
+            "extras": compact(extras),
+        }
+
+
+def _snapshots_by_round(
+    head: MemoryHead, rounds: Rounds, problems: FileProblems
+) -> dict[int, dict[str, Any]]:
+    """Return the state of the memory in each round; any other becomes an extra."""
+    indexes = {round_head.test_index for round_head, _, _ in rounds.heads}
+    snapshots: dict[int, dict[str, Any]] = {}
+    for place, snapshot in enumerate(head.file.memory_snapshots):
+        index = snapshot.get("test_index")
+        is_number = type(index) is int and abs(index) <= MOST
+        if is_number and index in indexes and index not in snapshots:
+            snapshots[index] = {k: v for k, v in snapshot.items() if k != "test_index"}
+        elif snapshot:
+            keys = ("memory_snapshots", place)
+            problems.unreadable("belongs to no round, or to one that has its own", keys)
+            add_extra(head.extras, keys, snapshot)
+    return snapshots
+
+
+def _timing_rows(head: MemoryHead) -> Iterator[tuple[Any, ...]]:
+    timings = head.file.timing_summary
+    if timings is None:
+        return
+    for operation, times in (
+        ("insert", timings.insert_timings),
+        ("retrieval", timings.retrieval_timings),
+    ):
+        for row in _rows_of_operation(times) if times else ():
+            yield operation, *row
+
+
+def _rows_of_operation(times: OperationTimings) -> Iterator[tuple[Any, ...]]:
+    for position, (name, stage) in enumerate(times.summary.items()):
+        measured = (stage.avg_ms, stage.min_ms, stage.max_ms, stage.count)
+        yield "summary", position, None, _stage(name), *measured
+    for position, call in enumerate(times.details):
+        for name, duration in call.stages.items():
+            measured = (duration, None, None, None)
+            yield "detail", position, call.test_index, _stage(name), *measured
+
+
+def _stage(name: str) -> str:
+    match = _STAGE.fullmatch(name)
+    return match["stage"] if match else name

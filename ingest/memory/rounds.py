@@ -11,21 +11,21 @@ from typing import Any, NamedTuple
 import msgspec
 from pydantic import ValidationError
 
-from promptlab.contracts.memory import Question, RoundHead
+from promptlab.contracts.memory_run import Question, RoundHead
 from promptlab.errors import nearest
 from promptlab.ingest.memory.chinese_form import cmrc_f1, is_chinese, is_same
-from promptlab.ingest.memory.findings import Findings, json_bytes, json_text, tolerant
 from promptlab.ingest.memory.locomo_form import answer_parts, reference_parts
 from promptlab.ingest.memory.question_keys import Identity, QuestionKeys
+from promptlab.ingest.memory.tolerant import Extras, FileProblems, read_tolerantly
 from promptlab.ingest.reading.problems import faults
 from promptlab.ingest.reading.structs import struct_of
 from promptlab.json_text.places import Keys
-from promptlab.json_text.writing import shown
+from promptlab.json_text.writing import compact, shown
 
 ADVERSARIAL = "5"
 
-_MAX_CACHED_BYTES = 2000
-"""Maximum size of a question that is cached, in bytes."""
+_MAX_CACHED = 2000
+"""Maximum length of a question that is cached, in characters."""
 
 
 class _PreparedQuestion(NamedTuple):
@@ -41,15 +41,54 @@ class _PreparedQuestion(NamedTuple):
     """Of its reference; of a question without one, its own text."""
 
 
-def answer_row(
+class _Answer(NamedTuple):
+    """An answer, until all questions of the file are known."""
+
+    test_index: int
+    question_index: int
+    position: int
+    predicted_answer: str | None
+    error: str | None
+    answer_stems: str | None
+    extras: str
+    question: _PreparedQuestion
+    twin: int
+    """Which of the equal questions of its round it is, from 1."""
+
+    def row(self, keys: QuestionKeys, *, is_chinese_file: bool) -> tuple[Any, ...]:
+        """Return the values of `ANSWER_COLUMNS`."""
+        *own, question, twin = self
+        return (
+            *own,
+            *question,
+            keys.of(_identity(question), twin),
+            *(self.chinese_scores() if is_chinese_file else (None, None)),
+        )
+
+    def chinese_scores(self) -> tuple[float | None, bool | None]:
+        """Return ``cmrc_f1`` and ``is_same`` of an answer that has a reference."""
+        texts, category = self.question.reference_texts, self.question.category
+        if self.predicted_answer is None or texts is None or category == ADVERSARIAL:
+            return None, None
+        arguments = self.predicted_answer, msgspec.json.decode(texts), category
+        return cmrc_f1(*arguments), is_same(*arguments)
+
+
+ANSWER_COLUMNS = (
+    *_Answer._fields[:-2],
+    *_PreparedQuestion._fields,
+    *("question_key", "cmrc_f1", "is_same"),
+)
+
+
+def _answer(
     test_index: int,
     position: int,
     question: Question,
     unknown: dict[str, Any],
     twins: Counter[Identity],
-) -> tuple[Any, ...]:
-    """Return the row of one question, with the parts of its key instead of the key."""
-    content = json_bytes(
+) -> _Answer:
+    content = compact(
         (
             question.question_text,
             question.reference_answer,
@@ -57,28 +96,28 @@ def answer_row(
             question.category,
         )
     )
-    is_short = len(content) <= _MAX_CACHED_BYTES
+    is_short = len(content) <= _MAX_CACHED
     prepared = (_prepare_cached if is_short else _prepare)(content)
     identity = _identity(prepared)
     twins[identity] += 1
     answer = as_text(question.predicted_answer)
     answer_stems = None
     if answer is not None and prepared.reference_stems is not None:
-        answer_stems = json_text(answer_parts(answer, prepared.category))
-    return (
+        answer_stems = compact(answer_parts(answer, prepared.category))
+    return _Answer(
         test_index,
         question.question_index,
         position,
-        (identity, twins[identity]),
         answer,
         as_text(question.error) if question.error else None,
         answer_stems,
-        json_text(unknown) if unknown else "{}",
-        *prepared,
+        compact(unknown) if unknown else "{}",
+        prepared,
+        twins[identity],
     )
 
 
-def _prepare(content: bytes) -> _PreparedQuestion:
+def _prepare(content: str) -> _PreparedQuestion:
     return _prepare_question(*msgspec.json.decode(content))
 
 
@@ -94,7 +133,7 @@ def as_text(value: Any) -> str | None:
     """Return a JSON value as text: a text itself, ``None`` for null, else JSON."""
     if value is None or isinstance(value, str):
         return value
-    return json_text(value)
+    return compact(value)
 
 
 def _prepare_question(
@@ -108,11 +147,11 @@ def _prepare_question(
     compared = [] if name == ADVERSARIAL else texts
     return _PreparedQuestion(
         question,
-        None if reference is None else json_text(reference),
-        None if evidence is None else json_text(evidence),
+        None if reference is None else compact(reference),
+        None if evidence is None else compact(evidence),
         name,
-        json_text(texts) if texts else None,
-        json_text([reference_parts(text, name) for text in compared])
+        compact(texts) if texts else None,
+        compact([reference_parts(text, name) for text in compared])
         if compared
         else None,
         is_chinese(" ".join(texts) or question),
@@ -123,30 +162,15 @@ _KNOWN = frozenset(Question.model_fields)
 _STRUCTS: Any = list[struct_of(Question, free=Any)]  # type: ignore[misc]  # built
 
 
-ANSWER_COLUMNS = (
-    "test_index",
-    "question_index",
-    "position",
-    "question_key",
-    "predicted_answer",
-    "error",
-    "answer_stems",
-    "extras",
-    *_PreparedQuestion._fields,
-    "cmrc_f1",
-    "is_same",
-)
-
-
 @dataclass
 class Rounds:
     """The rounds of a file: their own fields, and the answers that could be read."""
 
     task_id: str
-    findings: Findings
-    heads: list[tuple[RoundHead, int, Any]] = field(default_factory=list)
-    """Frame, number of answers, and the unknown fields of the frame."""
-    answers: list[tuple[Any, ...]] = field(default_factory=list)
+    problems: FileProblems
+    heads: list[tuple[RoundHead, int, Extras]] = field(default_factory=list)
+    """Each round without its questions: its fields, number of answers, and extras."""
+    answers: list[_Answer] = field(default_factory=list)
     rejected: int = 0
 
     def read(self, rounds: Sequence[Any]) -> None:
@@ -157,18 +181,17 @@ class Rounds:
             error = _fault_of_round(round_, indexes)
             if error:
                 code, message, path = error
-                self.findings.reject(code, message, keys + path, record=round_)
+                self.problems.reject(code, message, keys + path, record=round_)
                 self.rejected += _answers_in(round_)
                 continue
             frame = {name: round_[name] for name in round_ if name != "questions"}
-            head, rest = tolerant(RoundHead, frame, keys, self.findings)
+            head, extras = read_tolerantly(RoundHead, frame, keys, self.problems)
             indexes.add(head.test_index)
             before = len(self.answers)
             self._read_answers(head.test_index, round_["questions"], keys)
-            self.heads.append((head, len(self.answers) - before, rest))
-        self._name_questions()
-        if self._compare_chinese():
-            self.findings.warn(
+            self.heads.append((head, len(self.answers) - before, extras))
+        if self._is_chinese:
+            self.problems.warn(
                 "chinese_references",
                 "most references are Chinese, so locomo_f1 and token_f1 do not decide:"
                 " cmrc_f1 is the score, and only plain answers are right or wrong. Set"
@@ -176,27 +199,25 @@ class Rounds:
                 ("test_results",),
             )
         if not rounds:
-            self.findings.warn(
+            self.problems.warn(
                 "no_rounds",
                 "the run has no rounds: nothing to score.",
                 ("test_results",),
             )
 
-    def _name_questions(self) -> None:
-        keys = QuestionKeys(row[_KEY][0] for row in self.answers)
-        self.answers = [
-            (*row[:_KEY], keys.of(*row[_KEY]), *row[_KEY + 1 :]) for row in self.answers
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return the values of `ANSWER_COLUMNS` of each answer."""
+        keys = QuestionKeys(_identity(answer.question) for answer in self.answers)
+        is_chinese_file = self._is_chinese
+        return [
+            answer.row(keys, is_chinese_file=is_chinese_file) for answer in self.answers
         ]
 
-    def _compare_chinese(self) -> bool:
-        """Add both columns of Chinese answers, null unless most of the file are."""
-        n_chinese: int = sum(row[_IS_CHINESE] for row in self.answers)
-        is_mostly = 2 * n_chinese > len(self.answers)
-        self.answers = [
-            (*row, *(_chinese_scores(*row) if is_mostly else (None, None)))
-            for row in self.answers
-        ]
-        return is_mostly
+    @property
+    def _is_chinese(self) -> bool:
+        """True if most answers have a Chinese reference."""
+        n_chinese = sum(answer.question.is_chinese for answer in self.answers)
+        return 2 * n_chinese > len(self.answers)
 
     def _read_answers(
         self, test_index: int, questions: Sequence[Any], keys: Keys
@@ -214,7 +235,7 @@ class Rounds:
                 continue
             indexes.add(question.question_index)
             if not isinstance(question.predicted_answer, str | None):
-                self.findings.count(
+                self.problems.count(
                     "answer_not_text",
                     "expected text; it is read as its JSON text. Write answers as"
                     " text.",
@@ -224,8 +245,8 @@ class Rounds:
             if not _KNOWN.issuperset(raw):
                 unknown = {name: raw[name] for name in raw if name not in _KNOWN}
             for name in unknown:
-                self.findings.unknown((*path, place, name))
-            self.answers.append(answer_row(test_index, place, question, unknown, twins))
+                self.problems.unknown((*path, place, name))
+            self.answers.append(_answer(test_index, place, question, unknown, twins))
 
     def _questions(
         self, questions: Sequence[Any], test_index: int, keys: Keys
@@ -250,7 +271,7 @@ class Rounds:
         self, question: Question, raw: Any, test_index: int, keys: Keys
     ) -> None:
         index = question.question_index
-        self.findings.reject(
+        self.problems.reject(
             "duplicate_answer",
             f"question_index {index} stands twice in round {test_index}; the first one"
             " is kept. Give each its own.",
@@ -265,7 +286,7 @@ class Rounds:
     ) -> None:
         index = raw.get("question_index") if isinstance(raw, dict) else None
         for fault in faults(error, raw):
-            self.findings.reject(
+            self.problems.reject(
                 fault.code,
                 f"{fault.message}; the answer is left out.",
                 path + fault.keys,
@@ -277,21 +298,6 @@ class Rounds:
     def _record_id(self, test_index: int, question_index: Any) -> str:
         number = "?" if question_index is None else shown(question_index)
         return f"{self.task_id}/{test_index}/{number}"
-
-
-_KEY = ANSWER_COLUMNS.index("question_key")
-_IS_CHINESE = ANSWER_COLUMNS.index("is_chinese")
-
-
-def _chinese_scores(*row: Any) -> tuple[float | None, bool | None]:
-    """Return ``cmrc_f1`` and ``is_same`` of an answer that has a reference."""
-    fields = dict(zip(ANSWER_COLUMNS, row, strict=False))
-    answer, category = fields["predicted_answer"], fields["category"]
-    if answer is None or fields["reference_texts"] is None or category == ADVERSARIAL:
-        return None, None
-    references = msgspec.json.decode(fields["reference_texts"])
-    arguments = answer, references, category
-    return cmrc_f1(*arguments), is_same(*arguments)
 
 
 def _fault_of_round(round_: Any, indexes: set[int]) -> tuple[str, str, Keys] | None:

@@ -19,7 +19,8 @@ from typing import Any, Literal, TextIO, TypeAlias
 import duckdb
 
 from promptlab import spark
-from promptlab.build.plan import Node, Plan, read_comments, sources_hash
+from promptlab.build.comments import read_comments
+from promptlab.build.plan import Node, Plan, sources_hash
 from promptlab.build.spark_models import compiled_for, rules_hash
 from promptlab.database import open_duckdb
 from promptlab.errors import BuildError, UsageError

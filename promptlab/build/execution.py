@@ -18,7 +18,8 @@ import duckdb
 import msgspec
 
 from promptlab.build import plan
-from promptlab.build.plan import Node, comments_in
+from promptlab.build.comments import comments_in
+from promptlab.build.plan import Node
 from promptlab.database import (
     SMALL,
     comment_sql,
@@ -255,14 +256,14 @@ def _comment(con: duckdb.DuckDBPyConnection, plan: Plan, lang: str) -> None:
         " where schema_name = 'marts'"
     ).fetchall()
     kinds = {name: kind for name, comment, kind in rows if comment is None}
-    told = comments_in(lang) if kinds else {}
+    translations = comments_in(lang) if kinds else {}
     for mart in plan.comments:
         if kind := kinds.get(mart.name):
             relation = f'"marts"."{mart.name}"'
-            text = told.get(mart.text, mart.text)
+            text = translations.get(mart.text, mart.text)
             con.execute(comment_sql(relation, None, text, kind))
             for column, english in mart.columns.items():
-                text = told.get(english, english)
+                text = translations.get(english, english)
                 con.execute(comment_sql(relation, column, text))
 
 

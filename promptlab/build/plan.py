@@ -1,7 +1,7 @@
 """The plan: all statements of a build, compiled by dbt for DuckDB.
 
 dbt has resolved the names, rendered the templates and ordered the nodes; running a plan
-does none of that. It also holds the comments on the marts.
+does none of that. It also holds the comments on the marts (`comments`).
 """
 
 from __future__ import annotations
@@ -12,54 +12,14 @@ import functools
 import hashlib
 import os
 import time
-import tomllib
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Literal
 
 import msgspec
 
+from promptlab.build.comments import MartComments
 from promptlab.paths import cache, dbt_project
-
-# ---------- comments
-
-
-class MartComments(msgspec.Struct, frozen=True):
-    """A mart with the comments on it and on its columns."""
-
-    name: str
-    text: str
-    columns: dict[str, str]
-
-
-def read_comments(manifest: Any) -> list[MartComments]:
-    """Read the descriptions of the marts from dbt's manifest."""
-    return [
-        MartComments(
-            node.name,
-            _sentence(node.description),
-            {c.name: _sentence(c.description) for c in node.columns.values()},
-        )
-        for _, node in sorted(manifest.nodes.items())
-        if node.resource_type == "model" and node.schema == "marts"
-    ]
-
-
-def comments_in(lang: str) -> dict[str, str]:
-    """Return the comments in a language by the descriptions in English."""
-    file = resources.files("promptlab.build").joinpath(f"{lang}.toml")
-    return tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
-
-
-def _sentence(text: str) -> str:
-    """Return a description on one line, with a full stop."""
-    text = " ".join(text.split())
-    return text if text.endswith((".", ":", "…")) or not text else text + "."
-
-
-# ---------- the plan
-
 
 SHIPPED = "plan.json"
 """The plan's file in the project folder of an installed wheel."""
@@ -72,7 +32,7 @@ LOCK_SECONDS = 60
 
 _SOURCES = ("analyses", "macros", "models", "seeds", "tests")
 _SUFFIXES = {".csv", ".md", ".sql", ".yml"}
-_CODE = ("dbt", "plan")
+_CODE = ("comments", "dbt", "plan")
 
 
 class Node(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -163,7 +123,7 @@ def read(project: Path) -> Plan:
         say("dbt compiles the models (once after each change of them) …", "compiling")
         plan = compile_plan(project)
         with contextlib.suppress(OSError):
-            _keep(plan, cached)
+            _store(plan, cached)
     return plan
 
 
@@ -176,7 +136,7 @@ def _read(path: Path, digest: str) -> Plan | None:
     return plan if plan.sources_hash == digest else None
 
 
-def _keep(plan: Plan, path: Path) -> None:
+def _store(plan: Plan, path: Path) -> None:
     """Write a cached plan and delete all but the newest ``CACHED``."""
     partial = path.with_suffix(f".{os.getpid()}")
     partial.write_bytes(encode(plan))
@@ -196,12 +156,13 @@ def _lock(folder: Path) -> Iterator[None]:
         with contextlib.suppress(OSError):
             lock = stack.enter_context((folder / "lock").open("w"))
             end = time.monotonic() + LOCK_SECONDS
-            while not _is_taken(lock) and time.monotonic() < end:
+            while not _try_lock(lock) and time.monotonic() < end:
                 time.sleep(0.1)
         yield
 
 
-def _is_taken(lock: IO[str]) -> bool:
+def _try_lock(lock: IO[str]) -> bool:
+    """Take the lock; return false if another process has it."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -44,7 +44,7 @@ SECTIONS = {
         "runs": "look", "show": "look", "trends": "look", "flaky": "look",
         "leaderboard": "leaderboard",
     },
-    "Labels of people": {"labels": "labels", "judges": "labels"},
+    "Labels of people": {"labels": "labels", "judges": "judges"},
     "Data": {
         "query": "data", "export": "data", "purge": "data", "doctor": "reference",
         "dbt": "dbt", "mcp": "agents",
@@ -71,8 +71,8 @@ class _LazyGroup(click.Group):
             return None
         module = import_module(f"promptlab.cli.{COMMANDS[name]}")
         command: click.Command = getattr(module, name)
-        for each in (command, *getattr(command, "commands", {}).values()):
-            each.context_class = HelpContext
+        for part in (command, *getattr(command, "commands", {}).values()):
+            part.context_class = HelpContext
         return command
 
     def format_commands(
@@ -127,10 +127,10 @@ def cli() -> None:
 
 def run_cli(args: list[str] | None = None) -> int:
     """Run one command and return the exit code; expected errors are not raised."""
-    given = sys.argv[1:] if args is None else args
-    verbose = bool({"--verbose", "-v"} & set(given))
-    streams.listen(streams.asked_form(given))
-    LANGUAGE.set(asked_language(given))
+    arguments = sys.argv[1:] if args is None else args
+    verbose = bool({"--verbose", "-v"} & set(arguments))
+    streams.listen(streams.asked_form(arguments))
+    LANGUAGE.set(asked_language(arguments))
     with _interrupts() as interrupted:
         try:
             code = cli.main(args=args, prog_name="promptlab", standalone_mode=False)

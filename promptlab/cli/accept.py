@@ -1,4 +1,4 @@
-"""The command that accepts a run."""
+"""``promptlab accept``: record that a run is as it should be."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def accept(
             f' `promptlab accept {run or "latest"} --reason "the answers are shorter'
             ' now, on purpose"`'
         )
-    for each in accepting.accept(warehouse, run or "latest", str(reason).strip()):
-        n = len(each.cases)
-        names = ", ".join(each.cases[:_MOST_CASES])
+    for task in accepting.accept(warehouse, run or "latest", str(reason).strip()):
+        n = len(task.cases)
+        names = ", ".join(task.cases[:_MOST_CASES])
         more = f", {n - _MOST_CASES} more" if n > _MOST_CASES else ""
         what = (
             f"the history of {n} case(s) starts here: {names}{more}"
             if n
             else "what is missing is not missed any more"
         )
-        call.say(f"accepted {each.task_id} ({each.title}, {each.variant}): {what}")
+        call.say(f"accepted {task.task_id} ({task.title}, {task.variant}): {what}")
     return 0

@@ -178,11 +178,11 @@ def purge(
     warehouse = call.warehouse()
     day = None if before is None else before.date()
     if dry_run or not yes:
-        found = find(warehouse, tasks=[*tasks, *runs], before=day)
+        planned = find(warehouse, tasks=[*tasks, *runs], before=day)
         if dry_run:
-            _print_purge(found, call)
+            _print_purge(planned, call)
             return 0
-        _ask(found)
+        _ask(planned)
     _print_purge(purge(warehouse, tasks=[*tasks, *runs], before=day), call, done=True)
     return 0
 
@@ -195,39 +195,39 @@ def _compact(call: Call, *, named: bool, dry_run: bool) -> int:
     warehouse = call.warehouse()
     if dry_run:
         with warehouse.connect() as con:
-            found = find_dead(con)
+            dead = find_dead(con)
     else:
-        found = compact(warehouse)
-    call.print_rows(("table", "rows"), sorted(found.rows.items()))
+        dead = compact(warehouse)
+    call.print_rows(("table", "rows"), sorted(dead.rows.items()))
     call.say(
-        f"{'would delete' if dry_run else 'deleted'}: {sum(found.rows.values())} rows"
+        f"{'would delete' if dry_run else 'deleted'}: {sum(dead.rows.values())} rows"
         " that do not count",
         "compact_planned" if dry_run else "compacted",
-        rows=sum(found.rows.values()),
+        rows=sum(dead.rows.values()),
     )
     return 0
 
 
-def _ask(found: Purge) -> None:
+def _ask(planned: Purge) -> None:
     if not sys.stdin.isatty():
         raise UsageError(
             "purge: nobody can be asked here; --yes deletes without asking, --dry-run"
             " says what would go (nothing was changed)"
         )
-    ids = ", ".join(found.tasks)
+    ids = ", ".join(planned.tasks)
     click.confirm(f"Delete {ids}? This cannot be undone.", abort=True, err=True)
 
 
-def _print_purge(found: Purge, call: Call, *, done: bool = False) -> None:
-    call.print_rows(("table", "rows"), sorted(found.rows.items()))
+def _print_purge(purged: Purge, call: Call, *, done: bool = False) -> None:
+    call.print_rows(("table", "rows"), sorted(purged.rows.items()))
     call.say(
-        f"{'deleted' if done else 'would delete'}: {len(found.tasks)} task(s),"
-        f" {sum(found.rows.values())} rows",
+        f"{'deleted' if done else 'would delete'}: {len(purged.tasks)} task(s),"
+        f" {sum(purged.rows.values())} rows",
         "purged" if done else "purge_planned",
-        tasks=found.tasks,
-        rows=sum(found.rows.values()),
+        tasks=purged.tasks,
+        rows=sum(purged.rows.values()),
     )
-    for table in found.unknown:
+    for table in purged.unknown:
         call.say(
             f"{table}: is no table of this project; it was left as it is, and may hold"
             " them too",

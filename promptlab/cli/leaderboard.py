@@ -195,8 +195,8 @@ def leaderboard(
         names, rows = fetched(con, _LEADERBOARD, {"title": title})
         if not rows and call.format == "table":
             raise NothingToDo(f"leaderboard: {nothing_titled(con, title)}")
-        found = [] if title else dictionaries(con, _MATRIX)
-    titles = sorted({row["title"] for row in found})
+        standings = [] if title else dictionaries(con, _MATRIX)
+    titles = sorted({row["title"] for row in standings})
     if matrix and not titles:
         raise NothingToDo(
             "leaderboard: --matrix needs a title with several variants, and no TITLE"
@@ -204,7 +204,7 @@ def leaderboard(
     is_matrix = matrix or len(titles) > 1
     if call.format in _WRITERS:
         board = [dict(zip(names, row, strict=True)) for row in rows]
-        lines = _matrix_lines(found, titles) if is_matrix else _board_lines(board)
+        lines = _matrix_lines(standings, titles) if is_matrix else _board_lines(board)
         print_lines("\n".join(_WRITERS[call.format](lines)))
         return 0
     if not matrix:
@@ -212,7 +212,7 @@ def leaderboard(
     if is_matrix and (matrix or call.format == "table"):
         if not matrix:
             print_text("")
-        _print_matrix(found, titles, call)
+        _print_matrix(standings, titles, call)
     return 0
 
 
@@ -223,13 +223,15 @@ def _of_dimension(call: Call, title: str | None, wanted: str) -> int:
         if not known:
             raise NothingToDo(f"leaderboard: {nothing_titled(con, title)}")
         folded = wanted.casefold()
-        found = {i for i, name in known if folded in (i.casefold(), name.casefold())}
-        found = found or {i for i, _ in known if folded in i.casefold()}
-        if len(found) != 1:
-            several = f"{len(found)} dimensions match" if found else "no such dimension"
-            ids = ", ".join(sorted(found or {i for i, _ in known}))
+        matching = {i for i, name in known if folded in (i.casefold(), name.casefold())}
+        matching = matching or {i for i, _ in known if folded in i.casefold()}
+        if len(matching) != 1:
+            several = (
+                f"{len(matching)} dimensions match" if matching else "no such dimension"
+            )
+            ids = ", ".join(sorted(matching or {i for i, _ in known}))
             raise UsageError(f"leaderboard: {wanted}: {several}: {ids}")
-        values = {"title": title, "dimension": found.pop()}
+        values = {"title": title, "dimension": matching.pop()}
         names, rows = fetched(con, _BY_DIMENSION, values)
     if call.format in _WRITERS:
         lines = [_heading("Title", "Variant", "Score")]
@@ -261,8 +263,8 @@ def _by_tag(call: Call, title: str | None) -> int:
     if call.format in ("json", "csv"):
         call.print_rows(names, rows)
         return 0
-    found = [dict(zip(names, row, strict=True)) for row in rows]
-    parts = groupby(found, key=lambda row: (row["title"], row["testset_id"]))
+    tagged = [dict(zip(names, row, strict=True)) for row in rows]
+    parts = groupby(tagged, key=lambda row: (row["title"], row["testset_id"]))
     for place, (_, part) in enumerate(parts):
         if place:
             print_text("")
@@ -312,7 +314,7 @@ def _breakable(text: str) -> Cell:
     return Cell(re.sub(r"([/:_])", rf"\1{BREAK}", plain(text).text))
 
 
-def _print_matrix(found: Sequence[Row], titles: list[str], call: Call) -> None:
+def _print_matrix(standings: Sequence[Row], titles: list[str], call: Call) -> None:
     """Print variants by titles; JSON and CSV have a column for each end of interval."""
     fixed = (
         "macro_average", "macro_low", "macro_high", "n_won", "n_won_clearly", "n_titles"
@@ -324,7 +326,7 @@ def _print_matrix(found: Sequence[Row], titles: list[str], call: Call) -> None:
             *(value for title in titles for value in _ends(of.get(title, {}))),
             *(next(iter(of.values()))[name] for name in fixed),
         ]
-        for variant, of in _by_variant(found).items()
+        for variant, of in _by_variant(standings).items()
     ]
     table = Table(
         columns=(
@@ -354,10 +356,10 @@ def _with_interval(value: float | None, low: float | None, high: float | None) -
     return Cell(f"{shown.text} {interval(low, high).text}")
 
 
-def _by_variant(found: Sequence[Row]) -> dict[str, dict[str, Row]]:
+def _by_variant(standings: Sequence[Row]) -> dict[str, dict[str, Row]]:
     """Return the rows of each variant by title, the best variant first."""
     by_variant: dict[str, dict[str, Row]] = {}
-    for row in found:
+    for row in standings:
         by_variant.setdefault(row["variant"], {})[row["title"]] = row
     return by_variant
 
@@ -366,13 +368,13 @@ _Line = list[tuple[str, str, bool]]
 """The cells of a line: a text, its interval, and true for the best of a column."""
 
 
-def _matrix_lines(found: Sequence[Row], titles: list[str]) -> list[_Line]:
+def _matrix_lines(standings: Sequence[Row], titles: list[str]) -> list[_Line]:
     """Return a heading and a line for each variant."""
     lines = [_heading("Variant", *titles, "Mean", "Won")]
-    by_variant = _by_variant(found)
-    n_all = found[0]["n_titles_of_all"]
+    by_variant = _by_variant(standings)
+    n_all = standings[0]["n_titles_of_all"]
     # a mean over fewer titles is not comparable
-    whole = [row["macro_average"] for row in found if row["n_titles"] == n_all]
+    whole = [row["macro_average"] for row in standings if row["n_titles"] == n_all]
     best = max(whole, default=None)
     for variant, of in by_variant.items():
         row = next(iter(of.values()))
@@ -435,7 +437,7 @@ def _markdown(lines: Sequence[_Line]) -> Iterator[str]:
         return f"{shown} ({ends})" if ends else shown
 
     for place, line in enumerate(lines):
-        yield f"| {' | '.join(cell(*each) for each in line)} |"
+        yield f"| {' | '.join(cell(*part) for part in line)} |"
         if not place:
             yield f"| {' | '.join('---' for _ in line)} |"
 
@@ -466,7 +468,7 @@ def _latex(lines: Sequence[_Line]) -> Iterator[str]:
     yield rf"\begin{{tabular}}{{{'l' * n_texts}{'r' * (len(lines[0]) - n_texts)}}}"
     yield r"\toprule"
     for place, line in enumerate(lines):
-        yield rf"{' & '.join(cell(*each) for each in line)} \\"
+        yield rf"{' & '.join(cell(*part) for part in line)} \\"
         if not place:
             yield r"\midrule"
     yield r"\bottomrule"

@@ -255,8 +255,8 @@ def _nothing_read(ingested: Ingested) -> str:
         "rejected earlier": ingested.n_rejected_before,
         "purged": ingested.n_purged,
     }
-    why = ", ".join(f"{n} {reason}" for reason, n in reasons.items() if n)
-    return f"nothing was loaded: of {len(ingested.files)} file(s) {why}"
+    listed = ", ".join(f"{n} {reason}" for reason, n in reasons.items() if n)
+    return f"nothing was loaded: of {len(ingested.files)} file(s) {listed}"
 
 
 def _print_files(files: Sequence[FileLoad], call: Call) -> None:
@@ -546,10 +546,10 @@ def _decision_rows(
         (
             *(getattr(gate, name) for name in _DECISION[:5]),
             str(out / folder_name(gate.task_id) / PAGE),
-            str(each.page),
+            str(decision.page),
         )
-        for each in decided
-        for gate in each.gates
+        for decision in decided
+        for gate in decision.gates
     ]
 
 
@@ -558,24 +558,26 @@ def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
     from promptlab.reports.pages import MEMORY, PAGE
     from promptlab.reports.printing import named
 
-    for each in decided:
-        print_headline(each.gate, with_next_step=True)
-        who, n = each.gate.variant, len(each.gates)
-        alike = [gate for gate in each.gates if gate.decision == each.gate.decision]
+    for decision in decided:
+        print_headline(decision.gate, with_next_step=True)
+        who, n = decision.gate.variant, len(decision.gates)
+        alike = [
+            gate for gate in decision.gates if gate.decision == decision.gate.decision
+        ]
         if alike[1:]:
             who = spoken("{variant}, one of {n} variants", n=n, variant=who)
         elif n > 1:
             who = spoken("the worst of {n} variants: {variant}", n=n, variant=who)
         # a variant without a name says nothing
-        print_text("  ".join((each.gate.title, *named([who]))), lead="  ")
-        print_lines(f"  {each.page}")
-        if each.renamed:
+        print_text("  ".join((decision.gate.title, *named([who]))), lead="  ")
+        print_lines(f"  {decision.page}")
+        if decision.renamed:
             old, new = (
-                json.dumps(each.renamed[name], ensure_ascii=False)
+                json.dumps(decision.renamed[name], ensure_ascii=False)
                 for name in ("earlier_title", "title")
             )
-            note = spoken(_RENAMED, title=old, n=each.renamed["n_same"],
-                          total=each.renamed["n_cases"])  # fmt: skip
+            note = spoken(_RENAMED, title=old, n=decision.renamed["n_same"],
+                          total=decision.renamed["n_cases"])  # fmt: skip
             print_text(f"{note} [titles.{new}] alias = [{old}]", lead="  ")
     for file in written:
         if MEMORY in file.parts and file.name == PAGE:
@@ -593,7 +595,7 @@ def _other_runs(decided: list[TitleDecision], warehouse: Warehouse) -> list[str]
     """Return tasks of this call that `promptlab gate` takes and no decision is of."""
     with warehouse.built() as con:
         latest = selected_tasks(con, "latest")
-    shown = {gate.task_id for each in decided for gate in each.gates}
+    shown = {gate.task_id for decision in decided for gate in decision.gates}
     return [task for task in latest if task not in shown]
 
 
@@ -695,29 +697,29 @@ def _validate(call: Call, paths: tuple[Path, ...]) -> int:
     if not planned:
         raise NothingToDo(f"no files below {', '.join(map(str, paths))}")
     references = References()
-    found = []
+    problems = []
     for file, reading in read_files(
         planned,
         limits=Limits.of(call.settings),
         redact=call.settings.redact,
     ):
         references.see_reading(file, reading)
-        found += [(file, problem) for problem in reading.problems]
+        problems += [(file, problem) for problem in reading.problems]
     if _knows_the_warehouse(references, call.settings):
-        found += references.unmet()
+        problems += references.unmet()
     if call.format == "table":
-        for file, problem in found:
+        for file, problem in problems:
             print_lines(translated_message(line_of(file, problem)))
-        counts = Counter((p.severity, p.code) for _, p in found)
+        counts = Counter((p.severity, p.code) for _, p in problems)
         for (severity, code), n in sorted(counts.items()):
             call.say(f"{n} × {code} ({severity})")
-        if not found:
+        if not problems:
             call.say("no problems")
     else:
         names = (*_PROBLEM_FIELDS[:-1], "message", _PROBLEM_FIELDS[-1])
-        rows = [(str(f), *(getattr(p, name) for name in names)) for f, p in found]
+        rows = [(str(f), *(getattr(p, name) for name in names)) for f, p in problems]
         call.print_rows(("file", *names), rows)
-    return 6 if any(p.severity == "reject" for _, p in found) else 0
+    return 6 if any(p.severity == "reject" for _, p in problems) else 0
 
 
 def _knows_the_warehouse(references: References, settings: Settings) -> bool:
@@ -817,7 +819,7 @@ def score(
         call.say(f"built {call.settings.db}")
     elif ingested:
         call.say("ingested; `promptlab build` brings the scores into the marts")
-    if any(each.error for each in scoring.dimensions):
+    if any(scored.error for scored in scoring.dimensions):
         return 2
     return 6 if ingested and ingested.n_rejected else 0
 
@@ -828,7 +830,7 @@ def _print_scoring(scoring: Scoring, call: Call) -> None:
         "failed_cases", "file",
     )  # fmt: skip
     rows = [
-        (scoring.task_id, *(getattr(each, name) for name in names))
-        for each in scoring.dimensions
+        (scoring.task_id, *(getattr(scored, name) for name in names))
+        for scored in scoring.dimensions
     ]
     call.print_rows(("task_id", *names), rows, _SCORERS)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         AnalysisResult,
         CaseResult,
     )
-    from promptlab.contracts.memory import MemoryResult
+    from promptlab.contracts.memory_result import MemoryResult
 
 
 # ---------- runs
@@ -214,8 +214,8 @@ _DIMENSIONS = Table(
 )
 
 
-class _Why(NamedTuple):
-    """Why a case did not pass: the first of its reasons."""
+class _Failure(NamedTuple):
+    """The first reason why a case did not pass."""
 
     place: str | None
     reason: str | None
@@ -223,36 +223,38 @@ class _Why(NamedTuple):
     """The reason is a code, which tables print as words."""
 
 
-def _why(case: CaseResult) -> _Why:
+def _first_failure(case: CaseResult) -> _Failure:
     """Return the first difference, assertion, error, feedback or worst score."""
     if case.differences:
         first = case.differences[0]
-        return _Why(first.pointer, first.reason, is_code=True)
+        return _Failure(first.pointer, first.reason, is_code=True)
     for status in ("fail", "error", "unevaluated"):
         for assertion in case.assertions:
             if assertion.status == status:
-                return _Why(assertion.name, assertion.reason)
-    bad = {each.round_id: each for each in case.rounds if each.status != "pass"}
-    for each in bad.values():
-        if each.error_code or each.feedback:
-            return _Why(None, each.error_code or each.feedback)
+                return _Failure(assertion.name, assertion.reason)
+    bad = {
+        outcome.round_id: outcome for outcome in case.rounds if outcome.status != "pass"
+    }
+    for outcome in bad.values():
+        if outcome.error_code or outcome.feedback:
+            return _Failure(None, outcome.error_code or outcome.feedback)
     scored = [
-        each
-        for each in case.evidences
-        if each.round_id in bad
-        and isinstance(each.payload.get("score"), int | float)
-        and not each.summary.endswith("%")  # the number alone is no reason
+        evidence
+        for evidence in case.evidences
+        if evidence.round_id in bad
+        and isinstance(evidence.payload.get("score"), int | float)
+        and not evidence.summary.endswith("%")  # the number alone is no reason
     ]
     if not scored:
-        return _Why(None, None)
-    worst = min(scored, key=lambda each: each.payload["score"])
-    return _Why(worst.dimension_id, worst.summary)
+        return _Failure(None, None)
+    worst = min(scored, key=lambda evidence: evidence.payload["score"])
+    return _Failure(worst.dimension_id, worst.summary)
 
 
-def _reason(why: _Why) -> Cell:
-    if why.is_code or why.reason is None:
-        return words(why.reason)
-    line = why.reason.strip().partition("\n")[0].rstrip()
+def _reason(failure: _Failure) -> Cell:
+    if failure.is_code or failure.reason is None:
+        return words(failure.reason)
+    line = failure.reason.strip().partition("\n")[0].rstrip()
     if len(line) > _LONGEST:
         line = f"{line[: _LONGEST - 1].rstrip()}…"
     return path(line)  # so that a long address can be wrapped
@@ -267,7 +269,7 @@ class _BadCase(NamedTuple):
     case_id: str
     status: str
     aggregated_score: float | None
-    why: _Why
+    failure: _Failure
 
 
 def _cases_table(cases: Sequence[_BadCase]) -> Table:
@@ -277,10 +279,12 @@ def _cases_table(cases: Sequence[_BadCase]) -> Table:
         Column("status", judged, "status"),
         Column("score", score, "aggregated_score"),
     ]
-    if any(case.why.place for case in cases):
-        columns.append(Column("differs at", lambda why: plain(why.place), "why"))
-    if any(case.why.reason for case in cases):
-        columns.append(Column("reason", _reason, "why"))
+    if any(case.failure.place for case in cases):
+        columns.append(
+            Column("differs at", lambda failure: plain(failure.place), "failure")
+        )
+    if any(case.failure.reason for case in cases):
+        columns.append(Column("reason", _reason, "failure"))
     return Table(columns=tuple(columns))
 
 
@@ -309,8 +313,10 @@ def _print_task(result: AnalysisResult, *, wide: bool) -> None:
     if bad:
         click.echo()
         rows = [
-            _BadCase(each.case_id, each.status, each.aggregated_score, _why(each))
-            for each in shown
+            _BadCase(
+                case.case_id, case.status, case.aggregated_score, _first_failure(case)
+            )
+            for case in shown
         ]
         print_table(rows, _cases_table(rows), wide=wide)
     if shown != bad:
@@ -361,14 +367,14 @@ def _print_memory(result: MemoryResult, *, wide: bool) -> None:
     names = ("n_questions", "n_failed", "ci_low", "ci_high")
     rows = []
     for category in result.categories:
-        found = [result.headline(category.category, metric) for metric in metrics]
-        first = next(iter(found), None)
+        headlines = [result.headline(category.category, metric) for metric in metrics]
+        first = next(iter(headlines), None)
         rows.append(
             (
                 category.category,
                 category.name,
                 *(getattr(first, name, None) for name in names),
-                *(each and each.score for each in found),
+                *(headline and headline.score for headline in headlines),
             )
         )
     if metrics:
@@ -455,7 +461,9 @@ def trends(
         asked = {"title": title, "measure": measure, "subject": subject, "last": last}
         columns, rows = fetched(con, _TRENDS, asked)
         if not rows and call.format == "table":
-            raise NothingToDo(f"trends: {_why_nothing(con, title, measure, subject)}")
+            raise NothingToDo(
+                f"trends: {_reason_for_nothing(con, title, measure, subject)}"
+            )
     if call.format == "table":
         from promptlab.reports.texts import catalogue
 
@@ -476,7 +484,7 @@ def _latest_title(con: duckdb.DuckDBPyConnection) -> str:
     return str(row[0])
 
 
-def _why_nothing(
+def _reason_for_nothing(
     con: duckdb.DuckDBPyConnection, title: str, measure: str, subject: str | None
 ) -> str:
     of_title = con.execute("select 1 from marts.dim_tasks where title = ?", [title])

@@ -249,8 +249,8 @@ def titled(function: F) -> F:
 
 def nothing_titled(con: duckdb.DuckDBPyConnection, title: str | None) -> str:
     """The reason for an empty result: no tasks at all, or no tasks of this title."""
-    found = con.execute("select distinct title from marts.dim_tasks").fetchall()
-    titles = [str(row[0]) for row in found]
+    rows = con.execute("select distinct title from marts.dim_tasks").fetchall()
+    titles = [str(row[0]) for row in rows]
     if title is None or not titles:
         return "no task yet; `promptlab run PATH`"
     hint = did_you_mean(title, titles) or "; `promptlab runs` lists the tasks"

@@ -72,8 +72,8 @@ def spoken(text: str, **values: object) -> str:
     *text* is a key of ``[printed]``; any other text is returned unchanged.
     """
     lang = LANGUAGE.get()
-    told = text if lang == "en" else printed(lang).get(text, text)
-    return told.format(**values) if values else told
+    translated = text if lang == "en" else printed(lang).get(text, text)
+    return translated.format(**values) if values else translated
 
 
 @cache
@@ -221,10 +221,10 @@ def n_of(n: int | None, total: int | None) -> Cell:
 
 def passed_of(n: int | None, total: int | None, errors: float | None) -> Cell:
     """A number of a whole, with a mark if rounds ended in errors: ``2/24 !``."""
-    found = n_of(n, total)
-    if not errors or found is NOTHING:
-        return found
-    return Cell(f"{found.text} !", is_number=True)
+    share = n_of(n, total)
+    if not errors or share is NOTHING:
+        return share
+    return Cell(f"{share.text} !", is_number=True)
 
 
 def p_value(value: float | None) -> Cell:
@@ -375,7 +375,7 @@ def wrap(text: str, room: int) -> list[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    return (found[0] for found in _PIECE.finditer(text) if found[0] != BREAK)
+    return (match[0] for match in _PIECE.finditer(text) if match[0] != BREAK)
 
 
 def _chopped(piece: str, room: int) -> Iterator[tuple[str, int]]:
@@ -473,8 +473,8 @@ def print_rows(
             names, shown = [str(i) for i in range(len(names))], names
             columns = map(Column, shown, repeat(plain), names)
             table = Table(tuple(columns), is_declared=False)
-        found = [dict(zip(names, row, strict=True)) for row in rows]
-        _print(_table(table, found, wide=wide, room=_room(wide=wide)))
+        records = [dict(zip(names, row, strict=True)) for row in rows]
+        _print(_table(table, records, wide=wide, room=_room(wide=wide)))
 
 
 def print_objects(
@@ -486,7 +486,7 @@ def print_objects(
     wide: bool = False,
 ) -> None:
     """Print these attributes of objects to stdout, like `print_rows`."""
-    rows = [[getattr(each, name) for name in names] for each in objects]
+    rows = [[getattr(item, name) for name in names] for item in objects]
     print_rows(names, rows, form, table, wide=wide)
 
 
@@ -647,8 +647,8 @@ def _parts(
         for row in rows
     ]
     parts = groupby(zip(above, cells, strict=True), key=lambda pair: pair[0])
-    found = [(title, [row for _, row in part]) for title, part in parts]
-    return found or [("", [])]
+    groups = [(title, [row for _, row in part]) for title, part in parts]
+    return groups or [("", [])]
 
 
 def _widths(rows: list[list[Cell]], room: int) -> list[int] | None:

@@ -1,4 +1,4 @@
-"""The command that prints how cases are asked again."""
+"""``promptlab recheck``: print the commands that ask cases again."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def recheck(call: Call, run: str, tool_args: str, out: Path) -> int:
 
     db = call.settings.db
     with call.warehouse().built() as con:
-        found = recheck(
+        asked_again = recheck(
             con,
             run,
             out,
@@ -50,11 +50,11 @@ def recheck(call: Call, run: str, tool_args: str, out: Path) -> int:
             db=None if db == _DEFAULT_DB else db,
         )
     if call.format != "text":
-        rows = [tuple(case[name] for name in COLUMNS) for case in found.cases]
+        rows = [tuple(case[name] for name in COLUMNS) for case in asked_again.cases]
         call.print_rows(COLUMNS, rows)
         return 0
-    found.write(out)
-    for line in found.script.splitlines():
+    asked_again.write(out)
+    for line in asked_again.script.splitlines():
         click.echo(_in_language(line) if line.startswith("#") else line)
     return 0
 

@@ -59,7 +59,7 @@ lock_timeout = 60.0         # {seconds to wait for a warehouse that is in use}
 
 def _config(lang: str) -> str:
     """Return the config that ``init`` writes."""
-    text = re.sub(r"\{(.+?)\}", lambda found: translated(found[1]), _CONFIG)
+    text = re.sub(r"\{(.+?)\}", lambda match: translated(match[1]), _CONFIG)
     return text.replace("LANG", lang)
 
 
@@ -165,7 +165,7 @@ def _write_mapping(call: Call, folder: Path, table: Path) -> int:
     config.write_text(f"{before.rstrip()}\n\n{section}", "utf-8")
     meanings = _meanings(mapping)
     named = dict.fromkeys([*columns, *meanings])
-    rows = [(each, meanings.get(each, "kept with each row")) for each in named]
+    rows = [(column, meanings.get(column, "kept with each row")) for column in named]
     call.print_rows(("column", "is"), rows)
     for note in notes:
         call.say(note)
@@ -177,13 +177,13 @@ def _write_mapping(call: Call, folder: Path, table: Path) -> int:
 
 
 def _meanings(mapping: TableMapping) -> dict[str, str]:
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     for name in type(mapping).model_fields:
         value = getattr(mapping, name)
         for column in [value] if isinstance(value, str) else value or ():
-            also = f"{found[column]}, " if column in found else ""
-            found[column] = f"{also}{name}"
-    return found
+            also = f"{meanings[column]}, " if column in meanings else ""
+            meanings[column] = f"{also}{name}"
+    return meanings
 
 
 # ---------- doctor
@@ -221,7 +221,7 @@ def doctor(call: Call) -> int:
     is_short = call.format == "table" and not (call.wide or call.verbose)
     shown = [f for f in findings if f.state != "ok"] if is_short else findings
     if call.format == "table":
-        shown = [replace(each, what=translated(each.what)) for each in shown]
+        shown = [replace(row, what=translated(row.what)) for row in shown]
     if shown or not is_short:
         columns = ("what", "name", "state", "value", "fix")
         print_objects(shown, columns, call.format, _DOCTOR_TABLE)

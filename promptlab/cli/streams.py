@@ -65,7 +65,7 @@ def in_one_line(text: str) -> str:
 def for_json(text: str) -> str:
     """Return JSON with its hidden characters written as escapes: the same values."""
     text = _ANYWHERE.sub(r"#\\u0023", text)
-    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def guarded(text: str) -> str:

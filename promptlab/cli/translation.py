@@ -141,7 +141,7 @@ class _Messages:
             for key in sorted(texts, key=len, reverse=True)
             if "{}" in key or _END.match(key)
         ]
-        frequency = Counter(word for each in templates for word in each.words())
+        frequency = Counter(word for template in templates for word in template.words())
         self._by_word: dict[str, list[tuple[int, _Template]]] = {}
         for place, template in enumerate(templates):
             word = min(template.words(), key=frequency.__getitem__, default="")
@@ -150,8 +150,8 @@ class _Messages:
     def of(self, text: str) -> list[_Template]:
         """Return the templates that may be those of a message, the longest first."""
         words = {"", *_WORD.findall(text)} & self._by_word.keys()
-        found = [each for word in words for each in self._by_word[word]]
-        return [template for _, template in sorted(found)]
+        candidates = [entry for word in words for entry in self._by_word[word]]
+        return [template for _, template in sorted(candidates)]
 
 
 @cache
@@ -235,8 +235,10 @@ def _words(text: str, parts: _Parts, *, may_have_place: bool = False) -> str:
     choices = text.split(" or ")
     if written != text or len(choices) == 1:
         return written
-    told = [translated(choice, parts) for choice in choices]
-    return text if any(map(str.__eq__, told, choices)) else "或".join(told)
+    translations = [translated(choice, parts) for choice in choices]
+    return (
+        text if any(map(str.__eq__, translations, choices)) else "或".join(translations)
+    )
 
 
 def translated_message(text: str) -> str:
@@ -329,12 +331,14 @@ def _paragraph(text: str) -> str:
     text = " ".join(text.split())
     head, _, codes = text.partition(": ")
     if head == "Exit codes":
-        told = "；".join(f"{n} {translated(why)}" for n, why in _EXITS.findall(codes))
-        return f"{translated(head)}：{told}。"
-    told = translated(text)
-    if told == text:  # click takes the full stop from the summary of a command
-        told = translated(f"{text}.").removesuffix("。").removesuffix(".")
-    return told
+        sentence = "；".join(
+            f"{n} {translated(meaning)}" for n, meaning in _EXITS.findall(codes)
+        )
+        return f"{translated(head)}：{sentence}。"
+    sentence = translated(text)
+    if sentence == text:  # click takes the full stop from the summary of a command
+        sentence = translated(f"{text}.").removesuffix("。").removesuffix(".")
+    return sentence
 
 
 def _unwrapped(text: str, room: int) -> str:

@@ -34,7 +34,7 @@ class Page(Contract):
 
 
 class LevelChange(Contract):
-    """A number that is at another level, beyond chance: ``fct_level_changes``."""
+    """A number whose level changed, beyond chance: ``fct_level_changes``."""
 
     measure: str
     is_worse: bool
@@ -266,14 +266,14 @@ class CorrectedRate(Contract):
 
 
 class RateOfDimension(CorrectedRate):
-    """The same, of a variant of a run."""
+    """The corrected rate of a variant on the page of its run."""
 
     name: str | None
     """Name of the dimension."""
 
 
 class RateOfResult(CorrectedRate):
-    """The same, of a result that the judge judged."""
+    """The corrected rate of a result on the page of its judge."""
 
     title: str
     variant: str

@@ -18,7 +18,8 @@ from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.contracts.base import descriptions
 from promptlab.contracts.comparison import Comparison
 from promptlab.contracts.gate import GatePolicy, GateResult
-from promptlab.contracts.memory import MemoryResult, MemoryRunFile
+from promptlab.contracts.memory_result import MemoryResult
+from promptlab.contracts.memory_run import MemoryRunFile
 from promptlab.contracts.pages import (
     DigestPage,
     IndexPage,

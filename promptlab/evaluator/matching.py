@@ -405,10 +405,13 @@ _NO_JUDGE: Final = {
     "en": "no judge ran: pass judge=… when the evaluator is made",
 }
 _PIPELINE_FAILED: Final = {
-    "zh": "Pipeline 执行失败: {why}",  # as the guide writes it
-    "en": "the pipeline failed: {why}",
+    "zh": "Pipeline 执行失败: {reason}",  # as the guide writes it
+    "en": "the pipeline failed: {reason}",
 }
-_JUDGE_FAILED: Final = {"zh": "Judge 评估失败: {why}", "en": "the judge failed: {why}"}
+_JUDGE_FAILED: Final = {
+    "zh": "Judge 评估失败: {reason}",
+    "en": "the judge failed: {reason}",
+}
 
 
 def details(verdict: Verdict, lang: Language) -> str:
@@ -444,14 +447,14 @@ def no_judge(lang: Language) -> str:
     return _NO_JUDGE[lang]
 
 
-def judge_failed(why: str, lang: Language) -> str:
+def judge_failed(reason: str, lang: Language) -> str:
     """Return the sentence for a judge without a usable answer."""
-    return _JUDGE_FAILED[lang].format(why=why)
+    return _JUDGE_FAILED[lang].format(reason=reason)
 
 
-def pipeline_failed(why: str, lang: Language) -> str:
+def pipeline_failed(reason: str, lang: Language) -> str:
     """Return the feedback for a sample on which the pipeline failed."""
-    return _PIPELINE_FAILED[lang].format(why=why)
+    return _PIPELINE_FAILED[lang].format(reason=reason)
 
 
 def clipped(text: str) -> str:

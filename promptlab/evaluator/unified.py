@@ -121,10 +121,10 @@ def ask(judge: Judge | None, request: JudgeRequest, lang: Language) -> Judgement
     try:
         return _read(judge(request))
     except _BadAnswer as error:
-        why = str(error)
+        reason = str(error)
     except Exception as error:  # noqa: BLE001  # the judge is foreign code
-        why = f"{type(error).__name__}: {error}"
-    return Judgement("unevaluated", feedback=judge_failed(why, lang), reason=why)
+        reason = f"{type(error).__name__}: {error}"
+    return Judgement("unevaluated", feedback=judge_failed(reason, lang), reason=reason)
 
 
 def _read(answer: Any) -> Judgement:

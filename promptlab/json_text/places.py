@@ -152,10 +152,10 @@ def spans(
     closing = {"{": "}", "[": "]"}.get(text[start : start + 1])
     if closing is None:
         return [], value_end(text, start)
-    found: list[Span] = []
+    members: list[Span] = []
     at = after_space(text, start + 1)
-    while found or not text.startswith(closing, at):
-        key: Key = len(found)
+    while members or not text.startswith(closing, at):
+        key: Key = len(members)
         if closing == "}":
             if not text.startswith('"', at):
                 raise JSONDecodeError("Expecting a key", text, at)
@@ -165,14 +165,14 @@ def spans(
                 raise JSONDecodeError("Expecting ':'", text, at)
             at = after_space(text, at + 1)
         end = step(key, at) if step else value_end(text, at)
-        found.append(Span(key, at, end))
+        members.append(Span(key, at, end))
         at = after_space(text, end)
         if text.startswith(closing, at):
             break
         if not text.startswith(",", at):
             raise JSONDecodeError("Expecting ','", text, at)
         at = after_space(text, at + 1)
-    return found, at + 1
+    return members, at + 1
 
 
 class SpanIndex:

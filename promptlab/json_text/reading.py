@@ -119,7 +119,7 @@ def parse_all(text: str) -> tuple[Any, list[Fault]]:
 
 def errors_of(text: str, *, allow: Collection[str] = ()) -> list[Fault]:
     """Return the messages of all errors of a text; codes in *allow* are not errors."""
-    return [each for each in read_exactly(text).faults if each.code not in allow]
+    return [fault for fault in read_exactly(text).faults if fault.code not in allow]
 
 
 def parse_fast(text: str) -> Any:
@@ -154,10 +154,10 @@ def depth(value: Any, most: int = MAX_DEPTH) -> int | None:
         if levels > most:
             return None
         level = [
-            each
+            inner
             for one in level
-            for each in (one.values() if type(one) is dict else one)
-            if type(each) in _CONTAINERS
+            for inner in (one.values() if type(one) is dict else one)
+            if type(inner) in _CONTAINERS
         ]
     return levels
 
@@ -671,12 +671,12 @@ class JsonReader:
                 'quote; inside a text write " as \\" and a line break as \\n.',
             )
         elif error.msg.startswith("Invalid control"):
-            found = text[at : at + 1]
-            escape = {"\t": "\\t", "\r": "\\r"}.get(found, f"\\u{ord(found):04x}")
+            control = text[at : at + 1]
+            escape = {"\t": "\\t", "\r": "\\r"}.get(control, f"\\u{ord(control):04x}")
             self._break(
                 "control_character",
                 at,
-                f"a bare control character (U+{ord(found):04X}) in a text. "
+                f"a bare control character (U+{ord(control):04X}) in a text. "
                 f"Write it as {escape}.",
             )
         else:

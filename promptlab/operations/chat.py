@@ -149,7 +149,7 @@ def _error_in(text: bytes) -> tuple[int, str]:
     if not isinstance(answer, dict):
         return 0, ""
     codes = (answer.get(name) for name in ("errcode", "code", "StatusCode"))
-    code = next((each for each in codes if isinstance(each, int) and each), 0)
+    code = next((value for value in codes if isinstance(value, int) and value), 0)
     return code, str(answer.get("errmsg") or answer.get("msg") or "")
 
 
@@ -165,8 +165,11 @@ def _refusal(hook: Hook, host: str, code: int, reason: str) -> MailError:
 
 def _words(parts: Any) -> list[str]:
     """Return the parts of an address that may be a key."""
-    found = [*parts.path.split("/"), *parts.query.replace("=", "&").split("&")]
-    return [word for word in found if len(word) >= 8]
+    parts_of_address = [
+        *parts.path.split("/"),
+        *parts.query.replace("=", "&").split("&"),
+    ]
+    return [word for word in parts_of_address if len(word) >= 8]
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

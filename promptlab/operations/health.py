@@ -169,10 +169,10 @@ def _rows(con: duckdb.DuckDBPyConnection, table: StoredTable) -> Finding:
 def _schema(con: duckdb.DuckDBPyConnection) -> Finding:
     from promptlab.ingest.raw import OTHER_VERSION, SCHEMA_VERSION, schema_version
 
-    found = schema_version(con)
-    if found == SCHEMA_VERSION:
-        return Finding("check", "schema version", "ok", str(found))
-    if found is None:
+    version = schema_version(con)
+    if version == SCHEMA_VERSION:
+        return Finding("check", "schema version", "ok", str(version))
+    if version is None:
         return Finding(
             "check",
             "schema version",
@@ -180,7 +180,7 @@ def _schema(con: duckdb.DuckDBPyConnection) -> Finding:
             "the file holds no raw tables",
             "`promptlab ingest PATH` makes them",
         )
-    value = f"{found}, this promptlab works with {SCHEMA_VERSION}"
+    value = f"{version}, this promptlab works with {SCHEMA_VERSION}"
     return Finding("check", "schema version", "fail", value, OTHER_VERSION)
 
 

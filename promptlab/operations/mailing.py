@@ -98,10 +98,13 @@ def send(
     except (OSError, UnicodeError) as error:  # smtplib's errors are OSErrors
         raise _described(server, sender, error) from None
     if refused:
-        each = "; ".join(f"{to}: {_answer(*why)}" for to, why in refused.items())
+        refusals = "; ".join(
+            f"{to}: {_answer(*answer)}" for to, answer in refused.items()
+        )
         served = ", ".join(address for address in to if address not in refused)
         raise MailError(
-            f"{_name(server)} refuses {each}{f' (sent to {served})' if served else ''}"
+            f"{_name(server)} refuses {refusals}"
+            f"{f' (sent to {served})' if served else ''}"
         )
 
 

@@ -99,12 +99,12 @@ def purge(
     """
     with warehouse.writable() as con:
         db = file_of(con)
-        found = _find(con, tasks, before)
+        purged = _find(con, tasks, before)
         # so that no part of the old file remains
         con.execute("checkpoint")
         write_copy(con, db, select=kept_rows)
     _remove_traces(db)
-    return found
+    return purged
 
 
 def _find(
@@ -470,11 +470,11 @@ def compact(warehouse: WarehouseFile) -> Purge:
     """
     with warehouse.writable() as con:
         db = file_of(con)
-        found = find_dead(con)
+        purged = find_dead(con)
         con.execute("checkpoint")
         write_copy(con, db, select=_live_rows)
     _remove_traces(db)
-    return found
+    return purged
 
 
 def find_dead(con: duckdb.DuckDBPyConnection) -> Purge:

@@ -58,7 +58,7 @@ class Facts:
 
     task: Row
     """The row of ``fct_verdicts``, with names and counts of the task."""
-    cases: list[Row] = field(default_factory=list)
+    changed_cases: list[Row] = field(default_factory=list)
     """Rows of ``fct_case_odds``: cases that newly fail or pass, the worst first."""
     gaps: list[Row] = field(default_factory=list)
     """Rows of ``fct_gaps``: cases of the last run that are not compared."""
@@ -66,8 +66,8 @@ class Facts:
 
     def fact(self, rule: str, subject: str | None = None) -> Fact | None:
         """Return the number for a rule, of a dimension or tag if there are several."""
-        found = self.of_rule.get(rule, [])
-        return next((fact for fact in found if fact.subject == subject), None)
+        facts = self.of_rule.get(rule, [])
+        return next((fact for fact in facts if fact.subject == subject), None)
 
 
 def read_facts(
@@ -83,16 +83,16 @@ def read_facts(
     missing = [task_id for task_id in task_ids if task_id not in tasks]
     if missing:
         raise NothingToDo(f"{missing[0]}: there is no such task; `promptlab runs`")
-    found = {task_id: Facts(tasks[task_id]) for task_id in task_ids}
+    facts_of = {task_id: Facts(tasks[task_id]) for task_id in task_ids}
     for row in rows(con, _CASES, asked):
-        found[row["task_id"]].cases.append(row)
+        facts_of[row["task_id"]].changed_cases.append(row)
     ids = list(task_ids)
     for row in select(con, "fct_gaps", order="n_cases desc, reason", task_id=ids):
-        found[row["task_id"]].gaps.append(
+        facts_of[row["task_id"]].gaps.append(
             row | {"n": row["n_cases"], "names": row["names"] or []}
         )
     for row in select(con, "fct_gate_facts", order="rule, subject", task_id=ids):
         row["names"] = row["names"] or []
         fact = Fact(**{name: row[name] for name in Fact._fields})
-        found[row["task_id"]].of_rule.setdefault(row["rule"], []).append(fact)
-    return found
+        facts_of[row["task_id"]].of_rule.setdefault(row["rule"], []).append(fact)
+    return facts_of

@@ -80,17 +80,17 @@ def brief(result: GateResult, most: int) -> str:
     """
     for named in range(MOST_NAMED, -1, -1):
         words = _Words(result, Speech.of(result.lang), named, with_records=False)
-        said = one_line(words.sentence(1))
-        if columns(said) <= most:
-            return said
-    while columns(said) > most:
-        said = said[:-2] + "…"
-    return said
+        text = one_line(words.sentence(1))
+        if columns(text) <= most:
+            return text
+    while columns(text) > most:
+        text = text[:-2] + "…"
+    return text
 
 
-def one_line(said: Iterable[HeadlinePart]) -> str:
+def one_line(pieces: Iterable[HeadlinePart]) -> str:
     """Return the text of these pieces, hidden characters named."""
-    return "".join(visible(piece.text) for piece in said)
+    return "".join(visible(piece.text) for piece in pieces)
 
 
 def record_text(record: CaseRecord, speech: Speech, *, is_new: bool) -> str:
@@ -163,13 +163,13 @@ class _Words:
 
     def sentence(self, n_clauses: int | None) -> list[HeadlinePart]:
         """Return the decision and its first clauses, all of them by default."""
-        said = [HeadlinePart(self.text(f"decision.{self.result.decision}"))]
+        pieces = [HeadlinePart(self.text(f"decision.{self.result.decision}"))]
         joint = "headline.and" if self.result.decision == "first_run" else "word.colon"
         for clause in list(self._clauses())[:n_clauses]:
             is_list = clause[0].text.startswith(self.text("word.comma").rstrip())
-            said += clause if is_list else [HeadlinePart(self.text(joint)), *clause]
+            pieces += clause if is_list else [HeadlinePart(self.text(joint)), *clause]
             joint = "headline.and"
-        return said
+        return pieces
 
     def _clauses(self) -> Iterator[Clause]:
         result = self.result
@@ -281,9 +281,13 @@ class _Words:
         cases = self.result.watched
         if key == "headline.newly_fail":
             return self._with_cases(self.text(key, n=cases.n), cases)
-        said = [HeadlinePart(self.text(key, n=cases.n))]
+        pieces = [HeadlinePart(self.text(key, n=cases.n))]
         names = self._names(cases)
-        return [*said, HeadlinePart(self.text("word.colon")), *names] if names else said
+        return (
+            [*pieces, HeadlinePart(self.text("word.colon")), *names]
+            if names
+            else pieces
+        )
 
     def _with_cases(self, text: str, cases: CaseList) -> Clause:
         """Return ``2 cases broke (a: 0 of 2 since 14 Oct, 24 of 24 before; b: …)``."""
@@ -296,28 +300,28 @@ class _Words:
     def _names(self, cases: CaseList, *, with_records: bool = False) -> Clause:
         records = {record.case_id: record for record in self.result.cases}
         comma = self.text("headline.and" if with_records else "word.in_list")
-        said: Clause = []
+        pieces: Clause = []
         for case_id in cases.case_ids[: self.named] if self.with_names else ():
-            if said:
-                said.append(HeadlinePart(comma))
-            said.append(
+            if pieces:
+                pieces.append(HeadlinePart(comma))
+            pieces.append(
                 HeadlinePart(clip(" ".join(case_id.split()), _LONGEST_ID), case_id)
             )
             if with_records and case_id in records:
                 record = records[case_id]
                 is_new = record.since_run_id in (None, self.result.run_id)
                 rounds = _rounds(record, self.speech, is_new=is_new, prompt="")
-                said.append(HeadlinePart(self.text("word.colon") + rounds))
-        if said and cases.n > self.named:
+                pieces.append(HeadlinePart(self.text("word.colon") + rounds))
+        if pieces and cases.n > self.named:
             more = self.text("count.more", n=cases.n - self.named)
-            said.append(HeadlinePart(comma + more))
-        return said
+            pieces.append(HeadlinePart(comma + more))
+        return pieces
 
     def _not_compared(self) -> Clause:
         """Return ``3 of 40 cases are not compared: 2 gone (x, y), 1 rejected (z)``."""
         result = self.result
         n, total = result.n_not_compared, result.n_cases_before
-        said = self.text("headline.not_compared", n=n, total=total)
+        text = self.text("headline.not_compared", n=n, total=total)
         reasons = []
         for gap in result.not_compared[: self.named]:
             reason = self.text(f"gap.{gap.why}", n=gap.n)
@@ -326,25 +330,25 @@ class _Words:
                 f"{reason}{self.text('word.bracket', text=names)}" if names else reason
             )
         if not reasons:
-            return [HeadlinePart(said)]
+            return [HeadlinePart(text)]
         listed = self.text("word.comma").join(reasons)
-        return [HeadlinePart(f"{said}{self.text('word.colon')}{listed}")]
+        return [HeadlinePart(f"{text}{self.text('word.colon')}{listed}")]
 
     def _changes(self) -> Iterator[Clause]:
         """Return what changed since the last run, in one clause."""
-        said, result = [], self.result
-        told = {(gap.why, gap.n) for gap in result.not_compared[: self.named]}
+        texts, result = [], self.result
+        gaps = {(gap.why, gap.n) for gap in result.not_compared[: self.named]}
         for change in result.changes:
-            if (_TOLD_AS.get(change.what), change.n) in told:
+            if (_TOLD_AS.get(change.what), change.n) in gaps:
                 continue
             key = f"changed.{change.what}"
             is_other = change.name not in (None, "", result.variant, result.title)
             if is_other and f"{key}_named" in self.speech.filters.catalogue.entries:
                 key += "_named"
             name = clip(" ".join((change.name or "").split()), _LONGEST_ID)
-            said.append(self.text(key, name=name, n=change.n))
-        if said:
-            yield [HeadlinePart(self.text("word.comma").join(dict.fromkeys(said)))]
+            texts.append(self.text(key, name=name, n=change.n))
+        if texts:
+            yield [HeadlinePart(self.text("word.comma").join(dict.fromkeys(texts)))]
 
 
 def _some(names: Sequence[str], most: int, speech: Speech) -> str:

@@ -119,15 +119,15 @@ class Gate:
     def _against_earlier_runs(self) -> Iterator[GateRule]:
         task = self.facts.task
         if self.left_out:
-            names = [PurePosixPath(each).name for each in self.left_out]
+            names = [PurePosixPath(file).name for file in self.left_out]
             yield self._unknown(
                 "all_files", None, "left_out", n=len(names), files=self._named(names)
             )
         for fact in self.facts.of_rule.get("all_rows", []):
-            said = self.speech.text(
+            note = self.speech.text(
                 f"rows_missing.{fact.reason}", n=fact.n, total=fact.n_total
             )
-            yield _rule("all_rows", None, None, "inconclusive", said)
+            yield _rule("all_rows", None, None, "inconclusive", note)
         if self.policy.require_history and task["is_first_run"]:
             yield self._unknown("require_history", None, "first_run")
         # a later run without any case misses all of the one before: a gap says so
@@ -136,9 +136,9 @@ class Gate:
         if is_unjudged and not (task["is_first_run"] and task["has_new_answers"]):
             yield self._unknown("judged_cases", None, "nothing_judged")
         elif has_cases and not task["has_new_answers"]:
-            why = "cached" if not task["n_error"] else "cached_or_errors"
+            code = "cached" if not task["n_error"] else "cached_or_errors"
             is_all = task["n_error"] == task["n_judged"] > 0
-            yield self._unknown("new_answers", None, "all_errors" if is_all else why)
+            yield self._unknown("new_answers", None, "all_errors" if is_all else code)
         yield self._odds_of_run()
         yield self._whole_rate()
         yield self._compared()
@@ -177,15 +177,15 @@ class Gate:
             return _rule("min_compared", 0.0, limit, verdict, self._note("no_history"))
         enough = n / total >= limit or self.is_accepted
         verdict = "pass" if enough else "inconclusive"
-        said = self._note("not_compared", n=total - n, total=total)
+        note = self._note("not_compared", n=total - n, total=total)
         return _rule(
-            "min_compared", n / total, limit, verdict, said if n < total else None
+            "min_compared", n / total, limit, verdict, note if n < total else None
         )
 
     def _newly_failing(self) -> GateRule:
         failing = [
             row["case_id"]
-            for row in self.facts.cases
+            for row in self.facts.changed_cases
             if row["is_newly_failing"] and not row["is_known_flaky"]
         ]
         verdict: RuleVerdict = "check" if failing else "pass"
@@ -213,7 +213,7 @@ class Gate:
             note = self._note("cases_unevaluated", n=total - n, total=total)
         elif limit.counted == "dimensions":
             is_enough = False
-            names = [self._dimension_name(each) for each in fact.names]
+            names = [self._dimension_name(name) for name in fact.names]
             note = self._note(
                 "dimensions_unscored", n=len(names), dimensions=self._named(names)
             )
@@ -238,19 +238,19 @@ class Gate:
         fact = self.facts.fact(rule)
         names = list(fact.names) if fact else []
         if rule == "allow_missed_targets":
-            names = [self._dimension_name(each) for each in names]
+            names = [self._dimension_name(name) for name in names]
         verdict: RuleVerdict = "fail" if names else "pass"
-        said = self._named_note(note, names) if names else None
-        return _rule(rule, float(len(names)), 0.0, verdict, said)
+        shown = self._named_note(note, names) if names else None
+        return _rule(rule, float(len(names)), 0.0, verdict, shown)
 
     def _judges(self, limit: float) -> GateRule:
         """Say of the worst judge whether people confirm that it catches failures."""
         judges = self.facts.of_rule.get("min_tnr", [])
-        unlabelled = [each for each in judges if each.reason == "unlabelled"]
+        unlabelled = [judge for judge in judges if judge.reason == "unlabelled"]
         if not judges or len(unlabelled) == len(judges):
             return self._unknown("min_tnr", limit, "judge_unlabelled")
         if unlabelled:
-            names = [self._dimension_name(each.subject or "") for each in unlabelled]
+            names = [self._dimension_name(judge.subject or "") for judge in unlabelled]
             return self._unknown(
                 "min_tnr",
                 limit,
@@ -258,7 +258,9 @@ class Gate:
                 n=len(names),
                 dimensions=self._named(names),
             )
-        worst = min(judges, key=lambda each: (each.reason is None, each.value or 0.0))
+        worst = min(
+            judges, key=lambda judge: (judge.reason is None, judge.value or 0.0)
+        )
         low = worst.value
         if worst.reason is None and low is not None and low >= limit:
             return _rule("min_tnr", low, limit, "pass")

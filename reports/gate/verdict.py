@@ -103,7 +103,7 @@ def gate_result(
         headline="",
         broke=_listed(broke),
         watched=_listed(watched),
-        fixed=_listed([row for row in facts.cases if row["is_newly_passing"]]),
+        fixed=_listed([row for row in facts.changed_cases if row["is_newly_passing"]]),
         not_compared=[
             of_contract(NotCompared, row, why=row["reason"]) for row in facts.gaps
         ],
@@ -132,10 +132,10 @@ def badness(result: GateResult) -> tuple[int, int, int]:
 
 def alike(results: Iterable[GateResult]) -> list[list[GateResult]]:
     """Group results with the same verdict text, the worst first."""
-    found: dict[str, list[GateResult]] = {}
+    groups: dict[str, list[GateResult]] = {}
     for result in results:
-        found.setdefault(result.headline, []).append(result)
-    return sorted(found.values(), key=lambda each: badness(each[0]))
+        groups.setdefault(result.headline, []).append(result)
+    return sorted(groups.values(), key=lambda group: badness(group[0]))
 
 
 def _decision(rules: Iterable[GateRule], *, is_first: bool) -> Decision:
@@ -152,13 +152,13 @@ def _newly_failing(gate: Gate) -> list[Row]:
     Those of an accepted run are as they should be.
     """
     is_refused = gate.is_refused_by_odds or gate.has_fallen
-    found = []
-    for row in gate.facts.cases:
+    failing = []
+    for row in gate.facts.changed_cases:
         if row["is_newly_failing"] and not gate.is_accepted:
             is_likely = (row["odds"] or 0) >= 1 and not row["is_known_flaky"]
             state = "broken" if is_refused and is_likely else "watched"
-            found.append(row | {"state": state})
-    return sorted(found, key=lambda row: row["state"])
+            failing.append(row | {"state": state})
+    return sorted(failing, key=lambda row: row["state"])
 
 
 def _listed(rows: Sequence[Row]) -> CaseList:
@@ -220,7 +220,7 @@ def _advice(
         yield "ask_again"
     if "min_tnr" in undecided:
         yield "label"
-    if any(row["is_newly_failing"] for row in facts.cases):
+    if any(row["is_newly_failing"] for row in facts.changed_cases):
         yield "new_run" if task["source_kind"] == "memory" else "recheck"
     if any(rule.rule in _ACCEPTED and rule.verdict in _DECISIONS for rule in rules):
         yield "accept"

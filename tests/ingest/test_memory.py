@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptlab.contracts.memory import MemoryRunFile
+from promptlab.contracts.memory_run import MemoryRunFile
 from promptlab.ingest.memory.head import run_name
 from promptlab.ingest.memory.locomo_form import answer_parts, reference_parts, stems
 from promptlab.ingest.memory.porter import stem
@@ -218,10 +218,43 @@ def test_what_is_not_understood_is_kept_and_named():
     ]
 
 
+def test_a_wrong_value_is_left_out_alone_and_kept_under_its_path():
+    content = document(one_round(question(), question_range={"start": "x", "end": 9}))
+    times = {"summary": {"pre_insert_ms": {"avg_ms": "x", "count": 2}}}
+    content["timing_summary"] = {"insert_timings": times, "retrieval_timings": 5}
+    content["experiment_info"]["task_id"] = ""
+    reading = read(content)
+    assert sorted(told(reading)) == [
+        ("warning", "task_from_path", "/experiment_info/task_id"),
+        ("warning", "unreadable_value", "/experiment_info/task_id"),
+        ("warning", "unreadable_value", "/test_results/0/question_range/start"),
+        (
+            "warning",
+            "unreadable_value",
+            "/timing_summary/insert_timings/summary/pre_insert_ms/avg_ms",
+        ),
+        ("warning", "unreadable_value", "/timing_summary/retrieval_timings"),
+    ]
+    assert column(reading, "memory_tests", "range_start") == [None]
+    assert column(reading, "memory_tests", "range_end") == [9]
+    assert column(reading, "memory_timings", "count") == [2]
+    assert column(reading, "memory_tests", "extras") == [
+        '{"question_range":{"start":"x"}}'
+    ]
+    (extras,) = column(reading, "memory_runs", "extras")
+    assert json.loads(extras) == {
+        "experiment_info": {"task_id": ""},
+        "timing_summary": {
+            "insert_timings": {"summary": {"pre_insert_ms": {"avg_ms": "x"}}},
+            "retrieval_timings": 5,
+        },
+    }
+
+
 def test_a_key_in_very_many_answers_is_one_warning_that_counts():
     questions = [question(n, speaker="Jon") for n in range(500)]
     (problem,) = read(document(one_round(*questions))).problems
-    assert "500 times" in problem.message
+    assert "here and in 499 more" in problem.message
 
 
 @pytest.mark.parametrize(
@@ -355,7 +388,7 @@ def test_times_and_snapshots_of_later_writers_are_read():
     (extras,) = column(reading, "memory_runs", "extras")
     assert json.loads(extras) == {
         "timing_summary": {"insert_timings": {"details": {"0": {"odd_ms": "x"}}}},
-        "memory_snapshots": [{"test_index": 9}],
+        "memory_snapshots": {"1": {"test_index": 9}},
     }
 
 

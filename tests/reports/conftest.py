@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from promptlab.contracts.memory import MemoryResult
+from promptlab.contracts.memory_result import MemoryResult
 from promptlab.reports import analysis_result, memory_result
 from promptlab.reports.report_options import NO_LIMITS, ListLimits, ReportOptions
 

@@ -10,7 +10,7 @@ import html5lib
 import pytest
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from promptlab.contracts.memory import MemoryResult
+from promptlab.contracts.memory_result import MemoryResult
 from promptlab.reports import FORMATS, write_all
 from promptlab.reports.report_options import ReportOptions
 from tests.reports.conftest import GENERATED_AT

@@ -10,7 +10,7 @@ import html5lib
 import jsonschema
 import pytest
 
-from promptlab.contracts.memory import MemoryResult
+from promptlab.contracts.memory_result import MemoryResult
 from promptlab.errors import NothingToDo
 from promptlab.reports import to_memory_html, to_memory_json
 from promptlab.reports.pages import environment

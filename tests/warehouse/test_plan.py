@@ -15,7 +15,7 @@ import duckdb
 import msgspec
 import pytest
 
-from promptlab.build import execution, plan
+from promptlab.build import comments, execution, plan
 from promptlab.build.dbt import _check_seeds
 from promptlab.errors import BuildError
 from promptlab.paths import dbt_project
@@ -91,7 +91,7 @@ def descriptions() -> set[str]:
 
 
 def test_every_description_of_a_mart_has_its_chinese_and_no_other_has():
-    chinese = plan.comments_in("zh")
+    chinese = comments.comments_in("zh")
     assert sorted(descriptions() ^ chinese.keys()) == []
     # what is left of some is names alone
     assert [k for k, v in chinese.items() if not HAN.search(v) and " or " in k] == []
@@ -108,7 +108,7 @@ def test_comments_are_in_the_language_of_whoever_builds(tmp_path):
         " select comment from duckdb_views() where schema_name = 'marts' union all"
         " select comment from duckdb_columns() where schema_name = 'marts'"
     )
-    assert set(found["comment"]) == set(plan.comments_in("zh").values())
+    assert set(found["comment"]) == set(comments.comments_in("zh").values())
 
 
 # ---------- what fails leaves everything as it was
@@ -342,7 +342,7 @@ def test_processes_that_start_at_once_compile_once(project, compiled):
 def test_a_cache_that_cannot_be_written_costs_a_compilation_and_no_error(
     project, compiled, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(plan, "_keep", _full_disk)
+    monkeypatch.setattr(plan, "_store", _full_disk)
     assert plan.read(project) == plan.read(project)
     assert len(compiled) == 2
 

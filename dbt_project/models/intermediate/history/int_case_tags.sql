@@ -6,7 +6,7 @@ cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }} where {{ in_t
 tasks as (select * from {{ ref('promptlab', 'int_tasks_resolved') }} where {{ in_this_build() }}),
 test_cases as (select * from {{ ref('promptlab', 'stg_testsets__test_cases') }}),
 
-given as (
+of_case as (
 
     select
         task_id,
@@ -85,7 +85,7 @@ of_testset as (
 
 tags as (
 
-    select * from given
+    select * from of_case
 
     union
 

@@ -105,7 +105,7 @@ before as (
 ),
 
 -- a case without a verdict was not added or removed
-asked as (
+sides as (
 
     select
         pairs.task_id,
@@ -126,8 +126,8 @@ cases as (
         task_id,
         case_id,
         case
-            when asked.was_asked = 0 then 'cases_added'
-            when asked.is_asked_now = 0 then 'cases_removed'
+            when sides.was_asked = 0 then 'cases_added'
+            when sides.is_asked_now = 0 then 'cases_removed'
             when now.question_hash <> before.question_hash then 'questions'
             when now.assertions_hash <> before.assertions_hash then 'assertions'
             when now.judge_hash <> before.judge_hash then 'judge'
@@ -135,7 +135,7 @@ cases as (
 
     from now
     full outer join before using (task_id, case_id)
-    inner join asked using (task_id, case_id)
+    inner join sides using (task_id, case_id)
 
 ),
 

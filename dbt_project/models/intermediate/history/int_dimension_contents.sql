@@ -11,7 +11,7 @@ judged_rounds as (
         scores.task_id,
         scores.dimension_id,
         scores.case_id || ' ' || scores.round_id as round_id,
-        scores.given_by || coalesce(' ' || scores.given_by_version, '') as judge
+        scores.scored_by || coalesce(' ' || scores.scored_by_version, '') as judge
 
     from scores
     inner join dimensions using (task_id, dimension_id)

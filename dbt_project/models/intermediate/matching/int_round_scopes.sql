@@ -43,7 +43,7 @@ final_fields as (
 
 ),
 
--- where each may be found; keys that start with `_` are earlier verdicts
+-- all places of an output; keys that start with `_` are earlier verdicts
 looked_up as (
 
     select
@@ -97,7 +97,7 @@ looked_up as (
 
 ),
 
-found as (
+outputs as (
 
     select
 
@@ -151,4 +151,4 @@ found as (
 
 )
 
-select * from found
+select * from outputs

@@ -14,7 +14,7 @@ datasets as (
 categories as (select * from {{ ref('promptlab', 'promptlab_memory_categories') }} where category_group is not null),
 
 -- a category counts under its name, in its data set's group and in all
-asked as (
+run_categories as (
 
     select distinct
         run_id,
@@ -30,7 +30,7 @@ labels as (
         run_id,
         category,
         category as label
-    from asked
+    from run_categories
 
     union
 
@@ -38,15 +38,15 @@ labels as (
         run_id,
         category,
         'all' as label
-    from asked
+    from run_categories
 
     union
 
     select
-        asked.run_id,
-        asked.category,
+        run_categories.run_id,
+        run_categories.category,
         categories.category_group as label
-    from asked
+    from run_categories
     inner join datasets using (run_id)
     inner join categories using (dataset, category)
 

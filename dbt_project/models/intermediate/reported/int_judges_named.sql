@@ -20,14 +20,14 @@ configured as (
 
 ),
 
--- all that the file of a tool says of who judged; settings of a judge are parameters
-said as (
+-- the judges that a tool's file names, with their instructions; settings of a judge are parameters
+described as (
 
     select
         task_id,
         judged_name,
         judge_model,
-        concat_ws(chr(10), 'template ' || template, 'rubric ' || rubric) as told
+        concat_ws(chr(10), 'template ' || template, 'rubric ' || rubric) as instructions
 
     from judges
 
@@ -37,7 +37,7 @@ said as (
         configured.task_id,
         configured.dimension_id as judged_name,
         cast(null as string) as judge_model,
-        configured.parameters_text as told
+        configured.parameters_text as instructions
 
     from configured
     left join judges
@@ -52,27 +52,27 @@ said as (
 
 -- all judges of a task make its verdicts, and the score of a row of promptfoo; of a table the
 -- mapping says which column is the verdict
-said_of_verdicts as (
+judges_of_verdicts as (
 
     select
-        said.task_id,
+        described.task_id,
         'verdict' as judged_name,
-        said.judge_model,
-        said.told
+        described.judge_model,
+        described.instructions
 
-    from said
+    from described
     inner join tasks using (task_id)
     where coalesce(tasks.source_kind <> 'table', true)
 
     union all
 
     select
-        said.task_id,
+        described.task_id,
         'score' as judged_name,
-        said.judge_model,
-        said.told
+        described.judge_model,
+        described.instructions
 
-    from said
+    from described
     inner join tasks using (task_id)
     where tasks.source_kind = 'promptfoo'
 
@@ -82,7 +82,7 @@ said_of_verdicts as (
         tasks.task_id,
         'verdict' as judged_name,
         cast(null as string) as judge_model,
-        cast(tasks.judge as string) as told
+        cast(tasks.judge as string) as instructions
 
     from tasks
     where
@@ -91,7 +91,7 @@ said_of_verdicts as (
 
     union all
 
-    select * from said
+    select * from described
 
 ),
 
@@ -102,10 +102,10 @@ named as (
         task_id,
         judged_name,
         string_agg(distinct judge_model, ', ' order by judge_model) as models,
-        left(md5(string_agg(distinct nullif(told, ''), chr(10) order by nullif(told, ''))), 8)
+        left(md5(string_agg(distinct nullif(instructions, ''), chr(10) order by nullif(instructions, ''))), 8)
             as version
 
-    from said_of_verdicts
+    from judges_of_verdicts
     group by task_id, judged_name
 
 )

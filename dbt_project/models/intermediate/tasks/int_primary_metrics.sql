@@ -1,20 +1,20 @@
 with
 
-tasks as (select * from {{ ref('promptlab', 'int_titles') }}),
+titles as (select * from {{ ref('promptlab', 'int_titles') }}),
 configs as (
     select * from {{ ref('promptlab', 'stg_tasks__dimension_configs') }}
     where coalesce(is_graded, true)
 ),
 
--- an analysis input has no verdicts of a tool that could be its score
-titled as (
+-- an analysis input has no verdicts of its tool, so they cannot be its score
+tasks as (
 
     select
         *,
         coalesce(configured_primary = 'passed' and source_kind <> 'analysis', false)
             as is_by_verdict
 
-    from tasks
+    from titles
 
 ),
 
@@ -35,27 +35,27 @@ chosen as (
     select
 
         ---------- ids
-        titled.task_id,
+        tasks.task_id,
 
         ---------- strings
         coalesce(
             configs.dimension_id,
-            case when titled.is_by_verdict then 'passed' end,
+            case when tasks.is_by_verdict then 'passed' end,
             case
-                when counted.n_weighted = 1 and titled.source_kind not in ('analysis', 'results')
+                when counted.n_weighted = 1 and tasks.source_kind not in ('analysis', 'results')
                     then counted.weighted_dimension_id
             end
         ) as primary_metric,
 
         ---------- booleans
-        configs.dimension_id is not null or titled.is_by_verdict as is_configured
+        configs.dimension_id is not null or tasks.is_by_verdict as is_configured
 
-    from titled
+    from tasks
     left join counted using (task_id)
     left join configs
         on
-            titled.task_id = configs.task_id
-            and titled.configured_primary = configs.dimension_id
+            tasks.task_id = configs.task_id
+            and tasks.configured_primary = configs.dimension_id
 
 )
 

@@ -4,7 +4,7 @@ with
 
 rounds as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }} where {{ in_this_build() }}),
 
-stepped as (
+rounds_with_steps as (
 
     select
         task_id,
@@ -26,10 +26,11 @@ keys as (
 
     select
         *,
+        1 as part_no,
         unnest(json_keys(outputs)) as step_id,
         unnest(range(cast(len(json_keys(outputs)) as bigint))) as key_no
 
-    from stepped
+    from rounds_with_steps
     where {{ json_kind('outputs') }} = 'object'
 
     union all
@@ -37,10 +38,11 @@ keys as (
     -- figures of a step without an output
     select
         *,
+        2 as part_no,
         unnest(json_keys(figures)) as step_id,
-        1000000 as key_no
+        cast(0 as bigint) as key_no
 
-    from stepped
+    from rounds_with_steps
     where {{ json_kind('figures') }} = 'object'
 
 ),
@@ -56,12 +58,13 @@ members as (
 
 ),
 
-of_pipelines as (
+pipeline_steps as (
 
     select
         task_id,
         case_id,
         round_id,
+        part_no,
         key_no,
         'step' as role,
         step_id,
@@ -75,12 +78,12 @@ of_pipelines as (
         cast(null as json) as call
 
     from members
-    where left(step_id, 1) <> '_' and (key_no < 1000000 or output is null)
+    where left(step_id, 1) <> '_' and (part_no = 1 or output is null)
 
 ),
 
 -- messages and tool calls of an agent
-listed as (
+messages as (
 
     select
         task_id,
@@ -89,12 +92,12 @@ listed as (
         unnest(json_extract(steps, '$[*]')) as step,
         unnest(range(cast(json_array_length(steps) as bigint))) as key_no
 
-    from stepped
+    from rounds_with_steps
     where steps is not null
 
 ),
 
-named as (
+numbered_calls as (
 
     select
         *,
@@ -104,17 +107,18 @@ named as (
             order by key_no
         ) as call_no
 
-    from listed
+    from messages
 
 ),
 
-of_agents as (
+agent_steps as (
 
     select
         task_id,
         case_id,
         round_id,
-        2000000 + key_no as key_no,
+        3 as part_no,
+        key_no,
         json_extract_string(step, '$.role') as role,
         tool || case when call_no > 1 then '#' || cast(call_no as string) else '' end as step_id,
         tool,
@@ -126,17 +130,17 @@ of_agents as (
         json_extract(step, '$.arguments') as arguments,
         case when tool is not null then step end as call
 
-    from named
+    from numbered_calls
 
 ),
 
 steps as (
 
-    select * from of_pipelines
+    select * from pipeline_steps
 
     union all
 
-    select * from of_agents
+    select * from agent_steps
 
 ),
 
@@ -158,7 +162,7 @@ final as (
 
         ---------- numerics
         cast(row_number() over (
-            partition by task_id, case_id, round_id order by key_no, step_id
+            partition by task_id, case_id, round_id order by part_no, key_no, step_id
         ) as bigint) as step_no,
         latency_ms,
         cast(input_tokens as bigint) as input_tokens,

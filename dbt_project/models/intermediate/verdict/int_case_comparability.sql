@@ -218,7 +218,7 @@ compared as (
             when now.judge_hash <> before.judge_hash then 'judge'
             when now.n_run < before.n_run then 'fewer_rounds'
             when now.n_judged < before.n_judged then 'unjudged'
-        end as why
+        end as reason_not_compared
 
     from cases_now as now
     full outer join reference_cases as before
@@ -237,7 +237,7 @@ final as (
         case_id,
 
         ---------- strings
-        why,
+        reason_not_compared,
 
         ---------- numerics
         n_errors,
@@ -247,7 +247,7 @@ final as (
         ---------- booleans
         has_verdict,
         was_judged,
-        was_judged and why is not null as is_gap
+        was_judged and reason_not_compared is not null as is_gap
 
     from compared
 

@@ -80,7 +80,7 @@ judge_parts as (
         deciding.task_id,
         deciding.case_id,
         concat_ws(
-            ' ', deciding.dimension_id, scores.given_by, coalesce(scores.given_by_version, '-')
+            ' ', deciding.dimension_id, scores.scored_by, coalesce(scores.scored_by_version, '-')
         ) as part
 
     from deciding

@@ -35,12 +35,13 @@ effective as (
 
 ),
 
--- the rounds that each story says are of the case as it always was
-stories as (
+-- by hypothesis the rounds of the unbroken case: those before the window, those and the
+-- candidate's, or all
+hypotheses as (
 
     select
         *,
-        'before' as story,
+        'before' as hypothesis,
         x_before as x,
         n_before as n
 
@@ -50,7 +51,7 @@ stories as (
 
     select
         *,
-        'before_and_now' as story,
+        'before_and_now' as hypothesis,
         x_before + x_now as x,
         n_before + n_now as n
 
@@ -60,7 +61,7 @@ stories as (
 
     select
         *,
-        'all' as story,
+        'all' as hypothesis,
         x_before + x_since as x,
         n_before + n_since as n
 
@@ -71,15 +72,15 @@ stories as (
 likelihoods as (
 
     select
-        stories.*,
-        {{ ln_likelihoods_by_kind('stories.x', 'stories.n') }}
+        hypotheses.*,
+        {{ ln_likelihoods_by_kind('hypotheses.x', 'hypotheses.n') }}
 
-    from stories
+    from hypotheses
     inner join priors using (series_id)
 
 ),
 
-usual as (
+likelihoods_of_windows as (
 
     select
         series_id,
@@ -89,10 +90,10 @@ usual as (
         max(n_now) as n_now,
         max(x_since) as x_since,
         max(n_since) as n_since,
-        max(case when story = 'before' then {{ ln_sum_of_kinds() }} end) as ln_before,
-        max(case when story = 'before_and_now' then {{ ln_sum_of_kinds() }} end)
+        max(case when hypothesis = 'before' then {{ ln_sum_of_kinds() }} end) as ln_before,
+        max(case when hypothesis = 'before_and_now' then {{ ln_sum_of_kinds() }} end)
             as ln_before_and_now,
-        max(case when story = 'all' then {{ ln_sum_of_kinds() }} end) as ln_all
+        max(case when hypothesis = 'all' then {{ ln_sum_of_kinds() }} end) as ln_all
 
     from likelihoods
     group by series_id, case_id, n_broken_runs
@@ -105,7 +106,7 @@ compared as (
         *,
         ln_before + {{ ln_likelihood('0.5e0', '4.5e0', 'x_since', 'n_since') }} - ln_all as ln_ratio
 
-    from usual
+    from likelihoods_of_windows
     -- the candidate's own rounds have to look like a break
     where
         ln_before + {{ ln_likelihood('0.5e0', '4.5e0', 'x_now', 'n_now') }} > ln_before_and_now

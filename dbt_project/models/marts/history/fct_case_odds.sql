@@ -16,7 +16,7 @@ described as (
     select
         comparability.task_id,
         comparability.case_id,
-        comparability.why,
+        comparability.reason_not_compared,
         comparability.n_errors,
         comparability.n_rounds_last,
         comparability.n_passed_last,
@@ -82,7 +82,7 @@ final as (
             else 'passing'
         end as state,
         case
-            when is_gap or n_rounds_now = 0 then why
+            when is_gap or n_rounds_now = 0 then reason_not_compared
             when n_rounds_before = 0 then 'new'
         end as why,
 

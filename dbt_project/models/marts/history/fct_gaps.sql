@@ -9,12 +9,12 @@ gaps as (
 
     select
         task_id,
-        why as reason,
+        reason_not_compared as reason,
         count(*) as n_cases,
         {{ json_list_of('case_id', 'case_id', at_most=1000) }} as names
 
     from cases
-    group by task_id, why
+    group by task_id, reason_not_compared
 
     union all
 

@@ -105,17 +105,17 @@ paired as (
         on
             others.leader_task_id = of_leader.task_id
             and of_other.case_id = of_leader.case_id
-    inner join contents as asked
-        on of_other.task_id = asked.task_id and of_other.case_id = asked.case_id
-    inner join contents as asked_leader
-        on of_leader.task_id = asked_leader.task_id and of_leader.case_id = asked_leader.case_id
+    inner join contents as contents_of_other
+        on of_other.task_id = contents_of_other.task_id and of_other.case_id = contents_of_other.case_id
+    inner join contents as contents_of_leader
+        on of_leader.task_id = contents_of_leader.task_id and of_leader.case_id = contents_of_leader.case_id
     left join clusters
         on of_other.task_id = clusters.task_id and of_other.case_id = clusters.case_id
     where
         others.task_id not in (select judged_otherwise.task_id from judged_otherwise)
-        and asked.inputs_hash = asked_leader.inputs_hash
-        and asked.expectations_hash is not distinct from asked_leader.expectations_hash
-        and asked.references_hash is not distinct from asked_leader.references_hash
+        and contents_of_other.inputs_hash = contents_of_leader.inputs_hash
+        and contents_of_other.expectations_hash is not distinct from contents_of_leader.expectations_hash
+        and contents_of_other.references_hash is not distinct from contents_of_leader.references_hash
 
 ),
 

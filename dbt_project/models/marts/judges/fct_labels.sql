@@ -7,7 +7,7 @@ rounds as (select * from {{ ref('promptlab', 'fct_rounds') }}),
 verdicts as (select * from {{ ref('promptlab', 'fct_judge_verdicts') }} where is_used),
 
 -- a label without a round is of every round with this output
-found_by as (
+label_keys as (
 
     select
         task_id,
@@ -15,7 +15,7 @@ found_by as (
         round_id,
         coalesce(answer_hash, md5(answer)) as answer_hash,
         'round' as matched_by,
-        round_id as found
+        round_id as label_key
 
     from rounds
 
@@ -27,7 +27,7 @@ found_by as (
         round_id,
         coalesce(answer_hash, md5(answer)) as answer_hash,
         'output' as matched_by,
-        coalesce(answer_hash, md5(answer)) as found
+        coalesce(answer_hash, md5(answer)) as label_key
 
     from rounds
 
@@ -36,9 +36,9 @@ found_by as (
 matched as (
 
     select
-        found_by.task_id,
-        found_by.case_id,
-        found_by.round_id,
+        label_keys.task_id,
+        label_keys.case_id,
+        label_keys.round_id,
         coalesce(labels.dimension_id, 'verdict') as dimension_id,
         labels.labeler,
         labels.label,
@@ -52,7 +52,7 @@ matched as (
         labels.labeled_at,
         labels.load_id,
         labels.line_number,
-        found_by.matched_by,
+        label_keys.matched_by,
         labels.output_hash is null as is_by_round_alone,
         count(*) over (
             partition by
@@ -60,16 +60,16 @@ matched as (
         ) as n_rounds_found
 
     from labels
-    inner join found_by
+    inner join label_keys
         on
-            coalesce(labels.round_id, labels.output_hash) = found_by.found
+            coalesce(labels.round_id, labels.output_hash) = label_keys.label_key
             and case when labels.round_id is null then 'output' else 'round' end
-            = found_by.matched_by
+            = label_keys.matched_by
     where
         -- a label of an answer that the round no longer has says nothing
-        coalesce(labels.output_hash = found_by.answer_hash, true)
-        and coalesce(labels.task_id = found_by.task_id, true)
-        and coalesce(labels.case_id = found_by.case_id, true)
+        coalesce(labels.output_hash = label_keys.answer_hash, true)
+        and coalesce(labels.task_id = label_keys.task_id, true)
+        and coalesce(labels.case_id = label_keys.case_id, true)
 
 ),
 

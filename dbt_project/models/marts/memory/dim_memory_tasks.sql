@@ -25,7 +25,7 @@ rounds as (
 
 ),
 
-asked as (
+answer_counts as (
 
     select
         run_id,
@@ -39,7 +39,7 @@ asked as (
 
 ),
 
-invalid as (
+invalid_counts as (
 
     select
         run_id,
@@ -58,19 +58,19 @@ counted as (
         coalesce(rounds.n_rounds, 0) as n_rounds,
         rounds.last_test_index,
         rounds.dialogs_inserted,
-        coalesce(asked.n_answers, 0) as n_answers,
-        coalesce(asked.n_failed, 0) as n_failed,
-        coalesce(asked.n_asked, 0) as n_asked,
-        coalesce(invalid.n_invalid, 0) as n_invalid,
+        coalesce(answer_counts.n_answers, 0) as n_answers,
+        coalesce(answer_counts.n_failed, 0) as n_failed,
+        coalesce(answer_counts.n_asked, 0) as n_asked,
+        coalesce(invalid_counts.n_invalid, 0) as n_invalid,
         -- Where the file does not count the valid ones: all but the listed invalid ones.
         coalesce(
-            runs.valid_questions, runs.total_questions - coalesce(invalid.n_invalid, 0)
+            runs.valid_questions, runs.total_questions - coalesce(invalid_counts.n_invalid, 0)
         ) as n_valid
 
     from runs
     left join rounds using (run_id, task_id)
-    left join asked using (run_id, task_id)
-    left join invalid using (run_id, task_id)
+    left join answer_counts using (run_id, task_id)
+    left join invalid_counts using (run_id, task_id)
 
 ),
 

@@ -22,7 +22,7 @@ forgotten as (
 ),
 
 -- All answers to a forgotten question, each of them once.
-asked as (
+answers_to_forgotten as (
 
     select
         answers.*,
@@ -72,7 +72,7 @@ final as (
         max(case when test_index = last_at then reference_answer end) as reference_answer,
         max(evidence) as evidence
 
-    from asked
+    from answers_to_forgotten
     group by run_id, task_id, question_key
 
 )

@@ -31,7 +31,7 @@ scorers_used as (
     select
         task_id,
         dimension_id,
-        concat_ws(' ', given_by, given_by_version) as version
+        concat_ws(' ', scored_by, scored_by_version) as version
 
     from chosen
 

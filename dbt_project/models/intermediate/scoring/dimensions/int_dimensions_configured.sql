@@ -30,7 +30,7 @@ judged_tasks as (
 
 ),
 
-asked as (
+declared as (
 
     select
         configs.task_id,
@@ -55,7 +55,7 @@ asked as (
 
 ),
 
-given as (
+by_default as (
 
     select
         tasks.task_id,
@@ -116,11 +116,11 @@ given as (
 
 configured as (
 
-    select * from asked
+    select * from declared
 
     union all
 
-    select * from given
+    select * from by_default
 
 )
 

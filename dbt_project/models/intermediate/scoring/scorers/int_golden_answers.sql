@@ -5,7 +5,7 @@ baselines as (
     where {{ in_this_build() }} and baseline_type = 'golden_answer'
 ),
 
-given as (
+payloads as (
 
     select
         task_id,
@@ -33,7 +33,7 @@ alternatives as (
             case when {{ json_kind('answer') }} = 'array' then json_extract(answer, '$[*]') else [answer] end
         ) as answer
 
-    from given
+    from payloads
 
 ),
 

@@ -23,7 +23,7 @@ scored_cases as (
 
 ),
 
-given as (
+received as (
 
     select
         rounds.task_id,
@@ -40,16 +40,16 @@ given as (
             when scores.round_id is not null then scores.metric
             when dimensions.scorer = 'judge' and rounds.judge_score between 0 and 1
                 then rounds.judge_score
-        end as given_metric,
+        end as received_metric,
         case
             when scores.round_id is not null then scores.reason
             when dimensions.scorer = 'judge' and rounds.judge_score is not null
                 then 'score_out_of_scale'
             else 'no_score'
-        end as given_reason,
+        end as missing_reason,
         coalesce(scores.summary, rounds.judge_feedback) as summary,
-        scores.given_by,
-        scores.given_by_version
+        scores.scored_by,
+        scores.scored_by_version
 
     from dimensions
     inner join rounds using (task_id)
@@ -67,23 +67,23 @@ scored as (
         dimension_id,
         case
             when is_error and is_zero_on_error then 0.0
-            when not is_error or is_kept_on_error then given_metric
+            when not is_error or is_kept_on_error then received_metric
         end as metric,
         case
             when is_error and not is_kept_on_error then 'error_round'
-            when given_metric is null then given_reason
+            when received_metric is null then missing_reason
         end as reason,
         cast(null as string) as expected,
         cast(null as string) as actual,
         case
-            when not is_error and given_metric < 1 then json_object(
+            when not is_error and received_metric < 1 then json_object(
                 'summary', left(summary, 500),
-                'scorer', given_by,
-                'scorer_version', given_by_version
+                'scorer', scored_by,
+                'scorer_version', scored_by_version
             )
         end as detail
 
-    from given
+    from received
 
 )
 

@@ -8,7 +8,7 @@ dimensions as (
 ),
 rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
 
-found as (
+keyword_counts as (
 
     select
         rounds.task_id,
@@ -56,7 +56,7 @@ scored as (
                 then json_object('highlight', forbidden_keyword)
         end as detail
 
-    from found
+    from keyword_counts
 
 )
 

@@ -4,17 +4,6 @@ scores as (select * from {{ ref('promptlab', 'int_scores_received') }}),
 loads as (select * from {{ ref('promptlab', 'stg_loads__loads') }}),
 dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
 
--- metrics of a memory run have one score each, unless scores from outside were loaded, too
-of_memory as (
-
-    select task_id
-
-    from scores
-    group by task_id
-    having min(scorer) = 'memory' and max(scorer) = 'memory'
-
-),
-
 offered as (
 
     select
@@ -24,8 +13,8 @@ offered as (
         coalesce(dimensions.dimension_id, scores.dimension_id) as dimension_id,
         dimensions.dimension_id is not null as is_asked_for,
         scores.load_id,
-        scores.scorer as given_by,
-        scores.scorer_version as given_by_version,
+        scores.scorer as scored_by,
+        scores.scorer_version as scored_by_version,
         scores.summary,
         scores.payload,
         scores.score,
@@ -55,9 +44,7 @@ offered as (
         on
             scores.task_id = dimensions.task_id
             and scores.dimension_id = dimensions.scores_from
-    where
-        (dimensions.scorer_name is null or scores.scorer = dimensions.scorer_name)
-        and scores.task_id not in (select of_memory.task_id from of_memory)
+    where dimensions.scorer_name is null or scores.scorer = dimensions.scorer_name
     window in_round as (
         partition by
             scores.task_id, scores.case_id, scores.round_id,
@@ -74,8 +61,8 @@ chosen as (
         round_id,
         dimension_id,
         load_id,
-        given_by,
-        given_by_version,
+        scored_by,
+        scored_by_version,
         summary,
         metric,
         case
@@ -88,27 +75,6 @@ chosen as (
 
     from offered
     where choice = 1
-
-    union all
-
-    select
-        scores.task_id,
-        scores.case_id,
-        scores.round_id,
-        scores.dimension_id,
-        scores.load_id,
-        scores.scorer as given_by,
-        scores.scorer_version as given_by_version,
-        scores.summary,
-        scores.score as metric,
-        case when scores.score is null then 'scorer_could_not_judge' end as reason,
-        false as has_several_scores,
-        dimensions.dimension_id is not null as is_asked_for,
-        scores.payload
-
-    from scores
-    inner join of_memory using (task_id)
-    left join dimensions using (task_id, dimension_id)
 
 )
 

@@ -4,8 +4,8 @@ dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
 scores as (select * from {{ ref('promptlab', 'stg_scores__scores') }} where {{ in_this_build() }}),
 chosen as (select * from {{ ref('promptlab', 'int_scores_chosen') }}),
 
--- the newest score of each scorer, given to a dimension or to the scorer that it names
-given as (
+-- the newest score by each scorer, of a dimension or of the scorer that it names
+newest_scores as (
 
     select
         scores.task_id,
@@ -38,24 +38,24 @@ given as (
 by_judge as (
 
     select
-        given.task_id,
-        given.case_id,
-        given.round_id,
-        given.dimension_id,
-        concat_ws(' ', given.scorer, given.scorer_version) as judge,
-        json_extract_string(given.payload, '$.position') as place,
-        given.score,
+        newest_scores.task_id,
+        newest_scores.case_id,
+        newest_scores.round_id,
+        newest_scores.dimension_id,
+        concat_ws(' ', newest_scores.scorer, newest_scores.scorer_version) as judge,
+        json_extract_string(newest_scores.payload, '$.position') as place,
+        newest_scores.score,
         chosen.task_id is not null as is_used
 
-    from given
+    from newest_scores
     left join chosen
         on
-            given.task_id = chosen.task_id
-            and given.case_id = chosen.case_id
-            and given.round_id = chosen.round_id
-            and given.dimension_id = chosen.dimension_id
-            and given.scorer = chosen.given_by
-            and given.scorer_version is not distinct from chosen.given_by_version
+            newest_scores.task_id = chosen.task_id
+            and newest_scores.case_id = chosen.case_id
+            and newest_scores.round_id = chosen.round_id
+            and newest_scores.dimension_id = chosen.dimension_id
+            and newest_scores.scorer = chosen.scored_by
+            and newest_scores.scorer_version is not distinct from chosen.scored_by_version
 
 )
 
