@@ -19,22 +19,12 @@ from typing import Any
 import msgspec
 
 from promptlab.ingest.files.dates import without_date
-from promptlab.ingest.foreign.casts import (
-    as_float,
-    as_object,
-    first_member,
-)
-from promptlab.ingest.foreign.documents import (
-    ToolFiles,
-)
+from promptlab.ingest.foreign.casts import as_float, as_object, first_member
+from promptlab.ingest.foreign.documents import ToolFiles
 from promptlab.ingest.foreign.identity import SameRun, case_name
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.results import verdict, write_score
-from promptlab.ingest.foreign.writing import (
-    Direction,
-    Record,
-    TaskWriter,
-)
+from promptlab.ingest.foreign.writing import Direction, Record, TaskWriter
 from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source

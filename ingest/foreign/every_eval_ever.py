@@ -31,12 +31,7 @@ from promptlab.ingest.foreign.casts import (
 from promptlab.ingest.foreign.documents import ToolFiles, refused
 from promptlab.ingest.foreign.identity import some_of
 from promptlab.ingest.foreign.registry import Files, Head, Run
-from promptlab.ingest.foreign.writing import (
-    CaseWriter,
-    Record,
-    RoundWriter,
-    TaskWriter,
-)
+from promptlab.ingest.foreign.writing import CaseWriter, Record, RoundWriter, TaskWriter
 from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source

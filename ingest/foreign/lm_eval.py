@@ -43,12 +43,7 @@ from promptlab.ingest.foreign.identity import (
     some_of,
 )
 from promptlab.ingest.foreign.registry import Files, Head, Run
-from promptlab.ingest.foreign.writing import (
-    Direction,
-    Record,
-    RoundWriter,
-    TaskWriter,
-)
+from promptlab.ingest.foreign.writing import Direction, Record, RoundWriter, TaskWriter
 from promptlab.ingest.foreign.yardstick import without_addresses, yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source

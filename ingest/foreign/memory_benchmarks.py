@@ -22,16 +22,8 @@ from typing import Any
 
 from promptlab.ingest.files.dates import base_of, without_date
 from promptlab.ingest.files.finding import FoundFile
-from promptlab.ingest.foreign.casts import (
-    as_float,
-    as_object,
-    as_share,
-    first_member,
-)
-from promptlab.ingest.foreign.documents import (
-    ToolFiles,
-    refused,
-)
+from promptlab.ingest.foreign.casts import as_float, as_object, as_share, first_member
+from promptlab.ingest.foreign.documents import ToolFiles, refused
 from promptlab.ingest.foreign.identity import (
     AskedOfIds,
     Occurrences,
@@ -42,12 +34,7 @@ from promptlab.ingest.foreign.identity import (
     unjudged_problems,
 )
 from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
-from promptlab.ingest.foreign.writing import (
-    Record,
-    RoundWriter,
-    Status,
-    TaskWriter,
-)
+from promptlab.ingest.foreign.writing import Record, RoundWriter, Status, TaskWriter
 from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source

@@ -23,15 +23,10 @@ import msgspec
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.casts import (
     as_float,
-    as_int,
-    as_milliseconds,
     as_object,
     first_member,
 )
-from promptlab.ingest.foreign.documents import (
-    ToolFiles,
-    decode,
-)
+from promptlab.ingest.foreign.documents import ToolFiles, decode
 from promptlab.ingest.foreign.identity import (
     OwnIds,
     SameRun,
@@ -286,9 +281,9 @@ def _write(
     answer = case.round(
         row.output,
         n=n,
-        input_tokens=as_int(metrics.get("input_tokens")),
-        output_tokens=as_int(metrics.get("output_tokens")),
-        latency_ms=as_milliseconds(row.task_duration),
+        input_tokens=metrics.get("input_tokens"),
+        output_tokens=metrics.get("output_tokens"),
+        seconds=row.task_duration,
         metadata={key: each for key, each in about.items() if each},
         error=row.error_message,
         status=None

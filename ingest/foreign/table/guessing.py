@@ -23,13 +23,8 @@ from promptlab.contracts.sources import TableMapping, evaluator_of
 from promptlab.encoding import decoded
 from promptlab.errors import InputError
 from promptlab.ingest.files.dates import without_date
-from promptlab.ingest.foreign.casts import (
-    LONGEST_LINE,
-    first_line,
-)
-from promptlab.ingest.foreign.documents import (
-    Refused,
-)
+from promptlab.ingest.foreign.casts import LONGEST_LINE, first_line
+from promptlab.ingest.foreign.documents import Refused
 from promptlab.ingest.foreign.names import LESS_IS_BETTER, plain_name
 from promptlab.ingest.foreign.table.cells import (
     SUCCEEDED,

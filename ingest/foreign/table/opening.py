@@ -20,9 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from promptlab.ingest.foreign.casts import (
-    as_object,
-)
+from promptlab.ingest.foreign.casts import as_object
 from promptlab.ingest.foreign.documents import (
     UNREADABLE,
     Refused,
