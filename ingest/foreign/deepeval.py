@@ -178,6 +178,8 @@ class TestCase(msgspec.Struct):
     userDescription: Any = None
     expectedOutcome: Any = None
     turns: list[Any] | None = None
+    said: list[Any] | None = None
+    """What the user says in a conversation, if no scenario wrote it."""
     context: Any = None
     retrievalContext: Any = None
     toolsCalled: Any = None
@@ -221,28 +223,9 @@ class TestCase(msgspec.Struct):
         ]
 
     @property
-    def asked(self) -> Any:
+    def asked(self) -> list[Any]:
         """Return the content that identifies the test case."""
-        if self.turns is None:
-            return [self.input, self.expectedOutput]
-        return [self.scenario or self.said, self.expectedOutcome]
-
-    @property
-    def said(self) -> list[Any] | None:
-        """Return what the user says in a conversation, if no scenario wrote it."""
-        return None if self.scenario else self._said_by("user")
-
-    @property
-    def answer(self) -> Any:
-        """Return the answer; of a conversation the last one."""
-        said = self._said_by("assistant")
-        return self.actualOutput if said is None else (said or [None])[-1]
-
-    def _said_by(self, role: str) -> list[Any] | None:
-        if self.turns is None:
-            return None
-        turns = map(as_object, self.turns)
-        return [each.get("content") for each in turns if each.get("role") == role]
+        return [self.scenario or self.said or self.input, self.expectedOutput]
 
     @property
     def about(self) -> dict[str, Any]:
@@ -270,6 +253,16 @@ class Conversation(TestCase, kw_only=True):
     """A test case of several turns; before 3.1 they had another shape."""
 
     turns: list[Any]
+
+    def __post_init__(self) -> None:
+        """Answer with the last turn of the model."""
+        super().__post_init__()
+        by: dict[Any, list[Any]] = {"user": [], "assistant": [None]}
+        for turn in map(as_object, self.turns):
+            by.setdefault(turn.get("role"), []).append(turn.get("content"))
+        self.said = None if self.scenario else by["user"]
+        self.actualOutput = by["assistant"][-1]
+        self.expectedOutput = self.expectedOutcome
 
 
 class Prompt(msgspec.Struct):
@@ -404,7 +397,7 @@ def _case(case: TestCase, task: TaskWriter, known: dict[str, str]) -> CaseWriter
     return task.case(
         known[content],
         {key: value for key, value in context.items() if value is not None},
-        golden=case.expectedOutput if case.turns is None else case.expectedOutcome,
+        golden=case.expectedOutput,
         tags=[tag for tag in case.tags or [] if isinstance(tag, str)],
         categories={k: v for k, v in case.about.items() if k != "id"},
     )
@@ -423,7 +416,7 @@ def _write(case: TestCase, writer: CaseWriter, lower: set[str]) -> None:
         "turns": case.turns,
     }
     answer = writer.round(
-        case.answer,
+        case.actualOutput,
         seconds=case.latency if case.completionTime is None else case.completionTime,
         input_tokens=case.inputTokenCount,
         output_tokens=case.outputTokenCount,
