@@ -231,6 +231,7 @@ class SampledRun:
         """The task of each evaluation with samples."""
         self._sampled: dict[str, dict[str, Result]] = defaultdict(dict)
         """Evaluation → dimension → its metric."""
+        self._sampled_run = ""
         self._rounds: dict[tuple[str, str, int], RoundWriter] = {}
         """Evaluation, sample, number → round."""
 
@@ -277,14 +278,13 @@ class SampledRun:
         """Refuse samples of two evaluations: they have the same ids."""
         about = self.aggregate
         if not about.evaluation_id:
-            about.evaluation_id, about.model_info = (
-                line.evaluation_id,
-                {"id": line.model_id},
-            )
-        if line.evaluation_id != about.evaluation_id:
+            about.evaluation_id = line.evaluation_id
+            about.model_info = {"id": line.model_id}
+        self._sampled_run = self._sampled_run or line.evaluation_id
+        if line.evaluation_id != self._sampled_run:
             raise refused(
                 "two_runs",
-                f"the samples of {self._source.path.name} are of {about.evaluation_id}"
+                f"the samples of {self._source.path.name} are of {self._sampled_run}"
                 f" and of {line.evaluation_id}: give each a file of its own",
             )
 

@@ -508,7 +508,8 @@ def _start(cells: dict[str, list[Any]], settings: dict[str, Any]) -> TableMappin
     free = [n for n in answers if n not in settings.values()]
     found = {n: v for n, v in settings.items() if n in ("case", "inputs", "verdict")}
     found.setdefault("inputs", (asked,))
-    output = max(free or answers or cells, key=lambda name: lengths[name])
+    others = [n for n in cells if n != asked]
+    output = max(free or answers or others or cells, key=lambda name: lengths[name])
     return TableMapping(**found, output=settings.get("output", output))
 
 
