@@ -245,7 +245,7 @@ class SampledRun:
                 if isinstance(line, Problem):
                     yield line
                     continue
-                self._check_run(line)
+                self._check_run(line, path)
                 result = self._result_of(line)
                 key = (line.evaluation_name, line.sample_id, result.dimension)
                 seen[key] += 1
@@ -253,28 +253,28 @@ class SampledRun:
                 yield from task.written()
         about = self.aggregate.detailed_evaluation_results
         total = as_int(first_member(about, "total_rows")) or 0
+        samples = f"{self._source.path.stem}{_SAMPLES}"
         if self.tasks and total > n_lines:
             yield warning(
                 "run_incomplete",
-                f"the samples of {self._source.path.name} have {n_lines} lines, and it"
-                f" says {total}: were they cut?",
+                f"{samples} has {n_lines} lines, and its aggregate says {total}: was it"
+                " cut?",
             )
         for name, task in self.tasks.items():
             self._close(name, task)
         others = [name for name in self._by_name if name not in self.tasks]
         for task in self.tasks.values():
             if others:  # evaluations without samples have no task to go to
-                name, start = self._source.path.name, self._source.path.stem
                 task.warn(
                     "totals_only",
-                    f"{name} holds totals of {some_of(others)}, and the samples beside"
-                    " it have no line of that: nothing of it can be compared by case."
-                    f" Give all of {start}{_SAMPLES}",
+                    f"{self._source.path.name} holds totals of {some_of(others)}, and"
+                    " the samples beside it have no line of that: nothing of it can be"
+                    f" compared by case. Give all of {samples}",
                 )
                 others = []
             yield from task.written()
 
-    def _check_run(self, line: Line) -> None:
+    def _check_run(self, line: Line, path: Path) -> None:
         """Refuse samples of two evaluations: they have the same ids."""
         about = self.aggregate
         if not about.evaluation_id:
@@ -284,8 +284,8 @@ class SampledRun:
         if line.evaluation_id != self._sampled_run:
             raise refused(
                 "two_runs",
-                f"the samples of {self._source.path.name} are of {self._sampled_run}"
-                f" and of {line.evaluation_id}: give each a file of its own",
+                f"{path.name} holds samples of {self._sampled_run} and of"
+                f" {line.evaluation_id}: give each a file of its own",
             )
 
     def _result_of(self, line: Line) -> Result:
