@@ -11,10 +11,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from promptlab.ingest.foreign.documents import (
-    Refused,
-    refused,
-)
+from promptlab.ingest.foreign.documents import Refused, refused
 from promptlab.ingest.reading.problems import Problem
 
 if sys.version_info >= (3, 14):

@@ -19,24 +19,12 @@ from typing import Any
 import msgspec
 
 from promptlab.ingest.files.dates import without_date
-from promptlab.ingest.foreign.casts import (
-    as_float,
-    as_object,
-    first_member,
-)
-from promptlab.ingest.foreign.documents import (
-    ToolFiles,
-)
+from promptlab.ingest.foreign.casts import as_float, as_object, first_member
+from promptlab.ingest.foreign.documents import ToolFiles
 from promptlab.ingest.foreign.identity import SameRun, case_name
-from promptlab.ingest.foreign.names import is_best_unclear, plain_name
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.results import verdict, write_score
-from promptlab.ingest.foreign.writing import (
-    Direction,
-    Record,
-    TaskWriter,
-    unclear_problem,
-)
+from promptlab.ingest.foreign.writing import Direction, Record, TaskWriter
 from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
@@ -47,30 +35,13 @@ FORMS = ("json",)
 _FILES = ToolFiles("Azure AI Evaluation", "1.18.10")
 _QUERY = ("query", "question")
 _ANSWER = ("response", "answer")
-_TRUTH = ("ground_truth", "truth", "expected_response")
+_TRUTH = ("ground_truth", "truth", "expected_response", "expected_output", "expected")
+_BESIDE_QUERY = ("conversation", "messages", "tool_definitions")
+"""Inputs of Azure's evaluators that are asked in addition to a query, or without one.
+
+Of conversations the user's turns are.
+"""
 _SHOWN = {"id", *_QUERY, *_ANSWER, *_TRUTH}
-_CONTEXT = ("context", "contexts")
-_NOT_ASKED = frozenset(
-    {
-        *("response", "responses", "answer", "answers", "output", "outputs", "reply"),
-        *("completion", "prediction", "predicted", "generated", "generation", "actual"),
-        *("hypothesis", "summary", "translation", "retrieved", "tool", "tools"),
-        *("expected", "truth", "golden", "reference"),
-        *("latency", "duration", "seconds", "tokens", "cost", "time", "timestamp"),
-        *("date", "model", "version", "trace", "run", "line", "row", "index"),
-        *("session", "thread", "span", "uuid", "guid"),
-    }
-)
-"""Words in names of columns that hold a reply, an expectation or a measure."""
-_EXPECTED = frozenset({"expected", "truth", "golden", "reference"})
-"""Words among them, of columns that hold an expectation."""
-_DRAWN = frozenset(
-    {"agent", "call", "chat", "conversation", "correlation", "event", "message"}
-    | {"operation", "request", "user"}
-)
-"""Words of ids that a system draws in each run."""
-_GIVEN = frozenset({"definition", "definitions"})
-"""Words of tools that the model was given, not of those that it called."""
 _OF_RESULTS = (
     *("model", "input", "output", "usage", "error", "finish reason", "execution"),
     *("usage available", "result usage scope", "native answer", "native mean"),
@@ -163,8 +134,10 @@ class _RunOfRows:
             same_rows.add(compact(sorted(row.items())))
         same_run = SameRun(same_rows.hash(), source=source)
         task_id = f"azure-{same_run.hash_of_night()[:12]}"
-        self.task = TaskWriter("azure_ai_evaluation", task_id, source, same_run)
-        self._graded: dict[str, bool] = {}
+        self.task = TaskWriter(
+            "azure_ai_evaluation", task_id, source, same_run, is_share=_is_share
+        )
+        self._directions: dict[str, Direction | None] = {}
         self._numeric: dict[str, bool] = {}
         self._judges = SaidOfScorers()
 
@@ -174,15 +147,8 @@ class _RunOfRows:
             self._write(row)
             yield from self.task.written()
         self.task.describe("azure", prompt_version=without_date(self._source.path.stem))
-        graded = [name for name, is_graded in self._graded.items() if is_graded]
-        directions: dict[str, Direction | None] = {
-            name: "lower_better" for name in self._graded if _key(name) in SEVERITIES
-        }
-        for name in self._graded.keys() - directions.keys() - {*graded}:
-            if self.task.dimensions.is_unclear(name):
-                self.task.write(unclear_problem(name))
         judges = self._judges.parameters("judge")
-        self.task.grade(graded, directions, parameters=judges)
+        self.task.grade(directions=self._directions, parameters=judges)
 
     def _write(self, row: dict[str, Any]) -> None:
         of_inputs, of_outputs, judged, measured, labels = _columns_of(tuple(row))
@@ -190,15 +156,15 @@ class _RunOfRows:
         outputs = {name: row[column] for column, name in of_outputs.items()}
         # a target's own answer is the one that was judged
         answered = first_member({**inputs, **_present(outputs)}, *_ANSWER)
-        query = first_member(inputs, *_QUERY)
-        case_id = inputs.get("id")
+        asked, case_id = _asked(inputs), inputs.get("id")
         if case_id is None:
-            asked = query if query is not None else _asked(inputs) or inputs
-            case_id = case_name(asked, query if isinstance(query, str) else None)
+            query = asked.get("query")
+            said = query if isinstance(query, str) else None
+            case_id = case_name(asked if query is None else query, said)
         case = self.task.case(
             self.task.distinct(str(case_id)),
-            {"query": query, **_asked(inputs)},
-            golden=_expected(inputs),
+            asked,
+            golden=first_member(inputs, *_TRUTH),
         )
         # older releases say so in place of the score, and that the row passed
         skipped = {
@@ -252,15 +218,13 @@ class _RunOfRows:
             value = _value(outputs, name)
             if value is None and given is not None and not self._has_numbers(name):
                 continue  # a column of texts is not a score
-            if name not in self._graded:
-                self._graded[name] = self._is_graded(name)
-            shown = given if value is None else value
+            self._see_scale(name, value, outputs)
             write_score(
                 answer,
                 name,
-                shown,
+                given if value is None else value,
                 broke=broken.get(name),
-                is_share=self._graded[name],
+                is_share=name not in self.task.dimensions.ratings,
             )
 
     def _see_judge(self, key: str, outputs: dict[str, Any]) -> None:
@@ -306,31 +270,28 @@ class _RunOfRows:
             self._numeric[name] = any(value is not None for value in values)
         return self._numeric[name]
 
-    def _is_graded(self, name: str) -> bool:
-        """True by definition, or if all its numbers in the run are 0 or 1.
+    def _see_scale(
+        self, name: str, value: float | None, outputs: dict[str, Any]
+    ) -> None:
+        """Record what tells the scale of an output: a run may only have its lowest."""
+        names, judged = self.task.dimensions, name.removesuffix("_score")
+        threshold = as_float(outputs.get(f"{judged}_threshold"))
+        if _key(name) in SEVERITIES:
+            self._directions[name] = "lower_better"
+            names.ratings.add(name)
+        elif _key(name) in RATINGS:
+            names.ratings.add(name)
+        elif threshold is not None and threshold > 1:
+            self._directions[name] = None
+            names.ratings.add(name)
+        passed = _PASSED.get(str(outputs.get(f"{judged}_result")).lower())
+        if None not in (passed, value) and passed != (value == 1):
+            names.doubted.add(name)
 
-        Not so for an evaluator on another scale: a run may only have its lowest values.
-        """
-        key = _key(name)
-        if name.rpartition(".")[2] in _GRADED:
-            return True
-        if key in RATINGS:
-            self.task.dimensions.ratings.add(name)
-            return False
-        values = {_value(row, f"outputs.{name}") for row in self._rows} - {None}
-        if key in SEVERITIES or not (values and values <= {0.0, 1.0}):
-            return False
-        judged = f"outputs.{name.removesuffix('_score')}"
-        limits = (as_float(row.get(f"{judged}_threshold")) for row in self._rows)
-        if any(limit is not None and limit > 1 for limit in limits):
-            return False
-        for row in self._rows:
-            passed = _PASSED.get(str(row.get(f"{judged}_result")).lower())
-            value = _value(row, f"outputs.{name}")
-            if None not in (passed, value) and passed != (value == 1):
-                self.task.dimensions.doubted.add(name)
-                return False
-        return not is_best_unclear(name)
+
+def _is_share(name: str) -> bool:
+    """Return true for what is defined on the scale 0 to 1, 1 best."""
+    return name.rpartition(".")[2] in _GRADED
 
 
 @lru_cache  # most rows of most runs have the same
@@ -396,40 +357,12 @@ def _of(key: str) -> str:
     return key.partition(".")[0]
 
 
-def _expected(inputs: dict[str, Any]) -> Any:
-    """Return what a row expects; of several columns all of them by name."""
-    found = {
-        name: value
-        for name, value in inputs.items()
-        if value is not None
-        and (name in _TRUTH or not _EXPECTED.isdisjoint(plain_name(name).split()))
-    }
-    return found if len(found) > 1 else first_member(found, *found)
-
-
 def _asked(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Return what a row asks in addition to its query: its other inputs.
-
-    The context is what was retrieved, unless there is nothing else.
-    """
-    turns = {name: _turns(value) for name, value in inputs.items()}
-    asked = {
-        name: value
-        for name, value in turns.items()
-        if value not in (None, "", [])
-        and not isinstance(value, float)  # a measure
-        and name not in _SHOWN
-        and _is_asked({*plain_name(name).split()})
-    }
-    found = {name: value for name, value in asked.items() if name not in _CONTEXT}
-    return asked if not found and first_member(inputs, *_QUERY) is None else found
-
-
-def _is_asked(words: set[str]) -> bool:
-    """Return whether a column of these words is none of a reply or a measure."""
-    if {"id", "ids"} & words and not _DRAWN.isdisjoint(words):
-        return False
-    return _NOT_ASKED.isdisjoint(words) or not _GIVEN.isdisjoint(words)
+    """Return what a row asks; without a query, all that is no answer to it."""
+    named = {"query": first_member(inputs, *_QUERY)}
+    named |= {name: _turns(inputs.get(name)) for name in _BESIDE_QUERY}
+    asked = {name: each for name, each in named.items() if each not in (None, "", [])}
+    return asked or {k: each for k, each in inputs.items() if k not in _SHOWN}
 
 
 def _turns(value: Any) -> Any:

@@ -22,18 +22,12 @@ from msgspec import Struct
 
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.foreign.casts import (
-    as_float,
     as_int,
-    as_milliseconds,
     as_object,
     as_time,
     first_member,
 )
-from promptlab.ingest.foreign.documents import (
-    ToolFiles,
-    decode,
-    lines,
-)
+from promptlab.ingest.foreign.documents import ToolFiles, decode, lines
 from promptlab.ingest.foreign.identity import SameRun, some_of
 from promptlab.ingest.foreign.registry import Files, Head, Run
 from promptlab.ingest.foreign.results import write_score
@@ -219,10 +213,10 @@ class _Reading:
             answer = case.round(
                 each.get("output"),
                 n=each["n"] + 1,
-                executed_at=as_time(each.get("created")),
-                latency_ms=as_milliseconds(as_float(each.get("seconds"))),
-                input_tokens=as_int(each.get("input_tokens")),
-                output_tokens=as_int(each.get("output_tokens")),
+                executed_at=each.get("created"),
+                seconds=each.get("seconds"),
+                input_tokens=each.get("input_tokens"),
+                output_tokens=each.get("output_tokens"),
                 status=None if is_judged else "unevaluated",
             )
             self._n_broken += not is_judged

@@ -10,26 +10,14 @@ one part are compared with the rows. HELM has no pass rule.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from promptlab.ingest.foreign import prompts
-from promptlab.ingest.foreign.casts import (
-    as_float,
-    as_int,
-    as_object,
-    as_time,
-    first_line,
-)
-from promptlab.ingest.foreign.documents import (
-    ToolFiles,
-    decode,
-    file_bytes,
-    refused,
-)
+from promptlab.ingest.foreign.casts import as_float, as_object, as_time, first_line
+from promptlab.ingest.foreign.documents import ToolFiles, file_bytes, refused
 from promptlab.ingest.foreign.identity import content_id
 from promptlab.ingest.foreign.registry import Files, Head, Run, led_by
 from promptlab.ingest.foreign.results import write_score
@@ -43,6 +31,31 @@ from promptlab.ingest.foreign.writing import (
 from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
+
+_FILES = ToolFiles("HELM", "a run of 0.5")
+_KEYS = {
+    "run_spec": {"name", "scenario_spec", "adapter_spec", "metric_specs"},
+    "scenario_state": {"adapter_spec", "request_states"},
+    "per_instance_stats": {"instance_id", "train_trial_index", "stats"},
+    "stats": {"name", "count", "sum", "sum_squared"},
+    "instances": {"id", "input", "references", "split"},
+}
+_LISTS = frozenset({"per_instance_stats", "stats", "instances"})
+"""Files that are a list. ``helm-summarize`` adds the last one, which repeats the
+states, and above the folders of runs a list of all run specs."""
+FORMS = tuple(_KEYS)
+
+
+def recognise(head: Head) -> str | None:
+    """Recognise each file by the keys of its first object."""
+    is_list = head.data.lstrip().startswith(b"[")
+    forms = (form for form in FORMS if (form in _LISTS) is is_list)
+    return next((form for form in forms if _KEYS[form] <= head.keys), None)
+
+
+def gather(files: Files) -> Iterator[Run]:
+    """``run_spec.json`` leads its folder; without it each file stands alone."""
+    return led_by("run_spec", files)
 
 
 class RunSpec(msgspec.Struct):
@@ -62,12 +75,14 @@ class RunSpec(msgspec.Struct):
         answers are mapped to references is a part of every metric.
         """
         listed = self.metric_specs if isinstance(self.metric_specs, list) else []
-        specs = [
-            (as_object(each), as_object(as_object(each).get("args"))) for each in listed
-        ]
         name = dimension.partition("@")[0]  # of the best of several answers
-        naming = [each for each, args in specs if name in _names(args)]
-        nameless = [each for each, args in specs if "names" not in args]
+        naming, nameless = [], []
+        for each in map(as_object, listed):
+            names = as_object(each.get("args")).get("names")
+            if names is None:
+                nameless.append(each)
+            elif isinstance(names, list) and name in names:
+                naming.append(each)
         adapter = self.adapter_spec
         said: dict[str, Any] = yardstick(
             {
@@ -97,13 +112,6 @@ _NO_SETTINGS = (
 are, and what is a parameter of the metrics."""
 
 
-def _names(arguments: Mapping[str, Any]) -> list[Any]:
-    names = arguments.get("names")
-    return names if isinstance(names, list) else []
-
-
-_CORRECT = "correct"
-"""The tag of a reference that is right; others may be ranks, or names of files."""
 Perturbation = dict[str, Any]
 """A change of an instance; in a stat, the changes that it covers."""
 _NO_SETTING = frozenset({"name", "computed_on", "robustness", "fairness"})
@@ -113,13 +121,24 @@ def _name(perturbation: Perturbation | None) -> str | None:
     return str((perturbation or {}).get("name") or "") or None
 
 
-def _settings(perturbation: Perturbation) -> str:
-    """Return what tells it from others of its name: ``prob=0.1, seed=1``."""
-    return ", ".join(
+def _case_id(instance_id: str, perturbation: Perturbation | None) -> str:
+    """Return the id of a case: HELM gives an instance and its perturbations the same.
+
+    Those of one name are told apart by their settings: ``id1/typos (prob=0.1)``.
+    """
+    name = _name(perturbation)
+    if perturbation is None or name is None:
+        return instance_id
+    settings = ", ".join(
         f"{setting}={value}"
         for setting, value in sorted(perturbation.items())
         if setting not in _NO_SETTING and value is not None
     )
+    return f"{instance_id}/{name}" + (f" ({settings})" if settings else "")
+
+
+_CORRECT = "correct"
+"""The tag of a reference that is right; others may be ranks, or names of files."""
 
 
 class Reference(msgspec.Struct):
@@ -144,35 +163,29 @@ class Instance(msgspec.Struct):
     """What the scenario's own metrics judge by: a checklist, an answer to compare."""
 
     @property
-    def beside(self) -> dict[str, Any]:
-        """All that a metric may use beside input and references."""
+    def context(self) -> dict[str, Any]:
+        """Return what is asked, and all that a metric may use beside it."""
         names = ("sub_split", "contrast_inputs", "contrast_references", "extra_data")
-        said = {name: getattr(self, name) for name in names}
-        tags = [
-            [tag for tag in each.tags if tag != _CORRECT] for each in self.references
-        ]
-        said["tags"] = tags if any(tags) else None
-        return {name: each for name, each in said.items() if each}
+        beside = {name: getattr(self, name) for name in names}
+        tags = [[tag for tag in r.tags if tag != _CORRECT] for r in self.references]
+        beside["tags"] = tags if any(tags) else None
+        return {
+            "input": _said(self.input),
+            "choices": [_said(each.output) for each in self.references],
+            **{name: each for name, each in beside.items() if each},
+        }
+
+    @property
+    def golden(self) -> Any:
+        """Return the right answer, or all of them."""
+        right = [_said(r.output) for r in self.references if _CORRECT in r.tags]
+        return right[0] if len(right) == 1 else right or None
 
 
 def _said(part: Mapping[str, Any]) -> Any:
     """Return a text; with messages or media, which ask in place of it, all of them."""
-    media = as_object(part.get("multimedia_content")).get("media_objects")
-    listed = media if isinstance(media, list) else ()
-    beside = {
-        "messages": part.get("messages"),
-        "media": [_located(as_object(each)) for each in listed],
-    }
-    beside = {name: each for name, each in beside.items() if each}
+    beside = yardstick(part, "text")
     return {"text": part.get("text"), **beside} if beside else part.get("text")
-
-
-def _located(media: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a medium; its file lies in a folder of the run's output."""
-    location = media.get("location")
-    if not isinstance(location, str) or "://" in location:
-        return {**media}
-    return {**media, "location": location.rpartition("/scenarios/")[2]}
 
 
 class RequestState(msgspec.Struct):
@@ -181,14 +194,13 @@ class RequestState(msgspec.Struct):
     instance: Instance
     train_trial_index: int = 0
     output_mapping: dict[str, str] | None = None
-    request: dict[str, Any] = {}
     result: dict[str, Any] | None = None
 
-
-def _is_cached(result: Mapping[str, Any]) -> bool | None:
-    """Return whether an answer came from HELM's cache, if the file says so."""
-    said = result.get("cached")
-    return said if isinstance(said, bool) else None
+    @property
+    def is_cached(self) -> bool | None:
+        """Return whether the answer came from HELM's cache, if the file says so."""
+        said = (self.result or {}).get("cached")
+        return said if isinstance(said, bool) else None
 
 
 class ScenarioState(msgspec.Struct):
@@ -215,7 +227,7 @@ class Stat(msgspec.Struct):
 
 
 class InstanceStats(msgspec.Struct):
-    """One of ``per_instance_stats.json``."""
+    """One of ``per_instance_stats.json``: there is one for each class of metrics."""
 
     instance_id: str
     stats: list[Stat]
@@ -223,7 +235,21 @@ class InstanceStats(msgspec.Struct):
     perturbation: Perturbation | None = None
 
 
-_FILES = ToolFiles("HELM", "a run of 0.5")
+class Row(msgspec.Struct):
+    """All that the files say of an instance and a trial."""
+
+    instance: Instance
+    state: RequestState | None = None
+    """Of one request per choice the first."""
+    stats: dict[str, Stat] = {}
+
+    def add(self, stats: list[Stat]) -> None:
+        """Add stats: of two of one name the later counts, unless it has no value."""
+        for stat in stats:
+            if stat.count or stat.name.name not in self.stats:
+                self.stats[stat.name.name] = stat
+
+
 _GRADED = frozenset(
     {
         *("exact_match", "quasi_exact_match", "prefix_exact_match"),
@@ -248,6 +274,17 @@ _ABOUT_THE_REQUEST = frozenset(
 _LOWER = frozenset({"inference_runtime", "denoised_runtime", "bits_per_byte"})
 
 
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """The run as records."""
+    if source.form != "run_spec":
+        raise refused(
+            "run_spec_missing",
+            f"{source.path.name} is part of a HELM run and has no run_spec.json"
+            " beside it, which names task and model: give the whole folder",
+        )
+    yield from HelmRun(source).records()
+
+
 class HelmRun:
     """The files of one folder."""
 
@@ -255,77 +292,32 @@ class HelmRun:
         self._source = source
         self._spec = _FILES.document(source, RunSpec)
         self._files = {path.stem: path for path in source.companions}
-        self._times: dict[bool, list[float]] = {False: [], True: []}
-        """Whether answers came from a cache → their times."""
-        self._rounds: dict[tuple[str, int], RoundWriter] = {}
         self._parts: set[str] = set()
         """Splits and perturbations of its cases."""
-        stamp = [self._spec.name, self._spec.adapter_spec, self._first_answer()]
-        task_id = content_id(stamp, self._spec.name)
-        self._task = TaskWriter("helm", task_id, source)
-        self._settings: dict[str | None, set[str]] = defaultdict(set)
-        """Name of a perturbation → those of its name."""
-
-    def _scenario(self) -> list[msgspec.Raw]:
-        """Return question and answer as written."""
-        path = self._files.get("scenario_state")
-        if path is None:
-            return []
-        data = self._source.mend(file_bytes(self._source, path))
-        return _FILES.decoded(data, ScenarioState).request_states
-
-    def _first_answer(self) -> Any:
-        """Return the time of the first answer: a HELM run has no id and no time.
-
-        One from a cache has the time of another run, so a new one counts before it.
-        """
-        if "scenario_state" not in self._files:
-            return None
-        states = self._scenario()
-        try:
-            results = (decode(each, RequestState).result or {} for each in states)
-            first = next(results, {})
-            others = (each for each in results if not _is_cached(each))
-            new = next(others, None) if _is_cached(first) else first
-        except msgspec.DecodeError:
-            return None
-        if new is None:
-            return [len(states), first.get("request_datetime"), "cached"]
-        return [len(states), new.get("request_datetime")]
 
     def records(self) -> Iterator[Record | Problem]:
         """Yield all records of the run."""
-        task = self._task
-        path = self._files.get("per_instance_stats")
-        stats = _FILES.document(self._source, list[InstanceStats], path) if path else []
-        for change in filter(None, (each.perturbation for each in stats)):
-            self._settings[_name(change)].add(_settings(change))
-        rows: dict[tuple[str, int], InstanceStats] = {}
-        for each in stats:
-            case_id = self._case_id(each.instance_id, each.perturbation)
-            key = case_id, each.train_trial_index
-            rows[key] = _merged(rows[key], each) if key in rows else each
-        for state in _FILES.items(
-            self._scenario(), RequestState, "/request_states", self._source.redact
-        ):
-            if isinstance(state, Problem):
-                yield state
-            else:
-                self._write_state(state, rows)
-                yield from task.written()
-        for (case_id, trial), each in rows.items():
-            answer = self._rounds.get((case_id, trial))
-            if answer is None:  # no state: scores alone
-                split = next((s.name.split for s in each.stats), None)
-                case = task.case(
-                    case_id,
-                    {"instance_id": each.instance_id},
-                    tags=self._tags(split, each.perturbation),
-                )
-                answer = self._round(case, trial, each, None)
-            self._write_scores(case_id, trial, answer, each)
+        states = self._states()
+        yield from (each for each in states if isinstance(each, Problem))
+        asked = [each for each in states if isinstance(each, RequestState)]
+        # a run has no id and no time but that of its first answer; one from a cache has
+        # the time of another run
+        times = [(each.result or {}).get("request_datetime") for each in asked]
+        new = [t for t, each in zip(times, asked, strict=True) if not each.is_cached]
+        known = [t for t in new or times if isinstance(t, int | float)]
+        first = min(known, default=None)
+        stamp = [
+            self._spec.name,
+            self._spec.adapter_spec,
+            len(states),
+            first,
+            bool(new),
+        ]
+        task = TaskWriter("helm", content_id(stamp, self._spec.name), self._source)
+        for (case_id, trial), row in self._rows(asked).items():
+            self._write(case_id, trial, row, task)
             yield from task.written()
-        self._describe()
+        self._describe(task, first)
         graded = [name for name in task.dimensions if _is_graded(name)]
         # prefix and quasi matches measure the same thing: only one of them is weighted
         task.grade(
@@ -334,7 +326,7 @@ class HelmRun:
             weights=dict.fromkeys(graded[:1], 1.0),
             parameters={name: self._spec.parameters(name) for name in task.dimensions},
         )
-        self._claim()
+        self._claim(task)
         missing = {"scenario_state", "per_instance_stats"} - self._files.keys()
         if missing:
             task.warn(
@@ -344,104 +336,62 @@ class HelmRun:
             )
         yield from task.written()
 
-    def _case_id(self, instance_id: str, perturbation: Perturbation | None) -> str:
-        """HELM gives an instance and all its perturbations the same id.
+    def _states(self) -> list[RequestState | Problem]:
+        """Return each question with its answer."""
+        path = self._files.get("scenario_state")
+        if path is None:
+            return []
+        data = self._source.mend(file_bytes(self._source, path))
+        states = _FILES.decoded(data, ScenarioState).request_states
+        redact = self._source.redact
+        return [*_FILES.items(states, RequestState, "/request_states", redact)]
 
-        Perturbations of one name are told apart by their settings.
-        """
-        name = _name(perturbation)
-        if perturbation is None or name is None:
-            return instance_id
-        settings = _settings(perturbation) if len(self._settings[name]) > 1 else ""
-        return f"{instance_id}/{name}" + (f" ({settings})" if settings else "")
+    def _rows(self, states: list[RequestState]) -> dict[tuple[str, int], Row]:
+        """Return what is known of each case and trial; some may only have scores."""
+        rows: dict[tuple[str, int], Row] = {}
+        for state in states:
+            asked = state.instance
+            key = _case_id(asked.id, asked.perturbation), state.train_trial_index
+            rows.setdefault(key, Row(asked, state))
+        path = self._files.get("per_instance_stats")
+        stats = _FILES.document(self._source, list[InstanceStats], path) if path else []
+        for each in stats:
+            key = _case_id(each.instance_id, each.perturbation), each.train_trial_index
+            if key not in rows:
+                split = next((stat.name.split for stat in each.stats), None)
+                asked = Instance(each.instance_id, split=split)
+                asked.perturbation = each.perturbation
+                rows[key] = Row(asked)
+            rows[key].add(each.stats)
+        return rows
 
-    def _write_state(
-        self, state: RequestState, rows: dict[tuple[str, int], InstanceStats]
-    ) -> None:
-        instance, trial = state.instance, state.train_trial_index
-        case_id = self._case_id(instance.id, instance.perturbation)
-        right = [
-            _said(each.output) for each in instance.references if _CORRECT in each.tags
-        ]
-        case = self._task.case(
+    def _write(self, case_id: str, trial: int, row: Row, task: TaskWriter) -> None:
+        asked = row.instance
+        groups = [category_tag(("group", each)) for each in self._spec.groups]
+        part = _part(asked.split, asked.perturbation)
+        self._parts.add(part)
+        case = task.case(
             case_id,
-            {
-                "input": _said(instance.input),
-                "choices": [_said(each.output) for each in instance.references],
-                **instance.beside,
-            },
-            golden=right[0] if len(right) == 1 else right or None,
-            tags=self._tags(instance.split, instance.perturbation),
+            asked.context if row.state else {"instance_id": asked.id},
+            golden=asked.golden,
+            tags=[*([part] if part else []), *groups],
         )
-        # one request per choice, if the method requests each separately
-        if (case_id, trial) not in self._rounds:
-            self._round(case, trial, rows.get((case_id, trial)), state)
-
-    def _round(
-        self,
-        case: CaseWriter,
-        trial: int,
-        stats: InstanceStats | None,
-        state: RequestState | None,
-    ) -> RoundWriter:
-        self._task.same_run.add(case.id, trial)
-        values = {s.name.name: s.mean for s in stats.stats} if stats else {}
-        result = (state.result if state else None) or {}
-        completions = result.get("completions") or []
-        first = completions[0] if isinstance(completions, list) and completions else {}
-        output = as_object(first).get("text")
-        seconds = as_float(result.get("request_time"))
-        moment = result.get("request_datetime")
-        if isinstance(moment, int | float):
-            self._times[bool(_is_cached(result))].append(moment)
-        failed = result.get("success") is False
-        mapped = (state.output_mapping or {}) if state else {}
-        kept: dict[str, Any] = {
-            name: values[name] for name in _ABOUT_THE_REQUEST & values.keys()
-        }
-        if isinstance(output, str) and output.strip() in mapped:
-            kept["choice"] = mapped[output.strip()]
-        answer = self._rounds[case.id, trial] = case.round(
-            output,
-            n=trial + 1,
-            input_tokens=as_int(values.get("num_prompt_tokens")),
-            output_tokens=as_int(values.get("num_completion_tokens")),
-            latency_ms=None if seconds is None else seconds * 1000,
-            metadata=dict(sorted(kept.items())),
-            executed_at=as_time(moment),
-            error=str(result.get("error") or "the request failed") if failed else None,
-            is_cached=_is_cached(result),
-        )
-        return answer
-
-    def _write_scores(
-        self, case_id: str, trial: int, answer: RoundWriter, stats: InstanceStats
-    ) -> None:
-        for stat in stats.stats:
-            name = stat.name.name
+        task.same_run.add(case.id, trial)
+        answer = _round(case, trial, row)
+        for name, stat in row.stats.items():
             if stat.count and name not in _ABOUT_THE_REQUEST:
-                value = as_float(stat.mean)
-                self._task.same_run.add(case_id, trial, name, value)
+                task.same_run.add(case_id, trial, name, as_float(stat.mean))
                 write_score(answer, name, stat.mean, is_share=_is_graded(name))
 
-    def _tags(self, split: str | None, perturbation: Perturbation | None) -> list[str]:
-        """Return the groups of the run, and the part of it that a case belongs to."""
-        groups = [category_tag(("group", each)) for each in self._spec.groups]
-        part = _part(split, perturbation)
-        self._parts.add(part)
-        return [*([part] if part else []), *groups]
-
-    def _describe(self) -> None:
+    def _describe(self, task: TaskWriter, first_answer: float | None) -> None:
         spec = self._spec
         named, _, arguments = spec.name.partition(":")
         parts = [p for p in arguments.split(",") if not p.startswith("model=")]
-        self._task.describe(
+        task.describe(
             f"{named}:{','.join(parts)}" if arguments and parts else named,
             model=str(spec.adapter_spec.get("model") or "unknown"),
             prompt_version=_version(spec.adapter_spec),
-            created_at=as_time(
-                min(self._times[False] or self._times[True], default=None)
-            ),
+            created_at=as_time(first_answer),
             settings=spec.settings,
             extras=prompts.about(
                 _prompt(spec.adapter_spec),
@@ -450,37 +400,46 @@ class HelmRun:
             ),
         )
 
-    def _claim(self) -> None:
+    def _claim(self, task: TaskWriter) -> None:
         """Hand over the means of a run whose instances are all of one part."""
         path = self._files.get("stats")
         stats = _FILES.document(self._source, list[Stat], path) if path else []
-        counted = [each for each in stats if each.count]
-        if counted:
-            is_one = len(self._parts) == 1
-            self._task.claim(
-                {
-                    each.name.name: each.mean
-                    for each in counted
-                    if is_one and not each.name.perturbation and not each.name.sub_split
-                }
-            )
+        if any(each.count for each in stats):
+            means = {
+                each.name.name: each.mean
+                for each in stats
+                if each.count and not each.name.perturbation and not each.name.sub_split
+            }
+            task.claim(means if len(self._parts) == 1 else {})
+
+
+def _round(case: CaseWriter, trial: int, row: Row) -> RoundWriter:
+    """Write an answer."""
+    values = {name: stat.mean for name, stat in row.stats.items()}
+    state = row.state or RequestState(row.instance)
+    result = state.result or {}
+    completions = result.get("completions")
+    first = completions[0] if isinstance(completions, list) and completions else {}
+    output = as_object(first).get("text")
+    about = {name: values[name] for name in sorted(_ABOUT_THE_REQUEST & values.keys())}
+    choice = (state.output_mapping or {}).get(str(output).strip())
+    failed = result.get("success") is False
+    return case.round(
+        output,
+        n=trial + 1,
+        input_tokens=values.get("num_prompt_tokens"),
+        output_tokens=values.get("num_completion_tokens"),
+        seconds=result.get("request_time"),
+        metadata={"choice": choice, **about},
+        executed_at=result.get("request_datetime"),
+        error=str(result.get("error") or "the request failed") if failed else None,
+        is_cached=state.is_cached,
+    )
 
 
 def _part(split: str | None, perturbation: Perturbation | None) -> str:
-    """Return the part of a run that a case or a number belongs to, as a tag."""
+    """Return the part of a run that a case belongs to, as a tag."""
     return "/".join(filter(None, (split, _name(perturbation))))
-
-
-def _merged(first: InstanceStats, second: InstanceStats) -> InstanceStats:
-    """Return the stats of both: HELM writes an entry for each class of metrics.
-
-    Of two stats of one name the later counts, as for HELM, unless it has no value.
-    """
-    stats = {stat.name.name: stat for stat in first.stats}
-    for stat in second.stats:
-        if stat.count or stat.name.name not in stats:
-            stats[stat.name.name] = stat
-    return msgspec.structs.replace(first, stats=list(stats.values()))
 
 
 def _is_graded(name: str) -> bool:
@@ -514,39 +473,3 @@ def _version(adapter: dict[str, Any]) -> str:
         said or "",
     ]
     return ", ".join(filter(None, parts)) or "unknown"
-
-
-_KEYS = {
-    "run_spec": {"name", "scenario_spec", "adapter_spec", "metric_specs"},
-    "scenario_state": {"adapter_spec", "request_states"},
-    "per_instance_stats": {"instance_id", "train_trial_index", "stats"},
-    "stats": {"name", "count", "sum", "sum_squared"},
-    "instances": {"id", "input", "references", "split"},
-}
-_LISTS = frozenset({"per_instance_stats", "stats", "instances"})
-"""Files that are a list. ``helm-summarize`` adds the last one, which repeats the
-states, and above the folders of runs a list of all run specs."""
-FORMS = tuple(_KEYS)
-
-
-def recognise(head: Head) -> str | None:
-    """Recognise each file by the keys of its first object."""
-    is_list = head.data.lstrip().startswith(b"[")
-    forms = (form for form in FORMS if (form in _LISTS) is is_list)
-    return next((form for form in forms if _KEYS[form] <= head.keys), None)
-
-
-def gather(files: Files) -> Iterator[Run]:
-    """``run_spec.json`` leads its folder; without it each file stands alone."""
-    return led_by("run_spec", files)
-
-
-def translate(source: Source) -> Iterator[Record | Problem]:
-    """The run as records."""
-    if source.form != "run_spec":
-        raise refused(
-            "run_spec_missing",
-            f"{source.path.name} is part of a HELM run and has no run_spec.json"
-            " beside it, which names task and model: give the whole folder",
-        )
-    yield from HelmRun(source).records()

@@ -26,16 +26,11 @@ from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.casts import (
     as_float,
     as_int,
-    as_milliseconds,
     as_object,
     as_time,
     first_member,
 )
-from promptlab.ingest.foreign.documents import (
-    ToolFiles,
-    beginning,
-    values_in,
-)
+from promptlab.ingest.foreign.documents import ToolFiles, beginning, values_in
 from promptlab.ingest.foreign.registry import Files, Head, Run, pages_of_runs
 from promptlab.ingest.foreign.results import write_score
 from promptlab.ingest.foreign.writing import Record, RoundWriter, TaskWriter
@@ -292,7 +287,7 @@ def _records(
         about = {"cost": as_float(each["cost"]), "trace_id": each["trace_id"]}
         answer = case.round(
             each["output"],
-            latency_ms=as_milliseconds(seconds),
+            seconds=seconds,
             metadata=about,
             executed_at=began,
             error=error,

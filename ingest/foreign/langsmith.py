@@ -18,7 +18,6 @@ from typing import Any
 
 from promptlab.ingest.foreign.casts import (
     as_float,
-    as_milliseconds,
     as_time,
     parse_float,
 )
@@ -112,7 +111,7 @@ def _write(row: Row, task: TaskWriter) -> None:
     task.same_run.add(str(run) if run else compact(row))
     answer = case.round(
         _one_of(_below(row, "outputs")),
-        latency_ms=as_milliseconds(as_float(_value(row.get("execution_time")))),
+        seconds=_value(row.get("execution_time")),
         metadata={"run_id": run} if run else None,
         executed_at=_born(run),
         error=str(error) if error else None,

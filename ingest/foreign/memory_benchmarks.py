@@ -22,19 +22,8 @@ from typing import Any
 
 from promptlab.ingest.files.dates import base_of, without_date
 from promptlab.ingest.files.finding import FoundFile
-from promptlab.ingest.foreign.casts import (
-    as_float,
-    as_int,
-    as_milliseconds,
-    as_object,
-    as_share,
-    first_member,
-)
-from promptlab.ingest.foreign.documents import (
-    ToolFiles,
-    file_bytes,
-    refused,
-)
+from promptlab.ingest.foreign.casts import as_float, as_object, as_share, first_member
+from promptlab.ingest.foreign.documents import ToolFiles, refused
 from promptlab.ingest.foreign.identity import (
     AskedOfIds,
     Occurrences,
@@ -45,12 +34,7 @@ from promptlab.ingest.foreign.identity import (
     unjudged_problems,
 )
 from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
-from promptlab.ingest.foreign.writing import (
-    Record,
-    RoundWriter,
-    Status,
-    TaskWriter,
-)
+from promptlab.ingest.foreign.writing import Record, RoundWriter, Status, TaskWriter
 from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
@@ -327,29 +311,37 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         return
     types: dict[str, Any] = {}
     for path in source.companions:
-        if not source.path.name.startswith(path.name + _OF_JUDGE):
+        if source.path.name.startswith(path.name + _OF_JUDGE):
+            yield warning(
+                "copy_of_run",
+                f"{path.resolve().as_posix()} holds the answers that {source.uri}"
+                " judges: they are no run of their own, and are left out. Judge them"
+                " again if they changed",
+            )
+        else:
             types |= _FILES.document(source, dict[str, Any], path)
     form = source.form or ""
-    rows: list[Placed] = []
     document: dict[str, Any] = {}
+    key = LAYOUTS[form].rows
     if form in ("longmemeval", "memory_agent_rows"):
+        listed: Any = []
         for line in _FILES.lines(source, dict[str, Any]):
             if isinstance(line, Problem):
                 yield line
             else:
-                rows.append((None, line))
+                listed.append(line)
     else:
-        given = _FILES.decoded(source.redact(file_bytes(source)), Any)
-        document = as_object(given)
-        key = LAYOUTS[form].rows
-        listed = given if key is None else document.get(key)
-        rows, n_odd = _placed(listed)
-        if n_odd:
-            yield Problem(
-                "unexpected_shape",
-                f"{n_odd} entries of {key or 'the file'} are not objects with a"
-                " question: they are left out",
-            )
+        listed = _FILES.document(source, Any)
+        if key is not None:
+            document = as_object(listed)
+            listed = document.get(key)
+    rows, n_odd = _placed(listed)
+    if n_odd:
+        yield Problem(
+            "unexpected_shape",
+            f"{n_odd} entries of {key or 'the file'} are not objects with"
+            " a question: they are left out",
+        )
     if not rows:
         raise refused("no_rows", "it has no row with an answer to load")
     systems: dict[str | None, list[Placed]] = {}
@@ -358,43 +350,6 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         systems.setdefault(name, []).append(placed)
     for of_system in systems.values():
         yield from _Run(form, document, of_system, types, source).records()
-    for path in source.companions:
-        if source.path.name.startswith(path.name + _OF_JUDGE):
-            answers = _answers(source, path)
-            if _are_judged(answers, rows):
-                yield _answers_again(path.resolve().as_posix(), source.uri)
-            else:
-                yield from _Run(form, {}, answers, types, source).records()
-
-
-def _answers(source: Source, path: Path) -> list[Placed]:
-    """Return the rows of a file of LongMemEval's answers, which is JSONL or a list."""
-    data = source.redact(file_bytes(source, path))
-    if data.lstrip()[:1] == b"[":
-        return _placed(_FILES.decoded(data, Any))[0]
-    lines = _FILES.lines(source, dict[str, Any], path)
-    return [(None, line) for line in lines if not isinstance(line, Problem)]
-
-
-def _are_judged(answers: Iterable[Placed], judged: Iterable[Placed]) -> bool:
-    """Return true if no answer is another one than the one that was judged."""
-    known = {
-        compact(first_member(row, *_LME.id)): first_member(row, *_LME.output)
-        for _, row in judged
-    }
-    return all(
-        known.get(compact(first_member(row, *_LME.id)), output) == output
-        for _, row in answers
-        for output in [first_member(row, *_LME.output)]
-    )
-
-
-def _answers_again(uri: str, judged: str) -> Problem:
-    return warning(
-        "copy_of_run",
-        f"{uri} holds the answers that {judged} judges: they are no run of their own,"
-        " and are left out",
-    )
 
 
 def _placed(listed: Any) -> tuple[list[Placed], int]:
@@ -606,25 +561,15 @@ class _Run:
             )
             if value is None and not error:
                 self._unjudged.append(case_id)
-        usage = (
-            row.get("usage")
-            if isinstance(row.get("usage"), dict)
-            else row.get("tokens")
-        )
-        usage = as_object(usage)
-        seconds = as_float(first_member(row, "response_time"))
-        spent = as_float(row.get("duration_ms"))
-        kept = {
-            n: row[n]
-            for n in ("tokens", "context_tokens", "chunks_truncated")
-            if n in row
-        }
+        usage = as_object(row.get("usage")) or as_object(row.get("tokens"))
+        kept = ("tokens", "context_tokens", "chunks_truncated")
         answer = case.round(
             output,
-            input_tokens=as_int(usage.get("prompt_tokens")),
-            output_tokens=as_int(usage.get("completion_tokens")),
-            latency_ms=as_milliseconds(seconds) if spent is None else spent,
-            metadata=kept or None,
+            input_tokens=usage.get("prompt_tokens"),
+            output_tokens=usage.get("completion_tokens"),
+            latency_ms=row.get("duration_ms"),
+            seconds=row.get("response_time"),
+            metadata={name: row.get(name) for name in kept},
             error=str(error) if error else None,
             status="error" if error else status,
         )
@@ -747,26 +692,13 @@ class _Run:
                 f"{len(self._odd_verdicts)} verdicts are not yes or no, the first"
                 f" {self._odd_verdicts[0][:60]!r}: these rows are not evaluated",
             )
-        if self._form == "a_mem" and self._codes[_ADVERSARIAL]:
-            task.warn(
-                "adversarial_reference",
-                f"the reference of the {self._codes[_ADVERSARIAL]} questions of"
-                " category 5 is the false answer: a high F1 there is bad. The total"
-                " `answerable` leaves them out",
-            )
         if self._layout.title == "LongMemEval":
-            if self._rows and not self._codes:
+            if missing := n - self._codes.total():
                 task.warn(
                     "types_missing",
-                    "the types of its questions are not in the file: put a JSON object"
-                    " of question id to type into its folder, and ingest the folder",
-                )
-            elif missing := len(self._rows) - self._codes.total():
-                task.warn(
-                    "types_missing",
-                    f"{missing} of {len(self._rows)} questions have no type: they are"
-                    " in no category, and the macro average leaves them out. Add their"
-                    " ids to the file of types",
+                    f"{missing} of {n} questions have no type: they are in no category,"
+                    " and the macro average leaves them out. Put a JSON object of"
+                    " question id to type into the folder, and ingest the folder",
                 )
             self._warn_of_size(_LONGMEMEVAL, n)
         elif self._layout.title == "LoCoMo":

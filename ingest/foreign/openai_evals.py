@@ -27,10 +27,7 @@ from promptlab.ingest.foreign.casts import (
     as_time,
     first_member,
 )
-from promptlab.ingest.foreign.documents import (
-    ToolFiles,
-    refused,
-)
+from promptlab.ingest.foreign.documents import ToolFiles, refused
 from promptlab.ingest.foreign.identity import OwnIds, case_name, unjudged_problems
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.results import verdict, write_score
@@ -219,7 +216,7 @@ def _write(sample: _Sample, task: TaskWriter) -> None:
         input_tokens=_sum(given for given, _ in sample.tokens),
         output_tokens=_sum(made for _, made in sample.tokens),
         metadata={"sample_id": sample.id, "calls": len(sample.outputs)},
-        executed_at=as_time(sample.executed_at),
+        executed_at=sample.executed_at,
         error=sample.error,
         status=None
         if sample.error is not None

@@ -32,11 +32,7 @@ from promptlab.ingest.foreign.casts import (
     as_time,
     first_member,
 )
-from promptlab.ingest.foreign.documents import (
-    ToolFiles,
-    beginning,
-    values_in,
-)
+from promptlab.ingest.foreign.documents import ToolFiles, beginning, values_in
 from promptlab.ingest.foreign.identity import (
     AskedOfIds,
     OwnIds,
@@ -280,9 +276,9 @@ class _Run:
         usage = as_object(sample.get("usage"))
         answer = case.round(
             output,
-            executed_at=as_time(item.created_at),
-            input_tokens=as_int(usage.get("prompt_tokens")),
-            output_tokens=as_int(usage.get("completion_tokens")),
+            executed_at=item.created_at,
+            input_tokens=usage.get("prompt_tokens"),
+            output_tokens=usage.get("completion_tokens"),
             metadata={"output_item": item.id} if item.id else None,
             error=error,
             status="error" if error else status,

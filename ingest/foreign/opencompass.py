@@ -28,17 +28,8 @@ from msgspec import Struct, ValidationError, convert, field
 
 from promptlab.contracts.base import plain_name
 from promptlab.ingest.files.finding import FoundFile
-from promptlab.ingest.foreign.casts import (
-    as_float,
-    as_object,
-    as_time,
-    first_line,
-)
-from promptlab.ingest.foreign.documents import (
-    Refused,
-    ToolFiles,
-    file_bytes,
-)
+from promptlab.ingest.foreign.casts import as_float, as_object, as_time, first_line
+from promptlab.ingest.foreign.documents import Refused, ToolFiles, file_bytes
 from promptlab.ingest.foreign.identity import SameRun, joined_texts, some_of
 from promptlab.ingest.foreign.registry import Files, Head, Run
 from promptlab.ingest.foreign.results import write_score

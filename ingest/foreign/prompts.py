@@ -11,9 +11,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from promptlab.ingest.foreign.casts import (
-    short_name,
-)
+from promptlab.ingest.foreign.casts import short_name
 from promptlab.json_text.writing import compact
 
 

@@ -15,23 +15,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from promptlab.ingest.foreign import prompts
-from promptlab.ingest.foreign.casts import (
-    as_float,
-    as_int,
-    as_milliseconds,
-    as_object,
-    first_member,
-)
-from promptlab.ingest.foreign.documents import (
-    ToolFiles,
-    decode,
-)
+from promptlab.ingest.foreign.casts import as_float, as_object, first_member
+from promptlab.ingest.foreign.documents import ToolFiles, decode
 from promptlab.ingest.foreign.identity import (
     OwnIds,
     SameRun,
@@ -43,7 +34,7 @@ from promptlab.ingest.foreign.prompts import env_of, model_settings, setting
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.results import verdict, write_score
 from promptlab.ingest.foreign.writing import Record, RoundWriter, TaskWriter
-from promptlab.ingest.foreign.yardstick import yardstick
+from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 from promptlab.json_text.writing import compact
@@ -150,6 +141,13 @@ class Row(msgspec.Struct):
         """The results of all evaluators."""
         return {**self.assertions, **self.scores, **self.labels}
 
+    def identity(self, *, judged: bool) -> str:
+        """Return what tells it from the row of another run."""
+        answer = [self.output, self.error_message, self.task_duration]
+        row = [self.name, self.inputs, *answer, self.trace_id, self.span_id]
+        said = [(name, each.value) for name, each in self.results.items()]
+        return content_id([*row, said] if judged else row)
+
 
 class Report(msgspec.Struct):
     """A file; rows are decoded one by one."""
@@ -174,82 +172,70 @@ def recognise(head: Head) -> str | None:
 def translate(source: Source) -> Iterator[Record | Problem]:
     """Yield the experiment as records."""
     report = _FILES.document(source, Report)
+    read = [
+        *_FILES.items(report.cases, Row, "/cases"),
+        *_FILES.items(report.failures, Row, "/failures"),
+    ]
+    yield from (each for each in read if isinstance(each, Problem))
+    rows = [each for each in read if isinstance(each, Row)]
+    # both stay the same when a run is judged again; without them all of it is the run
+    is_known = any(is_given(each.span_id) or each.task_duration for each in rows)
     same_run = SameRun("pydantic_evals", report.name, source=source)
-    rows: list[Any] = [decode(each, Any) for each in (*report.cases, *report.failures)]
-    rows = [row for row in rows if isinstance(row, dict)]
-    of_cases, no_asserters = _of_cases(rows), _no_asserters(rows)
-    for said in _own_rows(rows):
-        same_run.add(said)
+    for row in rows:
+        same_run.add(row.identity(judged=not is_known))
     task_id = content_id(same_run.hash(), report.name)
     task = TaskWriter("pydantic_evals", task_id, source, same_run)
-    models: set[str | None] = set()
-    arguments: dict[str, set[str | None]] = defaultdict(set)
-    evaluators: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    of_cases, no_asserters = _of_cases(rows), _no_asserters(rows)
     ids = OwnIds("span")
-    del rows
-    for key, given in (("/cases", report.cases), ("/failures", report.failures)):
-        for row in _FILES.items(given, Row, key):
-            if isinstance(row, Problem):
-                yield row
-            elif not ids.again(row.span_id, row.trace_id):
-                _write(row, task, of_cases, no_asserters)
-                for name, result in row.results.items():
-                    arguments[name].add(result.arguments)
-                    version = _words(result.evaluator_version) or ""
-                    evaluators[name].add((result.evaluator, version))
-                    if result.judge is not None:
-                        task.judge(name, *result.judge)
-                models.add(setting(row.attributes, "model", "model name"))
-                yield from task.written()
-    _describe(report, models - {None}, task)
-    parameters: dict[str, dict[str, Any]] = {
-        name: {"evaluators": [" ".join(each).strip() for each in sorted(of)]}
-        for name, of in evaluators.items()
-        if of != {(name, "")}
-    }
-    # arguments that differ between the cases say what is expected of each
-    for name, of in arguments.items():
-        if len(of) == 1 and (same := next(iter(of))) is not None:
-            about = parameters.setdefault(name, {})
-            about["arguments"] = decode(same.encode(), Any)
-    task.grade(parameters=parameters)
+    for row in rows:
+        if not ids.again(row.span_id, row.trace_id):
+            _write(row, task, of_cases, no_asserters)
+            yield from task.written()
+    _describe(report, rows, task)
+    task.grade(parameters=_parameters(rows))
     yield from (*task.written(), *ids.problems())
 
 
-def _of_cases(rows: list[dict[str, Any]]) -> set[str]:
+def _parameters(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
+    """Return the evaluators of each dimension, and what all cases gave them.
+
+    Arguments that differ between the cases say what is expected of each.
+    """
+    evaluators: dict[str, set[str]] = defaultdict(set)
+    said = SaidOfScorers()
+    for name, result in _results(rows):
+        version = _words(result.evaluator_version) or ""
+        evaluators[name].add(f"{result.evaluator} {version}".strip())
+        said.see(name, {"arguments": result.arguments})
+    same = said.parameters("same")
+    found: dict[str, dict[str, Any]] = {}
+    for name, of in evaluators.items():
+        arguments = first_member(same.get(name), "same.arguments")
+        about = {
+            "evaluators": None if of == {name} else sorted(of),
+            "arguments": arguments and decode(arguments.encode(), Any),
+        }
+        found[name] = {key: each for key, each in about.items() if each is not None}
+    return found
+
+
+def _results(rows: Sequence[Row]) -> Iterator[tuple[str, Result]]:
+    return ((name, each) for row in rows for name, each in row.results.items())
+
+
+def _of_cases(rows: Sequence[Row]) -> set[str]:
     """Return the scores whose evaluators were given something else in some cases."""
     given: dict[str, set[str]] = defaultdict(set)
     for row in rows:
-        for name, result in as_object(row.get("scores")).items():
-            given[name].add(compact(first_member(result, "source.arguments")))
+        for name, result in row.scores.items():
+            given[name].add(compact(as_object(result.source).get("arguments")))
     return {name for name, of in given.items() if len(of) > 1}
 
 
-def _no_asserters(rows: list[dict[str, Any]]) -> set[str]:
+def _no_asserters(rows: Sequence[Row]) -> set[str]:
     """Return the evaluators that give scores or labels, and nowhere an assertion."""
-    gives: dict[str, set[str]] = defaultdict(set)
-    for row in rows:
-        for kind in ("scores", "labels", "assertions"):
-            for result in as_object(row.get(kind)).values():
-                gives[str(first_member(result, "source.name"))].add(kind)
-    return {name for name, kinds in gives.items() if "assertions" not in kinds}
-
-
-def _own_rows(rows: list[dict[str, Any]]) -> list[str]:
-    """Return the content that identifies the run: its spans, or its durations.
-
-    Both stay the same when a run is judged again; without them whole rows identify the
-    run.
-    """
-    if not any(
-        is_given(row.get("span_id")) or row.get("task_duration") for row in rows
-    ):
-        return list(map(compact, rows))
-    names = ("name", "inputs", "output", "error_message", "task_duration")
-    return [
-        compact({name: row.get(name) for name in (*names, "trace_id", "span_id")})
-        for row in rows
-    ]
+    asserters = {each.evaluator for row in rows for each in row.assertions.values()}
+    return {each.evaluator for _, each in _results(rows)} - asserters
 
 
 def _write(
@@ -286,9 +272,9 @@ def _write(
     answer = case.round(
         row.output,
         n=n,
-        input_tokens=as_int(metrics.get("input_tokens")),
-        output_tokens=as_int(metrics.get("output_tokens")),
-        latency_ms=as_milliseconds(row.task_duration),
+        input_tokens=metrics.get("input_tokens"),
+        output_tokens=metrics.get("output_tokens"),
+        seconds=row.task_duration,
         metadata={key: each for key, each in about.items() if each},
         error=row.error_message,
         status=None
@@ -298,6 +284,8 @@ def _write(
     _write_checks(row, answer)
     for name, result in row.results.items():
         write_score(answer, name, result.value, why=result.reason)
+        if result.judge is not None:
+            task.judge(name, *result.judge)
 
 
 def _case_id(row: Row, repeat: re.Match[str] | None) -> str:
@@ -324,14 +312,15 @@ def _write_checks(row: Row, answer: RoundWriter) -> None:
         answer.check(broken.name, broken.name, None, error=why)
 
 
-def _describe(report: Report, models: set[str | None], task: TaskWriter) -> None:
-    about = report.experiment_metadata
-    settings = as_object(about)
-    only = next(iter(models)) if len(models) == 1 else None
+def _describe(report: Report, rows: Sequence[Row], task: TaskWriter) -> None:
+    settings = as_object(report.experiment_metadata)
+    said = {setting(row.attributes, "model", "model name") for row in rows}
+    models = sorted(filter(None, said))
     task.describe(
         report.dataset_name or report.name,
         prompt_version=setting(settings, "prompt version", "prompt"),
-        model=setting(settings, "model", "model name") or only,
+        model=setting(settings, "model", "model name")
+        or (models[0] if len(models) == 1 else None),
         env=env_of(settings),
         settings=model_settings(settings),
         extras=prompts.about(prompts.in_settings(settings), experiment=report.name),

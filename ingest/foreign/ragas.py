@@ -17,12 +17,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from promptlab.ingest.files.dates import without_date
-from promptlab.ingest.foreign.casts import (
-    is_infinite,
-)
-from promptlab.ingest.foreign.documents import (
-    refused,
-)
+from promptlab.ingest.foreign.casts import is_infinite
+from promptlab.ingest.foreign.documents import refused
 from promptlab.ingest.foreign.names import is_best_unclear
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.table.cells import content, is_few, is_nothing, number_of

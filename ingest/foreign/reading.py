@@ -13,14 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import astuple
 
-from promptlab.ingest.foreign.casts import (
-    first_line,
-)
-from promptlab.ingest.foreign.documents import (
-    UNREADABLE,
-    Refused,
-    ToolFiles,
-)
+from promptlab.ingest.foreign.casts import first_line
+from promptlab.ingest.foreign.documents import UNREADABLE, Refused, ToolFiles
 from promptlab.ingest.foreign.identity import SameRun
 from promptlab.ingest.foreign.registry import tool
 from promptlab.ingest.foreign.writing import TABLES, Case, Record, Round, Score

@@ -107,9 +107,7 @@ def _members(data: Buffer) -> Mapping[str, Buffer]:
     """
     import msgspec  # lazy: `--help` lists the tools and reads no file
 
-    from promptlab.ingest.foreign.documents import (
-        decode,
-    )
+    from promptlab.ingest.foreign.documents import decode
 
     try:
         whole = decode(data, dict[str, msgspec.Raw])

@@ -9,11 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from promptlab.ingest.foreign.casts import (
-    as_float,
-    as_object,
-    as_share,
-)
+from promptlab.ingest.foreign.casts import as_float, as_object, as_share
 from promptlab.ingest.foreign.writing import RoundWriter, Status
 from promptlab.json_text.writing import compact
 

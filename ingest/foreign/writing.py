@@ -34,6 +34,9 @@ from promptlab.contracts.base import plain_name
 from promptlab.ingest.files.dates import base_of, without_date
 from promptlab.ingest.foreign.casts import (
     as_float,
+    as_int,
+    as_milliseconds,
+    as_time,
     first_line,
     is_blank,
     is_infinite,
@@ -367,7 +370,7 @@ class TaskWriter:
         self.dimensions = Dimensions(is_share)
         self.same_run = same_run or SameRun(kind, task_id)
         self._kind = kind
-        self._source = source
+        self.source = source
         self.line: int | None = None
         """Line of the row that is being read, if its reader knows it."""
         self.earliest: datetime | None = None
@@ -421,7 +424,7 @@ class TaskWriter:
         if case_id not in self.n_rounds:
             place = len(self.n_rounds) if place is None else place
             self.n_rounds[case_id] = 0
-            tag_keys = self._source.overrides.tag_keys
+            tag_keys = self.source.overrides.tag_keys
             tags_said, texts_said = labels(tags, categories, tag_keys)
             self.write(
                 Case(
@@ -482,8 +485,8 @@ class TaskWriter:
         )
 
     def _file_title(self) -> str:
-        name = without_date(base_of(self._source.path.name))
-        return name or PurePath(self._source.name).parent.name or self._kind
+        name = without_date(base_of(self.source.path.name))
+        return name or PurePath(self.source.name).parent.name or self._kind
 
     def grade(
         self,
@@ -683,7 +686,11 @@ class CaseWriter(msgspec.Struct, gc=False):  # no reference cycles
         n: int | None = None,
         name: str | int | None = None,
         metadata: Mapping[str, Any] | None = None,
-        executed_at: datetime | None = None,
+        executed_at: Any = None,
+        latency_ms: Any = None,
+        seconds: Any = None,
+        input_tokens: Any = None,
+        output_tokens: Any = None,
         error: str | None = None,
         status: Status | None = None,
         **fields: Any,
@@ -692,12 +699,17 @@ class CaseWriter(msgspec.Struct, gc=False):  # no reference cycles
 
         Rounds are numbered in order, unless *n* is given; a *name* distinguishes two of
         one number. A round with an error has the status ``error``. What is ``None`` in
-        the metadata is not known, and left out.
+        the metadata is not known, and left out. Times and numbers are as the tool wrote
+        them: what is none is left out; the latency may be in *seconds*.
         """
         task, case_id = self.task, self.id
         task.n_rounds[case_id] = so_far = task.n_rounds[case_id] + 1
+        if executed_at is not None and not isinstance(executed_at, datetime):
+            executed_at = as_time(executed_at)
         if executed_at is not None:
             task.earliest = min(executed_at, task.earliest or executed_at)
+        if latency_ms is None:
+            latency_ms = as_milliseconds(as_float(seconds))
         n = so_far if n is None else n
         raw_output, parsed_output = text_and_json(output)
         round_id = f"{case_id}-{n if name is None else name}"
@@ -713,6 +725,9 @@ class CaseWriter(msgspec.Struct, gc=False):  # no reference cycles
                 metadata=compact({k: v for k, v in metadata.items() if v is not None})
                 if metadata
                 else "{}",
+                input_tokens=as_int(input_tokens),
+                output_tokens=as_int(output_tokens),
+                latency_ms=as_float(latency_ms),
                 executed_at=executed_at,
                 error=error,
                 reported_status=status or (None if error is None else "error"),

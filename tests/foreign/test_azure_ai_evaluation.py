@@ -203,7 +203,6 @@ def test_a_number_on_another_scale_is_not_graded_where_it_is_only_0_or_1(
     reading = _run(tmp_path / "scales.json", row, row)
     dimensions = table(reading, "dimension_configs")
     assert dimensions.select("is_graded", "direction").rows() == [(False, direction)]
-    assert table(reading, "reported_scores")["score"].null_count() == 2
 
 
 def test_a_truth_value_with_a_result_is_graded_where_1_passes(tmp_path: Path) -> None:
@@ -223,50 +222,28 @@ TALK = [
     {"role": "user", "content": "Which?"},
 ]
 ASKED: dict[str, tuple[dict[str, object], dict[str, object]]] = {
-    "a query": (
-        {"query": "Nile?", "document": "Atlas", "context": "found", "share": 0.5},
-        {"query": "Nile?", "document": "Atlas"},
-    ),
-    "a question": (
-        {
-            "question": "Nile?",
-            "conversation_id": "c1",
-            "thread_id": "t1",
-            "river_id": 7,
-        },
-        {"query": "Nile?", "river_id": 7},
-    ),
+    "a query": ({"query": "Nile?", "context": "found"}, {"query": "Nile?"}),
+    "a question": ({"question": "Nile?", "thread_id": "t1"}, {"query": "Nile?"}),
     "tools": (
         {"query": "Nile?", "tool_definitions": [{"name": "map"}]},
         {"query": "Nile?", "tool_definitions": [{"name": "map"}]},
     ),
-    "a document": (
-        {"document": "Atlas", "context": "found", "note": None},
-        {"query": None, "document": "Atlas"},
-    ),
-    "a context alone": ({"context": "Atlas"}, {"query": None, "context": "Atlas"}),
+    "a document": ({"document": "Atlas"}, {"document": "Atlas"}),
     "a conversation": (
-        {"conversation": {"messages": TALK}},
-        {"query": None, "conversation": ["Nile?", "Which?"]},
+        {"conversation": {"messages": TALK}}, {"conversation": ["Nile?", "Which?"]}
     ),
-    "messages": ({"messages": TALK}, {"query": None, "messages": ["Nile?", "Which?"]}),
-    "nothing": ({}, {"query": None}),
-}
+    "messages": ({"messages": TALK}, {"messages": ["Nile?", "Which?"]}),
+    "nothing": ({}, {}),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("what", ASKED)
 def test_what_a_row_asks_is_the_content_of_its_case(what: str, tmp_path: Path) -> None:
-    """A reply, what was expected and what was measured is none of it."""
+    """A reply and what was expected are none of it."""
     inputs, expected = ASKED[what]
-    others = dict.fromkeys(
-        ("response", "answer", "ground_truth", "expected_tools", "tool_calls",
-         "retrieved_documents", "summary", "generatedText", "latency"), "sea",
-    )  # fmt: skip
-    row = {f"inputs.{k}": value for k, value in {"id": 1, **others, **inputs}.items()}
-    run = {"rows": [{**row, "outputs.f1.f1_score": 1.0}], "metrics": {}}
-    file = tmp_path / "run.json"
-    file.write_text(json.dumps(run), "utf-8")
-    (context,) = table(reading_of(file), "cases")["context"]
+    others = dict.fromkeys(("response", "answer", "ground_truth"), "sea")
+    reading = _written(tmp_path / "run.json", {"id": 1, **others, **inputs})
+    (context,) = table(reading, "cases")["context"]
     assert json.loads(context) == expected
 
 
@@ -275,18 +252,6 @@ def _written(file: Path, inputs: dict[str, object]) -> Reading:
     run = {"rows": [{**row, "outputs.f1.f1_score": 1.0}], "metrics": {}}
     file.write_text(json.dumps(run), "utf-8")
     return reading_of(file)
-
-
-def test_what_a_row_expects_is_in_all_columns_of_such_a_name(tmp_path: Path) -> None:
-    file = tmp_path / "run.json"
-    asked: dict[str, object] = {"query": "Nile?", "ground_truth": "sea"}
-    tools = {"expected_tool_calls": ["map"], "retrieval_ground_truth": None}
-    found = [
-        json.loads(table(_written(file, each), "baselines")["payload"].item())
-        for each in (asked, asked | tools)
-    ]
-    both = {"ground_truth": "sea", "expected_tool_calls": ["map"]}
-    assert found == [{"answer": "sea"}, {"answer": both}]
 
 
 def test_a_row_without_id_and_query_is_known_by_what_it_asks(tmp_path: Path) -> None:

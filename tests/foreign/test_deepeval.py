@@ -255,7 +255,7 @@ def test_an_expectation_is_a_check_with_its_reason(tmp_path: Path) -> None:
         success=False,
     )
     judges = table(reading, "judges").select("name", "model").rows()
-    assert {("expectation", "acme/judge"), ("Expectations", "acme/judge")} <= {*judges}
+    assert ("Expectations", "acme/judge") in judges
     first = table(reading, "rounds").row(0, named=True)
     assert first["reported_status"] == "fail"
     checks = table(reading, "reported_checks").filter(type="expectation")
@@ -272,7 +272,6 @@ EXPECTATIONS = [
     ({"success": True, "score": 1.0}, [], "pass"),
     ({"success": False, "score": 0.0}, ["pass", "fail"], "fail"),
     ({"success": False, "error": "no"}, ["pass", "unable_to_evaluate"], "unevaluated"),
-    ({"success": False, "error": "no"}, ["fail", "unable_to_evaluate"], "fail"),
     ({"success": False, "error": "no"}, [], "unevaluated"),
 ]
 
@@ -327,18 +326,6 @@ def test_a_metric_that_became_strict_is_another_check(tmp_path: Path) -> None:
     assert [each[0] for each in kinds] == ["metric", "metric", "strict metric"]
 
 
-def test_a_run_without_its_traces_is_judged_where_it_has_totals(tmp_path: Path) -> None:
-    run = json.loads(LATE.read_text("utf-8"))
-    for case in run["testCases"]:
-        del case["metricsData"]
-    file = tmp_path / "run.json"
-    file.write_text(json.dumps(run), "utf-8")
-    statuses = table(reading_of(file), "rounds")["reported_status"].to_list()
-    assert statuses == [
-        "pass" if each["success"] else "fail" for each in run["testCases"]
-    ]
-
-
 FLAKY = [
     ([(1.0, True, True), (1.0, True, True)], None, "pass"),
     ([(1.0, True, True), (0.0, False, True)], None, "fail"),
@@ -368,46 +355,33 @@ def _talks(into: Path, *talks: dict[str, Any]) -> Reading:
     return reading_of(file)
 
 
-def test_a_conversation_before_3_1_is_known_by_what_was_asked(tmp_path: Path) -> None:
-    metrics = [{"name": "a", "score": 1.0, "success": True}]
-    judged = {"success": True, "metricsData": metrics}
+def test_a_conversation_without_a_scenario_is_known_by_what_was_asked(
+    tmp_path: Path,
+) -> None:
     asked = ("Hello", "Where does the Nile end?")
-    early = [
-        judged | {
-            "name": f"conversational_test_case_{place}",
-            "testCases": [
-                {"name": "turn_0", "input": "Hi", "actualOutput": "Yes?"},
-                {
-                    "name": "turn_1",
-                    "input": question,
-                    "actualOutput": f"{question}!",
-                    "retrievalContext": ["a page"],
-                },
-            ],
-        }
-        for place, question in enumerate(asked)
-    ]  # fmt: skip
-    rounds = table(_talks(tmp_path, *early), "rounds")
-    swapped = table(_talks(tmp_path, *early[::-1]), "rounds")
-    assert rounds["raw_output"].to_list() == ["Hello!", "Where does the Nile end?!"]
-    assert rounds["case_id"].to_list() == swapped["case_id"].to_list()[::-1]
-    turns = json.loads(rounds["metadata"][0])["turns"]
-    assert [each["role"] for each in turns] == ["user", "assistant"] * 2
-    assert turns[3]["retrievalContext"] == ["a page"]
-    late = [
-        judged | {
+    talks = [
+        {
             "turns": [
-                {"role": role, "content": content}
-                for role, content in [
-                    ("user", "Hi"), ("assistant", "Yes?"),
-                    ("user", question), ("assistant", "Well"),
-                ]
+                {"role": "user", "content": "Hi"},
+                {"role": "assistant", "content": "Yes?"},
+                {"role": "user", "content": question},
+                {"role": "assistant", "content": f"{question}!"},
             ]
         }
         for question in asked
-    ]  # fmt: skip
-    newer = table(_talks(tmp_path, *late), "rounds")
-    assert newer["case_id"].to_list() == rounds["case_id"].to_list()
+    ]
+    rounds = table(_talks(tmp_path, *talks), "rounds")
+    swapped = table(_talks(tmp_path, *talks[::-1]), "rounds")
+    assert rounds["raw_output"].to_list() == ["Hello!", "Where does the Nile end?!"]
+    assert rounds["case_id"].to_list() == swapped["case_id"].to_list()[::-1]
+
+
+def test_a_conversation_of_before_3_1_is_rejected_with_what_it_lacks(
+    tmp_path: Path,
+) -> None:
+    reading = _talks(tmp_path, {"testCases": [{"input": "Hi", "actualOutput": "Yes?"}]})
+    (problem,) = (each for each in reading.problems if each.severity == "reject")
+    assert "`turns`" in problem.message
 
 
 def test_equal_test_cases_are_rounds_of_one_case(late: Reading) -> None:
@@ -549,7 +523,6 @@ OF_LOGS = [
     "Role: {} \n \nRole Violations:\n[]",
     "Prompt Instructions:\n{} \n \nVerdicts:\n[]",
     "Allowed tools: ['{}'] \n \nTools called: []",
-    "Truths (limit={}):\n[] \n \nClaims:\n[]",
 ]
 
 
@@ -573,22 +546,6 @@ def test_what_the_user_says_belongs_to_a_conversation_with_an_id(
     ]
     contexts = [table(_talks(tmp_path, talk), "cases")["context"][0] for talk in talks]
     assert contexts == ['{"turns":["Hi"]}', '{"turns":["Bye"]}']
-
-
-def _seen(into: Path, name: str, image: dict[str, Any]) -> tuple[Any, ...]:
-    reading = _changed(
-        into,
-        input=f"Which river? [DEEPEVAL:IMAGE:{name}]",
-        imagesMapping={name: image | {"_id": name}},
-    )
-    return table(reading, "cases").row(0)
-
-
-def test_an_image_counts_by_its_content_and_not_by_its_id(tmp_path: Path) -> None:
-    image = {"dataBase64": "aaaa", "mimeType": "image/png", "filename": "a.png"}
-    first = _seen(tmp_path, "0a1b", image)
-    assert _seen(tmp_path, "2c3d", image) == first
-    assert _seen(tmp_path, "0a1b", image | {"dataBase64": "bbbb"}) != first
 
 
 def test_a_prompt_with_its_model_names_the_version_and_the_model(

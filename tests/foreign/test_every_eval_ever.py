@@ -41,10 +41,12 @@ def test_lines_of_two_metrics_are_one_round(rivers: Reading) -> None:
     assert table(rivers, "reported_scores").height == 8
 
 
-def test_the_verdict_is_their_own_and_an_error_is_none_of_it(rivers: Reading) -> None:
+def test_there_is_no_pass_rule_and_an_error_is_none(rivers: Reading) -> None:
+    """The format wants `is_correct` of every line, also of F1."""
     rounds = table(rivers, "rounds")
-    assert rounds["reported_status"].to_list() == ["pass", "fail", "pass", "error"]
-    assert table(rivers, "reported_checks").height == 8
+    assert rounds["reported_status"].to_list() == [None, None, None, "error"]
+    first, *_ = table(rivers, "reported_scores")["payload"]
+    assert json.loads(first) == {"is_correct": True}
 
 
 def test_only_what_is_declared_to_lie_from_0_to_1_is_graded(rivers: Reading) -> None:
@@ -205,65 +207,6 @@ def test_a_run_is_dated_by_its_results_before_the_time_of_its_file(
     file.write_text(json.dumps(document), "utf-8")
     (task,) = table(reading_of(tmp_path), "tasks").rows(named=True)
     assert task["created_at"].date().isoformat() == expected
-
-
-Scores = list[tuple[float | None, bool]]
-EXACT: Scores = [(1, True), (0, False), (1, True)]
-NEVER: Scores = [(0.95, False), (0.3, False), (1, False)]
-FULL: Scores = [(0.95, False), (0.3, False), (1, True)]
-FROM_HALF: Scores = [(0.95, True), (0.3, False), (0.4, False)]
-
-
-@pytest.mark.parametrize(
-    ("metrics", "verdicts", "judging"),
-    [
-        ([EXACT], "pass fail pass", 1),
-        ([NEVER], "fail fail fail", 1),
-        ([FULL], "fail fail pass", 1),
-        ([EXACT, NEVER], "pass fail pass", 1),
-        ([NEVER, EXACT], "pass fail pass", 1),
-        ([EXACT, FULL], "pass fail pass", 1),
-        ([EXACT, [(1, False), (0, False), (1, False)]], "pass fail pass", 1),
-        ([EXACT, FROM_HALF], "pass fail fail", 2),
-        ([EXACT, [(1, True), (1, True), (0, False)]], "pass fail fail", 2),
-        ([NEVER, FULL], "fail fail fail", 2),
-        ([EXACT, [(1, True), (1, True), (None, False)]], "pass fail fail", 2),
-        ([EXACT[:1], NEVER], "pass fail fail", 1),
-    ],
-)
-def test_a_metric_that_only_grades_is_no_verdict_beside_one_that_judges(
-    metrics: list[Scores], verdicts: str, judging: int, tmp_path: Path
-) -> None:
-    """The format wants `is_correct` of every line, also of F1."""
-    config = {"score_type": "continuous", "min_score": 0, "max_score": 1}
-    run = {"evaluation_id": "e", "evaluation_name": "qa"}
-    results = [
-        run
-        | {
-            "evaluation_result_id": f"m{n}",
-            "metric_config": {"metric_id": f"m{n}", **config},
-        }
-        for n in range(len(metrics))
-    ]
-    document = {**run, "model_info": {"id": "m"}, "evaluation_results": results}
-    (tmp_path / "qa.json").write_text(json.dumps(document), "utf-8")
-    lines = [
-        run
-        | {
-            "evaluation_result_id": f"m{n}",
-            "sample_id": f"s{place}",
-            "evaluation": {"score": score, "is_correct": is_correct},
-        }
-        for n, scores in enumerate(metrics)
-        for place, (score, is_correct) in enumerate(scores)
-    ]
-    samples = tmp_path / "qa_samples.jsonl"
-    samples.write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    reading = reading_of(tmp_path)
-    rounds = table(reading, "rounds").sort("case_id")
-    assert " ".join(rounds["reported_status"]) == verdicts
-    checks = table(reading, "reported_checks").filter(case_id="s0")
-    assert checks.height == judging
 
 
 @pytest.mark.parametrize(("total", "is_cut"), [(8, False), (9, True), (None, False)])

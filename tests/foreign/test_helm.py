@@ -283,7 +283,7 @@ def test_other_messages_and_media_are_other_contents_of_a_case(
 
 def test_the_folder_that_holds_the_media_is_no_content(tmp_path: Path) -> None:
     first, second = (
-        _context(tmp_path / name, "input", _media("nile", f"/{name}/scenarios/a"))
+        _context(tmp_path / name, "input", _media("nile", f"/home/{name}/scenarios/a"))
         for name in ("first", "second")
     )
     assert first == second

@@ -158,8 +158,6 @@ def test_another_filter_is_another_yardstick_of_its_dimension(
         ("process_results", "def f(doc): return 1", "def f(doc): return 2", True),
         ("process_results", "<function f at 0x7f00>", "<function f at 0x7f01>", False),
         ("process_results", "<function f at 0x7f00>", "<function g at 0x7f00>", True),
-        ("metric_list", [{"metric": "def exact_match(x): return 1"}],
-            [{"metric": "def exact_match(x): return x"}], True),
     ],
 )  # fmt: skip
 def test_another_function_is_another_yardstick_wherever_it_is_in_memory(

@@ -14,7 +14,7 @@ ROWS = {
     "deepeval/late/.latest_test_run.json": (1, 4, 5, 10, 10),
     "evalscope/20261122_160000/reports/acme-early/seas.json": (1, 4, 4, 0, 4),
     "evalscope/20261123_160000/reports/acme-early/seas.json": (1, 4, 4, 0, 4),
-    "every_eval_ever/rivers.json": (1, 3, 4, 8, 8),
+    "every_eval_ever/rivers.json": (1, 3, 4, 0, 8),
     "helm/rivers,model=acme_early/run_spec.json": (1, 3, 6, 0, 18),
     "inspect_ai/early.eval": (1, 4, 8, 0, 24),
     "inspect_ai/late.eval": (1, 4, 8, 0, 24),

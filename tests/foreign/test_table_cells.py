@@ -250,11 +250,10 @@ def _ragas_with_a_secret() -> str:
     )
 
 
-def test_bytes_are_read_as_text_and_named(tmp_path: Path) -> None:
+def test_bytes_are_read_as_text(tmp_path: Path) -> None:
     path = _parquet(tmp_path / "t.parquet", a=[b"abc", b"\xff\x00", None])
     reading = reading_of(path, {"t": MAPPING})
     assert table(reading, "rounds")["raw_output"].to_list() == ["abc", "/wA=", None]
-    assert codes(reading) == [("binary_column", "warning", 2)]
 
 
 @pytest.mark.parametrize("group", [1_000, 3_000_000])
@@ -355,14 +354,6 @@ def test_two_columns_of_one_name_are_named(tmp_path: Path) -> None:
     reading = read(tmp_path / "t.csv", "id,q,a,v,s,n,s\n1,q,a,pass,1,1,0\n")
     assert codes(reading) == [("repeated_column", "warning", 1)]
     assert json.loads(table(reading, "rounds")["metadata"][0]) == {"s 2": "0"}
-
-
-def test_a_key_twice_in_a_row_is_named_and_a_key_inside_is_not(tmp_path: Path) -> None:
-    once = '{"id": "1", "a": "\\"s\\"", "s": 1, "in": {"s": 2}}\n'
-    twice = '{"id": "2", "a": "x", "s": 1, "s": 0}\n'
-    mapping = TableMapping(case="id", output="a", scores=("s",))
-    reading = read(tmp_path / "t.jsonl", once + twice, mapping)
-    assert codes(reading) == [("repeated_column", "warning", 2)]
 
 
 def test_an_underscore_makes_no_number(tmp_path: Path) -> None:

@@ -18,14 +18,8 @@ from typing import Any
 import msgspec
 
 from promptlab.contracts.sources import steps_of
-from promptlab.ingest.foreign.casts import (
-    as_float,
-    as_time,
-    is_blank,
-)
-from promptlab.ingest.foreign.documents import (
-    decode,
-)
+from promptlab.ingest.foreign.casts import as_float, as_time, is_blank
+from promptlab.ingest.foreign.documents import decode
 from promptlab.ingest.foreign.writing import Status
 
 _DEEPEST = 6

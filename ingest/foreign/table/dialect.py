@@ -14,14 +14,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from promptlab.encoding import (
-    NO_CHARACTER,
-    Decoded,
-    decoded,
-)
-from promptlab.ingest.foreign.documents import (
-    refused,
-)
+from promptlab.encoding import NO_CHARACTER, Decoded, decoded
+from promptlab.ingest.foreign.documents import refused
 from promptlab.ingest.foreign.table.cells import with_point
 from promptlab.ingest.reading.problems import Problem, halves_told, warning
 from promptlab.ingest.reading.source import GUESSED, Source

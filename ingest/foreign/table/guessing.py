@@ -23,13 +23,8 @@ from promptlab.contracts.sources import TableMapping, evaluator_of
 from promptlab.encoding import decoded
 from promptlab.errors import InputError
 from promptlab.ingest.files.dates import without_date
-from promptlab.ingest.foreign.casts import (
-    LONGEST_LINE,
-    first_line,
-)
-from promptlab.ingest.foreign.documents import (
-    Refused,
-)
+from promptlab.ingest.foreign.casts import LONGEST_LINE, first_line
+from promptlab.ingest.foreign.documents import Refused
 from promptlab.ingest.foreign.names import LESS_IS_BETTER, plain_name
 from promptlab.ingest.foreign.table.cells import (
     SUCCEEDED,
@@ -500,46 +495,22 @@ def _guess_numbers(
 
 
 def _start(cells: dict[str, list[Any]], settings: dict[str, Any]) -> TableMapping:
-    """Return a valid mapping for columns that were not recognised."""
-    there = {n: [c for c in column if not is_nothing(c)] for n, column in cells.items()}
+    """Return a mapping to correct, for columns that were not recognised."""
     lengths = {
-        name: sum(len(said(cell) or "") for cell in column)
-        for name, column in there.items()
-        if name not in settings.values()
+        name: sum(len(said(cell) or "") for cell in column if not is_nothing(cell))
+        for name, column in cells.items()
     }
-    by_length = sorted(lengths, key=lambda name: -lengths[name])
-    case = settings.get("case") or next(
-        (
-            name
-            for name in cells
-            if len({str(cell) for cell in there[name]}) == len(cells[name])
-        ),
-        None,
-    )
-    others = [name for name in by_length if name != case]
+    plain = {name: plain_name(name) for name in cells}
+    asked = next((n for n in cells if _ASKS.search(plain[n])), next(iter(cells)))
     answers = [
-        name
-        for name in others
-        if not (_ASKS.search(plain_name(name)) or _EXPECTS.search(plain_name(name)))
+        n for n in cells if not (_ASKS.search(plain[n]) or _EXPECTS.search(plain[n]))
     ]
-    found = {n: v for n, v in settings.items() if n in ("verdict", "scores", "values")}
-    if case is not None:
-        found["case"] = case
-    elif "inputs" in settings:
-        found["inputs"] = settings["inputs"]
-    else:
-        asked = [each for each in others if _ASKS.search(plain_name(each))]
-        found["inputs"] = (
-            *asked[:1],
-            *([] if asked else [others[-1] if len(others) > 1 else next(iter(cells))]),
-        )
-        answers = [each for each in answers if each not in found["inputs"]]
-    output = settings.get("output") or next(iter(answers), None)
-    if output is not None or not found.keys() & {"verdict", "scores", "values"}:
-        # a line to exchange, in which at least no question is the answer
-        asks_not = (name for name in cells if not _ASKS.search(plain_name(name)))
-        found["output"] = output or next(asks_not, next(iter(cells)))
-    return TableMapping(**found)
+    free = [n for n in answers if n not in settings.values()]
+    found = {n: v for n, v in settings.items() if n in ("case", "inputs", "verdict")}
+    found.setdefault("inputs", (asked,))
+    others = [n for n in cells if n != asked]
+    output = max(free or answers or others or cells, key=lambda name: lengths[name])
+    return TableMapping(**found, output=settings.get("output", output))
 
 
 def _first_rows(path: Path) -> tuple[list[Row], str | None]:

@@ -20,9 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from promptlab.ingest.foreign.casts import (
-    as_object,
-)
+from promptlab.ingest.foreign.casts import as_object
 from promptlab.ingest.foreign.documents import (
     UNREADABLE,
     Refused,
@@ -42,7 +40,6 @@ from promptlab.ingest.foreign.table.dialect import (
     Row,
     head_of,
     repeated_header,
-    repeated_names,
     told_apart,
 )
 from promptlab.ingest.foreign.table.workbook import CellError, Workbook
@@ -66,11 +63,11 @@ def parquet_head(path: Path, most: int) -> tuple[list[str], list[Row]]:
         types = _types(con, path)
         is_nested = any(_is_nested(kind) for _, kind in types)
         found = _rows(con, path, types, f" limit {most}") if is_nested else ()
-        rows = [each[1] for each in found if not isinstance(each, Problem)]
+        rows = [row for _, row in found]
     return [name for name, _ in types], rows
 
 
-def parquet_rows(path: Path, limits: Limits) -> Iterator[tuple[int, Row] | Problem]:
+def parquet_rows(path: Path, limits: Limits) -> Iterator[tuple[int, Row]]:
     """Read the rows, each after its number, the columns being row 1.
 
     Raises:
@@ -81,7 +78,6 @@ def parquet_rows(path: Path, limits: Limits) -> Iterator[tuple[int, Row] | Probl
     try:
         with _opened() as con:
             types = _types(con, path)
-            yield from repeated_names(_written_names(con, path))
             _measure(con, path, types, limits)
             yield from _rows(con, path, types)
     except duckdb.OutOfMemoryException:
@@ -107,25 +103,9 @@ def _opened() -> duckdb.DuckDBPyConnection:
     return con
 
 
-def _written_names(con: duckdb.DuckDBPyConnection, path: Path) -> list[str]:
-    """Return the names as written: DuckDB renames `A` if there is also `a`."""
-    tree = con.execute(
-        "select name, coalesce(num_children, 0) from parquet_schema($1)", [str(path)]
-    ).fetchall()
-    names = []
-    place = 1
-    while place < len(tree):
-        names.append(tree[place][0])
-        open_nodes = 1
-        while open_nodes:
-            open_nodes += tree[place][1] - 1
-            place += 1
-    return names
-
-
 def _types(con: duckdb.DuckDBPyConnection, path: Path) -> list[tuple[str, str]]:
     described = con.execute("from read_parquet($1) limit 0", [str(path)]).description
-    names = told_apart(_written_names(con, path))
+    names = told_apart([each[0] for each in described])
     return [(name, str(each[1])) for name, each in zip(names, described, strict=True)]
 
 
@@ -158,25 +138,17 @@ def _rows(
     path: Path,
     types: list[tuple[str, str]],
     limit: str = "",
-) -> Iterator[tuple[int, Row] | Problem]:
+) -> Iterator[tuple[int, Row]]:
     names = [name for name, _ in types]
     shown = ", ".join(_as_read(column, kind) for column, (_, kind) in _numbered(types))
     found = con.execute(f"select {shown} from {_table(types)}{limit}", [str(path)])
     simple = all(kind in _AS_THEY_ARE for _, kind in types)
-    blobs = {name: [0, 0, 0] for name, kind in types if kind == "BLOB"}
     line = 1
     while rows := found.fetchmany(_ROWS_AT_ONCE):
         for cells in rows:
             line += 1
             row = dict(zip(names, cells, strict=True))
-            for name, counts in blobs.items():
-                if row[name] is not None:
-                    counts[0] = counts[0] or line
-                    counts[1 + (not _is_text(row[name]))] += 1
             yield line, row if simple else {k: plain(v) for k, v in row.items()}
-    for name, (first, texts, others) in blobs.items():
-        if first:
-            yield _binary(name, first, texts, others)
 
 
 _AS_THEY_ARE = frozenset(
@@ -212,25 +184,6 @@ def _as_read(column: str, kind: str) -> str:
     if kind == "FLOAT":  # 0.1 is 0.1, and not the nearest double of the nearest float
         return f"cast(cast({column} as varchar) as double)"
     return f"cast({column} as varchar)" if kind in _AS_TEXT else column
-
-
-def _is_text(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _binary(name: str, first: int, texts: int, others: int) -> Problem:
-    read = [f"{texts} cells are read as UTF-8"] if texts else []
-    read += [f"{others} cells are not UTF-8 and read as Base64"] if others else []
-    return warning(
-        "binary_column",
-        f"`{name}` holds bytes and no text: {', '.join(read)}. Write it as a column of"
-        " texts",
-        line=first,
-    )
 
 
 FORMS = ("parquet", "xlsx", "jsonl", "json", "csv")
@@ -404,7 +357,7 @@ def _unredacted(
         yield from _sheet_rows(Workbook(source.path, source.limits).rows())
     else:
         for each in parquet_rows(source.path, source.limits):
-            yield each if isinstance(each, Problem) else _once(*each)
+            yield _once(*each)
 
 
 def _once(line: int, row: Row) -> tuple[int, Row] | Problem:
@@ -413,46 +366,15 @@ def _once(line: int, row: Row) -> tuple[int, Row] | Problem:
 
 
 def _jsonl_rows(source: Source) -> Iterator[tuple[int, Row] | Problem]:
-    told: set[str] = set()
     for line, written in lines(source):
         row = _FILES.record(written, dict[str, Any], line=line)
-        if isinstance(row, Problem):
-            yield row
-            continue
-        yield line, row
-        twice = [key for key in row if written.count(b'"%b"' % key.encode()) > 1]
-        for key in twice:
-            if key not in told and _is_repeated(written, key):
-                told.add(key)
-                yield warning(
-                    "repeated_column",
-                    f"`{key}` is in one row several times: the last one counts. Give"
-                    " each value its own key",
-                    line=line,
-                )
+        yield row if isinstance(row, Problem) else (line, row)
 
 
 def _document_rows(source: Source) -> Iterator[tuple[int, Row] | Problem]:
     for n, row in enumerate(rows_in(_FILES.document(source, Any)), start=1):
         found = _FILES.converted(row, Row, f"/{n - 1}")
         yield found if isinstance(found, Problem) else (n, found)
-
-
-def _is_repeated(written: bytes, key: str) -> bool:
-    """Return whether an object itself repeats a key."""
-    import json
-
-    pairs: list[tuple[str, Any]] = []
-
-    def keep(found: list[tuple[str, Any]]) -> dict[str, Any]:
-        pairs[:] = found  # the outermost object closes last
-        return {}
-
-    try:
-        json.loads(written, object_pairs_hook=keep)
-    except (ValueError, RecursionError):
-        return False
-    return sum(name == key for name, _ in pairs) > 1
 
 
 def _names(header: dict[int, Any]) -> dict[int, str]:

@@ -11,10 +11,7 @@ from promptlab.contracts.base import plain_name
 from promptlab.contracts.sources import evaluator_of
 from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign import prompts
-from promptlab.ingest.foreign.casts import (
-    as_float,
-    first_line,
-)
+from promptlab.ingest.foreign.casts import as_float, first_line
 from promptlab.ingest.foreign.identity import (
     AskedOfIds,
     OwnIds,

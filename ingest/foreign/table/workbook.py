@@ -18,10 +18,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 from xml.parsers import expat
 
-from promptlab.ingest.foreign.documents import (
-    Refused,
-    refused,
-)
+from promptlab.ingest.foreign.documents import Refused, refused
 from promptlab.ingest.reading.source import Limits, in_mb
 
 T = TypeVar("T")
