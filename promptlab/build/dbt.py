@@ -435,7 +435,7 @@ def _check_seeds(con: duckdb.DuckDBPyConnection, test: Any) -> None:
     """Run a data test of seeds now: no build changes the rows of a plan."""
     query = _unqualified(test.compiled_code)
     if rows := con.execute(query).fetchall():
-        raise BuildError(f"data test {test.name} fails for {len(rows)} row(s): {rows}")
+        raise BuildError(f"data test {test.name} fails for {len(rows)} row(s)")
 
 
 def _rows_of_seed(con: duckdb.DuckDBPyConnection, node: Any) -> str:
