@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from promptlab.warehouse import Warehouse
-from tests import marts, six_titles
+from tests import forks, marts, six_titles
 
 gc.set_threshold(50_000)  # as the program does: what dbt knows of a project is large
 os.environ["LC_ALL"] = "C.UTF-8"  # English, wherever the tests run
@@ -181,6 +181,13 @@ def _built(files: Path, factory: pytest.TempPathFactory) -> Path:
         warehouse.build()
 
     return made_once(factory, files.name, make) / "examples.duckdb"
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with a ``promptlab`` that starts quickly."""
+    with forks.started(tmp_path_factory.mktemp("programs"), "promptlab") as folder:
+        yield folder
 
 
 @pytest.fixture(scope="session")
