@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -59,7 +60,6 @@ def serve(folder: Path, *names: str) -> None:
         mains["dbt"] = import_module("dbt.cli.main").cli
         import_module("dbt.adapters.duckdb.impl")
     gc.set_threshold(50_000)  # as the program does
-    gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # forks that end are not waited for
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(address := str(folder / "calls"))
@@ -88,6 +88,11 @@ def run(caller: socket.socket, mains: dict[str, Callable[[], object]]) -> None:
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
             os.close(stream)
+        # Python has kept of its own streams whether they are files
+        sys.stdout = sys.__stdout__ = os.fdopen(1, "w", closefd=False)
+        sys.stderr = sys.__stderr__ = os.fdopen(
+            2, "w", 1, errors="backslashreplace", closefd=False
+        )
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(environment)
@@ -95,6 +100,8 @@ def run(caller: socket.socket, mains: dict[str, Callable[[], object]]) -> None:
         mains[Path(sys.argv[0]).name]()
     except SystemExit as end:
         code = int(end.code or 0)
+    except BaseException:
+        traceback.print_exc()
     finally:
         sys.stdout.flush()
         caller.sendall(str(code).encode())
