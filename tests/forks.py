@@ -102,6 +102,7 @@ def run(caller: socket.socket, mains: dict[str, Callable[[], object]]) -> None:
         code = int(end.code or 0)
     except BaseException:
         traceback.print_exc()
+        raise
     finally:
         sys.stdout.flush()
         caller.sendall(str(code).encode())

@@ -29,9 +29,7 @@ def commands(tool: str) -> list[str]:
     return block.text.strip().splitlines()
 
 
-def run(
-    programs: Path, folder: Path, command: str
-) -> subprocess.CompletedProcess[str]:
+def run(programs: Path, folder: Path, command: str) -> subprocess.CompletedProcess[str]:
     own = {
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "PROMPTLAB_DB": "warehouse.duckdb",

@@ -337,7 +337,9 @@ def is_true(condition: str, told: dict[str, str]) -> bool:
 
 
 @pytest.mark.slow
-def test_a_pull_request_that_breaks_a_case_fails_and_says_what_to_do(programs, repository):
+def test_a_pull_request_that_breaks_a_case_fails_and_says_what_to_do(
+    programs, repository
+):
     history = Warehouse(repository / ".promptlab" / "warehouse.duckdb")
     history.settings.db.parent.mkdir()
     for night in ("first.json", "second.json"):
@@ -357,7 +359,10 @@ def test_a_pull_request_that_breaks_a_case_fails_and_says_what_to_do(programs, r
         assert "`promptlab accept " in text
     [run] = set(re.findall(r"`promptlab accept (\S+)", comment))
     assert (
-        perform(programs, repository, "workflow_dispatch", "main", accept=run, reason="so") == []
+        perform(
+            programs, repository, "workflow_dispatch", "main", accept=run, reason="so"
+        )
+        == []
     )
     (repository / "evals" / "prompt.txt").write_text("be brief", "utf-8")
     commit(repository)
@@ -377,9 +382,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(
-    programs: Path, folder: Path, *call: str
-) -> subprocess.CompletedProcess[str]:
+def run(programs: Path, folder: Path, *call: str) -> subprocess.CompletedProcess[str]:
     own = {
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "PROMPTLAB_DB": "warehouse.duckdb",
