@@ -8,7 +8,6 @@ import re
 import socket
 import sqlite3
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
