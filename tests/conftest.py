@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import gc
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from promptlab.warehouse import Warehouse
-from tests import marts, six_titles
+from tests import forks, marts, six_titles
 
 gc.set_threshold(50_000)  # as the program does: what dbt knows of a project is large
 os.environ["LC_ALL"] = "C.UTF-8"  # English, wherever the tests run
@@ -122,21 +123,28 @@ def made_once(
     return Path(shutil.copytree(folder, factory.mktemp(name) / name))
 
 
-@pytest.fixture(scope="session", autouse=True)
-def new_files_have_tables(
+@pytest.fixture(scope="session")
+def new_files(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[None]:
-    """Copy new files from one that has all tables and views, see tests/marts.py."""
+) -> Path | None:
+    """A folder with a file that has all tables and views, and one without marts."""
     files = {item.path for item in request.session.items}
     if not any("Warehouse(" in file.read_text("utf-8") for file in files):
-        yield  # they take a second to make
+        return None  # they take a second to make
+    return shared_once(tmp_path_factory, "tables", marts.write_new_files)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def new_files_have_tables(
+    request: pytest.FixtureRequest, new_files: Path | None
+) -> Iterator[None]:
+    """Copy new files from one that has tables, see tests/marts.py."""
+    if new_files is None:
+        yield
         return
-
-    def make(folder: Path) -> None:
-        marts.build_of_nothing(folder / "tables.duckdb")
-
-    folder = shared_once(tmp_path_factory, "tables", make)
-    with marts.new_files_are_copies_of(folder / "tables.duckdb"):
+    builds = re.search(r"\bbuild|\"run\"", request.path.read_text("utf-8"))
+    name = marts.WITH_MARTS if builds else marts.WITHOUT_MARTS
+    with marts.new_files_are_copies_of(new_files / name):
         yield
 
 
@@ -181,6 +189,13 @@ def _built(files: Path, factory: pytest.TempPathFactory) -> Path:
         warehouse.build()
 
     return made_once(factory, files.name, make) / "examples.duckdb"
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with a ``promptlab`` that starts quickly."""
+    with forks.started(tmp_path_factory.mktemp("programs"), "promptlab") as folder:
+        yield folder
 
 
 @pytest.fixture(scope="session")

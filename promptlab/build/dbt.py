@@ -294,8 +294,9 @@ def compile_plan(project: Path) -> Plan:
             ensure_schema(con, ingest_version=__version__)
 
         def dbt(*call: str, manifest: Any = None) -> Any:
+            options = ["--quiet", "--no-write-json"]
             return invoke(
-                settings, [*call, "--quiet"], target=Path(folder), manifest=manifest
+                settings, [*call, *options], target=Path(folder), manifest=manifest
             )
 
         manifest = dbt("parse").result

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
-
-
-@pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with a `promptlab` that starts quickly."""
-    folder = tmp_path_factory.mktemp("programs")
-    call = [sys.executable, "-m", "tests.docs.forks", str(folder)]
-    pipe = subprocess.PIPE  # a closed stdin ends it
-    with subprocess.Popen(call, cwd=ROOT, stdin=pipe, stdout=pipe) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
-        yield folder
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -30,8 +29,7 @@ def commands(tool: str) -> list[str]:
     return block.text.strip().splitlines()
 
 
-def run(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
-    programs = str(Path(sys.executable).parent)
+def run(programs: Path, folder: Path, command: str) -> subprocess.CompletedProcess[str]:
     own = {
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "PROMPTLAB_DB": "warehouse.duckdb",
@@ -68,16 +66,16 @@ def test_a_page_lists_mapped_fields_and_what_is_not_imported(tool: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def every_tool(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def every_tool(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which the commands of the pages ran on the files of every tool."""
     folder = tmp_path_factory.mktemp("tools")
     for tool in PAGES:
         shutil.copytree(FIXTURES / tool, folder / "results" / tool)
     load, gate = OURS
-    done = run(folder, load)
+    done = run(programs, folder, load)
     assert done.returncode == 0, done.stderr
     assert (folder / "reports" / "index.html").is_file()
-    assert run(folder, gate).returncode in JUDGED
+    assert run(programs, folder, gate).returncode in JUDGED
     return folder
 
 

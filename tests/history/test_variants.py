@@ -23,7 +23,7 @@ from promptlab.reports.run import to_run_html
 from promptlab.settings import load_settings
 from promptlab.warehouse import Warehouse
 from tests.history.runs import Run, even
-from tests.marts import only
+from tests.marts import GATE, only
 
 
 @dataclass
@@ -344,6 +344,7 @@ def test_a_newer_file_that_was_left_out_is_never_shipped_over(
     assert gate(capsys, warehouse, "latest", "--allow-inconclusive")[0] == 4
 
 
+@only(*GATE)
 def test_next_to_a_newer_run_a_file_with_the_name_of_a_run_may_be_one(
     warehouse, nights, capsys
 ):
@@ -360,6 +361,7 @@ def test_next_to_a_newer_run_a_file_with_the_name_of_a_run_may_be_one(
             assert (name in result["headline"]) == (expected == 4)
 
 
+@only(*GATE)
 def test_a_run_that_is_named_is_judged_and_a_repaired_file_ends_the_doubt(
     warehouse, nights, capsys
 ):

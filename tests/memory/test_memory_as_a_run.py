@@ -17,7 +17,7 @@ from promptlab.errors import UsageError
 from promptlab.settings import load_settings
 from promptlab.warehouse import Warehouse
 from tests.conftest import ROOT
-from tests.marts import only
+from tests.marts import GATE, only
 from tests.memory import oracle
 from tests.memory.runs import ANSWERED_AGAIN, Document, Runs, write, write_runs
 from tests.operations.conftest import contents
@@ -286,6 +286,7 @@ def test_a_shorter_run_shares_no_question_with_a_longer_one(tmp_path):
     assert sorted(changes["change"]) == ["added", "removed"]
 
 
+@only(*GATE)
 def test_a_memory_run_that_grew_is_judged_again(tmp_path):
     """Its conversations come one by one, each in a file of its own."""
     first, second = list(write_runs(tmp_path / "in")[ANSWERED_AGAIN[0]].values())[:2]

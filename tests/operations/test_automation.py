@@ -265,7 +265,9 @@ def commit(folder: Path) -> None:
     git(folder, "commit", "--quiet", "--message", "work")
 
 
-def perform(folder: Path, event: str, branch: str, **inputs: str) -> list[str]:
+def perform(
+    programs: Path, folder: Path, event: str, branch: str, **inputs: str
+) -> list[str]:
     """Ask, then run the shell steps of the action as GitHub does.
 
     Returns:
@@ -285,7 +287,7 @@ def perform(folder: Path, event: str, branch: str, **inputs: str) -> list[str]:
         "GITHUB_BASE_REF": "main" if of_pull_request else "",
         "GITHUB_REPOSITORY": "o/r", "PROMPTLAB_DB": ".promptlab/warehouse.duckdb",
         "PATH": os.pathsep.join(
-            [str(folder.parent / "tools"), str(Path(sys.executable).parent), os.environ["PATH"]]
+            [str(folder.parent / "tools"), str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]
         ),
     }  # fmt: skip
 
@@ -335,18 +337,20 @@ def is_true(condition: str, told: dict[str, str]) -> bool:
 
 
 @pytest.mark.slow
-def test_a_pull_request_that_breaks_a_case_fails_and_says_what_to_do(repository):
+def test_a_pull_request_that_breaks_a_case_fails_and_says_what_to_do(
+    programs, repository
+):
     history = Warehouse(repository / ".promptlab" / "warehouse.duckdb")
     history.settings.db.parent.mkdir()
     for night in ("first.json", "second.json"):
         ask = [sys.executable, "evals/ask.py", night]
         subprocess.run(ask, cwd=repository, check=True)
         history.ingest(repository / night, branch="main")
-    assert perform(repository, "push", "main") == []
+    assert perform(programs, repository, "push", "main") == []
     git(repository, "switch", "--quiet", "--create", "fix")
     (repository / "evals" / "prompt.txt").write_text("be brief, not c3", "utf-8")
     commit(repository)
-    assert perform(repository, "pull_request", "fix") == ["The gate decides"]
+    assert perform(programs, repository, "pull_request", "fix") == ["The gate decides"]
     comment = (repository / "comment-7").read_text("utf-8")
     assert comment.startswith("<!-- promptlab -->")
     for text in (comment, (repository / "summary.md").read_text("utf-8")):
@@ -355,12 +359,15 @@ def test_a_pull_request_that_breaks_a_case_fails_and_says_what_to_do(repository)
         assert "`promptlab accept " in text
     [run] = set(re.findall(r"`promptlab accept (\S+)", comment))
     assert (
-        perform(repository, "workflow_dispatch", "main", accept=run, reason="so") == []
+        perform(
+            programs, repository, "workflow_dispatch", "main", accept=run, reason="so"
+        )
+        == []
     )
     (repository / "evals" / "prompt.txt").write_text("be brief", "utf-8")
     commit(repository)
     # this tool cannot be asked again: the decision stays
-    assert perform(repository, "pull_request", "fix", recheck="true") == []
+    assert perform(programs, repository, "pull_request", "fix", recheck="true") == []
     assert "Ship" in (repository / "comment-7").read_text("utf-8")
     calls = (repository / "calls").read_text("utf-8")
     assert calls.count("POST") == calls.count("PATCH") == 1
@@ -375,8 +382,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(folder: Path, *call: str) -> subprocess.CompletedProcess[str]:
-    programs = str(Path(sys.executable).parent)
+def run(programs: Path, folder: Path, *call: str) -> subprocess.CompletedProcess[str]:
     own = {
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "PROMPTLAB_DB": "warehouse.duckdb",
@@ -394,8 +400,8 @@ def run(folder: Path, *call: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_the_nightly_script_runs(folder):
-    night = run(folder, str(NIGHTLY), "runs", "out", "public", "backups")
+def test_the_nightly_script_runs(programs, folder):
+    night = run(programs, folder, str(NIGHTLY), "runs", "out", "public", "backups")
     assert night.returncode == 0, night.stderr
     assert (folder / "out" / "index.html").is_file()
     assert [p.name for p in (folder / "public").iterdir()] == ["warehouse.duckdb"]

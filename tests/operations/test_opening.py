@@ -8,7 +8,6 @@ import re
 import socket
 import sqlite3
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -147,14 +146,15 @@ def test_a_build_by_dbt_loads_no_extension():
         ("report", "--all", "--from", "export"),
     ],
 )
-def test_an_input_that_is_a_pipe_is_refused_and_not_waited_for(command, tmp_path):
+def test_an_input_that_is_a_pipe_is_refused_and_not_waited_for(
+    programs, command, tmp_path
+):
     for name in ("pipe", "folder/pipe.json", "export/manifest.json"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         os.mkfifo(tmp_path / name)
     done = subprocess.run(
-        [sys.executable, "-m", "promptlab", *command],
+        [programs / "promptlab", *command],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,

@@ -54,10 +54,10 @@ def module(monkeypatch: pytest.MonkeyPatch, name: str, **names: Any) -> None:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "results").symlink_to(EXAMPLES / "sentiment_pipeline")
     monkeypatch.setenv("PROMPTLAB_HOME", str(tmp_path))
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     return tmp_path
 
 

@@ -6,13 +6,14 @@ import os
 import re
 import shutil
 import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from promptlab.warehouse import Warehouse
+from tests import forks
 from tests.conftest import EXAMPLES, ROOT
 from tests.ingest.test_load import task, write
 from tests.warehouse.test_incremental import differences
@@ -40,14 +41,22 @@ def test_the_page_has_the_project_and_what_to_call():
     assert len(COMMANDS) == 2
 
 
-def sh(folder: Path, lines: str) -> str:
-    programs = Path(sys.executable).parent
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("programs")
+    with forks.started(folder, "promptlab", "dbt") as programs:
+        yield programs
+
+
+def sh(programs: Path, folder: Path, lines: str) -> str:
     environment = {
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(folder),
         "LC_ALL": "C.UTF-8",
-        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
         "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
+        # files that nobody reads here
+        "DBT_LOG_LEVEL_FILE": "error",
+        "DBT_WRITE_JSON": "false",
     }
     done = subprocess.run(
         ["bash", "-euc", lines],
@@ -61,7 +70,7 @@ def sh(folder: Path, lines: str) -> str:
     return done.stdout
 
 
-def test_dbt_builds_by_itself(tmp_path):
+def test_dbt_builds_by_itself(programs, tmp_path):
     """One seed, as all of it is built by a full refresh elsewhere; and freshness,
     as the page on operations has it.
     """
@@ -70,13 +79,13 @@ def test_dbt_builds_by_itself(tmp_path):
     build = f"{COMMANDS[0].rstrip()} --select promptlab_grades"
     [fresh] = re.findall(r"^PROMPTLAB_DB.* dbt source freshness .*", OPERATIONS, re.M)
     fresh = fresh.replace("/srv/promptlab/warehouse.duckdb", str(db))
-    said = sh(tmp_path, f"{build}\n{fresh} --no-use-colors")
+    said = sh(programs, tmp_path, f"{build}\n{fresh} --no-use-colors")
     assert "Completed successfully" in said
     assert "PASS freshness of raw.loads" in said
 
 
 @pytest.mark.slow
-def test_models_upon_the_marts_build_at_once_and_promptlab_goes_on(tmp_path):
+def test_models_upon_the_marts_build_at_once_and_promptlab_goes_on(programs, tmp_path):
     """A full refresh by dbt, a part of a build by dbt and builds by promptlab end with
     the tables of one build.
     """
@@ -107,13 +116,13 @@ def test_models_upon_the_marts_build_at_once_and_promptlab_goes_on(tmp_path):
     warehouse.build()
     load(1)
     # the cure that messages name: nothing of it fails or is left out
-    sh(tmp_path, "\n".join([*first, f"{everything} --full-refresh"]))
+    sh(programs, tmp_path, "\n".join([*first, f"{everything} --full-refresh"]))
     assert warehouse.last_build().has_all
     assert warehouse.last_build().is_of_this_project
     load(2)
     # data tests look at marts that a part leaves as they were
     part = f"{everything} test --select +fct_rounds"
-    sh(tmp_path, "\n".join([*first, part, alone]))
+    sh(programs, tmp_path, "\n".join([*first, part, alone]))
     assert not warehouse.last_build().has_all
     warehouse.compare("again", "cs-regression-v3.1")
     assert warehouse.last_build().has_all

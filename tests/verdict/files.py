@@ -17,6 +17,7 @@ from promptlab.cli import run_cli
 from promptlab.operations.purge import purge
 from promptlab.settings import load_settings
 from promptlab.warehouse import Warehouse
+from tests.marts import only
 from tests.stories.suites import Night
 
 MARTS = ("fct_verdicts", "fct_case_odds", "fct_gaps")
@@ -187,7 +188,8 @@ class Shared:
         self, project: str, config: str | None = None, *, full_refresh: bool = False
     ) -> None:
         """Build with the config of a project, or with another one."""
-        self.project(project, config).build(full_refresh=full_refresh)
+        with only("dim_tasks", "fct_case_results", *MARTS):  # a config asks the first
+            self.project(project, config).build(full_refresh=full_refresh)
 
     def accept(self) -> None:
         """Accept a run as a person would, at a time that is the same everywhere."""

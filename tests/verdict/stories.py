@@ -157,5 +157,8 @@ def _rows(
     ]
 
 
+_SUITE = re.compile(r"^s?\d+(-|$)")
+
+
 def _without_suite(value: object) -> object:
-    return re.sub(r"^s?\d+(-|$)", "", value) if isinstance(value, str) else value
+    return _SUITE.sub("", value) if isinstance(value, str) else value
