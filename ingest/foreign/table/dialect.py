@@ -17,7 +17,7 @@ from typing import Any
 from promptlab.encoding import NO_CHARACTER, Decoded, decoded
 from promptlab.ingest.foreign.documents import refused
 from promptlab.ingest.foreign.table.cells import with_point
-from promptlab.ingest.reading.problems import Problem, halves_told, warning
+from promptlab.ingest.reading.problems import Problem, lone_surrogate_warning, warning
 from promptlab.ingest.reading.source import GUESSED, Source
 
 HEAD_BYTES = 1 << 20
@@ -164,8 +164,8 @@ def csv_rows(
     found = decoded(data, None if mapping is None else mapping[1].encoding)
     if found.is_guess:
         yield guess_told(found, source)
-    if found.n_halves:
-        yield halves_told(found.n_halves)
+    if found.n_surrogates:
+        yield lone_surrogate_warning(found.n_surrogates)
     yield from _CsvRows(found, source, numbers).read()
 
 

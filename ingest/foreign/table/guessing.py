@@ -1,7 +1,8 @@
 """Guess a mapping of the columns of a table, for the user to correct.
 
 Usual column names decide; the cells of the first rows confirm numbers and verdicts. A
-number is guessed as a score only if 1 is best according to its name.
+number is guessed as a score only if 1 is best according to its name. Also looks into
+up to 3 tables beside it, to see whether ids come again.
 """
 
 from __future__ import annotations
@@ -265,7 +266,7 @@ def guess(path: Path) -> Guess:
         ) from None
 
 
-def no_mapping(path: Path, form: str) -> str:
+def no_mapping_message(path: Path, form: str) -> str:
     """Return the message that a table has no mapping, and how to create one."""
     name = shlex.quote(os.path.relpath(path))
     try:

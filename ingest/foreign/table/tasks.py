@@ -197,7 +197,7 @@ class Tasks:
             yield _off_scale(column, value, self._kind)
         # answers may be the same on another night, times and latencies are not
         is_measured = times or len(latencies) > 1
-        own_id = same_run.hash() if is_measured else same_run.hash_of_night()
+        own_id = same_run.hash() if is_measured else same_run.hash_with_run_key()
         run_id = f"{self._kind}-{own_id[:12]}"
         parts = {
             name: f"/{content_id(name, name[1])}" if len(found) > 1 else ""
