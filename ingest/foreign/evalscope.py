@@ -26,11 +26,12 @@ from promptlab.ingest.foreign.casts import (
     as_object,
     as_time,
     first_member,
+    some_of,
 )
 from promptlab.ingest.foreign.documents import ToolFiles, decode, lines
-from promptlab.ingest.foreign.identity import SameRun, some_of
+from promptlab.ingest.foreign.identity import SameRun
 from promptlab.ingest.foreign.registry import Files, Head, Run
-from promptlab.ingest.foreign.results import write_score
+from promptlab.ingest.foreign.scorings import write_score
 from promptlab.ingest.foreign.writing import Record, TaskWriter
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
@@ -158,7 +159,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         for path in sorted(reviews):
             for _, line in lines(source, path):
                 same.add(path.name, line.decode("utf-8", "replace"))
-    of_run = run if is_named else same.hash_of_night()
+    of_run = run if is_named else same.hash_with_run_key()
     task_id = f"evalscope-{of_run}/{model}/{name}"
     task = TaskWriter("evalscope", task_id, source, same, is_share=_is_share)
     reading = _Reading(task, report, name)

@@ -50,10 +50,9 @@ from promptlab.ingest.foreign.identity import (
     SameRun,
     case_name,
     content_id,
-    unjudged_problems,
 )
 from promptlab.ingest.foreign.registry import Head
-from promptlab.ingest.foreign.results import error_text
+from promptlab.ingest.foreign.scorings import error_text, unjudged_problems
 from promptlab.ingest.foreign.writing import (
     Baseline,
     CaseWriter,
