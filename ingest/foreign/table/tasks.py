@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from promptlab.contracts.base import plain_name
 from promptlab.contracts.sources import evaluator_of
@@ -113,6 +113,18 @@ _EXPECTED = {
 }
 
 
+class _Survey(NamedTuple):
+    """What the rows of a table say of their run as a whole."""
+
+    same_run: SameRun
+    names: list[_Name]
+    """Each is a task."""
+    off_scale: dict[str, float]
+    """Column of scores → its first value outside of its scale."""
+    is_timed: bool
+    """True if the rows have times or latencies, which no other run repeats."""
+
+
 class Tasks:
     """The tasks of one table.
 
@@ -170,47 +182,27 @@ class Tasks:
         """Yield every task of the table.
 
         Args:
-            rows: Iterated twice, to know the run first.
+            rows: Iterated twice: what is known of the whole run comes first.
         """
-        same_run = SameRun(self._kind, source=self._source)
-        found: dict[_Name, None] = {}
-        off_scale: dict[str, float] = {}
-        times, latencies = set[str](), set[str]()
-        key_of = self._keys_of_cells.get
-        for found_row in rows:
-            if not isinstance(found_row, Problem):
-                row = self._with_evaluators(found_row[1])
-                # names too: the order of columns may differ between formats
-                same_run.add(
-                    *(f"{k}\x1e{key_of(k, cell_key)(row[k])}" for k in sorted(row))
-                )
-                found[self._name(row)] = None
-                if not times and len(latencies) < 2:
-                    times |= self._texts(row, self._mapping.time)
-                    latencies |= self._texts(row, self._mapping.latency_ms)
-                    latencies |= self._texts(row, self._mapping.latency_s)
-                for column in self._mapping.scores:
-                    value = self._number(column, row.get(column))
-                    if value is not None and self._share(column, value) is None:
-                        off_scale.setdefault(column, value)
+        run = self._surveyed(rows)
         # a part of a column's values is not a score of its rows
-        self._graded = tuple(c for c in self._mapping.scores if c not in off_scale)
-        for column, value in off_scale.items():
+        self._graded = tuple(c for c in self._mapping.scores if c not in run.off_scale)
+        for column, value in run.off_scale.items():
             yield _off_scale(column, value, self._kind)
         # answers may be the same in another run, times and latencies are not
-        is_measured = times or len(latencies) > 1
-        own_id = same_run.hash() if is_measured else same_run.hash_with_run_key()
+        same_run = run.same_run
+        own_id = same_run.hash() if run.is_timed else same_run.hash_with_run_key()
         run_id = f"{self._kind}-{own_id[:12]}"
         parts = {
-            name: f"/{content_id(name, name[1])}" if len(found) > 1 else ""
-            for name in found
+            name: f"/{content_id(name, name[1])}" if len(run.names) > 1 else ""
+            for name in run.names
         }
         tasks = {name: self._new_task(run_id + part) for name, part in parts.items()}
-        for found_row in rows:
-            if isinstance(found_row, Problem):
-                yield found_row
+        for each in rows:
+            if isinstance(each, Problem):
+                yield each
             else:
-                line, row = found_row[0], self._with_evaluators(found_row[1])
+                line, row = each[0], self._with_evaluators(each[1])
                 task = tasks[self._name(row)]
                 task.line = line
                 self._write(row, task)
@@ -220,6 +212,33 @@ class Tasks:
         for name, task in tasks.items():
             self._describe(name, task, run_id, same_run.hash() + parts[name])
             yield from task.written()
+
+    def _surveyed(self, rows: Iterable[tuple[int, Row] | Problem]) -> _Survey:
+        """Read all rows for what has to be known before the first is written."""
+        same_run = SameRun(self._kind, source=self._source)
+        names: dict[_Name, None] = {}
+        off_scale: dict[str, float] = {}
+        times, latencies = set[str](), set[str]()
+        key_of = self._keys_of_cells.get
+        for each in rows:
+            if isinstance(each, Problem):
+                continue
+            row = self._with_evaluators(each[1])
+            # names too: the order of columns may differ between formats
+            same_run.add(
+                *(f"{k}\x1e{key_of(k, cell_key)(row[k])}" for k in sorted(row))
+            )
+            names[self._name(row)] = None
+            if not times and len(latencies) < 2:
+                times |= self._texts(row, self._mapping.time)
+                latencies |= self._texts(row, self._mapping.latency_ms)
+                latencies |= self._texts(row, self._mapping.latency_s)
+            for column in self._mapping.scores:
+                value = self._number(column, row.get(column))
+                if value is not None and self._share(column, value) is None:
+                    off_scale.setdefault(column, value)
+        is_timed = bool(times) or len(latencies) > 1
+        return _Survey(same_run, list(names), off_scale, is_timed)
 
     def _with_evaluators(self, row: Row) -> Row:
         """Return a row with the columns of the mapping, whatever their versions.
