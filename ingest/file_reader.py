@@ -41,8 +41,13 @@ from promptlab.ingest.raw.load_log import (
     version_of,
 )
 from promptlab.ingest.raw.rows import FileLoad, ReadBatch, Reading
-from promptlab.ingest.reading.problems import Problem, halves_told, warning
-from promptlab.ingest.reading.source import LIMIT_CODES, Limits, Source, place_of_half
+from promptlab.ingest.reading.problems import Problem, lone_surrogate_warning, warning
+from promptlab.ingest.reading.source import (
+    LIMIT_CODES,
+    Limits,
+    Source,
+    place_of_lone_surrogate,
+)
 from promptlab.json_text.places import BOM
 from promptlab.json_text.writing import shown
 
@@ -197,7 +202,7 @@ class FileReader:
         """Read one file in batches of bounded size; skip a known file.
 
         A file that cannot be read to its end, or changes meanwhile, is left out. Its
-        earlier batches are then withdrawn by one that is ``abandoned``.
+        earlier batches are then withdrawn by one that is ``withdrawn``.
         """
         if found.fault:
             yield from _File(self, found, kind).left_out("unreadable", found.fault)
@@ -213,7 +218,7 @@ class FileReader:
             code = "changed_while_read"
             reason = "it changed while it was read. Ingest it when it is done"
         if last is not None:
-            yield replace(last, more=False, abandoned=True)
+            yield replace(last, more=False, withdrawn=True)
         self.loads.pop()
         yield from _File(self, found, kind).left_out(code, reason)
 
@@ -236,6 +241,7 @@ class _File:
             name=found.name,
             testset=reader.testset if has_tasks(kind or "unknown") else None,
             started_at=next(reader.starts),
+            read_with=self._read_with(with_limits=False),
         )
         reader.loads.append(self._load)
 
@@ -256,8 +262,10 @@ class _File:
         self._load.size = file.size
         source = self._source(file.whole() if is_held else b"")
         self._load.sha256 = _sha256(file, source)
-        source = replace(source, night=self._night(source))
-        if self._is_known():
+        source = replace(source, run_key=self._run_key(source))
+        before = self._known_load()
+        if before is not None:
+            self._report_as_before(before)
             return
         redact = self._redactor.redact
         if self._kind in TOOLS:
@@ -286,7 +294,9 @@ class _File:
         """
         source = self._source()
         problem = Problem(code, f"cannot be read: {reason}")
-        if self._is_known():
+        before = self._known_load()
+        if before is not None:
+            self._report_as_before(before)
             self._load.was_rejected = False
             self._load.add(next(_rejected(problem)))
         else:
@@ -313,7 +323,7 @@ class _File:
                 is_left_out = load.status == "skipped" or reading.rejected
                 if last is not None and is_left_out:
                     # a copy, or refused at its end: none of it is loaded
-                    yield replace(last, more=False, abandoned=True)
+                    yield replace(last, more=False, withdrawn=True)
                     load.problems, load.keys = [], []
                     load.records_loaded = load.records_rejected = 0
             reading.problems += self._dated(reading, source, is_last=is_last)
@@ -321,7 +331,7 @@ class _File:
             self._reader.pipelines += _pipelines_in(reading)
             if is_last:
                 if any(each.code in LIMIT_CODES for each in load.problems):
-                    load.read_with = self._read_with(exceeds=True)
+                    load.read_with = self._read_with(with_limits=True)
                 load.redacted = dict(self._redactor.counts)
                 load.runs, load.written = reading.runs, reading.written
                 load.finished_at = max(datetime.now(UTC), load.started_at)
@@ -337,10 +347,11 @@ class _File:
             reading = self._of_one_variant(reading, source)
         elif self._kind == "testset" and self._redactor.counts:
             reading.problems.append(_redacted_expectations(self._redactor))
-        if self._redactor.n_halves:
+        if self._redactor.n_surrogates:
             blocks = InputFile(source.path).blocks(source.limits.max_record)
-            told = halves_told(self._redactor.n_halves, **place_of_half(blocks))
-            reading.problems.append(told)
+            place = place_of_lone_surrogate(blocks)
+            problem = lone_surrogate_warning(self._redactor.n_surrogates, **place)
+            reading.problems.append(problem)
         return reading
 
     def _dated(
@@ -376,13 +387,13 @@ class _File:
         replaced = known.replaced_by(reading.runs, source.uri)
         reading.problems += replaced_problems(source.uri, replaced)
         known.add_runs(reading.runs, source.uri, reading.written)
-        stale = known.stale_runs(source.uri, self._load.sha256, reading.runs)
+        former = known.former_tasks(source.uri, self._load.sha256, reading.runs)
         for path in source.companions:
             uri = os.path.realpath(path)
             if uri in known.paths:  # it was a run of its own
                 sha256 = InputFile(path).sha256()
-                stale += known.stale_runs(uri, sha256, reading.runs)
-        self._load.gone = stale
+                former += known.former_tasks(uri, sha256, reading.runs)
+        self._load.former_tasks = former
         return reading
 
     def _of_one_variant(self, reading: Reading, source: Source) -> Reading:
@@ -399,43 +410,50 @@ class _File:
             file, before = known.get(task_id, (source.uri, own))
             for name, there, here in zip(OWN_FIELDS, before, own, strict=True):
                 if file != source.uri and there != here:
-                    told = mixed_run(task_id, name, there, f"in {file}", here)
+                    message = mixed_run(task_id, name, there, f"in {file}", here)
                     problem = Problem(
-                        RUN_ID_SHARED, told, record_id=task_id, pointer=f"/{name}"
+                        RUN_ID_SHARED, message, record_id=task_id, pointer=f"/{name}"
                     )
                     return Reading(rows={}, rejected=True, problems=[problem])
             known[task_id] = source.uri, own
         return reading
 
-    def _night(self, source: Source) -> str:
+    def _run_key(self, source: Source) -> str:
         again = self._reader.known.returns(source.uri, self._load.sha256)
         return numbers_of(source.uri) + (f"~{again}" if again else "")
 
-    def _is_known(self) -> bool:
-        load, versions = self._load, []
-        for exceeds in (True, False):
-            load.read_with = self._read_with(exceeds=exceeds)
-            versions.append(version_of(load))
-        before = self._reader.known.seen(versions, load.uri)
-        if before is None:
-            return False
+    def _known_load(self) -> FileLoad | None:
+        """Return the load of this content that need not be read again, if any."""
+        version = version_of(self._load)
+        versions = [
+            version._replace(read_with=self._read_with(with_limits=with_limits))
+            for with_limits in (True, False)
+        ]
+        return self._reader.known.seen(versions, self._load.uri)
+
+    def _report_as_before(self, before: FileLoad) -> None:
+        """Take the result of an earlier load for this one, which reads nothing."""
+        load = self._load
         is_out = before.status in {"skipped", "purged"}
         load.status = before.status if is_out else "unchanged"
         load.was_rejected = before.status == "rejected"
         load.records_loaded = before.records_loaded
         load.records_rejected = before.records_rejected
         if is_out or load.was_rejected:
-            return True
+            return
         if self._kind in TOOLS and before.uri != load.uri:
             load.problems = [copy_problem(load.uri, before.uri)]
         load.keys = before.keys
-        return True
 
-    def _read_with(self, *, exceeds: bool) -> str:
+    def _read_with(self, *, with_limits: bool) -> str:
+        """Return the settings that affect the reading of the file.
+
+        Limits are among them if the file exceeds one.
+        """
         mapping, overrides = self._found.mapping, self._found.overrides
         return read_with(
             self._reader.redact,
-            self._reader.limits if exceeds else None,
+            self._reader.limits if with_limits else None,
             None if mapping is None else f"{mapping[0]}:{mapping[1].digest()}",
             repr(self._found.labels) if self._found.labels else overrides.identity,
         )

@@ -179,7 +179,7 @@ class References:
     def see(self, one: ReadBatch) -> None:
         """Record the names that a batch defines, and those that it uses."""
         path, reading = one.load.path, one.reading
-        if one.abandoned:
+        if one.withdrawn:
             self._used = [each for each in self._used if each[0] != path]
         else:
             self.see_reading(path, reading)

@@ -20,7 +20,7 @@ import msgspec
 
 from promptlab.contracts.base import in_utc, plain_name
 from promptlab.contracts.sources import LabelOptions
-from promptlab.encoding import without_halves
+from promptlab.encoding import without_lone_surrogates
 from promptlab.ingest.foreign.documents import (
     UNREADABLE,
     Refused,
@@ -28,8 +28,8 @@ from promptlab.ingest.foreign.documents import (
 )
 from promptlab.ingest.foreign.table.dialect import csv_rows
 from promptlab.ingest.raw.rows import Reading, columns_of
-from promptlab.ingest.reading.problems import Problem, halves_told
-from promptlab.ingest.reading.source import Source, place_of_half
+from promptlab.ingest.reading.problems import Problem, lone_surrogate_warning
+from promptlab.ingest.reading.source import Source, place_of_lone_surrogate
 from promptlab.json_text.places import BOM
 
 COLUMNS = (
@@ -155,6 +155,7 @@ def _by_question(
 ) -> list[_Label | Problem]:
     """Give labels the dimension of their question, if several have pass or fail.
 
+    Labels of a question without pass or fail get it in any case.
     All rows of a file count, as a question may be answered in some only.
     """
     words = {**WORDS, **dict(options.words)}
@@ -200,9 +201,11 @@ _NAME_THEM = "name one person with --by NAME, or add a column `labeler`"
 def _labels(source: Source) -> Iterator[_Label | Problem]:
     data = source.data.removeprefix(BOM)
     if data.lstrip()[:1] in (b"[", b"{"):
-        data, n_halves = without_halves(data)
-        if n_halves:
-            yield halves_told(n_halves, **place_of_half([source.data]))
+        data, n_surrogates = without_lone_surrogates(data)
+        if n_surrogates:
+            yield lone_surrogate_warning(
+                n_surrogates, **place_of_lone_surrogate([source.data])
+            )
         yield from _of_records(_json_records(data))
         return
     records = list(_table_records(data, source))

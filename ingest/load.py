@@ -179,7 +179,7 @@ def _batches(pending: Iterator[ReadBatch]) -> Iterator[list[ReadBatch]]:
             yield batch
             batch, size = [], 0
         batch.append(one)
-        stays_alone = one.more or one.abandoned or is_open
+        stays_alone = one.more or one.withdrawn or is_open
         is_open = one.more
         size += one.load.size
     if batch:

@@ -62,6 +62,8 @@ class Overrides:
     commit_sha: str | None = None
     revision_source: str | None = None
     """``option``, ``sources``, ``git``, or the CI system whose variables were read."""
+    options: frozenset[str] = frozenset()
+    """Which of branch and commit are those of options; not a column."""
     recheck_of: str | None = None
     """The task or run whose cases were asked again."""
     local: LocalCommit | None = None
@@ -101,7 +103,7 @@ class Overrides:
         return "|".join(str(value or "") for value in values) if any(values) else None
 
 
-_NO_COLUMNS = {"taken", "prompt_vars", "tag_keys", "local", "local_commit"}
+_NO_COLUMNS = {"options", "taken", "prompt_vars", "tag_keys", "local", "local_commit"}
 
 NO_OVERRIDES = Overrides()
 
@@ -130,13 +132,15 @@ def overrides_of(
                 f"--time {time}: expected a date or time such as 2026-11-24T09:30"
             )
     of_ci = _of_ci(environ)
-    source = "option" if branch or commit else of_ci.revision_source
+    by_option = {"branch": branch, "commit": commit}
+    options = frozenset(name for name, value in by_option.items() if value)
     return Overrides(
         created_at=moment,
         branch=branch or of_ci.branch,
         base_branch=base_branch or of_ci.base_branch,
         commit_sha=commit or of_ci.commit_sha,
-        revision_source=source,
+        revision_source="option" if options else of_ci.revision_source,
+        options=options,
         **named,
     )
 
@@ -153,13 +157,16 @@ def for_path(
         if found is None:
             continue
         date = found.get("date")
-        is_option = overrides.revision_source == "option"
-        if not is_option and found.keys() & {"branch", "commit"}:
+        by_path = (found.keys() & {"branch", "commit"}) - overrides.options
+        if by_path:
+            is_option = bool(overrides.options)
             overrides = replace(
                 overrides,
-                branch=found.get("branch", overrides.branch),
-                commit_sha=found.get("commit", overrides.commit_sha),
-                revision_source="sources",
+                branch=found["branch"] if "branch" in by_path else overrides.branch,
+                commit_sha=(
+                    found["commit"] if "commit" in by_path else overrides.commit_sha
+                ),
+                revision_source="option" if is_option else "sources",
             )
         return replace(
             overrides,
@@ -186,11 +193,11 @@ def _of_ci(environ: Mapping[str, str]) -> Overrides:
     return Overrides()
 
 
-def _moment(said: str) -> datetime | None:
+def _moment(text: str) -> datetime | None:
     """Return a date, or a date and time, as a time in UTC."""
     from promptlab.contracts.base import in_utc  # pydantic: not for `--help`
 
     try:
-        return in_utc(datetime.fromisoformat(said.strip().replace("_", "T")))
+        return in_utc(datetime.fromisoformat(text.strip().replace("_", "T")))
     except (ValueError, OverflowError):
         return None

@@ -186,9 +186,9 @@ _BY_ITS_FIRST_BYTES = {
 def _fault(found: FoundFile, form: str | None, head: bytes) -> str:
     """Return why a file named on the command line cannot be loaded, and the fix."""
     if form is not None:
-        from promptlab.ingest.foreign.table.guessing import no_mapping
+        from promptlab.ingest.foreign.table.guessing import no_mapping_message
 
-        return no_mapping(found.path, form)
+        return no_mapping_message(found.path, form)
     begins = head[:100].lower().removeprefix(BOM).lstrip()
     for known, what in _BY_ITS_FIRST_BYTES.items():
         if begins.startswith(known):

@@ -34,7 +34,7 @@ from promptlab.ingest.reading.problems import (
     Problem,
     Severity,
     faults,
-    halves_told,
+    lone_surrogate_warning,
     problem_at,
     told_at,
 )
@@ -43,7 +43,7 @@ from promptlab.ingest.reading.source import (
     Limits,
     Source,
     no_garbage_collection,
-    place_of_half,
+    place_of_lone_surrogate,
 )
 from promptlab.json_text.places import Keys, SpanIndex, keys_of, line_column
 from promptlab.json_text.reading import Fault
@@ -590,10 +590,12 @@ def validate_testset(path: str | Path) -> list[Problem]:
         InputError: The file cannot be read.
     """
     original = read_whole(Path(path))
-    data, n_halves = mended(original)
+    data, n_surrogates = mended(original)
     problems = [problem for record in read_cases(data) for problem in record.problems]
-    if n_halves:
-        problems.append(halves_told(n_halves, **place_of_half([original])))
+    if n_surrogates:
+        problems.append(
+            lone_surrogate_warning(n_surrogates, **place_of_lone_surrogate([original]))
+        )
     return problems
 
 

@@ -148,6 +148,7 @@ def write_copy(
     target = target.resolve()  # a link stays a link
     if target.exists() and not target.is_file():
         raise UsageError(f"{target}: is not a regular file; name another path")
+    remove_leftovers(target)
     beside = name_beside(target)
     check_space(target.parent, source.stat().st_size)
     try:
@@ -164,7 +165,7 @@ def write_copy(
 
 
 def files_of_copy(target: Path) -> list[Path]:
-    """Return the temporary files of ``write_copy`` to *target* and of DuckDB."""
+    """Return the paths of the temporary files of ``write_copy``, and of DuckDB."""
     beside = name_beside(target.resolve())
     ends = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
     return [beside.with_name(beside.name + end) for end in ends]
@@ -258,16 +259,20 @@ def comment_sql(
 
 
 def name_beside(target: Path) -> Path:
-    """Return a name next to *target* for this process; delete those of dead ones."""
+    """Return a name next to *target* for this process."""
+    return target.with_name(f".{target.name}.{os.getpid()}.new")
+
+
+def remove_leftovers(target: Path) -> None:
+    """Remove the files and folders next to *target* that dead processes left."""
     for left in target.parent.glob(f".{glob.escape(target.name)}.*.*"):
         pid, _, kind = left.name.removeprefix(f".{target.name}.").partition(".")
         ours = pid.isdecimal() and kind in ("new", "old")
         if ours and not _is_alive(int(pid)):
-            remove_left(left)
-    return target.with_name(f".{target.name}.{os.getpid()}.new")
+            remove_unfinished(left)
 
 
-def remove_left(path: Path) -> None:
+def remove_unfinished(path: Path) -> None:
     """Remove an unfinished file or folder."""
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
@@ -668,7 +673,7 @@ def _create(db: Path, file: Path, expected: int) -> None:
     """
     import duckdb
 
-    beside = file.with_name(f".{file.name}.{os.getpid()}.new")
+    beside = name_beside(file)
     try:
         with open_duckdb() as con:
             attach_new(con, beside, expected=expected)

@@ -8,8 +8,9 @@ which are reported, and rejected under ``--strict``.
 JSON and YAML are UTF-8 by their specifications, so nothing is guessed there: the error
 names the encoding that the bytes look like (`looks_like`).
 
-A text that was cut within an emoji ends in half of a surrogate pair, which is no
-character: it becomes U+FFFD in every format (`without_halves`), with a warning.
+A text that was cut within an emoji ends in half of a surrogate pair. Such a lone
+surrogate is no character: it becomes U+FFFD in every format, with a warning
+(`without_lone_surrogates`).
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from typing import NamedTuple
 NO_CHARACTER = re.compile("[\ud800-\udfff]")
 """Placeholder for a byte that is invalid in the encoding of the file."""
 
-HALF = "lone_surrogate"
+LONE_SURROGATE = "lone_surrogate"
 
-_DECODED_HALF = re.compile("\udced[\udca0-\udcbf][\udc80-\udcbf]")
+_DECODED_SURROGATE = re.compile("\udced[\udca0-\udcbf][\udc80-\udcbf]")
 """Half of a surrogate pair in UTF-8, when its bytes are decoded."""
 
 _MARKS = (
@@ -44,7 +45,7 @@ class Decoded(NamedTuple):
     """The name of Python's codec."""
     is_guess: bool = False
     """True if another encoding was possible."""
-    n_halves: int = 0
+    n_surrogates: int = 0
     """Halves of surrogate pairs that became U+FFFD."""
 
     @property
@@ -63,14 +64,14 @@ def decoded(data: bytes, encoding: str | None = None) -> Decoded:
     declared = encoding and codecs.lookup(encoding).name
     marked = (name for mark, name in _MARKS if data.startswith(mark))
     if declared := declared or next(marked, None):
-        text, n_halves = _text(data, declared)
-        return Decoded(text.removeprefix("\ufeff"), declared, n_halves=n_halves)
-    text, n_halves = _text(data, "utf-8")
+        text, n_surrogates = _text(data, declared)
+        return Decoded(text.removeprefix("\ufeff"), declared, n_surrogates=n_surrogates)
+    text, n_surrogates = _text(data, "utf-8")
     n_bad = 0 if text.isascii() else len(NO_CHARACTER.findall(text))
     n_good = len(text) - len(text.encode("ascii", "ignore")) - n_bad
     # characters of several bytes are not UTF-8 by chance
     if n_bad == 0 or n_good > n_bad:
-        return Decoded(text, "utf-8", n_halves=n_halves)
+        return Decoded(text, "utf-8", n_surrogates=n_surrogates)
     chinese = _chinese(data)
     if chinese is not None:
         return Decoded(chinese, "gb18030", is_guess=True)
@@ -78,17 +79,17 @@ def decoded(data: bytes, encoding: str | None = None) -> Decoded:
 
 
 def _text(data: bytes, encoding: str) -> tuple[str, int]:
-    """Return the text, and the number of halves of surrogate pairs in it."""
+    """Return the text, and the number of lone surrogates in it."""
     unit = _UNITS.get(encoding[:6])
     if unit is None:
         text = data.decode(encoding, "surrogateescape")
         if encoding != "utf-8" or "\udced" not in text:
             return text, 0
-        return _DECODED_HALF.subn("\ufffd", text)
+        return _DECODED_SURROGATE.subn("\ufffd", text)
     rest = len(data) % unit
     whole = data[: len(data) - rest].decode(encoding, "surrogatepass")
-    whole, n_halves = NO_CHARACTER.subn("\ufffd", whole)
-    return whole + "\udcff" * rest, n_halves
+    whole, n_surrogates = NO_CHARACTER.subn("\ufffd", whole)
+    return whole + "\udcff" * rest, n_surrogates
 
 
 _PAIR = re.compile(rb"[\x81-\xfe](?:[\x30-\x39][\x81-\xfe][\x30-\x39]|[\x40-\xfe])")
@@ -112,15 +113,15 @@ def _chinese(data: bytes) -> str | None:
     return text if 2 * sum(seconds) > len(seconds) else None
 
 
-_HALF_IN_BYTES = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
+_SURROGATE_IN_BYTES = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 _ESCAPED = re.compile(
     rb"\\u[dD](?:([89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2}))"
     rb"|([89abAB][0-9a-fA-F]{2}\\u[dD])?[c-fC-F][0-9a-fA-F]{2})"
 )
-"""A half, or both halves, as JSON escapes them."""
+"""A surrogate alone, or a pair of them, as JSON escapes them."""
 
 
-def halves(data: bytes, *, escaped: bool = True) -> Iterator[tuple[int, int]]:
+def lone_surrogates(data: bytes, *, escaped: bool = True) -> Iterator[tuple[int, int]]:
     r"""Yield start and end of each half of a surrogate pair in UTF-8.
 
     A text that was cut inside an emoji ends in one: as ``\ud83d`` in JSON, or as three
@@ -131,7 +132,7 @@ def halves(data: bytes, *, escaped: bool = True) -> Iterator[tuple[int, int]]:
         escaped: True if the text is JSON, where an escape means a character.
     """
     if b"\xed" in data:
-        for match in _HALF_IN_BYTES.finditer(data):
+        for match in _SURROGATE_IN_BYTES.finditer(data):
             yield match.span()
     if not escaped:
         return
@@ -147,13 +148,13 @@ def halves(data: bytes, *, escaped: bool = True) -> Iterator[tuple[int, int]]:
             yield start + 6, end
 
 
-def without_halves(data: bytes, *, escaped: bool = True) -> tuple[bytes, int]:
+def without_lone_surrogates(data: bytes, *, escaped: bool = True) -> tuple[bytes, int]:
     """Write U+FFFD for every half of a surrogate pair, in as many bytes.
 
     Returns:
-        The text, and the number of halves; all places stay the same.
+        The text, and the number of lone surrogates; all places stay the same.
     """
-    spans = list(halves(data, escaped=escaped))
+    spans = list(lone_surrogates(data, escaped=escaped))
     if not spans:
         return data, 0
     result = bytearray(data)
@@ -188,8 +189,8 @@ def without_comments(data: bytes) -> bytes:
 
 
 def mended(data: bytes) -> tuple[bytes, int]:
-    """Return JSON without comments and halves, and the number of halves."""
-    return without_halves(without_comments(data))
+    """Return JSON without comments and lone surrogates, and how many they were."""
+    return without_lone_surrogates(without_comments(data))
 
 
 def looks_like(data: bytes) -> str | None:

@@ -159,12 +159,18 @@ class WarehouseFile:
 
     @contextmanager
     def _up_to_date(self, expected: int) -> Iterator[duckdb.DuckDBPyConnection]:
-        from promptlab.database import file_of, files_of_copy, shut_in
+        from promptlab.database import (
+            file_of,
+            files_of_copy,
+            remove_leftovers,
+            shut_in,
+        )
         from promptlab.ingest import raw
         from promptlab.version import __version__
 
         with self._connect(read_only=False, expected=expected) as con:
             file = file_of(con)
+            remove_leftovers(file)
             # a purge writes the file again
             shut_in(con, files=files_of_copy(file), folders=self._raw_folders())
             raw.ensure_schema(con, ingest_version=__version__)

@@ -35,11 +35,6 @@ if TYPE_CHECKING:
     import duckdb
 
 
-def one_line(text: object, most: int) -> str:
-    """Return *text* on one line, hidden characters named, at most *most* long."""
-    return clip(" ".join(visible(text).split()), most)
-
-
 Attach = Literal["none", "html", "zip", "link"]
 
 _LONGEST_ADDRESS = 254  # RFC 5321
@@ -72,6 +67,29 @@ class Envelope:
     def attached(self) -> Attach:
         """The form of the full report: attached, linked or not included."""
         return self.attach or ("link" if self.report_url else "html")
+
+
+def task_message(
+    con: duckdb.DuckDBPyConnection,
+    task_id: str,
+    options: ReportOptions,
+    envelope: Envelope | None = None,
+) -> EmailMessage:
+    """Return the mail of one task, with its trend and its comparison.
+
+    By default the full report is linked if the options have a URL, else attached.
+
+    Raises:
+        UsageError: the language is unknown, or the envelope is invalid.
+        SettingsError: the folder of templates is missing, or a template is invalid.
+        NothingToDo: the task is not in the warehouse.
+    """
+    return to_message(
+        analysis_result(con, task_id, options, limits=PAGE_LIMITS),
+        lang=options.lang,
+        templates=options.templates,
+        envelope=envelope or Envelope(report_url=options.report_url),
+    )
 
 
 def to_message(
@@ -125,6 +143,11 @@ def subject_of(result: AnalysisResult, filters: Filters) -> str:
         )
     headline = brief(result.gate, _SUBJECT_COLUMNS - columns(title))
     return filters.catalogue.text("mail.subject", headline=headline, title=title)
+
+
+def one_line(text: object, most: int) -> str:
+    """Return *text* on one line, hidden characters named, at most *most* long."""
+    return clip(" ".join(visible(text).split()), most)
 
 
 def _place(result: AnalysisResult, envelope: Envelope) -> dict[str, str | None]:
@@ -217,26 +240,3 @@ def _encoding(text: str) -> str:
     """Choose an encoding by length; never 8bit, which not every server supports."""
     wide = len(text.encode()) > _ASCII_ENOUGH * len(text)
     return "base64" if wide else "quoted-printable"
-
-
-def task_message(
-    con: duckdb.DuckDBPyConnection,
-    task_id: str,
-    options: ReportOptions,
-    envelope: Envelope | None = None,
-) -> EmailMessage:
-    """Return the mail of one task, with its trend and its comparison.
-
-    By default the full report is linked if the options have a URL, else attached.
-
-    Raises:
-        UsageError: the language is unknown, or the envelope is invalid.
-        SettingsError: the folder of templates is missing, or a template is invalid.
-        NothingToDo: the task is not in the warehouse.
-    """
-    return to_message(
-        analysis_result(con, task_id, options, limits=PAGE_LIMITS),
-        lang=options.lang,
-        templates=options.templates,
-        envelope=envelope or Envelope(report_url=options.report_url),
-    )

@@ -231,7 +231,7 @@ limit {MOST_RUNS}
 
 
 def prompt_text(value: Any) -> str | None:
-    """Return a prompt as one text; messages one per line."""
+    """Return a prompt as one text: each message below its role, with blank lines."""
     if value is None or value == "":
         return None
     if isinstance(value, list):

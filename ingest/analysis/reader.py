@@ -119,7 +119,7 @@ class AnalysisDocument:
     @cached_property
     def _top(self) -> dict[Key, Span]:
         index = self._index
-        end = after_space(index.text, index.walk(index.start, also="cases"))
+        end = after_space(index.text, index.walk(index.start, list_key="cases"))
         if end < len(index.text):
             raise JSONDecodeError("Extra data", index.text, end)
         if not index.text.startswith("{", index.start):

@@ -1,5 +1,8 @@
 """Convert the checked structs of one task to columns of the raw tables.
 
+`task_rows` does it; below it are the rules of baselines, and the patterns among golden
+answers.
+
 A rule is one row of a ``rules`` baseline, whose payload is one rule or a list of them
 under ``rules``. It is written with its kind as the key (``{"contains": "x",
 "max_chars": 80}``, one rule for each) or under ``type`` (``{"type": "contains",
@@ -38,6 +41,145 @@ from promptlab.json_text.reading import Fault, parse_all
 from promptlab.json_text.writing import compact, shown
 from promptlab.patterns import translate
 from promptlab.steps import steps_in
+
+
+def task_rows(
+    head: AnalysisHead, cases: StructRecords
+) -> tuple[Rows, list[tuple[int, int]], list[tuple[int, Fault]]]:
+    """Turn the cases of a task into columns, without a Python object per row.
+
+    Case ids are unique, and so are the ids of a case's rounds.
+
+    Returns:
+        The rows; the rounds whose time has no zone, as (case, position in it); the
+        invalid rules and negative costs, as (case, warning).
+    """
+    match_rules = [
+        dimension.parameters.get("match_rule") for dimension in head.contract.dimensions
+    ]
+    golden = _golden_checks(cases) if MATCH_RULE in match_rules else {}
+    structs = cases.structs
+    rounds = _Parts(structs, attrgetter("rounds"))
+    baseline_parts = _Parts(structs, attrgetter("baselines"))
+    round_table, without_zone, costs = _rounds(rounds.all)
+    baselines: Table = {**baseline_parts.owners(), **_baselines(baseline_parts.all)}
+    tables: dict[str, Table] = {
+        "cases": {
+            "case_id": _values("case_id", structs),
+            "position": [cases.position(row) for row in range(len(structs))],
+            **_cases(structs),
+        },
+        "rounds": {**rounds.owners(), **round_table},
+        "baselines": baselines,
+    }
+    baselines["patterns"] = spellings(
+        baselines["type"],
+        baselines["payload"],
+        are_answers_patterns="regex" in match_rules,
+    )
+    rows: Rows = {**tables}
+    rules, warnings = _rule_rows(baselines, baseline_parts)
+    for part, key in costs:
+        row, place = rounds.place(part)
+        fault = Fault(("rounds", place, "metadata", key), "odd_cost", NEGATIVE_COST)
+        warnings.append((row, fault))
+    if rules:
+        rows["rules"] = rules
+    if golden:
+        rows["golden_checks"] = golden
+    tables_of_task: Rows = {
+        name: {"task_id": [head.task_id] * height(table), **table}
+        for name, table in rows.items()
+    }
+    return tables_of_task, [rounds.place(row) for row in without_zone], warnings
+
+
+class _Parts:
+    """The parts of all cases in one list, with their cases."""
+
+    def __init__(
+        self, cases: Sequence[Any], parts_of: Callable[[Any], list[Any]]
+    ) -> None:
+        self._cases = cases
+        self._lists = list(map(parts_of, cases))
+        self.all = [part for parts in self._lists for part in parts]
+
+    @cached_property
+    def _places(self) -> list[tuple[int, int]]:
+        return [
+            (row, n) for row, parts in enumerate(self._lists) for n in range(len(parts))
+        ]
+
+    def place(self, part: int) -> tuple[int, int]:
+        """Return the case of a part, and the part's position in it."""
+        return self._places[part]
+
+    def owners(self) -> Table:
+        """Return the id of each part's case, and the part's position in it."""
+        return {
+            "case_id": [self._cases[row].case_id for row, _ in self._places],
+            "position": [place for _, place in self._places],
+        }
+
+
+def _cases(cases: Sequence[Any]) -> Table:
+    encode = msgspec.json.Encoder().encode
+    return {
+        "context": _values("context", cases),
+        "tags": [encode(case.tags).decode() for case in cases],
+        "cluster": _values("cluster", cases),
+    }
+
+
+def _rounds(rounds: Sequence[Any]) -> tuple[Table, list[int], list[tuple[int, str]]]:
+    """Return the columns, the rounds without a zone, and those with negative costs."""
+    executed_at, zoneless = in_utc_or_none(_values("executed_at", rounds))
+    metadata, costs = without_negative_costs(_values("metadata", rounds))
+    names = ("round_id", "run_index", "raw_output", "parsed_output")
+    numbers = ("input_tokens", "output_tokens", "latency_ms")
+    return (
+        {
+            **{name: _values(name, rounds) for name in (*names, *numbers)},
+            "metadata": metadata,
+            "executed_at": executed_at,
+            "steps": steps_in(metadata),
+        },
+        zoneless,
+        costs,
+    )
+
+
+def _baselines(baselines: Sequence[Any]) -> Table:
+    names = ("baseline_id", "type", "payload", "owner", "confidence")
+    return {name: _values(name, baselines) for name in names}
+
+
+def _golden_checks(cases: StructRecords) -> Columns:
+    """Return the checks of golden answers; reject a case with far too many."""
+    while True:
+        answers = [
+            (case.case_id, each.baseline_id, each.payload)
+            for case in cases.structs
+            for each in case.baselines
+            if each.type == "golden_answer"
+        ]
+        try:
+            return golden_checks(answers)
+        except ExpectationTooLargeError:
+            longest, *_ = max(answers, key=lambda answer: len(answer[2]))
+            ids = [each.case_id for each in cases.structs]
+            cases.refuse(
+                [ids.index(longest)],
+                "flattened, its golden answers are far larger than they are written."
+                " Nest them less deeply.",
+            )
+
+
+def _values(name: str, structs: Sequence[Any]) -> list[Any]:
+    return list(map(attrgetter(name), structs))
+
+
+# ---------- rules
 
 _OPERANDS = ("value", "values", "pattern", "keys", "target")
 _KINDS = ("type", "rule", "kind")
@@ -202,9 +344,11 @@ def _text(value: Any) -> str | None:
     return value if value is None or isinstance(value, str) else compact(value)
 
 
+# ---------- patterns
+
 # Only an escape or a named group has another spelling; in JSON an escape also has a
 # backslash.
-_SUSPECTED = re.compile(r"\\|\(\?<")
+_MAY_DIFFER = re.compile(r"\\|\(\?<")
 
 
 def spellings(
@@ -227,7 +371,7 @@ def spellings(
     if not are_answers_patterns:
         return spellings_by_row
     for row, (kind, payload) in enumerate(zip(types, payloads, strict=True)):
-        if kind == "golden_answer" and _SUSPECTED.search(payload):
+        if kind == "golden_answer" and _MAY_DIFFER.search(payload):
             spelled = dict(_spelled(set(_candidates(payload))))
             if spelled:
                 spellings_by_row[row] = msgspec.json.encode(spelled).decode()
@@ -249,147 +393,11 @@ def _spelled(
 def _candidates(payload: str) -> Iterator[str]:
     """Yield the texts that may be patterns, trimmed like in SQL."""
     for string in STRINGS.findall(payload):
-        if not _SUSPECTED.search(string):
+        if not _MAY_DIFFER.search(string):
             continue
         try:
             text = msgspec.json.decode(string, type=str)
         except msgspec.DecodeError:  # a lone surrogate is not valid text in SQL
             continue
-        if _SUSPECTED.search(text):
+        if _MAY_DIFFER.search(text):
             yield text.strip()
-
-
-def task_rows(
-    head: AnalysisHead, cases: StructRecords
-) -> tuple[Rows, list[tuple[int, int]], list[tuple[int, Fault]]]:
-    """Turn the cases of a task into columns, without a Python object per row.
-
-    Case ids are unique, and so are the ids of a case's rounds.
-
-    Returns:
-        The rows; the rounds whose time has no zone, as (case, position in it); the
-        invalid rules and negative costs, as (case, warning).
-    """
-    match_rules = [
-        dimension.parameters.get("match_rule") for dimension in head.contract.dimensions
-    ]
-    golden = _golden_checks(cases) if MATCH_RULE in match_rules else {}
-    structs = cases.structs
-    rounds = _Parts(structs, attrgetter("rounds"))
-    baseline_parts = _Parts(structs, attrgetter("baselines"))
-    round_table, without_zone, costs = _rounds(rounds.all)
-    baselines: Table = {**baseline_parts.owners(), **_baselines(baseline_parts.all)}
-    tables: dict[str, Table] = {
-        "cases": {
-            "case_id": _values("case_id", structs),
-            "position": [cases.position(row) for row in range(len(structs))],
-            **_cases(structs),
-        },
-        "rounds": {**rounds.owners(), **round_table},
-        "baselines": baselines,
-    }
-    baselines["patterns"] = spellings(
-        baselines["type"],
-        baselines["payload"],
-        are_answers_patterns="regex" in match_rules,
-    )
-    rows: Rows = {**tables}
-    rules, warnings = _rule_rows(baselines, baseline_parts)
-    for part, key in costs:
-        row, place = rounds.place(part)
-        fault = Fault(("rounds", place, "metadata", key), "odd_cost", NEGATIVE_COST)
-        warnings.append((row, fault))
-    if rules:
-        rows["rules"] = rules
-    if golden:
-        rows["golden_checks"] = golden
-    tables_of_task: Rows = {
-        name: {"task_id": [head.task_id] * height(table), **table}
-        for name, table in rows.items()
-    }
-    return tables_of_task, [rounds.place(row) for row in without_zone], warnings
-
-
-class _Parts:
-    """The parts of all cases in one list, with their cases."""
-
-    def __init__(
-        self, cases: Sequence[Any], parts_of: Callable[[Any], list[Any]]
-    ) -> None:
-        self._cases = cases
-        self._lists = list(map(parts_of, cases))
-        self.all = [part for parts in self._lists for part in parts]
-
-    @cached_property
-    def _places(self) -> list[tuple[int, int]]:
-        return [
-            (row, n) for row, parts in enumerate(self._lists) for n in range(len(parts))
-        ]
-
-    def place(self, part: int) -> tuple[int, int]:
-        """Return the case of a part, and the part's position in it."""
-        return self._places[part]
-
-    def owners(self) -> Table:
-        """Return the id of each part's case, and the part's position in it."""
-        return {
-            "case_id": [self._cases[row].case_id for row, _ in self._places],
-            "position": [place for _, place in self._places],
-        }
-
-
-def _cases(cases: Sequence[Any]) -> Table:
-    encode = msgspec.json.Encoder().encode
-    return {
-        "context": _values("context", cases),
-        "tags": [encode(case.tags).decode() for case in cases],
-        "cluster": _values("cluster", cases),
-    }
-
-
-def _rounds(rounds: Sequence[Any]) -> tuple[Table, list[int], list[tuple[int, str]]]:
-    """Return the columns, the rounds without a zone, and those with negative costs."""
-    executed_at, zoneless = in_utc_or_none(_values("executed_at", rounds))
-    metadata, costs = without_negative_costs(_values("metadata", rounds))
-    names = ("round_id", "run_index", "raw_output", "parsed_output")
-    numbers = ("input_tokens", "output_tokens", "latency_ms")
-    return (
-        {
-            **{name: _values(name, rounds) for name in (*names, *numbers)},
-            "metadata": metadata,
-            "executed_at": executed_at,
-            "steps": steps_in(metadata),
-        },
-        zoneless,
-        costs,
-    )
-
-
-def _baselines(baselines: Sequence[Any]) -> Table:
-    names = ("baseline_id", "type", "payload", "owner", "confidence")
-    return {name: _values(name, baselines) for name in names}
-
-
-def _golden_checks(cases: StructRecords) -> Columns:
-    """Return the checks of golden answers; reject a case with far too many."""
-    while True:
-        answers = [
-            (case.case_id, each.baseline_id, each.payload)
-            for case in cases.structs
-            for each in case.baselines
-            if each.type == "golden_answer"
-        ]
-        try:
-            return golden_checks(answers)
-        except ExpectationTooLargeError:
-            longest, *_ = max(answers, key=lambda answer: len(answer[2]))
-            ids = [each.case_id for each in cases.structs]
-            cases.refuse(
-                [ids.index(longest)],
-                "flattened, its golden answers are far larger than they are written."
-                " Nest them less deeply.",
-            )
-
-
-def _values(name: str, structs: Sequence[Any]) -> list[Any]:
-    return list(map(attrgetter(name), structs))

@@ -71,7 +71,8 @@ def read_whole(path: Path) -> bytes:
         raise InputError(f"{path}: cannot be read: {reason}") from None
 
 
-State = tuple[int, int, int]
+_State = tuple[int, int, int]
+"""Inode, size and modification time of a file."""
 
 
 class ChangedWhileRead(Exception):
@@ -141,5 +142,5 @@ class InputFile:
             raise ChangedWhileRead(self.path)
 
 
-def _state(status: os.stat_result) -> State:
+def _state(status: os.stat_result) -> _State:
     return status.st_ino, status.st_size, status.st_mtime_ns

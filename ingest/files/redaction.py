@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from promptlab.encoding import mended, without_halves
+from promptlab.encoding import mended, without_lone_surrogates
 
 if TYPE_CHECKING:
     from re2 import _Match, _Regexp
@@ -618,7 +618,7 @@ class Redactor:
         self.mode = mode
         self.counts: Counter[str] = Counter()
         """Rule → values replaced so far."""
-        self.n_halves = 0
+        self.n_surrogates = 0
         """Halves of surrogate pairs replaced so far."""
         self._yaml = yaml
         self._is_utf8 = is_utf8
@@ -645,9 +645,9 @@ class Redactor:
         JSON has blanks in place of its comments. All places stay.
         """
         if self._is_utf8:
-            of_yaml = partial(without_halves, escaped=False)
-            data, n_halves = (of_yaml if self._yaml else mended)(data)
-            self.n_halves += n_halves
+            of_yaml = partial(without_lone_surrogates, escaped=False)
+            data, n_surrogates = (of_yaml if self._yaml else mended)(data)
+            self.n_surrogates += n_surrogates
         return data
 
     def _pieces(

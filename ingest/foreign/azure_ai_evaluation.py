@@ -1,20 +1,23 @@
 """Azure AI Evaluation: the file of ``evaluate(output_path=…)``.
 
-Tried on 1.18.10. A file is a run of one task. A case is a row's ``inputs.id``, else a
-hash of its query; ``outputs.<evaluator>.<key>`` is the dimension ``<evaluator>.<key>``;
-without an evaluator's name it is an output of the target. Of a level of harm, a text,
-the number is in ``<key>_score``. An evaluator with ``_result`` has a pass rule: its
-result is a check, and the round's verdict is that all of them pass; so it is for one
-that labels defects, and for a grader of Azure OpenAI whose name is so long that it only
-has ``passed``. One that is not applicable to a row says nothing of it. A broken
-evaluator is a bare NaN: missing.
+Tried on 1.18.10. A file is a run of one task. The id of a case is `inputs.id` of its
+row, else a hash of the query. The columns `outputs.<evaluator>.<key>` are outputs of an
+evaluator: the dimension is `<evaluator>.<key>`. Other columns of `outputs` are what the
+target of the evaluation returned. An output that is a level of harm is a text; its
+number is in `<key>_score`.
+
+An evaluator with a `_result` has a pass rule: its result is a check. Labels of defects
+are checks too, and so is `passed` of a grader of Azure OpenAI whose name is too long
+for a `_result`. The verdict of the round is that all checks pass. A check that is not
+applicable to a row does not count there. A broken evaluator is a bare NaN, or has a
+`_status` of error or failed: no score, no verdict.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -23,8 +26,14 @@ from promptlab.ingest.foreign.casts import as_float, as_object, first_member
 from promptlab.ingest.foreign.documents import ToolFiles
 from promptlab.ingest.foreign.identity import SameRun, case_name
 from promptlab.ingest.foreign.registry import Head
-from promptlab.ingest.foreign.results import verdict, write_score
-from promptlab.ingest.foreign.writing import Direction, Record, TaskWriter
+from promptlab.ingest.foreign.scorings import verdict, write_score
+from promptlab.ingest.foreign.writing import (
+    CaseWriter,
+    Direction,
+    Record,
+    RoundWriter,
+    TaskWriter,
+)
 from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
@@ -133,7 +142,7 @@ class _RunOfRows:
         for row in rows:
             same_rows.add(compact(sorted(row.items())))
         same_run = SameRun(same_rows.hash(), source=source)
-        task_id = f"azure-{same_run.hash_of_night()[:12]}"
+        task_id = f"azure-{same_run.hash_with_run_key()[:12]}"
         self.task = TaskWriter(
             "azure_ai_evaluation", task_id, source, same_run, is_share=_is_share
         )
@@ -151,79 +160,59 @@ class _RunOfRows:
         self.task.grade(directions=self._directions, parameters=judges)
 
     def _write(self, row: dict[str, Any]) -> None:
-        of_inputs, of_outputs, judged, measured, labels = _columns_of(tuple(row))
-        inputs = {name: row[column] for column, name in of_inputs.items()}
-        outputs = {name: row[column] for column, name in of_outputs.items()}
+        columns = _columns_of(tuple(row))
+        inputs = {name: row[column] for column, name in columns.inputs.items()}
+        outputs = {name: row[column] for column, name in columns.outputs.items()}
+        verdicts = _verdicts(columns, outputs)
         # a target's own answer is the one that was judged
         answered = first_member({**inputs, **_present(outputs)}, *_ANSWER)
+        texts = self._texts(outputs, columns.measured)
+        answer = self._case(inputs).round(
+            answered if isinstance(answered, str | None) else compact(answered),
+            metadata={
+                name: value
+                for name, value in [*inputs.items(), *texts]
+                if name not in _SHOWN
+            },
+            status=verdict(verdicts.applicable),
+        )
+        _write_checks(answer, columns, outputs, verdicts)
+        for key in (*verdicts.passed, *columns.measured):
+            self._see_judge(key, outputs)
+        self._write_scores(answer, columns, outputs, verdicts)
+
+    def _case(self, inputs: dict[str, Any]) -> CaseWriter:
+        """Return the case of a row: what it asks and expects."""
         asked, case_id = _asked(inputs), inputs.get("id")
         if case_id is None:
             query = asked.get("query")
-            said = query if isinstance(query, str) else None
-            case_id = case_name(asked if query is None else query, said)
-        case = self.task.case(
+            text = query if isinstance(query, str) else None
+            case_id = case_name(asked if query is None else query, text)
+        return self.task.case(
             self.task.distinct(str(case_id)),
             asked,
             golden=first_member(inputs, *_TRUTH),
         )
-        # older releases say so in place of the score, and that the row passed
-        skipped = {
-            key
-            for key, column in judged.items()
-            for name in (column, key, f"{key}_score")
-            if _is_not_applicable(outputs.get(name))
-        }
-        broken = {
-            name.removesuffix("_status"): str(said)
-            for name, said in outputs.items()
-            if name.endswith("_status") and str(said).lower() in _BROKEN
-        }
-        passed = {
-            key: _PASSED.get(str(outputs[column]).lower())
-            for key, column in judged.items()
-        }
-        for name in labels:
-            said = outputs[name]
-            is_said = isinstance(said, bool)
-            passed[name.removesuffix("_label")] = not said if is_said else None
-        passed |= dict.fromkeys(passed.keys() & {*skipped, *broken})
-        answer = case.round(
-            answered if isinstance(answered, str | None) else compact(answered),
-            metadata={
-                name: value
-                for name, value in [*inputs.items(), *self._texts(outputs, measured)]
-                if name not in _SHOWN
-            },
-            status=verdict(each for key, each in passed.items() if key not in skipped),
-        )
-        for key, is_passed in passed.items():
-            reason = outputs.get(f"{key}_reason")
-            answer.check(
-                key,
-                "evaluator",
-                is_passed,
-                score=_value(outputs, judged.get(key, "").removesuffix("_result")),
-                threshold=as_float(
-                    outputs.get(
-                        f"{key}_threshold", outputs.get(f"{_of(key)}.threshold")
-                    )
-                ),
-                reason=reason if isinstance(reason, str) else None,
-                error=broken.get(key),
-            )
-        for key in (*passed, *measured):
-            self._see_judge(key, outputs)
-        for name in measured:
-            given = outputs[name]
+
+    def _write_scores(
+        self,
+        answer: RoundWriter,
+        columns: _Columns,
+        outputs: dict[str, Any],
+        verdicts: _Verdicts,
+    ) -> None:
+        """Write the outputs that are numbers."""
+        for name in columns.measured:
+            output = outputs[name]
             value = _value(outputs, name)
-            if value is None and given is not None and not self._has_numbers(name):
+            if value is None and output is not None and not self._has_numbers(name):
                 continue  # a column of texts is not a score
             self._see_scale(name, value, outputs)
             write_score(
                 answer,
                 name,
-                given if value is None else value,
-                broke=broken.get(name),
+                output if value is None else value,
+                broke=verdicts.broken.get(name),
                 is_share=name not in self.task.dimensions.ratings,
             )
 
@@ -294,17 +283,23 @@ def _is_share(name: str) -> bool:
     return name.rpartition(".")[2] in _GRADED
 
 
-@lru_cache  # most rows of most runs have the same
-def _columns_of(
-    columns: tuple[str, ...],
-) -> tuple[dict[str, str], dict[str, str], dict[str, str], list[str], list[str]]:
-    """Return the meaning of a row's columns.
+class _Columns(NamedTuple):
+    """The meaning of a row's columns. A name is a column without its start."""
 
-    Returns:
-        Inputs and outputs, each as column → name; the outputs with a pass rule, each
-        with its result; those that are dimensions if they are numbers; those that
-        label a defect, without another pass rule.
-    """
+    inputs: dict[str, str]
+    """Column → name."""
+    outputs: dict[str, str]
+    """Column → name."""
+    judged: dict[str, str]
+    """Output with a pass rule → the name of its result."""
+    measured: list[str]
+    """Names of the outputs that are dimensions if they are numbers."""
+    labels: list[str]
+    """Names of the outputs that label a defect, and have no other pass rule."""
+
+
+@lru_cache  # most rows of most runs have the same
+def _columns_of(columns: tuple[str, ...]) -> _Columns:
     inputs, outputs = (
         {each: each.removeprefix(start) for each in columns if each.startswith(start)}
         for start in ("inputs.", "outputs.")
@@ -318,18 +313,77 @@ def _columns_of(
         grader = _grader(name, names)
         if grader is not None and grader not in with_result:
             judged[grader] = name
-    return (
+    return _Columns(
         inputs,
         outputs,
         judged,
-        [name for name in names if not _is_beside(name, names)],
-        [
+        measured=[name for name in names if not _is_beside(name, names)],
+        labels=[
             name
             for name in names
             if name.rpartition(".")[2] in _DEFECTS
             and f"{name.removesuffix('_label')}_result" not in names
         ],
     )
+
+
+class _Verdicts(NamedTuple):
+    """What the evaluators said of one row."""
+
+    passed: dict[str, bool | None]
+    """Output with a pass rule → whether it passed; null if it was not judged."""
+    skipped: set[str]
+    """Outputs that are not applicable to the row."""
+    broken: dict[str, str]
+    """Output whose evaluator could not judge → its status."""
+
+    @property
+    def applicable(self) -> list[bool | None]:
+        """Return the results that the verdict of the round depends on."""
+        return [each for key, each in self.passed.items() if key not in self.skipped]
+
+
+def _verdicts(columns: _Columns, outputs: dict[str, Any]) -> _Verdicts:
+    # older releases say so in place of the score, and that the row passed
+    skipped = {
+        key
+        for key, column in columns.judged.items()
+        for name in (column, key, f"{key}_score")
+        if _is_not_applicable(outputs.get(name))
+    }
+    broken = {
+        name.removesuffix("_status"): str(status)
+        for name, status in outputs.items()
+        if name.endswith("_status") and str(status).lower() in _BROKEN
+    }
+    passed = {
+        key: _PASSED.get(str(outputs[column]).lower())
+        for key, column in columns.judged.items()
+    }
+    for name in columns.labels:
+        is_defect = outputs[name]
+        is_judged = isinstance(is_defect, bool)
+        passed[name.removesuffix("_label")] = not is_defect if is_judged else None
+    passed |= dict.fromkeys(passed.keys() & {*skipped, *broken})
+    return _Verdicts(passed, skipped, broken)
+
+
+def _write_checks(
+    answer: RoundWriter, columns: _Columns, outputs: dict[str, Any], verdicts: _Verdicts
+) -> None:
+    """Write a check for each output with a pass rule."""
+    for key, is_passed in verdicts.passed.items():
+        reason = outputs.get(f"{key}_reason")
+        of_grader = outputs.get(f"{_of(key)}.threshold")
+        answer.check(
+            key,
+            "evaluator",
+            is_passed,
+            score=_value(outputs, columns.judged.get(key, "").removesuffix("_result")),
+            threshold=as_float(outputs.get(f"{key}_threshold", of_grader)),
+            reason=reason if isinstance(reason, str) else None,
+            error=verdicts.broken.get(key),
+        )
 
 
 def _key(name: str) -> str:

@@ -1,9 +1,13 @@
-"""Values of a tool's file as numbers, times, shares and names; else ``None``."""
+"""Values of a tool's file as numbers, times, shares and names; else ``None``.
+
+At the end, names for people: shortened, or joined.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -130,3 +134,15 @@ def short_name(value: str | None, longest: int = 60) -> str | None:
         return line
     digest = hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest()[:6]
     return f"{line[: longest - 8].rstrip()}… {digest}"
+
+
+def joined_texts(parts: Iterable[str | None], between: str = " / ") -> str:
+    """Join the parts that are not empty."""
+    return between.join(part.strip() for part in parts if part and part.strip())
+
+
+def some_of(names: Iterable[str], most: int = 3) -> str:
+    """Return the first names, and the number of the others."""
+    names = list(names)
+    more = f" and {len(names) - most} more" if names[most:] else ""
+    return ", ".join(names[:most]) + more

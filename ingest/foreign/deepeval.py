@@ -35,7 +35,7 @@ from promptlab.ingest.foreign.identity import (
 )
 from promptlab.ingest.foreign.prompts import env_of, model_settings, setting
 from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
-from promptlab.ingest.foreign.results import verdict
+from promptlab.ingest.foreign.scorings import verdict
 from promptlab.ingest.foreign.writing import (
     CaseWriter,
     Direction,
@@ -330,7 +330,7 @@ def _records(
     for row in {_row_id(each, judged=not is_timed) for each in cases}:
         same_run.add(row)
     # the file has no id and no time: a run is identified by its content
-    own_id = same_run.hash() if is_timed else same_run.hash_of_night()
+    own_id = same_run.hash() if is_timed else same_run.hash_with_run_key()
     task_id = content_id(own_id, run.identifier or "deepeval")
     task = TaskWriter("deepeval", task_id, source, same_run, is_share=_is_share)
     settings = run.hyperparameters or {}

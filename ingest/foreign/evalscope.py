@@ -26,11 +26,12 @@ from promptlab.ingest.foreign.casts import (
     as_object,
     as_time,
     first_member,
+    some_of,
 )
 from promptlab.ingest.foreign.documents import ToolFiles, decode, lines
-from promptlab.ingest.foreign.identity import SameRun, some_of
+from promptlab.ingest.foreign.identity import SameRun
 from promptlab.ingest.foreign.registry import Files, Head, Run
-from promptlab.ingest.foreign.results import write_score
+from promptlab.ingest.foreign.scorings import write_score
 from promptlab.ingest.foreign.writing import Record, TaskWriter
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
@@ -139,7 +140,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     reviews = [
         path
         for path in paths
-        if _is_of(path, "reviews") or (path == source.path and source.form == "review")
+        if _is_in(path, "reviews") or (path == source.path and source.form == "review")
     ]
     others = {path.name: path for path in paths if path not in reviews}
     if not reviews:
@@ -158,25 +159,26 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         for path in sorted(reviews):
             for _, line in lines(source, path):
                 same.add(path.name, line.decode("utf-8", "replace"))
-    of_run = run if is_named else same.hash_of_night()
+    of_run = run if is_named else same.hash_with_run_key()
     task_id = f"evalscope-{of_run}/{model}/{name}"
     task = TaskWriter("evalscope", task_id, source, same, is_share=_is_share)
-    reading = _Reading(task, report, name)
+    writing = _Writing(task, report, name)
     for path in sorted(reviews):
-        of_file, problems = _attempts(source, path, others.get(path.name))
+        attempts, problems = _attempts(source, path, others.get(path.name))
         yield from problems
-        reading.add(of_file, reading.subset(path))
+        writing.add(attempts, writing.subset(path))
         yield from task.written()
-    reading.close(run, model)
+    writing.close(run, model)
     yield from task.written()
 
 
-def _is_of(path: Path, folder: str) -> bool:
+def _is_in(path: Path, folder: str) -> bool:
+    """Return true for a file of ``<folder>/<model>/``."""
     return len(path.parents) > 1 and path.parents[1].name == folder
 
 
-class _Reading:
-    """Writes one task."""
+class _Writing:
+    """The writing of one task, subset by subset."""
 
     def __init__(self, task: TaskWriter, report: Report | None, name: str) -> None:
         self._task = task
@@ -223,9 +225,9 @@ class _Reading:
             main = each.get("main") or next(iter(each["values"]), None)
             if is_judged and main:
                 self._main[main] += 1
-            for name, given in each["values"].items():
+            for name, value in each["values"].items():
                 why = each.get("why")
-                write_score(answer, name, given, why=why, is_share=is_judged)
+                write_score(answer, name, value, why=why, is_share=is_judged)
         there = {each["index"] for each in attempts}
         n = self._requested(subset) or max(there, default=-1) + 1
         gaps = dict.fromkeys(i // repeats for i in range(n) if i not in there)
@@ -296,8 +298,9 @@ def _attempts(
 
 def _parts(index: int, row: Part, known: Mapping[Any, Any]) -> Part:
     """Return the parts of a row, of any version."""
-    said = [each for each in row.get("messages") or () if isinstance(each, dict)]
-    last = said.pop() if said and said[-1].get("role") == "assistant" else None
+    messages = [each for each in row.get("messages") or () if isinstance(each, dict)]
+    is_answered = bool(messages) and messages[-1].get("role") == "assistant"
+    last = messages.pop() if is_answered else None
     choice = next(iter(row.get("choices") or ()), None)
     row |= {"last": last, "choice": choice, "prediction": known.get(index)}
     layout = _LAYOUT_OF_0_13 if "choices" in row else _LAYOUT
@@ -309,7 +312,7 @@ def _parts(index: int, row: Part, known: Mapping[Any, Any]) -> Part:
         metrics = first_member(row, "reviewer_spec.metric")
         is_named = isinstance(metrics, list) and metrics
         values = {str(metrics[0]) if is_named else "result": values}
-    asked = [{key: each.get(key) for key in ("role", "content")} for each in said]
+    asked = [{key: each.get(key) for key in ("role", "content")} for each in messages]
     if "choices" in row:
         context = {"raw_input": row.get("raw_input")}
     else:

@@ -27,9 +27,9 @@ from promptlab.ingest.foreign.casts import (
     as_time,
     first_member,
     parse_float,
+    some_of,
 )
 from promptlab.ingest.foreign.documents import ToolFiles, refused
-from promptlab.ingest.foreign.identity import some_of
 from promptlab.ingest.foreign.registry import Files, Head, Run
 from promptlab.ingest.foreign.writing import CaseWriter, Record, RoundWriter, TaskWriter
 from promptlab.ingest.foreign.yardstick import yardstick

@@ -20,7 +20,7 @@ from promptlab.ingest.foreign.casts import as_float, as_object, as_time, first_l
 from promptlab.ingest.foreign.documents import ToolFiles, file_bytes, refused
 from promptlab.ingest.foreign.identity import content_id
 from promptlab.ingest.foreign.registry import Files, Head, Run, led_by
-from promptlab.ingest.foreign.results import write_score
+from promptlab.ingest.foreign.scorings import write_score
 from promptlab.ingest.foreign.writing import (
     CaseWriter,
     Record,

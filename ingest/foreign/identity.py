@@ -1,13 +1,14 @@
-"""Ids of runs, cases and rows that do not depend on the place of a row in its file.
+"""Ids of cases, rows and runs, in this order, independent of a row's place in its file.
 
-The second half reports repeated runs and rows.
+`AskedOfIds` and `OwnIds` also report what they saw twice; of runs, the functions at the
+end do.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import msgspec
@@ -144,94 +145,6 @@ class AskedOfIds:
             )
 
 
-class SameRun:
-    """A hash over the rows of a run that is independent of their order.
-
-    All versions of a run, in all formats, have the same hash, and two runs have
-    different ones. So it covers the tool's ids of the run or its rows, else the whole
-    rows. The content of a version is hashed separately (`reading`).
-    """
-
-    def __init__(self, *run: str, source: Source | None = None) -> None:
-        """Begin the hash of a run.
-
-        Args:
-            run: The kind of the run, and the ids that its tool gives it.
-            source: For a run without ids, its file: what the call says about it
-                distinguishes equal rows, and so does the night (`Source.night`).
-        """
-        self._run = run if source is None else (*run, *source.overrides.of_run)
-        self._night = "" if source is None else source.night
-        self._sum = 0
-        self._rows = 0
-
-    def add(self, *row: str | float | None) -> None:
-        """Add a row to the hash."""
-        self.add_written("\x1f".join(map(str, row)).encode("utf-8", "surrogatepass"))
-
-    def add_written(self, row: bytes) -> None:
-        """Add a row as it is written."""
-        digest = hashlib.blake2b(row, digest_size=16).digest()
-        self._sum += int.from_bytes(digest, "big")
-        self._rows += 1
-
-    def hash(self) -> str:
-        """Return the hash as text."""
-        total = f"{self._sum % (1 << 128):x}"
-        text = "\x1f".join([*self._run, str(self._rows), total])
-        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-
-    def hash_of_night(self) -> str:
-        """Return the hash for the ids of a run whose rows may come back unchanged."""
-        if not self._night:
-            return self.hash()
-        text = f"{self.hash()}/{self._night}"
-        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-
-
-def joined_texts(parts: Iterable[str | None], between: str = " / ") -> str:
-    """Join the parts that are not empty."""
-    return between.join(part.strip() for part in parts if part and part.strip())
-
-
-def some_of(names: Iterable[str], most: int = 3) -> str:
-    """Return the first names, and the number of the others."""
-    names = list(names)
-    more = f" and {len(names) - most} more" if names[most:] else ""
-    return ", ".join(names[:most]) + more
-
-
-def copy_problem(uri: str, other: str) -> Problem:
-    """Return a warning: another file already contains this run."""
-    return warning(
-        "copy_of_run",
-        f"{uri} holds the same run as {other}, which is loaded: it is loaded once",
-    )
-
-
-def older_problem(uri: str, other: str) -> Problem:
-    """Return a warning: another file has a newer version of the run."""
-    return warning(
-        "older_version",
-        f"{uri} holds an older version of the run that {other} holds, by the time that"
-        " the tool wrote into both: the newer one counts",
-    )
-
-
-def replaced_problems(uri: str, replaced: Mapping[str, str]) -> list[Problem]:
-    """Return a warning for each task that was loaded from another file."""
-    return [
-        warning(
-            "run_replaced",
-            f"{uri} holds another version of the run that {other} brought (other"
-            " scores, verdicts or rows): this one, which was read later, counts from"
-            " now on",
-            record_id=task_id,
-        )
-        for task_id, other in replaced.items()
-    ]
-
-
 def is_given(own_id: str | None) -> TypeGuard[str]:
     """Return true for an id; OpenTelemetry's id of nothing is 16 zeros or more."""
     return bool(own_id and (len(own_id) < 16 or own_id.strip("0-")))
@@ -280,14 +193,77 @@ class OwnIds:
             )
 
 
-def unjudged_problems(name: str, case_ids: Sequence[str]) -> Iterator[Problem]:
-    """Return one warning for the rows of these cases, which have no verdict."""
-    if case_ids:
-        rows = "1 row has" if len(case_ids) == 1 else f"{len(case_ids)} rows have"
-        yield warning(
-            "verdict_missing",
-            f"{rows} no `{name}` of true or false, the first of case"
-            f" {case_ids[0]}: they are not evaluated, which is neither a pass nor a"
-            " fail",
-            record_id=case_ids[0],
+class SameRun:
+    """A hash over the rows of a run that is independent of their order.
+
+    All versions of a run, in all formats, have the same hash, and two runs have
+    different ones. So it covers the tool's ids of the run or its rows, else the whole
+    rows. The content of a version is hashed separately (`reading`).
+    """
+
+    def __init__(self, *run: str, source: Source | None = None) -> None:
+        """Begin the hash of a run.
+
+        Args:
+            run: The kind of the run, and the ids that its tool gives it.
+            source: For a run without ids, its file: what the call says about it
+                distinguishes equal rows, and so does `Source.run_key`.
+        """
+        self._run = run if source is None else (*run, *source.overrides.of_run)
+        self._run_key = "" if source is None else source.run_key
+        self._sum = 0
+        self._rows = 0
+
+    def add(self, *row: str | float | None) -> None:
+        """Add a row to the hash."""
+        self.add_written("\x1f".join(map(str, row)).encode("utf-8", "surrogatepass"))
+
+    def add_written(self, row: bytes) -> None:
+        """Add a row as it is written."""
+        digest = hashlib.blake2b(row, digest_size=16).digest()
+        self._sum += int.from_bytes(digest, "big")
+        self._rows += 1
+
+    def hash(self) -> str:
+        """Return the hash as text."""
+        total = f"{self._sum % (1 << 128):x}"
+        text = "\x1f".join([*self._run, str(self._rows), total])
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+    def hash_with_run_key(self) -> str:
+        """Return the hash for the ids of a run whose rows may come back unchanged."""
+        if not self._run_key:
+            return self.hash()
+        text = f"{self.hash()}/{self._run_key}"
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def copy_problem(uri: str, other: str) -> Problem:
+    """Return a warning: another file already contains this run."""
+    return warning(
+        "copy_of_run",
+        f"{uri} holds the same run as {other}, which is loaded: it is loaded once",
+    )
+
+
+def older_problem(uri: str, other: str) -> Problem:
+    """Return a warning: another file has a newer version of the run."""
+    return warning(
+        "older_version",
+        f"{uri} holds an older version of the run that {other} holds, by the time that"
+        " the tool wrote into both: the newer one counts",
+    )
+
+
+def replaced_problems(uri: str, replaced: Mapping[str, str]) -> list[Problem]:
+    """Return a warning for each task that was loaded from another file."""
+    return [
+        warning(
+            "run_replaced",
+            f"{uri} holds another version of the run that {other} brought (other"
+            " scores, verdicts or rows): this one, which was read later, counts from"
+            " now on",
+            record_id=task_id,
         )
+        for task_id, other in replaced.items()
+    ]

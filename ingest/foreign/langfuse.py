@@ -32,7 +32,7 @@ from promptlab.ingest.foreign.casts import (
 )
 from promptlab.ingest.foreign.documents import ToolFiles, beginning, values_in
 from promptlab.ingest.foreign.registry import Files, Head, Run, pages_of_runs
-from promptlab.ingest.foreign.results import write_score
+from promptlab.ingest.foreign.scorings import write_score
 from promptlab.ingest.foreign.writing import Record, RoundWriter, TaskWriter
 from promptlab.ingest.foreign.yardstick import SaidOfScorers
 from promptlab.ingest.reading.problems import Problem, warning

@@ -29,7 +29,7 @@ from promptlab.ingest.foreign.identity import (
     first_text,
 )
 from promptlab.ingest.foreign.registry import Head
-from promptlab.ingest.foreign.results import write_score
+from promptlab.ingest.foreign.scorings import write_score
 from promptlab.ingest.foreign.table.opening import Rows
 from promptlab.ingest.foreign.writing import Record, TaskWriter
 from promptlab.ingest.reading.problems import Problem

@@ -25,7 +25,14 @@ from msgspec import Raw
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.input_file import InputFile
 from promptlab.ingest.foreign import prompts
-from promptlab.ingest.foreign.casts import as_float, as_object, as_share, as_time
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_object,
+    as_share,
+    as_time,
+    joined_texts,
+    some_of,
+)
 from promptlab.ingest.foreign.documents import (
     UNREADABLE,
     ToolFiles,
@@ -39,8 +46,6 @@ from promptlab.ingest.foreign.identity import (
     case_name,
     content_id,
     first_text,
-    joined_texts,
-    some_of,
 )
 from promptlab.ingest.foreign.registry import Files, Head, Run
 from promptlab.ingest.foreign.writing import Direction, Record, RoundWriter, TaskWriter
@@ -378,7 +383,9 @@ def _samples_alone(source: Source) -> Iterator[Record | Problem]:
     same = SameRun("lm_eval", source=source)
     for _, line in _rows_of(source, source.path):
         same.add(line.decode("utf-8", "replace"))
-    task = TaskWriter("lm_eval", f"{name}-{same.hash_of_night()[:12]}", source, same)
+    task = TaskWriter(
+        "lm_eval", f"{name}-{same.hash_with_run_key()[:12]}", source, same
+    )
     task.warn(
         "results_missing",
         f"{source.path.name} has no results file beside it, which names the model:"

@@ -22,18 +22,23 @@ from typing import Any
 
 from promptlab.ingest.files.dates import base_of, without_date
 from promptlab.ingest.files.finding import FoundFile
-from promptlab.ingest.foreign.casts import as_float, as_object, as_share, first_member
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_object,
+    as_share,
+    first_member,
+    joined_texts,
+    some_of,
+)
 from promptlab.ingest.foreign.documents import ToolFiles, refused
 from promptlab.ingest.foreign.identity import (
     AskedOfIds,
     Occurrences,
     SameRun,
     content_id,
-    joined_texts,
-    some_of,
-    unjudged_problems,
 )
 from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
+from promptlab.ingest.foreign.scorings import unjudged_problems
 from promptlab.ingest.foreign.writing import Record, RoundWriter, Status, TaskWriter
 from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
 from promptlab.ingest.reading.problems import Problem, warning
@@ -447,7 +452,7 @@ class _Run:
         same_run = SameRun(_KIND, self._system, *self._judges, source=source)
         for case_id, _, row in self._rows:
             same_run.add(case_id, compact(first_member(row, *layout.output)))
-        task_id = content_id(same_run.hash_of_night(), self._system)
+        task_id = content_id(same_run.hash_with_run_key(), self._system)
         self._task = TaskWriter(_KIND, task_id, source, same_run, is_share=_is_share)
         self._codes: Counter[str] = Counter()
         self._unjudged: list[str] = []

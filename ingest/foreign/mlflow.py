@@ -25,7 +25,13 @@ import msgspec
 from promptlab.ingest.files.dates import base_of
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.foreign import prompts
-from promptlab.ingest.foreign.casts import as_float, as_object, as_share, as_time
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_object,
+    as_share,
+    as_time,
+    joined_texts,
+)
 from promptlab.ingest.foreign.documents import ToolFiles, decode, lines
 from promptlab.ingest.foreign.identity import (
     OwnIds,
@@ -33,12 +39,11 @@ from promptlab.ingest.foreign.identity import (
     case_name,
     content_id,
     first_text,
-    joined_texts,
 )
 from promptlab.ingest.foreign.names import plain_name
 from promptlab.ingest.foreign.prompts import env_of, model_settings, setting
 from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
-from promptlab.ingest.foreign.results import error_text, write_score
+from promptlab.ingest.foreign.scorings import error_text, write_score
 from promptlab.ingest.foreign.table.opening import rows_of
 from promptlab.ingest.foreign.writing import Record, RoundWriter, TaskWriter
 from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
@@ -537,7 +542,7 @@ def _classic(
     same_run = SameRun("mlflow", source=source)
     for cells in table.data:
         same_run.add(compact(cells))
-    task_id = content_id(same_run.hash_of_night(), base_of(source.path.name))
+    task_id = content_id(same_run.hash_with_run_key(), base_of(source.path.name))
     task = TaskWriter("mlflow", task_id, source, same_run)
     for cells in table.data:
         row = dict(zip(table.columns, cells, strict=False))

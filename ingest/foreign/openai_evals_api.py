@@ -33,16 +33,15 @@ from promptlab.ingest.foreign.casts import (
     first_member,
 )
 from promptlab.ingest.foreign.documents import ToolFiles, beginning, values_in
-from promptlab.ingest.foreign.identity import (
-    AskedOfIds,
-    OwnIds,
-    case_name,
-    first_text,
-    unjudged_problems,
-)
+from promptlab.ingest.foreign.identity import AskedOfIds, OwnIds, case_name, first_text
 from promptlab.ingest.foreign.names import plain_name
 from promptlab.ingest.foreign.registry import Files, Head, Run, pages_of_runs
-from promptlab.ingest.foreign.results import error_text, verdict, write_score
+from promptlab.ingest.foreign.scorings import (
+    error_text,
+    unjudged_problems,
+    verdict,
+    write_score,
+)
 from promptlab.ingest.foreign.writing import Record, RoundWriter, Status, TaskWriter
 from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem, warning

@@ -28,11 +28,18 @@ from msgspec import Struct, ValidationError, convert, field
 
 from promptlab.contracts.base import plain_name
 from promptlab.ingest.files.finding import FoundFile
-from promptlab.ingest.foreign.casts import as_float, as_object, as_time, first_line
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_object,
+    as_time,
+    first_line,
+    joined_texts,
+    some_of,
+)
 from promptlab.ingest.foreign.documents import Refused, ToolFiles, file_bytes
-from promptlab.ingest.foreign.identity import SameRun, joined_texts, some_of
+from promptlab.ingest.foreign.identity import SameRun
 from promptlab.ingest.foreign.registry import Files, Head, Run
-from promptlab.ingest.foreign.results import write_score
+from promptlab.ingest.foreign.scorings import write_score
 from promptlab.ingest.foreign.writing import Record, TaskWriter
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
@@ -188,7 +195,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             same.add(*key, compact(row))
         for key, detail in run.details.items():
             same.add(*key, compact(detail))
-        of_run = same.hash_of_night()
+        of_run = same.hash_with_run_key()
     task_id = f"opencompass-{of_run}/{place.model}/{title}"
     task = TaskWriter(
         "opencompass", task_id, source, same, is_share=_VERDICTS.__contains__

@@ -50,10 +50,9 @@ from promptlab.ingest.foreign.identity import (
     SameRun,
     case_name,
     content_id,
-    unjudged_problems,
 )
 from promptlab.ingest.foreign.registry import Head
-from promptlab.ingest.foreign.results import error_text
+from promptlab.ingest.foreign.scorings import error_text, unjudged_problems
 from promptlab.ingest.foreign.writing import (
     Baseline,
     CaseWriter,
@@ -571,11 +570,11 @@ def _distinct(
 _LONGEST_LABEL = 200
 
 
-def _file(prompt: Prompt) -> str | None:
-    """Return the label without the prompt's text; ``None`` if it does not hold it.
+def _file_label(prompt: Prompt) -> str | None:
+    """Return the label without the text of the prompt, which an edit would change.
 
-    An edit would change it. promptfoo's label of a prompt from a file is ``file:
-    text``, and without a label the text.
+    promptfoo labels a prompt from a file ``file: text``, and one without a label by its
+    text. ``None`` for another label.
     """
     label, raw = prompt.label or "", prompt.raw
     if isinstance(raw, str) and raw and label.endswith(raw):
@@ -585,7 +584,7 @@ def _file(prompt: Prompt) -> str | None:
 
 def _name(prompt: Prompt) -> str | None:
     """Return the label, or of a prompt from a file the name of the file."""
-    file = _file(prompt)
+    file = _file_label(prompt)
     if file is None:
         return short_name(prompt.label) or None
     name = re.split(r"[\\/]", file.rstrip().removesuffix(":"))[-1]
@@ -603,7 +602,7 @@ def _version(prompt: Prompt) -> str:
 
 def _filter_of(prompt: Prompt) -> dict[str, str]:
     """Return the label, or how a long one begins: ``--filter-prompts`` finds it."""
-    label, file = prompt.label or "", _file(prompt)
+    label, file = prompt.label or "", _file_label(prompt)
     if file is None and len(label) <= _LONGEST_LABEL:
         return {"prompt_label": label}
     return {"prompt_label_begins": file or label[:_LONGEST_LABEL]}
@@ -732,7 +731,7 @@ class Tests:
             # what graders of red teams judge by
             of_graders = metadata.get("pluginConfig"), metadata.get("purpose")
             of_test = canonical([expected, self._scoring, *of_graders])
-            asserted = hashlib.blake2b(judging.asserted + of_test, digest_size=16)
+            asserted = hashlib.blake2b(judging.pass_rule + of_test, digest_size=16)
             expectation_hash = asserted.hexdigest()
         tags = metadata.get("tags", test.tags)
         return Test(
@@ -879,8 +878,8 @@ class Judging(Struct, eq=False):
 
     asserts: str
     """Its assertions as JSON; empty without any."""
-    asserted: bytes
-    """All that decides over an answer but judges, which are records of their own."""
+    pass_rule: bytes
+    """All that decides over an answer, but judges, which are records of their own."""
     types: list[str]
     judges: list[Judged]
     repeat: int | None
@@ -906,22 +905,22 @@ def _judging(
     repeat = of_test.get("repeat")
     return Judging(
         asserts=compact(asserted) if asserted else "",
-        asserted=canonical([asserted, judging, *rest]),
-        types=[kind for kind, *_ in _flat(asserted)],
+        pass_rule=canonical([asserted, judging, *rest]),
+        types=[kind for kind, *_ in _with_members(asserted)],
         judges=list(_judges(asserted, of_test)),
         repeat=repeat if isinstance(repeat, int) and repeat > 0 else None,
         settings=compact(dict(sorted(settings.items()))) if settings else None,
     )
 
 
-def _flat(
+def _with_members(
     asserts: Any, of_set: Any = None
 ) -> Iterator[tuple[str, dict[str, Any], Any]]:
     """Yield each assertion, also inside sets: type, what it says, metric of its set."""
     for each in map(as_object, asserts if isinstance(asserts, list) else ()):
         if isinstance(kind := each.get("type"), str):
             yield kind, each, of_set
-        yield from _flat(each.get("assert"), each.get("metric"))
+        yield from _with_members(each.get("assert"), each.get("metric"))
 
 
 def _judges(asserts: Any, options: Mapping[str, Any]) -> Iterator[Judged]:
@@ -929,7 +928,7 @@ def _judges(asserts: Any, options: Mapping[str, Any]) -> Iterator[Judged]:
 
     Its template is all that the assertion and the options say of it.
     """
-    for kind, about, of_set in _flat(asserts):
+    for kind, about, of_set in _with_members(asserts):
         if _RULES.fullmatch(kind):
             continue
         judge = {name: about.get(name) or options.get(name) for name in _OF_JUDGE}
@@ -1054,7 +1053,7 @@ def checks_of(row: Row, case: CaseWriter) -> list[Check]:
     for each in filter(None, (grading and grading.componentResults) or ()):
         about, position = each.metadata or AboutComponent(), len(checks)
         is_set = not is_there(each.assertion)
-        kind, name, weight, threshold, expected = _asserted(
+        kind, name, weight, threshold, expected = _parts_of_assertion(
             bytes(about.assertionSet if is_set else each.assertion),
             bytes(about.renderedAssertionValue),
             is_set=is_set,
@@ -1089,7 +1088,7 @@ def checks_of(row: Row, case: CaseWriter) -> list[Check]:
 
 
 @lru_cache(4096)
-def _asserted(
+def _parts_of_assertion(
     written: bytes, rendered: bytes, *, is_set: bool
 ) -> tuple[str, str, float | None, float | None, str | None]:
     """Return type, name, weight and threshold of an assertion, and what it expects.

@@ -32,7 +32,7 @@ from promptlab.ingest.foreign.identity import (
 )
 from promptlab.ingest.foreign.prompts import env_of, model_settings, setting
 from promptlab.ingest.foreign.registry import Head
-from promptlab.ingest.foreign.results import verdict, write_score
+from promptlab.ingest.foreign.scorings import verdict, write_score
 from promptlab.ingest.foreign.writing import Record, RoundWriter, TaskWriter
 from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
 from promptlab.ingest.reading.problems import Problem

@@ -163,7 +163,7 @@ class ParquetLayer:
         _write(frame.drop("load_id", strict=False), self.path(table, load_id, part))
 
     def discard(self, load_id: int) -> None:
-        """Delete the rows of an abandoned load."""
+        """Delete the rows of a file that was left out after all."""
         for folder in (self.folder / "tables").glob(f"*/load_id={load_id}"):
             shutil.rmtree(folder)
 

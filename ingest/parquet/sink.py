@@ -115,7 +115,7 @@ def flatten(shard: Shard) -> Flattened:
         part = 0
         for one in reader.read(found, kind):
             references.see(one)
-            if one.abandoned:
+            if one.withdrawn:
                 shard.layer.discard(load_id)
                 part = 0
                 continue

@@ -80,7 +80,7 @@ _OF_OTHERS = "source_kind <> 'analysis'"
 # The first table of an object has one row per object, or is the only table.
 RAW_TABLES = (
     RawTable("schema_versions", by_build=True),
-    # a purge needs more about these two
+    # promptlab/operations/purge.py says which of their rows go, also of rejects
     RawTable("loads"),
     RawTable("objects"),
     RawTable("judged_answers", on_purge=_BY_TASK),

@@ -125,7 +125,7 @@ class Known:
         newest = contents[-1].runs if contents else None
         return list(had).index(newest) if newest in had else len(had)
 
-    def stale_runs(self, uri: str, sha256: str, runs: Iterable[str]) -> list[str]:
+    def former_tasks(self, uri: str, sha256: str, runs: Iterable[str]) -> list[str]:
         """Return the tasks that a path had with this content under other ids.
 
         They change with the mapping and with what the call says about the file.

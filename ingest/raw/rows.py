@@ -134,7 +134,7 @@ class FileLoad:
     """Task → hash of its run, for files of other tools; also if it was left out."""
     written: dict[str, datetime] = field(default_factory=dict)
     """Task → time at which the tool wrote this version of its run, if known."""
-    gone: list[str] = field(default_factory=list)
+    former_tasks: list[str] = field(default_factory=list)
     """Tasks that the file had before under ids that it does not have now."""
     sha256: str = ""
     """Hash of the file's bytes; empty if it could not be read."""
@@ -164,8 +164,8 @@ class ReadBatch:
     reading: Reading
     more: bool = False
     """More batches of this file follow."""
-    abandoned: bool = False
-    """The file was abandoned: its earlier batches must be deleted."""
+    withdrawn: bool = False
+    """The file is left out after all: its earlier batches must be deleted."""
 
 
 def with_load(table: str, columns: Columns, load_id: int, uri: str) -> Columns:
@@ -250,6 +250,8 @@ def object_columns(
                 run_hash = runs.get(object_id) if kind == "task" else None
                 moment = written.get(object_id) if kind == "task" else None
                 rows.append((load_id, kind, object_id, run_hash, moment, False))
-            rows += [(load_id, "task", task, None, None, True) for task in load.gone]
+            rows += [
+                (load_id, "task", task, None, None, True) for task in load.former_tasks
+            ]
     names = ("load_id", "kind", "object_id", "run_hash", "written_at", "is_gone")
     return columns_of(names, rows)

@@ -45,7 +45,7 @@ class Writer:
 
     def write(self, batch: Sequence[ReadBatch]) -> None:
         """Write all files of a batch, or none."""
-        if batch[-1].abandoned:
+        if batch[-1].withdrawn:
             self.give_up()
             return
         if not self._is_open:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 from pydantic import BaseModel, ValidationError
 
 from promptlab.contracts.base import descriptions
-from promptlab.encoding import HALF
+from promptlab.encoding import LONE_SURROGATE
 from promptlab.errors import nearest
 from promptlab.json_text.places import Key, Keys, pointer
 from promptlab.json_text.reading import Fault, parse_all, printable
@@ -63,11 +63,11 @@ def warning(code: str, message: str, **where: Any) -> Problem:
     return Problem(code, message, "warning", **where)
 
 
-def halves_told(count: int, **where: Any) -> Problem:
-    """Return the warning of halves of surrogate pairs; *where* is the first."""
+def lone_surrogate_warning(count: int, **where: Any) -> Problem:
+    """Return the warning of lone surrogates; *where* is the first."""
     more = f" (here and in {count - 1} more places)" if count > 1 else ""
     return warning(
-        HALF,
+        LONE_SURROGATE,
         "half of a surrogate pair, such as \\ud83d: a text cut inside an emoji."
         f" It is read as U+FFFD (\N{REPLACEMENT CHARACTER}){more}. Cut texts between"
         " characters",

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from promptlab.encoding import halves
+from promptlab.encoding import lone_surrogates
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.input_file import Block
 from promptlab.ingest.reading.problems import Problem
@@ -205,9 +205,9 @@ class Source(FoundFile):
     """Redacts a part of a file, for readers that open files themselves."""
     mend: Callable[[bytes], bytes] = bytes
     """Mends JSON that is decoded before it is redacted; `redact` does it too."""
-    night: str = ""
-    """The numbers in its name, and how often its path had this content before and then
-    another: what distinguishes equal runs without ids."""
+    run_key: str = ""
+    """Distinguishes runs of equal rows, without ids: the numbers in the file's name,
+    and how often its path had this content before and then another one."""
 
     @classmethod
     def of(cls, found: FoundFile, **about: Any) -> Source:
@@ -221,14 +221,14 @@ class Source(FoundFile):
         return [self.data] if self.blocks is None else self.blocks
 
 
-def place_of_half(blocks: Iterable[Block]) -> dict[str, int]:
-    """Return line and column of the first half of a surrogate pair in a text."""
+def place_of_lone_surrogate(blocks: Iterable[Block]) -> dict[str, int]:
+    """Return line and column of the first lone surrogate in a text."""
     lines = 0
     for block in blocks:
         if not isinstance(block, bytes):
             lines += 1
             continue
-        place = min(halves(block), default=None)
+        place = min(lone_surrogates(block), default=None)
         if place is not None:
             before = decode(block[: place[0]])
             line, column = line_column(before, len(before))

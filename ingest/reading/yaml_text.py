@@ -18,7 +18,7 @@ import yaml
 from yaml.constructor import ConstructorError, SafeConstructor
 
 from promptlab.ingest.files.redaction import MAX_YAML_BYTES
-from promptlab.ingest.reading.problems import Problem, halves_told
+from promptlab.ingest.reading.problems import Problem, lone_surrogate_warning
 from promptlab.json_text.places import BOM, Keys, decode, pointer
 from promptlab.json_text.reading import SURROGATE, not_utf8
 
@@ -240,7 +240,7 @@ class _Unfolding:
             )
             if count:
                 line, column = _place(node)
-                told = halves_told(
+                told = lone_surrogate_warning(
                     count, line=line, column=column, pointer=pointer(keys)
                 )
                 self._result.problems.append(told)

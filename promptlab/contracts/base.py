@@ -1,4 +1,4 @@
-"""Base classes and field types of the contracts; times in UTC."""
+"""Base classes and field types of the contracts; their JSON; times in UTC."""
 
 from __future__ import annotations
 
@@ -120,6 +120,21 @@ def descriptions(model: type[BaseModel]) -> dict[str, str]:
     return texts
 
 
+class Input(BaseModel):
+    """Base class of input formats: strict types; unknown keys are kept.
+
+    Strict, because ``"latency_ms": "842"`` is an error in the program that wrote the
+    file: it is reported and not corrected silently.
+    """
+
+    model_config = ConfigDict(
+        defer_build=True,
+        frozen=True,
+        extra="allow",
+        strict=True,
+    )
+
+
 class Contract(BaseModel):
     """Base class of output formats: frozen, without unknown keys."""
 
@@ -136,6 +151,21 @@ class Contract(BaseModel):
         except PydanticSerializationError:
             # a value nested deeper than pydantic's limit of about 250 levels
             return json.dumps(self, default=_plain, indent=2, ensure_ascii=False)
+
+
+def compact_json(value: Any) -> str:
+    """Return JSON on one line, without fields of contracts that have their defaults."""
+    try:
+        if isinstance(value, Contract):
+            return value.model_dump_json(exclude_defaults=True)
+        plain = to_jsonable_python(value)
+    except ValueError:  # nested deeper than pydantic's limit of about 250 levels
+        plain = value
+    return json.dumps(plain, default=_plain, ensure_ascii=False, separators=(",", ":"))
+
+
+def _plain(value: object) -> object:
+    return dict(value) if isinstance(value, Contract) else to_jsonable_python(value)
 
 
 def html_table(
@@ -161,34 +191,4 @@ def html_table(
     return (
         f"<p><b>{escape(heading)}</b></p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    )
-
-
-def compact_json(value: Any) -> str:
-    """Return JSON on one line, without fields of contracts that have their defaults."""
-    try:
-        if isinstance(value, Contract):
-            return value.model_dump_json(exclude_defaults=True)
-        plain = to_jsonable_python(value)
-    except ValueError:  # nested deeper than pydantic's limit of about 250 levels
-        plain = value
-    return json.dumps(plain, default=_plain, ensure_ascii=False, separators=(",", ":"))
-
-
-def _plain(value: object) -> object:
-    return dict(value) if isinstance(value, Contract) else to_jsonable_python(value)
-
-
-class Input(BaseModel):
-    """Base class of input formats: strict types; unknown keys are kept.
-
-    Strict, because ``"latency_ms": "842"`` is an error in the program that wrote the
-    file: it is reported and not corrected silently.
-    """
-
-    model_config = ConfigDict(
-        defer_build=True,
-        frozen=True,
-        extra="allow",
-        strict=True,
     )

@@ -1,8 +1,8 @@
 """Paths, JSON Pointers, lines and columns in JSON text.
 
 Places are character indices. Text from bytes that are not UTF-8 is decoded with
-`surrogateescape`, so that a bad byte has a place too. This module
-is only used to report problems.
+`surrogateescape`, so that a bad byte has a place too. Readers also use `members`, to
+recognise a file by its first bytes, and `SpanIndex`, to cut a document into records.
 """
 
 from __future__ import annotations
@@ -195,8 +195,8 @@ class SpanIndex:
             self._inside[start] = spans(self.text, start)[0] if is_container else []
         return self._inside[start]
 
-    def walk(self, start: int, also: Key) -> int:
-        """Read a container and, in the same pass, the list below its key *also*.
+    def walk(self, start: int, list_key: Key) -> int:
+        """Read a container and, in the same pass, the list below *list_key*.
 
         Returns:
             The end of the container.
@@ -206,7 +206,7 @@ class SpanIndex:
         """
 
         def step(key: Key, at: int) -> int:
-            if key != also or not self.text.startswith("[", at):
+            if key != list_key or not self.text.startswith("[", at):
                 return value_end(self.text, at)
             self._inside[at], end = spans(self.text, at)
             return end

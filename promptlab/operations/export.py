@@ -21,7 +21,8 @@ from promptlab.database import (
     check_space,
     name_beside,
     open_duckdb,
-    remove_left,
+    remove_leftovers,
+    remove_unfinished,
     tables_of,
 )
 from promptlab.errors import NothingToDo, UsageError, WarehouseError
@@ -85,6 +86,7 @@ def written_beside(folder: Path) -> Iterator[Path]:
     import duckdb
 
     folder = _checked(folder)
+    remove_leftovers(folder)
     beside = name_beside(folder)
     try:
         beside.mkdir(parents=True)
@@ -95,7 +97,7 @@ def written_beside(folder: Path) -> Iterator[Path]:
             f"{folder}: cannot be written: {error} (what was there is as it was)"
         ) from None
     finally:
-        remove_left(beside)
+        remove_unfinished(beside)
 
 
 def _checked(folder: Path) -> Path:
@@ -223,7 +225,7 @@ def _swap(beside: Path, folder: Path) -> None:
         if old.exists():
             old.rename(folder)
         raise
-    remove_left(old)
+    remove_unfinished(old)
 
 
 def export_from_spark(

@@ -46,7 +46,8 @@ class SemanticScorer:
 
     ``parameters.model``, else ``PROMPTLAB_SEMANTIC_MODEL``, is the model's folder. The
     same text is 1 and a blank answer 0, whatever the model. A case without a golden
-    answer gets no score, and null goes to an answer of which the model knows no word.
+    answer gets no score. The score is null if the model knows no word of the answer, or
+    none of the golden answers.
     """
 
     name = "semantic"

@@ -1,4 +1,8 @@
-"""Text, and the patterns of the models, which are literals."""
+"""Rules for text functions, DuckDB to Spark.
+
+Patterns written in the models are translated here; those of users, at run time, in
+`patterns.py`.
+"""
 
 from __future__ import annotations
 

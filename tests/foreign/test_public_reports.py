@@ -15,7 +15,7 @@ from promptlab.ingest.foreign.table.guessing import (
     guess,
     mapping_as_toml,
     mapping_name,
-    no_mapping,
+    no_mapping_message,
     toml_key,
 )
 from promptlab.ingest.raw.rows import Reading
@@ -365,7 +365,7 @@ def test_a_table_that_no_mapping_fits_is_named_in_one_short_line(
     folder.mkdir(parents=True)
     columns = ",".join(f"a_column_with_a_long_name_{n}" for n in range(40))
     row = ",".join("x" for _ in range(40))
-    said = no_mapping(_csv(folder / "table.csv", columns, row), "csv")
+    said = no_mapping_message(_csv(folder / "table.csv", columns, row), "csv")
     assert "init --table" in said
     assert "\n" not in said
     assert len(said) <= 200

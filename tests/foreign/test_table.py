@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from promptlab.contracts.sources import TableMapping
 from promptlab.errors import InputError, SettingsError
-from promptlab.ingest.foreign.table.cells import number_of, same, verdict_of
+from promptlab.ingest.foreign.table.cells import cell_key, number_of, verdict_of
 from promptlab.ingest.foreign.table.guessing import NoGuess, guess, mapping_name
 from promptlab.ingest.foreign.table.opening import form_of
 from promptlab.ingest.plan import plan
@@ -249,13 +249,23 @@ def test_cells_are_numbers_where_they_say_one(cell: Any, value: float | None) ->
 
 
 def test_cells_that_say_the_same_in_two_formats_are_the_same() -> None:
-    assert same("['a', 'b\\nc']") == same(["a", "b\nc"]) == same('["a", "b\\nc"]')
-    assert same("0.1923076923076923") == same(0.1923076923)
-    assert same("0.12345678949999") == same(0.1234567895)  # as pandas writes JSON
+    assert (
+        cell_key("['a', 'b\\nc']")
+        == cell_key(["a", "b\nc"])
+        == cell_key('["a", "b\\nc"]')
+    )
+    assert cell_key("0.1923076923076923") == cell_key(0.1923076923)
+    assert cell_key("0.12345678949999") == cell_key(
+        0.1234567895
+    )  # as pandas writes JSON
     at = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-    assert same("2026-01-02 03:04:05") == same("2026-01-02T03:04:05Z") == same(at)
-    assert same("") == same(None) == same(float("nan"))
-    assert same("True") == same(True)
+    assert (
+        cell_key("2026-01-02 03:04:05")
+        == cell_key("2026-01-02T03:04:05Z")
+        == cell_key(at)
+    )
+    assert cell_key("") == cell_key(None) == cell_key(float("nan"))
+    assert cell_key("True") == cell_key(True)
 
 
 def test_words_for_pass_and_fail() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from promptlab.contracts.sources import TableMapping
-from promptlab.encoding import without_halves
+from promptlab.encoding import without_lone_surrogates
 from promptlab.ingest.foreign.archives import zipfile
 from promptlab.ingest.load import read_files
 from promptlab.ingest.plan import plan
@@ -198,7 +198,7 @@ def test_the_warning_has_the_place_of_the_first(tmp_path: Path) -> None:
 
 def test_an_escape_that_json_does_not_have_is_text() -> None:
     for text in (rb'"\\ud83d"', rb'"\\\\ud83d"', rb'"\ud83d\ude00"', rb'"ud83d"'):
-        assert without_halves(text) == (text, 0)
+        assert without_lone_surrogates(text) == (text, 0)
 
 
 PARTS = [r"\ud83d", r"\ude00", r"\\", r"\n", "u", "x", r"\uD800", r"\uDFFF", r"\u00e9"]
@@ -209,6 +209,6 @@ def test_what_is_read_is_what_python_reads_but_for_halves() -> None:
     for _ in range(20_000):
         text = '"' + "".join(choose.choices(PARTS, k=choose.randint(0, 7))) + '"'
         read = re.sub("[\ud800-\udfff]", "\ufffd", json.loads(text))
-        found, count = without_halves(text.encode())
+        found, count = without_lone_surrogates(text.encode())
         assert json.loads(found) == read
         assert count == read.count("\ufffd")

@@ -33,12 +33,12 @@ def recognise(_head: Head) -> str | None:
 def translate(source: Source) -> Iterator[Record | Problem]:
     """Yield the rows of a table as records."""
     # planning any file looks at the opening of tables, and needs neither of these
-    from promptlab.ingest.foreign.table.guessing import no_mapping
+    from promptlab.ingest.foreign.table.guessing import no_mapping_message
     from promptlab.ingest.foreign.table.tasks import Tasks
 
     form = source.form or ""
     if source.mapping is None:
-        message = no_mapping(source.path, form)
+        message = no_mapping_message(source.path, form)
         raise Refused(warning("no_mapping", message))
     name, mapping = source.mapping
     tasks = Tasks(name, mapping, source)

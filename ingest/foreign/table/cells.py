@@ -143,7 +143,7 @@ def text_of(data: bytes) -> str:
         return base64.b64encode(data).decode()
 
 
-def said(cell: Any) -> str | None:
+def cell_text(cell: Any) -> str | None:
     """Return a cell as text; ``None`` if it is empty."""
     if cell is None or cell == "" or (isinstance(cell, float) and math.isnan(cell)):
         return None
@@ -194,7 +194,7 @@ def is_share_or_truth(cell: Any) -> bool:
 
 def is_nothing(cell: Any) -> bool:
     """Return true for a cell that means "not a number"."""
-    text = said(cell)
+    text = cell_text(cell)
     return text is None or is_blank(text)
 
 
@@ -203,7 +203,7 @@ def count_of(cell: Any) -> int | None:
     value = number_of(cell)
     if value is None or not 0 <= value < 2**63 or not value.is_integer():
         return None
-    text = said(cell)
+    text = cell_text(cell)
     # doubles have 53 bits
     return (
         int(text)
@@ -214,7 +214,7 @@ def count_of(cell: Any) -> int | None:
 
 def moment(cell: Any) -> datetime | None:
     """Return a cell as a time: ISO 8601, or seconds, ms or µs since 1970."""
-    text = (said(cell) or "").strip()
+    text = (cell_text(cell) or "").strip()
     since_1970 = _SECONDS.fullmatch(text)
     if since_1970 is not None:
         digits = len(since_1970[1])
@@ -224,7 +224,7 @@ def moment(cell: Any) -> datetime | None:
 
 def are_times(cells: Iterable[Any]) -> bool:
     """Return whether all cells are a day with a time, apart from empty ones."""
-    there = [(said(each) or "").strip() for each in cells if not is_nothing(each)]
+    there = [(cell_text(each) or "").strip() for each in cells if not is_nothing(each)]
     return bool(there) and all(
         _DAY_AND_TIME.match(each) and moment(each) is not None for each in there
     )
@@ -232,7 +232,7 @@ def are_times(cells: Iterable[Any]) -> bool:
 
 def error_of(cell: Any) -> str | None:
     """Return the error of a round; ``None`` if the cell means "no error"."""
-    text = said(cell)
+    text = cell_text(cell)
     if text is None or is_blank(text):
         return None
     return None if text.strip().lower().rstrip(".") in _NO_ERROR else text
@@ -252,7 +252,7 @@ def mostly_numbers(cells: Iterable[Any]) -> bool:
 
 def verdict_of(cell: Any) -> Status | None:
     """Return a cell as a verdict; ``None`` for any other word."""
-    text = said(cell)
+    text = cell_text(cell)
     if text is None or is_blank(text):
         return "unevaluated"
     return _VERDICTS.get(text.strip().lower())
@@ -283,17 +283,17 @@ def content(cell: Any) -> Any:
         return cell
 
 
-def text_alike(cell: Any) -> str:
+def text_key(cell: Any) -> str:
     """Return a key that is equal for the same text or list in two formats."""
     if isinstance(cell, str) and cell[:1] not in ("[", "{"):
         return cell
     held = content(cell)
     if isinstance(held, list | dict):
         return msgspec.json.encode(held, enc_hook=str, order="deterministic").decode()
-    return said(held) or ""
+    return cell_text(held) or ""
 
 
-def same(cell: Any) -> str:
+def cell_key(cell: Any) -> str:
     """Return a key that is equal for the same number, time or list in two formats."""
     if isinstance(cell, datetime) or (
         isinstance(cell, str) and _DAY_AND_TIME.match(cell)

@@ -1,7 +1,8 @@
 """Read CSV and TSV in the dialects of Excel, pandas and databases.
 
 Quotes are read strictly: only the row with unbalanced quotes is rejected, and reading
-continues with the next line, so a stray quote does not affect other rows.
+continues with the next line, so a stray quote does not affect other rows. The functions
+about names of columns and repeated headers serve the other forms of tables too.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 from promptlab.encoding import NO_CHARACTER, Decoded, decoded
 from promptlab.ingest.foreign.documents import refused
 from promptlab.ingest.foreign.table.cells import with_point
-from promptlab.ingest.reading.problems import Problem, halves_told, warning
+from promptlab.ingest.reading.problems import Problem, lone_surrogate_warning, warning
 from promptlab.ingest.reading.source import GUESSED, Source
 
 HEAD_BYTES = 1 << 20
@@ -75,10 +76,10 @@ def head_of(data: bytes, encoding: str | None = None) -> CsvHead:
         names = next(csv.reader(file, delimiter=separator), [])
     except csv.Error:
         return CsvHead([], [])
-    return CsvHead(names, list(islice(_probed(file, separator), ROWS_PROBED)))
+    return CsvHead(names, list(islice(_probed_rows(file, separator), ROWS_PROBED)))
 
 
-def _probed(file: io.StringIO, separator: str) -> Iterator[list[str]]:
+def _probed_rows(file: io.StringIO, separator: str) -> Iterator[list[str]]:
     """Yield the cells of each row that has any; none for a row with broken quotes."""
     start: int | None = file.tell()
     while start is not None:
@@ -101,8 +102,8 @@ def _is_name(cell: str) -> bool:
     return len(cell) <= 200 and "\n" not in cell.strip() and not is_code
 
 
-def told_apart(names: Collection[Any]) -> list[str]:
-    """Return the names; add a number to one that is empty or repeated."""
+def distinct_names(names: Collection[Any]) -> list[str]:
+    """Return the names of columns; one that is empty or repeated gets a number."""
     seen: dict[str, int] = {}
     result = []
     for place, name in enumerate(names, start=1):
@@ -163,13 +164,13 @@ def csv_rows(
     mapping = source.mapping
     found = decoded(data, None if mapping is None else mapping[1].encoding)
     if found.is_guess:
-        yield guess_told(found, source)
-    if found.n_halves:
-        yield halves_told(found.n_halves)
+        yield guessed_encoding_warning(found, source)
+    if found.n_surrogates:
+        yield lone_surrogate_warning(found.n_surrogates)
     yield from _CsvRows(found, source, numbers).read()
 
 
-def guess_told(found: Decoded, source: Source) -> Problem:
+def guessed_encoding_warning(found: Decoded, source: Source) -> Problem:
     """Return the warning of a guessed encoding.
 
     Raises:
@@ -201,7 +202,7 @@ class _CsvRows:
         self._encoding = found.name
         self._source = source
         self._file = io.StringIO(table, newline="")
-        self._is_odd = NO_CHARACTER.search(table) is not None
+        self._has_bad_bytes = NO_CHARACTER.search(table) is not None
         self._commas = numbers if self._separator == ";" else ()
         self._short: list[int] = []
         csv.field_size_limit(max(source.limits.max_record, 1 << 17))
@@ -209,7 +210,7 @@ class _CsvRows:
     def read(self) -> Iterator[tuple[int, Row] | Problem]:
         """Read all rows; problems of the whole table come last."""
         header = next(csv.reader(self._file, delimiter=self._separator), [])
-        names = told_apart(header)
+        names = distinct_names(header)
         yield from repeated_names(header)
         begins = (
             1 + self._above + self._file.getvalue()[: self._file.tell()].count("\n")
@@ -252,7 +253,7 @@ class _CsvRows:
                 at,
             )
             return
-        if self._is_odd and any(map(NO_CHARACTER.search, cells)):
+        if self._has_bad_bytes and any(map(NO_CHARACTER.search, cells)):
             yield self._rejected(
                 "not_in_encoding",
                 f"the file is read as {self._encoding}, and the row holds bytes that"
@@ -301,7 +302,7 @@ _FEW = 3
 def repeated_header(
     cells: Sequence[Any], names: Sequence[str], place: str, line: int | None = None
 ) -> Problem | None:
-    """Return a warning for a repeated header in a table.
+    """Return a warning if a row of a table is its header once more.
 
     Raises:
         Refused: It is the header of another table, so the next rows have other columns.

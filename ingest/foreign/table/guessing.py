@@ -1,7 +1,8 @@
 """Guess a mapping of the columns of a table, for the user to correct.
 
 Usual column names decide; the cells of the first rows confirm numbers and verdicts. A
-number is guessed as a score only if 1 is best according to its name.
+number is guessed as a score only if 1 is best according to its name. Also looks into
+up to 3 tables beside it, to see whether ids come again.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from promptlab.ingest.foreign.names import LESS_IS_BETTER, plain_name
 from promptlab.ingest.foreign.table.cells import (
     SUCCEEDED,
     are_times,
+    cell_text,
     is_few,
     is_nothing,
     is_verdict_word,
@@ -36,8 +38,7 @@ from promptlab.ingest.foreign.table.cells import (
     mostly_numbers,
     nested_names,
     number_of,
-    said,
-    text_alike,
+    text_key,
     verdict_of,
     with_nested,
 )
@@ -265,7 +266,7 @@ def guess(path: Path) -> Guess:
         ) from None
 
 
-def no_mapping(path: Path, form: str) -> str:
+def no_mapping_message(path: Path, form: str) -> str:
     """Return the message that a table has no mapping, and how to create one."""
     name = shlex.quote(os.path.relpath(path))
     try:
@@ -276,14 +277,14 @@ def no_mapping(path: Path, form: str) -> str:
     except InputError as error:
         fix = first_line(str(error).removeprefix(f"{path}: "), LONGEST_LINE) or ""
     shown = ", ".join(columns_of(path, form) or [])
-    said = f"looks like a table ({form}: ", "), and no mapping in the config fits it: "
-    room = LONGEST_LINE - sum(map(len, (path.name, " ", *said, fix)))
-    if room < 1:  # the path is said before it
+    words = f"looks like a table ({form}: ", "), and no mapping in the config fits it: "
+    room = LONGEST_LINE - sum(map(len, (path.name, " ", *words, fix)))
+    if room < 1:  # the path is printed before it
         fix = fix.replace(f" --table {name}`", " --table` with this path")
-        room = LONGEST_LINE - sum(map(len, (path.name, " ", *said, fix)))
+        room = LONGEST_LINE - sum(map(len, (path.name, " ", *words, fix)))
     if len(shown) > max(room, 1):
         shown = f"{shown[: max(room - 1, 0)]}…"
-    return f"{path.name} {said[0]}{shown}{said[1]}{fix}"
+    return f"{path.name} {words[0]}{shown}{words[1]}{fix}"
 
 
 def _cells(rows: list[Row]) -> dict[str, list[Any]]:
@@ -325,8 +326,10 @@ def _take_id(
         if asked is None:
             settings["case"] = name
             break
-        keys = [tuple(map(said, key)) for key in zip(cells[name], *within, strict=True)]
-        questions = list(map(text_alike, cells[asked]))
+        keys = [
+            tuple(map(cell_text, key)) for key in zip(cells[name], *within, strict=True)
+        ]
+        questions = list(map(text_key, cells[asked]))
         if len(set(zip(keys, questions, strict=True))) > len(set(keys)):
             no_ids.append(name)
             notes.append(
@@ -351,15 +354,15 @@ def _is_of_rows(path: Path, name: str, asked: str, cells: dict[str, list[Any]]) 
 
     They may come again in the rows of several runs, or in tables beside this one.
     """
-    ids, questions = set(map(said, cells[name])), set(map(text_alike, cells[asked]))
+    ids, questions = set(map(cell_text, cells[name])), set(map(text_key, cells[asked]))
     n_rows = len(cells[name])
     if len(ids) == n_rows and 2 * len(questions) <= n_rows:
         return True
     for beside in _beside(path):
         rows = [row for row in beside if name in row and asked in row]
-        again = {text_alike(row[asked]) for row in rows} & questions
+        again = {text_key(row[asked]) for row in rows} & questions
         if 2 * len(again) > len(questions):
-            return not ids & {said(row[name]) for row in rows}
+            return not ids & {cell_text(row[name]) for row in rows}
     return False
 
 
@@ -421,7 +424,7 @@ def _guess_state(
     if name in settings.values():
         return
     output = cells.get(settings.get("output", ""), [])
-    states = [(said(cell) or "success").strip().lower() for cell in cells[name]]
+    states = [(cell_text(cell) or "success").strip().lower() for cell in cells[name]]
     answered = [
         state not in SUCCEEDED and not is_nothing(cell)
         for state, cell in zip(states, output, strict=False)
@@ -497,7 +500,7 @@ def _guess_numbers(
 def _start(cells: dict[str, list[Any]], settings: dict[str, Any]) -> TableMapping:
     """Return a mapping to correct, for columns that were not recognised."""
     lengths = {
-        name: sum(len(said(cell) or "") for cell in column if not is_nothing(cell))
+        name: sum(len(cell_text(cell) or "") for cell in column if not is_nothing(cell))
         for name, column in cells.items()
     }
     plain = {name: plain_name(name) for name in cells}
@@ -581,7 +584,9 @@ def _are_verdicts(cells: list[Any]) -> bool:
 
 def _are_states(cells: list[Any]) -> bool:
     """Return whether all cells are words for the state of a request."""
-    there = {cell for each in cells if not is_nothing(each) for cell in [said(each)]}
+    there = {
+        cell for each in cells if not is_nothing(each) for cell in [cell_text(each)]
+    }
     return bool(there) and all(
         each is not None and each.strip().lower() in _STATES for each in there
     )
@@ -621,9 +626,9 @@ def mapping_as_toml(
             shown = shown or f"[{', '.join(map(_toml, value))}]"
             lines.append(f"{name} = {shown}")
     missing = [n for n in ("model", "prompt_version") if getattr(mapping, n) is None]
-    said = ", ".join(f'{name} = "…"' for name in missing)
+    settings = ", ".join(f'{name} = "…"' for name in missing)
     if missing:
-        lines.append(f"# fixed = {{ {said} }}  # the same for the whole table")
+        lines.append(f"# fixed = {{ {settings} }}  # the same for the whole table")
     in_one_line = str.maketrans(dict.fromkeys([*range(32), 127], " "))
     lines += [f"# {each.translate(in_one_line)}" for each in notes]
     return "\n".join(lines) + "\n"

@@ -2,11 +2,8 @@
 
 Cells of CSV and TSV stay texts, so that ``007`` stays an id; those of other formats
 keep the type that the file gives them. The mapping declares numbers. Every cell
-is converted to a JSON value before it is redacted, and each table is read once.
-
-Parquet is streamed with DuckDB in bounded memory. Its unpacked size is measured before
-a row is read: dictionaries and run lengths expand a few bytes to millions of equal
-rows.
+is converted to a JSON value before it is redacted, and each table is read once. The
+formats themselves are read by `dialect` (CSV), `workbook` and `parquet_file`.
 """
 
 from __future__ import annotations
@@ -16,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -28,163 +25,26 @@ from promptlab.ingest.foreign.documents import (
     decode,
     file_bytes,
     lines,
-    refused,
     values_in,
 )
 from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.table import dialect
-from promptlab.ingest.foreign.table.cells import nested_names, plain, said, with_nested
+from promptlab.ingest.foreign.table.cells import (
+    cell_text,
+    nested_names,
+    with_nested,
+)
 from promptlab.ingest.foreign.table.dialect import (
     HEAD_BYTES,
     ROWS_PROBED,
     Row,
     head_of,
     repeated_header,
-    told_apart,
 )
+from promptlab.ingest.foreign.table.parquet_file import parquet_head, parquet_rows
 from promptlab.ingest.foreign.table.workbook import CellError, Workbook
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Limits, Source
-
-if TYPE_CHECKING:
-    import duckdb
-
-
-_ROWS_AT_ONCE = 2000
-_LEAST = 2
-"""Minimum bytes of a cell as text: a character and a separator."""
-_MEMORY = "1GB"
-_NESTED = ("STRUCT", "MAP", "UNION", "VARIANT", "JSON")
-
-
-def parquet_head(path: Path, most: int) -> tuple[list[str], list[Row]]:
-    """Return the names of the columns, and the first rows if a column is nested."""
-    with _opened() as con:
-        types = _types(con, path)
-        is_nested = any(_is_nested(kind) for _, kind in types)
-        found = _rows(con, path, types, f" limit {most}") if is_nested else ()
-        rows = [row for _, row in found]
-    return [name for name, _ in types], rows
-
-
-def parquet_rows(path: Path, limits: Limits) -> Iterator[tuple[int, Row]]:
-    """Read the rows, each after its number, the columns being row 1.
-
-    Raises:
-        Refused: It cannot be read, or unpacks to more than ``max_file_mb``.
-    """
-    import duckdb
-
-    try:
-        with _opened() as con:
-            types = _types(con, path)
-            _measure(con, path, types, limits)
-            yield from _rows(con, path, types)
-    except duckdb.OutOfMemoryException:
-        why = f"a row group of it needs more than {_MEMORY}; write smaller ones"
-    except duckdb.Error as error:
-        why = str(error).splitlines()[0]
-    else:
-        return
-    raise refused("unexpected_shape", f"cannot be read as parquet: {why}")
-
-
-def _opened() -> duckdb.DuckDBPyConnection:
-    from promptlab.database import open_duckdb
-
-    con = open_duckdb()
-    for name, value in (
-        ("memory_limit", _MEMORY),
-        ("threads", "1"),
-        ("TimeZone", "UTC"),
-        ("max_temp_directory_size", "0KB"),
-    ):
-        con.execute(f"set {name} = '{value}'")
-    return con
-
-
-def _types(con: duckdb.DuckDBPyConnection, path: Path) -> list[tuple[str, str]]:
-    described = con.execute("from read_parquet($1) limit 0", [str(path)]).description
-    names = told_apart([each[0] for each in described])
-    return [(name, str(each[1])) for name, each in zip(names, described, strict=True)]
-
-
-def _measure(
-    con: duckdb.DuckDBPyConnection,
-    path: Path,
-    types: list[tuple[str, str]],
-    limits: Limits,
-) -> None:
-    """Refuse a file whose rows are larger than ``max_file_mb`` as text."""
-    (cells,) = con.execute(
-        "select coalesce(sum(num_values), 0) from parquet_metadata($1)", [str(path)]
-    ).fetchall()[0]
-    size = _LEAST * int(cells)
-    if size <= limits.max_file:
-        sizes = [
-            f"coalesce(sum(strlen({_as_text(column, kind)})), 0)"
-            for column, (_, kind) in _numbered(types)
-            if kind in ("VARCHAR", "BLOB") or _is_nested(kind)
-        ]
-        if sizes:
-            query = f"select {' + '.join(sizes)} from {_table(types)}"
-            size += int(con.execute(query, [str(path)]).fetchall()[0][0])
-    if size > limits.max_file:
-        raise Refused(limits.unpacks_to(size))
-
-
-def _rows(
-    con: duckdb.DuckDBPyConnection,
-    path: Path,
-    types: list[tuple[str, str]],
-    limit: str = "",
-) -> Iterator[tuple[int, Row]]:
-    names = [name for name, _ in types]
-    shown = ", ".join(_as_read(column, kind) for column, (_, kind) in _numbered(types))
-    found = con.execute(f"select {shown} from {_table(types)}{limit}", [str(path)])
-    simple = all(kind in _AS_THEY_ARE for _, kind in types)
-    line = 1
-    while rows := found.fetchmany(_ROWS_AT_ONCE):
-        for cells in rows:
-            line += 1
-            row = dict(zip(names, cells, strict=True))
-            yield line, row if simple else {k: plain(v) for k, v in row.items()}
-
-
-_AS_THEY_ARE = frozenset(
-    (
-        *("VARCHAR", "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", '"NULL"'),
-        *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"),
-    )
-)
-_AS_TEXT = frozenset(("HUGEINT", "UHUGEINT", "BIGNUM", "INTERVAL", "BIT", "UUID"))
-
-
-def _numbered(types: list[tuple[str, str]]) -> Iterator[tuple[str, tuple[str, str]]]:
-    return ((f"c{place}", each) for place, each in enumerate(types))
-
-
-def _table(types: list[tuple[str, str]]) -> str:
-    columns = ", ".join(column for column, _ in _numbered(types))
-    return f"read_parquet($1) as t({columns})"
-
-
-def _is_nested(kind: str) -> bool:
-    return kind.startswith(_NESTED) or kind.endswith("]")
-
-
-def _as_text(column: str, kind: str) -> str:
-    if kind == "VARCHAR":
-        return column
-    return f"hex({column})" if kind == "BLOB" else f"cast({column} as varchar)"
-
-
-def _as_read(column: str, kind: str) -> str:
-    """Return the expression that reads a column without losing digits."""
-    if kind == "FLOAT":  # 0.1 is 0.1, and not the nearest double of the nearest float
-        return f"cast(cast({column} as varchar) as double)"
-    return f"cast({column} as varchar)" if kind in _AS_TEXT else column
-
 
 FORMS = ("parquet", "xlsx", "jsonl", "json", "csv")
 
@@ -194,6 +54,7 @@ _HOLDS_ROWS = re.compile(rb"\A\s*\[\s*\{|\"\s*:\s*\[\s*\{")
 _DEEPEST = 4
 _HELD_BYTES = 32 << 20
 _LINES_LOOKED_AT = 200
+_ROWS_AT_ONCE = 2000
 
 _encode = msgspec.json.Encoder().encode
 
@@ -222,7 +83,7 @@ def form_of(
     if head.data.lstrip()[:1] == b"{":
         return None
     found = head_of(data, encoding)
-    is_mapped = found.may_be_table and fits(dialect.told_apart(found.names))
+    is_mapped = found.may_be_table and fits(dialect.distinct_names(found.names))
     return "csv" if is_mapped or found.is_table else None
 
 
@@ -270,7 +131,7 @@ def columns_of(path: Path, form: str, encoding: str | None = None) -> list[str] 
             )
         if form == "xlsx":
             _, header = next(Workbook(path, Limits(), is_whole=False).rows())
-            return list(_names(header).values())
+            return list(_header_names(header).values())
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
     except (OSError, Refused):
@@ -280,14 +141,14 @@ def columns_of(path: Path, form: str, encoding: str | None = None) -> list[str] 
             raise
         return None
     if form == "json":
-        return _keys_of(rows_in(each) for each in values_in(path))
+        return _names_in_documents(rows_in(each) for each in values_in(path))
     if form == "jsonl":
-        return _keys(Head(head).data)
+        return _names_in_lines(Head(head).data)
     found = head_of(head, encoding)
-    return dialect.told_apart(found.names) if found.may_be_table else None
+    return dialect.distinct_names(found.names) if found.may_be_table else None
 
 
-def _keys_of(documents: Iterable[list[Any]]) -> list[str]:
+def _names_in_documents(documents: Iterable[list[Any]]) -> list[str]:
     """Return the names of the first rows, and of the fields inside their objects."""
     names: dict[str, None] = {}
     for rows in documents:
@@ -296,8 +157,8 @@ def _keys_of(documents: Iterable[list[Any]]) -> list[str]:
     return list(names)
 
 
-def _keys(data: bytes) -> list[str]:
-    """Return the keys of the first lines: not every row has every key."""
+def _names_in_lines(data: bytes) -> list[str]:
+    """Return the names in the first lines: not every row has every name."""
     names: dict[str, None] = {}
     written = data.split(b"\n")[:_LINES_LOOKED_AT]
     for line in written if len(data) < HEAD_BYTES or not written[1:] else written[:-1]:
@@ -357,10 +218,11 @@ def _unredacted(
         yield from _sheet_rows(Workbook(source.path, source.limits).rows())
     else:
         for each in parquet_rows(source.path, source.limits):
-            yield _once(*each)
+            yield _row_or_header(*each)
 
 
-def _once(line: int, row: Row) -> tuple[int, Row] | Problem:
+def _row_or_header(line: int, row: Row) -> tuple[int, Row] | Problem:
+    """Return the row; in place of a repeated header, the warning about it."""
     again = repeated_header(list(row.values()), list(row), f"row {line}")
     return (line, row) if again is None else again
 
@@ -377,21 +239,23 @@ def _document_rows(source: Source) -> Iterator[tuple[int, Row] | Problem]:
         yield found if isinstance(found, Problem) else (n, found)
 
 
-def _names(header: dict[int, Any]) -> dict[int, str]:
+def _header_names(header: dict[int, Any]) -> dict[int, str]:
     """Return column → its name; a column without a name gets its number."""
     names = [
-        f"column {column}" if isinstance(cell, CellError) else said(cell) or ""
+        f"column {column}" if isinstance(cell, CellError) else cell_text(cell) or ""
         for column, cell in sorted(header.items())
     ]
-    return dict(zip(sorted(header), dialect.told_apart(names), strict=True))
+    return dict(zip(sorted(header), dialect.distinct_names(names), strict=True))
 
 
 def _sheet_rows(
     rows: Iterator[tuple[int, dict[int, Any]]],
 ) -> Iterator[tuple[int, Row] | Problem]:
     _, header = next(rows)
-    yield from dialect.repeated_names([said(cell) or "" for cell in header.values()])
-    names = _names(header)
+    yield from dialect.repeated_names(
+        [cell_text(cell) or "" for cell in header.values()]
+    )
+    names = _header_names(header)
     for line, cells in rows:
         row: Row = dict.fromkeys(names.values())
         for column, cell in cells.items():
@@ -400,7 +264,7 @@ def _sheet_rows(
                 yield _cell_error(cell, name, line)
             else:
                 row[name] = cell
-        yield _once(line, row)
+        yield _row_or_header(line, row)
 
 
 def _cell_error(cell: CellError, name: str, line: int) -> Problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from promptlab.contracts.base import plain_name
 from promptlab.contracts.sources import evaluator_of
@@ -21,6 +21,8 @@ from promptlab.ingest.foreign.identity import (
     first_text,
 )
 from promptlab.ingest.foreign.table.cells import (
+    cell_key,
+    cell_text,
     content,
     count_of,
     error_of,
@@ -28,9 +30,7 @@ from promptlab.ingest.foreign.table.cells import (
     is_share_or_truth,
     moment,
     number_of,
-    said,
-    same,
-    text_alike,
+    text_key,
     verdict_of,
 )
 from promptlab.ingest.foreign.table.dialect import Row
@@ -56,7 +56,7 @@ _REASON = re.compile(
     r"(.+?)[ _.-]?(reason|reasoning|rationale|explanation|comment|理由|原因|说明|评语)"
 )
 """A score, and the name of the column with its reason."""
-_DUST = 1e-9
+_ROUNDING_ERROR = 1e-9
 _VERDICT = "verdict"
 
 _Name = tuple[str, str, str]
@@ -65,7 +65,7 @@ _Name = tuple[str, str, str]
 
 def _share(value: float | None) -> float | None:
     """Return a score from 0 to 1; rounding errors beyond the ends are removed."""
-    if value is None or not -_DUST <= value <= 1 + _DUST:
+    if value is None or not -_ROUNDING_ERROR <= value <= 1 + _ROUNDING_ERROR:
         return None
     return min(max(value, 0.0), 1.0)
 
@@ -113,6 +113,18 @@ _EXPECTED = {
 }
 
 
+class _Survey(NamedTuple):
+    """What the rows of a table say of their run as a whole."""
+
+    same_run: SameRun
+    names: list[_Name]
+    """Each is a task."""
+    off_scale: dict[str, float]
+    """Column of scores → its first value outside of its scale."""
+    is_timed: bool
+    """True if the rows have times or latencies, which no other run repeats."""
+
+
 class Tasks:
     """The tasks of one table.
 
@@ -138,18 +150,18 @@ class Tasks:
         self._source = source
         self._kind = kind
         self._columns = (*mapping.scores, *mapping.values)
-        self._shown = _evaluators(self._columns)
+        self._dimension_of = _names_without_version(self._columns)
         self._versions: dict[str, set[str]] = {}
         self._renamed: dict[tuple[str, ...], dict[str, str]] = {}
         self._graded = mapping.scores
         self._named = mapping.columns
         self._reasons: dict[tuple[str, ...], dict[str, str]] = {}
-        self._alike: dict[str, Callable[[Any], str]] = dict.fromkeys(
-            mapping.texts, text_alike
+        self._keys_of_cells: dict[str, Callable[[Any], str]] = dict.fromkeys(
+            mapping.texts, text_key
         )
         if mapping.time is not None:
-            self._alike[mapping.time] = lambda cell: str(
-                moment(cell) or text_alike(cell)
+            self._keys_of_cells[mapping.time] = lambda cell: str(
+                moment(cell) or text_key(cell)
             )
         fixed = mapping.fixed
         version = without_date(source.path.stem) or "unknown"
@@ -160,9 +172,9 @@ class Tasks:
         )
         self._odd: _OddCells = {}
         self._repeated = OwnIds("case, round and cells")
-        self._asked = AskedOfIds()
+        self._ids = AskedOfIds()
         expected = () if mapping.expected is None else (mapping.expected,)
-        self._asking = (*mapping.inputs, *expected)
+        self._question_columns = (*mapping.inputs, *expected)
 
     def read(
         self, rows: Iterable[tuple[int, Row] | Problem]
@@ -170,71 +182,80 @@ class Tasks:
         """Yield every task of the table.
 
         Args:
-            rows: Iterated twice, to know the run first.
+            rows: Iterated twice: what is known of the whole run comes first.
         """
-        same_run = SameRun(self._kind, source=self._source)
-        found: dict[_Name, None] = {}
-        off_scale: dict[str, float] = {}
-        times, latencies = set[str](), set[str]()
-        alike = self._alike.get
-        for found_row in rows:
-            if not isinstance(found_row, Problem):
-                row = self._with_evaluators(found_row[1])
-                # names too: the order of columns may differ between formats
-                same_run.add(*(f"{k}\x1e{alike(k, same)(row[k])}" for k in sorted(row)))
-                found[self._name(row)] = None
-                if not times and len(latencies) < 2:
-                    times |= self._texts(row, self._mapping.time)
-                    latencies |= self._texts(row, self._mapping.latency_ms)
-                    latencies |= self._texts(row, self._mapping.latency_s)
-                for column in self._mapping.scores:
-                    value = self._number(column, row.get(column))
-                    if value is not None and self._share(column, value) is None:
-                        off_scale.setdefault(column, value)
+        run = self._surveyed(rows)
         # a part of a column's values is not a score of its rows
-        self._graded = tuple(c for c in self._mapping.scores if c not in off_scale)
-        for column, value in off_scale.items():
+        self._graded = tuple(c for c in self._mapping.scores if c not in run.off_scale)
+        for column, value in run.off_scale.items():
             yield _off_scale(column, value, self._kind)
-        # answers may be the same on another night, times and latencies are not
-        is_measured = times or len(latencies) > 1
-        own_id = same_run.hash() if is_measured else same_run.hash_of_night()
+        # answers may be the same in another run, times and latencies are not
+        same_run = run.same_run
+        own_id = same_run.hash() if run.is_timed else same_run.hash_with_run_key()
         run_id = f"{self._kind}-{own_id[:12]}"
         parts = {
-            name: f"/{content_id(name, name[1])}" if len(found) > 1 else ""
-            for name in found
+            name: f"/{content_id(name, name[1])}" if len(run.names) > 1 else ""
+            for name in run.names
         }
-        tasks = {name: self._opened(run_id + part) for name, part in parts.items()}
-        for found_row in rows:
-            if isinstance(found_row, Problem):
-                yield found_row
+        tasks = {name: self._new_task(run_id + part) for name, part in parts.items()}
+        for each in rows:
+            if isinstance(each, Problem):
+                yield each
             else:
-                line, row = found_row[0], self._with_evaluators(found_row[1])
+                line, row = each[0], self._with_evaluators(each[1])
                 task = tasks[self._name(row)]
                 task.line = line
                 self._write(row, task)
                 yield from task.written()
         yield from (*_problems_of(self._odd), *self._repeated.problems())
-        yield from self._asked.problems(self._mapping.case or "")
+        yield from self._ids.problems(self._mapping.case or "")
         for name, task in tasks.items():
-            self._close(name, task, run_id, same_run.hash() + parts[name])
+            self._describe(name, task, run_id, same_run.hash() + parts[name])
             yield from task.written()
+
+    def _surveyed(self, rows: Iterable[tuple[int, Row] | Problem]) -> _Survey:
+        """Read all rows for what has to be known before the first is written."""
+        same_run = SameRun(self._kind, source=self._source)
+        names: dict[_Name, None] = {}
+        off_scale: dict[str, float] = {}
+        times, latencies = set[str](), set[str]()
+        key_of = self._keys_of_cells.get
+        for each in rows:
+            if isinstance(each, Problem):
+                continue
+            row = self._with_evaluators(each[1])
+            # names too: the order of columns may differ between formats
+            same_run.add(
+                *(f"{k}\x1e{key_of(k, cell_key)(row[k])}" for k in sorted(row))
+            )
+            names[self._name(row)] = None
+            if not times and len(latencies) < 2:
+                times |= self._texts(row, self._mapping.time)
+                latencies |= self._texts(row, self._mapping.latency_ms)
+                latencies |= self._texts(row, self._mapping.latency_s)
+            for column in self._mapping.scores:
+                value = self._number(column, row.get(column))
+                if value is not None and self._share(column, value) is None:
+                    off_scale.setdefault(column, value)
+        is_timed = bool(times) or len(latencies) > 1
+        return _Survey(same_run, list(names), off_scale, is_timed)
 
     def _with_evaluators(self, row: Row) -> Row:
         """Return a row with the columns of the mapping, whatever their versions.
 
         An evaluator of another version is the same dimension, judged in another way.
         """
-        if not self._shown:
+        if not self._dimension_of:
             return row
         names = self._renamed.get(tuple(row))
         if names is None:
-            mapped = {base: column for column, base in self._shown.items()}
+            mapped = {base: column for column, base in self._dimension_of.items()}
             names = {}
             for name in row:
                 base, version = evaluator_of(name)
                 if version is None or base not in mapped:
                     continue
-                column = name if name in self._shown else mapped[base]
+                column = name if name in self._dimension_of else mapped[base]
                 if column == name or column not in row:
                     names[name] = column
                     self._versions.setdefault(column, set()).add(version)
@@ -245,7 +266,7 @@ class Tasks:
     def _texts(row: Row, column: str | None) -> set[str]:
         """Return the text of a cell; nothing for an empty one."""
         cell = None if column is None else row.get(column)
-        return set() if is_nothing(cell) else {text_alike(cell)}
+        return set() if is_nothing(cell) else {text_key(cell)}
 
     def _number(self, column: str, cell: Any) -> float | None:
         return None if self._is_off(column, cell) else number_of(cell)
@@ -259,10 +280,10 @@ class Tasks:
         worst, best = self._mapping.scales.get(column, (0.0, 1.0))
         return None if value is None else _share((value - worst) / (best - worst))
 
-    def _opened(self, task_id: str) -> TaskWriter:
+    def _new_task(self, task_id: str) -> TaskWriter:
         task = TaskWriter(self._kind, task_id, self._source)
         for name in self._columns:
-            task.dimensions.see(self._shown.get(name, name), None)
+            task.dimensions.see(self._dimension_of.get(name, name), None)
         return task
 
     def _name(self, row: Row) -> _Name:
@@ -274,7 +295,7 @@ class Tasks:
 
     @staticmethod
     def _cell(row: Row, column: str | None) -> str | None:
-        return None if column is None else said(row.get(column))
+        return None if column is None else cell_text(row.get(column))
 
     def _write(self, row: Row, task: TaskWriter) -> None:
         mapping, row = self._mapping, self._as_meant(row)
@@ -287,11 +308,11 @@ class Tasks:
                     f"`{mapping.case}` is empty, so the row has no id. Write the id of"
                     " its case into every row; merged cells export only the first",
                     line=task.line,
-                    raw_text=compact({k: said(v) for k, v in row.items()}),
+                    raw_text=compact({k: cell_text(v) for k, v in row.items()}),
                 )
             )
             return
-        if mapping.round is not None and self._again(row, case_id, task):
+        if mapping.round is not None and self._is_repeated(row, case_id, task):
             return
         case = task.known(case_id) or self._case(case_id, row, inputs, task)
         error = None if mapping.error is None else error_of(row.get(mapping.error))
@@ -348,7 +369,7 @@ class Tasks:
         """Return the column with the reason of each score that has one."""
         columns = tuple(row)
         if columns not in self._reasons:
-            bases = {base: column for column, base in self._shown.items()}
+            bases = {base: column for column, base in self._dimension_of.items()}
             found = {}
             for column in set(columns) - {*self._named}:
                 named = _REASON.fullmatch(column)
@@ -359,10 +380,10 @@ class Tasks:
             self._reasons[columns] = found
         return self._reasons[columns]
 
-    def _again(self, row: Row, case_id: str, task: TaskWriter) -> bool:
-        """Return true for a whole row that was seen, with its number of the round."""
-        n = said(row.get(self._mapping.round or ""))
-        cells = tuple((name, said(row[name])) for name in sorted(row))
+    def _is_repeated(self, row: Row, case_id: str, task: TaskWriter) -> bool:
+        """Return true if the same whole row, with its number of the round, was seen."""
+        n = cell_text(row.get(self._mapping.round or ""))
+        cells = tuple((name, cell_text(row[name])) for name in sorted(row))
         return self._repeated.again(n, task.task_id, case_id, cells)
 
     def _case(
@@ -380,9 +401,11 @@ class Tasks:
     def _case_id(self, row: Row, inputs: Row, task: TaskWriter) -> str | None:
         if self._mapping.case is not None:
             own_id = plain_name(self._cell(row, self._mapping.case) or "")
-            asked = tuple([text_alike(row.get(each)) or None for each in self._asking])
-            return self._asked.named(own_id, asked, task.task_id) if own_id else None
-        same_inputs = {k: text_alike(v) for k, v in inputs.items()}
+            asked = tuple(
+                [text_key(row.get(each)) or None for each in self._question_columns]
+            )
+            return self._ids.named(own_id, asked, task.task_id) if own_id else None
+        same_inputs = {k: text_key(v) for k, v in inputs.items()}
         case_id = case_name(same_inputs, first_text(inputs.values()))
         return case_id if self._mapping.round is not None else task.distinct(case_id)
 
@@ -395,7 +418,7 @@ class Tasks:
         case_id: str,
         task: TaskWriter,
     ) -> None:
-        first: tuple[str, str, list[int]] = (said(cell) or "", case_id, [])
+        first: tuple[str, str, list[int]] = (cell_text(cell) or "", case_id, [])
         *_, lines = self._odd.setdefault((code, column, expected), first)
         lines.append(task.line or 0)
 
@@ -411,11 +434,11 @@ class Tasks:
             self._see_odd("odd_score", name, expected, cell, case_id, task)
         is_odd = value is None and not is_off and not is_nothing(cell)
         answer.score(
-            self._shown.get(name, name),
+            self._dimension_of.get(name, name),
             value,
             self._share(name, value) if name in self._graded else None,
             summary=why,
-            payload={"given": said(cell)} if is_odd else None,
+            payload={"given": cell_text(cell)} if is_odd else None,
         )
 
     def _direction(self, name: str) -> Direction | None:
@@ -424,7 +447,9 @@ class Tasks:
             return "higher_better" if worst < best else "lower_better"
         return "lower_better" if name in self._mapping.lower_is_better else None
 
-    def _close(self, name: _Name, task: TaskWriter, run_id: str, run_hash: str) -> None:
+    def _describe(
+        self, name: _Name, task: TaskWriter, run_id: str, run_hash: str
+    ) -> None:
         title, model, version = name
         task.describe(
             title,
@@ -434,16 +459,18 @@ class Tasks:
             run_hash=run_hash,
             extras=prompts.about(self._mapping.fixed.get("prompt")),
         )
-        shown = {each: self._shown.get(each, each) for each in self._columns}
-        graded = [shown[each] for each in self._graded]
+        dimensions = {
+            each: self._dimension_of.get(each, each) for each in self._columns
+        }
+        graded = [dimensions[each] for each in self._graded]
         if self._kind == "table":  # in files of tools a column is always the same
             for judged, template in self._judged_by().items():
                 task.judge(judged, template=template)
         task.grade(
             graded,
-            {shown[each]: self._direction(each) for each in self._columns},
+            {dimensions[each]: self._direction(each) for each in self._columns},
             order=graded,
-            numbers=[*shown.values()],
+            numbers=[*dimensions.values()],
         )
 
     def _judged_by(self) -> dict[str, str]:
@@ -452,11 +479,15 @@ class Tasks:
         found = {}
         for name in mapping.scores:
             worst, best = mapping.scales.get(name, (0.0, 1.0))
-            found[self._shown.get(name, name)] = f"scale from {worst:g} to {best:g}"
+            found[self._dimension_of.get(name, name)] = (
+                f"scale from {worst:g} to {best:g}"
+            )
         for name, versions in self._versions.items():
-            scale = found.get(self._shown[name])
+            scale = found.get(self._dimension_of[name])
             version = f"version {', '.join(sorted(versions))}"
-            found[self._shown[name]] = f"{scale}, {version}" if scale else version
+            found[self._dimension_of[name]] = (
+                f"{scale}, {version}" if scale else version
+            )
         if mapping.verdict is not None:
             also = found.get(_VERDICT)
             column = f"column {mapping.verdict}"
@@ -464,8 +495,8 @@ class Tasks:
         return found
 
 
-def _evaluators(columns: Collection[str]) -> dict[str, str]:
-    """Return the name without its version of each evaluator that stands alone."""
+def _names_without_version(columns: Collection[str]) -> dict[str, str]:
+    """Return column → name without a version, for evaluators with one version."""
     bases = Counter(evaluator_of(each)[0] for each in columns)
     named = {each: evaluator_of(each) for each in columns}
     return {
@@ -489,7 +520,7 @@ def _plain(value: Any) -> Any:
     """Return a JSON value; other values as their text."""
     if isinstance(value, str | int | float | list | dict | None):
         return value
-    return said(value)
+    return cell_text(value)
 
 
 def _tags(cell: str | None) -> list[str]:

@@ -6,11 +6,12 @@ score, and the answer is neither right nor wrong unless another scorer says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from promptlab.ingest.foreign.casts import as_float, as_object, as_share
 from promptlab.ingest.foreign.writing import RoundWriter, Status
+from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.json_text.writing import compact
 
 
@@ -57,6 +58,19 @@ def verdict(passed: Iterable[bool | None]) -> Status | None:
     if not listed:
         return None
     return "pass" if all(each is True for each in listed) else "unevaluated"
+
+
+def unjudged_problems(name: str, case_ids: Sequence[str]) -> Iterator[Problem]:
+    """Return one warning for the rows of these cases, which have no verdict."""
+    if case_ids:
+        rows = "1 row has" if len(case_ids) == 1 else f"{len(case_ids)} rows have"
+        yield warning(
+            "verdict_missing",
+            f"{rows} no `{name}` of true or false, the first of case"
+            f" {case_ids[0]}: they are not evaluated, which is neither a pass nor a"
+            " fail",
+            record_id=case_ids[0],
+        )
 
 
 def error_text(said: Any) -> str | None:
