@@ -4,7 +4,9 @@ with
 
 rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
 matches as (select * from {{ ref('promptlab', 'int_match_results') }}),
-rule_checks as (select * from {{ ref('promptlab', 'int_rules_checked') }} where is_must),
+rule_checks as (
+    select * from {{ ref('promptlab', 'int_rules_checked') }} where must_holds is not null
+),
 scores as (
     select * from {{ ref('promptlab', 'int_scores_chosen') }}
     where
@@ -41,7 +43,7 @@ findings as (
         task_id,
         case_id,
         round_id,
-        holds as is_satisfied
+        must_holds as is_satisfied
 
     from rule_checks
 
