@@ -180,12 +180,15 @@ def test_a_model_is_a_page(models):
     assert statistics.quantiles(lengths, n=20, method="inclusive")[-1] <= 180
 
 
-def test_an_intermediate_model_is_described_in_its_yaml_and_nowhere_else(models):
+def test_an_intermediate_model_is_described_in_its_yaml_and_at_its_head_in_two_lines(
+    models,
+):
+    """The SQL alone says what one row is."""
     for model in models:
         if model["schema"] == "intermediate":
             assert model["description"], model["name"]
             head = model["raw_code"].split("with\n", 1)[0]
-            assert "--" not in head and "{#" not in head, model["name"]
+            assert head.count("--") <= 2 and "{#" not in head, model["name"]
 
 
 def imports(model: dict[str, Any]) -> list[tuple[str, str]]:

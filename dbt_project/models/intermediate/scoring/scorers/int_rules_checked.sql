@@ -1,6 +1,5 @@
 -- A baseline of type `rules` is a list of rules on one case. One row per such list and round: whether
 -- the round passes all of them (`holds`), and those of severity must alone (`must_holds`).
-
 with
 
 judged as (select * from {{ ref('promptlab', 'int_rules_judged') }}),

@@ -1,10 +1,11 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per round: whether every must-have that was judged is met, from checks, rules, judges and the file.
 with
 
 rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
 matches as (select * from {{ ref('promptlab', 'int_match_results') }}),
-rule_checks as (
+rule_lists as (
     select * from {{ ref('promptlab', 'int_rules_checked') }} where must_holds is not null
 ),
 scores as (
@@ -45,7 +46,7 @@ findings as (
         round_id,
         must_holds as is_satisfied
 
-    from rule_checks
+    from rule_lists
 
     union all
 
