@@ -55,7 +55,9 @@ class Subject:
 class RuleFindings:
     """The result of the rules of one sample."""
 
-    n_passed: int = 0
+    n_musts_passed: int = 0
+    """Rules of severity ``must`` that passed."""
+
     broken: list[dict[str, Any]] = field(default_factory=list)
     """One object per broken rule, in the order of the rules."""
 
@@ -69,10 +71,10 @@ class RuleFindings:
 
     @property
     def must_have(self) -> bool | None:
-        """False: a must is broken; ``None``: no rule could be judged."""
+        """False: a must is broken; ``None``: there is none that could be judged."""
         if self.breaks_must:
             return False
-        return True if self.n_passed or self.broken else None
+        return True if self.n_musts_passed else None
 
 
 def whole_answer(
@@ -104,7 +106,7 @@ def judge_rules(
 
     *is_error*: the run gave no usable answer, so every rule is broken.
     """
-    n_passed = 0
+    n_musts_passed = 0
     broken, unjudged = [], []
     for rule in rules:
         subject = subject_of(rule, answer, final, steps)
@@ -112,7 +114,7 @@ def judge_rules(
         if passes is None:
             unjudged.append(rule)
         elif passes:
-            n_passed += 1
+            n_musts_passed += rule.severity == MUST
         else:
             broken.append(
                 {
@@ -123,7 +125,7 @@ def judge_rules(
                     "message": rule.message or _message(rule, subject, lang),
                 }
             )
-    return RuleFindings(n_passed, broken, unjudged)
+    return RuleFindings(n_musts_passed, broken, unjudged)
 
 
 def subject_of(

@@ -40,6 +40,8 @@ OUTPUTS: dict[str, Any] = {
 }
 RULE = RuleConfig("short", "max_chars", value=5)
 BROKEN = RuleConfig("long", "min_chars", value=50)
+ADVICE = RuleConfig("polite", "min_chars", value=50, severity="should")
+UNJUDGED = RuleConfig("few", "max_tokens", value=3)
 
 
 def evaluate(
@@ -270,8 +272,12 @@ NO_ERRORS = [None, "", False, 0]
         ({"id": "c"}, [RULE], {}, "pass", True),
         ({"id": "c"}, [BROKEN], {}, "fail", False),
         (CASE, [RULE, BROKEN], {}, "fail", False),
-        (CASE, [RuleConfig("long", "min_chars", value=50, severity="should")], {},
-         "pass", True),
+        (CASE, [ADVICE], {}, "pass", True),
+        ({"id": "c"}, [RULE, ADVICE], {}, "pass", True),
+        ({"id": "c"}, [BROKEN, ADVICE], {}, "fail", False),
+        ({"id": "c"}, [ADVICE], {}, "pass", None),
+        ({"id": "c"}, [UNJUDGED, ADVICE], {}, "unevaluated", None),
+        ({"id": "c"}, [UNJUDGED, RULE], {}, "unevaluated", True),
         (CASE, [], {"failed_steps": ["clean"]}, "error", False),
         ({"id": "c"}, [], {"failed_steps": ["clean"]}, "error", False),
         (CASE, [], {"error": "boom"}, "error", True),

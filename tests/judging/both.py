@@ -82,6 +82,7 @@ def in_python(sample: Sample) -> Judgement:
             None if rule.name in unjudged else rule.name not in broken for rule in rules
         ),
         _golden_metric(sample),
+        result.must_have_pass,
     )
 
 
@@ -191,7 +192,13 @@ def _case(sample: Sample) -> dict[str, Any]:
         metadata["messages"] = given.messages
     if given.error is not None:
         metadata["error"] = given.error
-    baselines = [(f"{n:03}", "rules", rule) for n, rule in enumerate(sample.rules)] + (
+    # a rule of a baseline has no severity of its own accord
+    rules = [{"severity": "must", **rule} for rule in sample.rules]
+    baselines = [
+        (f"{n:03}", "rules", {"rules": part})
+        for n, part in enumerate((rules[:3], rules[3:]))
+        if part
+    ] + (
         [("golden", "golden_answer", {"text": sample.golden})] if sample.golden else []
     )
     return {
@@ -254,7 +261,7 @@ def in_sql(con: duckdb.DuckDBPyConnection) -> dict[str, Judgement]:
     rules: dict[str, list[bool | None]] = {}
     for case_id, kept in con.execute(
         "select case_id, holds from intermediate.int_rules_judged"
-        " order by case_id, baseline_id"
+        " order by case_id, baseline_id, rule_no"
     ).fetchall():
         rules.setdefault(case_id, []).append(kept)
     golden = dict(
@@ -263,9 +270,15 @@ def in_sql(con: duckdb.DuckDBPyConnection) -> dict[str, Judgement]:
             " where dimension_id = 'accuracy'"
         ).fetchall()
     )
+    must_haves = dict(
+        con.execute("select case_id, must_have_pass from marts.fct_rounds").fetchall()
+    )
     return {
         case_id: Judgement(
-            scopes.get(case_id, {}), tuple(rules.get(case_id, ())), golden.get(case_id)
+            scopes.get(case_id, {}),
+            tuple(rules.get(case_id, ())),
+            golden.get(case_id),
+            must_haves.get(case_id),
         )
         for case_id in scopes.keys() | rules.keys() | golden.keys()
     }

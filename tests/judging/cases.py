@@ -63,6 +63,9 @@ class Judgement:
     golden: float | None
     """1: an alternative matches; 0: none does; ``None``: not judged, or nothing asked."""
 
+    must_have: bool | None
+    """False: an expectation or a rule of severity ``must`` is not met."""
+
 
 def rule_cases() -> list[tuple[Sample, bool | None]]:
     """Read the table of rules: a sample with one rule, and whether it holds."""

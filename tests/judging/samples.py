@@ -137,7 +137,8 @@ def rules(draw: st.DrawFn, whole: list[Any], parts: Parts) -> dict[str, Any]:
     keys = [key for each in near if isinstance(each, dict) for key in each if key]
     if keys and kind == "required_keys" and draw(st.booleans()):
         value = [draw(st.sampled_from(keys))]
-    rule = {"type": kind, "value": value}
+    severity = draw(st.sampled_from(("must", "should")))
+    rule = {"type": kind, "value": value, "severity": severity}
     return rule if field is None else {**rule, "field": field}
 
 

@@ -147,6 +147,14 @@ TASKS = [
                 case_id="rule",
             ),
             case("x", rules=[{"contains": "y"}], case_id="advice"),
+            case(
+                "x",
+                rules=[
+                    {"contains": "x", "severity": "must"},
+                    {"contains": "y", "severity": "should"},
+                ],
+                case_id="must_and_advice",
+            ),
             case("x", case_id="judge"),
         ],
         [dimension("judge")],
@@ -277,4 +285,9 @@ def test_a_rule_of_severity_must_and_a_judges_must_haves_count(scored):
         each["case_id"]: each["must_have_pass"]
         for each in scored.rows("fct_case_results", "musts")
     }
-    assert found == {"rule": False, "advice": None, "judge": False}
+    assert found == {
+        "rule": False,
+        "advice": None,
+        "must_and_advice": True,
+        "judge": False,
+    }

@@ -39,7 +39,9 @@ from tests.judging.samples import samples
 from tests.marts import only
 from tests.matching_cases import matching_cases
 
-only_verdicts = only("fct_check_results", "fct_match_results", "fct_round_scores")
+only_verdicts = only(
+    "fct_check_results", "fct_match_results", "fct_round_scores", "fct_rounds"
+)
 
 GENERATED = 2000 if EXHAUSTIVE else 500
 GENERATED_SAMPLES = 2000 if EXHAUSTIVE else 500
@@ -246,7 +248,7 @@ def test_an_answer_is_as_right_as_the_table_says(sample, metric, judged_in_sql):
 def test_the_warehouse_and_the_evaluator_agree_on_every_generated_sample(
     judged_in_sql,
 ):
-    nothing = Judgement({}, (), None)
+    nothing = Judgement({}, (), None, None)
     differing = {
         sample.id: (sample, judged_in_sql.get(sample.id, nothing), expected)
         for sample in generated_samples()
@@ -276,6 +278,13 @@ def test_the_samples_ask_for_everything():
         for status in ("pass", "fail")
     }
     assert {judgement.golden for _, judgement in judgements} == {0.0, 1.0, None}
+    mixed = {
+        judgement.must_have
+        for sample, judgement in judgements
+        if len({rule.get("severity") for rule in sample.rules}) > 1
+        and False in judgement.rules
+    }
+    assert mixed == {True, False}
 
 
 def test_golden_answers_are_the_same_texts_in_sql_and_in_python(warehouse):

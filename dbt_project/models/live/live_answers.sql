@@ -1,5 +1,6 @@
 {{ config(alias='answers') }}
 
+-- One row per round: the hash of its answer, by which scores and labels name it.
 with
 
 rounds as (select * from {{ ref('promptlab', 'live_rounds') }}),

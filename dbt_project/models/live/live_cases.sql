@@ -1,5 +1,6 @@
 {{ config(alias='cases') }}
 
+-- One row per task and case: of the files that have the case, the newest counts.
 with
 
 loaded as (select * from {{ source('raw', 'cases') }} where {{ is_live(of='task') }}),

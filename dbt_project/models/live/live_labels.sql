@@ -1,5 +1,6 @@
 {{ config(alias='labels') }}
 
+-- One row per label of a person for an answer that is still the one that was labelled.
 with
 
 source as (select * from {{ source('raw', 'labels') }} where {{ is_live() }}),

@@ -1,5 +1,7 @@
 {{ config(alias='objects', materialized='table') }}
 
+-- One row per object (a task, a testset and others) and load that its rows are read from: the newest; of an
+-- object in several files the newest of each file.
 with
 
 objects as (select * from {{ source('raw', 'objects') }}),

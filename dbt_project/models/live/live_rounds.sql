@@ -1,5 +1,6 @@
 {{ config(alias='rounds') }}
 
+-- One row per round: of the files that have it, the newest counts.
 with
 
 loaded as (select * from {{ source('raw', 'rounds') }} where {{ is_live(of='task') }}),

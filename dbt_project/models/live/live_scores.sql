@@ -1,5 +1,6 @@
 {{ config(alias='scores') }}
 
+-- One row per score for an answer that is still the one that was scored.
 with
 
 source as (select * from {{ source('raw', 'scores') }}),

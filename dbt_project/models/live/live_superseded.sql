@@ -1,5 +1,7 @@
 {{ config(alias='superseded', materialized='table') }}
 
+-- One row per load and case, or round, that a newer load of the same task has, too: the older row does not
+-- count. A case has no `round_id`.
 with
 
 parts as (select * from {{ ref('promptlab', 'live_objects') }} where kind = 'task' and n_loads > 1),

@@ -1,3 +1,5 @@
+-- One row per task (the candidate) whose comparisons with earlier tasks are computed again in this build; of a
+-- task that is gone they are only deleted.
 with
 
 versions as (select * from {{ ref('promptlab', 'int_task_versions') }}),

@@ -1,3 +1,4 @@
+-- One row per title and run: a hash of all that its verdict is computed from. Another hash, and it is computed again.
 with
 
 versions as (select * from {{ ref('promptlab', 'int_task_versions') }}),

@@ -1,3 +1,4 @@
+-- One row per task: a hash of all that its numbers are computed from. Another hash, and it is computed again.
 with
 
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),

@@ -1,3 +1,5 @@
+-- One row per task to compute in this build (with its fingerprint) and per task whose old rows are deleted
+-- (without): a changed task has both.
 with
 
 versions as (select * from {{ ref('promptlab', 'int_task_versions') }}),

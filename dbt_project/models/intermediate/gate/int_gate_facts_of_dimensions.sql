@@ -1,5 +1,7 @@
 {{ config(materialized='view') }}
 
+-- One row per task, rule of the gate's policy and dimension, and for `min_tnr` per judge: the number that the
+-- rule limits.
 with
 
 dimensions as (select * from {{ ref('promptlab', 'fct_dimension_scores') }}),
@@ -10,6 +12,7 @@ rates as (
 ),
 verdicts as (select * from {{ ref('promptlab', 'fct_judge_verdicts') }} where is_used),
 
+-- `n` is the number of cases with a score
 scores as (
 
     select
@@ -26,7 +29,8 @@ scores as (
 
 ),
 
--- against the baseline of the page
+-- allowed drops are measured against dim_task_baselines, the earlier task that pages show; `n` is the number of cases
+-- in both, `reason` the verdict on the change, or why there is none
 drops as (
 
     select

@@ -1,5 +1,6 @@
 {{ config(materialized='view') }}
 
+-- One row per task, rule of the gate's policy and tag: the number that the rule limits.
 with
 
 tags as (select * from {{ ref('promptlab', 'dim_case_tags') }}),

@@ -1,5 +1,6 @@
 {{ config(materialized='view') }}
 
+-- One row per task and rule of the gate's policy, and for `all_rows` per reason: the number that the rule limits.
 with
 
 trends as (select * from {{ ref('promptlab', 'fct_trends') }} where subject is null),

@@ -1,5 +1,6 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'comparisons'}) }}
 
+-- One row per alert about a task against its baseline task: a score that fell, must-haves that were lost.
 with
 
 pairs as (

@@ -1,3 +1,4 @@
+-- One row per compared pair of tasks and case of either: whether both ask and expect the same (`is_comparable`).
 with
 
 pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),

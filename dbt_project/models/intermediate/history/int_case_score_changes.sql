@@ -1,3 +1,4 @@
+-- One row per compared pair of tasks, case and dimension that both scored: the score before and after.
 with
 
 pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),

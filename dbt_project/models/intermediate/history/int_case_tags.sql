@@ -1,5 +1,6 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
+-- One row per task, case and tag: from the file of the task, the metadata of the case or the testset.
 with
 
 cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }} where {{ in_this_build() }}),

@@ -1,3 +1,5 @@
+-- One row per compared pair of tasks and case of either: whether it became better or worse, over the
+-- dimensions that mean the same in both.
 with
 
 cases as (select * from {{ ref('promptlab', 'int_case_pairs') }}),

@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
 
+-- One row per task and thing that is not as in the last run of its variant: prompt, model, settings, cases.
 with
 
 variants as (

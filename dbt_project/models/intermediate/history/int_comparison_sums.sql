@@ -1,3 +1,4 @@
+-- One row per compared pair of tasks and subject (the overall score, a dimension or a tag): sums over the cases.
 with
 
 units as (select * from {{ ref('promptlab', 'int_comparison_units') }}),

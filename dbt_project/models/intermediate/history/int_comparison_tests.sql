@@ -1,5 +1,7 @@
 {%- set family = "baseline_task_id, candidate_task_id, level = 'overall'" %}
 
+-- One row per compared pair of tasks and subject (the overall score, a dimension or a tag): whether the change
+-- is more than chance.
 with
 
 pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),

@@ -1,5 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per compared pair of tasks, subject (the overall score, a dimension or a tag) and case: the units
+-- that a test is over.
 with
 
 cases as (select * from {{ ref('promptlab', 'int_cases_compared') }}),

@@ -1,5 +1,6 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
+-- One row per task and dimension: what has to be equal in two tasks before their scores on it are compared.
 with
 
 dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),

@@ -1,3 +1,5 @@
+-- One row per compared pair of tasks and dimension of either: `reason` says why its scores are not compared,
+-- null if they are.
 with
 
 pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),

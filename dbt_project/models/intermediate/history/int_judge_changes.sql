@@ -1,3 +1,4 @@
+-- One row per compared pair of tasks and name that a tool's judge judged in both, by another model, prompt or rubric.
 with
 
 pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),

@@ -1,3 +1,4 @@
+-- One row per compared pair of tasks, case and number of another tool that is not graded, such as a perplexity.
 with
 
 pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),

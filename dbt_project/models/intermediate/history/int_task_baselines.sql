@@ -1,5 +1,7 @@
 {{ config(materialized='table', unique_key='task_id') }}
 
+-- One row per task that is no re-check: the earlier task that it is compared with (`baseline_task_id`), and
+-- the last one of its own variant.
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),

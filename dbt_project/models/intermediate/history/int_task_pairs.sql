@@ -1,3 +1,4 @@
+-- One row per pair of tasks to compare: a task (the candidate) with its baseline task, or a pair that was requested.
 with
 
 baselines as (select * from {{ ref('promptlab', 'int_task_baselines') }}),

@@ -1,5 +1,6 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
+-- One row per task, tag and measure: a number of the cases with the tag.
 with
 
 tags as (select * from {{ ref('promptlab', 'int_case_tags') }} where {{ in_this_build() }}),

@@ -1,5 +1,6 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
+-- One row per task and measure: a number of the whole task, such as its pass rate.
 with
 
 results as (select * from {{ ref('promptlab', 'int_task_results') }}),

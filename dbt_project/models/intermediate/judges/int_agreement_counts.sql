@@ -1,5 +1,7 @@
 {{ config(materialized='view') }}
 
+-- One row per dimension, judge and slice (all, a title, a model, a tag and others): labels of people against
+-- verdicts of the judge.
 with
 
 answers as (select * from {{ ref('promptlab', 'int_labelled_answers') }}),

@@ -1,5 +1,6 @@
 {{ config(materialized='view') }}
 
+-- One row per task, dimension and judge: the pass rate as people would see it, computed from labels.
 with
 
 rates as (select * from {{ ref('promptlab', 'int_judge_rates') }}),

@@ -1,5 +1,6 @@
 {{ config(materialized='view') }}
 
+-- One row per task, dimension and judge: the mean score as people would see it, computed from grades.
 with
 
 rates as (select * from {{ ref('promptlab', 'int_judge_rates') }}),

@@ -1,10 +1,10 @@
 {{ config(materialized='view') }}
 
+-- One row per round that was drawn by chance, dimension and judge: what people say of the answer.
 with
 
 labels as (select * from {{ ref('promptlab', 'fct_labels') }}),
 
--- what people say of one answer of a run that was drawn by chance
 final as (
 
     select

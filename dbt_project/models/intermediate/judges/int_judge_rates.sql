@@ -1,3 +1,5 @@
+-- One row per task, dimension and judge: its pass rate and mean score there, and how often people agree with
+-- it, by labels of the title or of all.
 with
 
 agreement as (

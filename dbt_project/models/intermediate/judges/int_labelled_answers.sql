@@ -1,5 +1,6 @@
 {{ config(materialized='view') }}
 
+-- One row per round that people labelled, dimension and judge: what they say of the answer, and what the judge says.
 with
 
 labels as (select * from {{ ref('promptlab', 'fct_labels') }}),

@@ -1,5 +1,6 @@
 {{ config(materialized='view') }}
 
+-- One row per task, dimension and judge: the pass rate by labels of people, weighted by the judge's verdicts.
 with
 
 rates as (select * from {{ ref('promptlab', 'int_judge_rates') }}),

@@ -1,5 +1,6 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
+-- One row per round and expected value or container of its testset: expected against actual.
 with
 
 scopes as (select * from {{ ref('promptlab', 'int_round_scopes') }}),

@@ -1,3 +1,5 @@
+-- One row per round and scope that its testset expects something of (a step, the aggregation, the final
+-- output): whether all its checks hold.
 with
 
 checks as (select * from {{ ref('promptlab', 'int_check_results') }} where {{ in_this_build() }}),

@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per round and output that its testset expects something of; `document` is that output.
 with
 
 expectations as (select * from {{ ref('promptlab', 'stg_testsets__expectations') }}),

@@ -1,5 +1,6 @@
 {{ config(materialized='incremental', unique_key='run_id', meta={'batch': 'memory_runs'}) }}
 
+-- One row per answer of a memory run: by conversation (`task_id`), round (`test_index`) and question.
 with
 
 answers as (

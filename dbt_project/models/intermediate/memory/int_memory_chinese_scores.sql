@@ -1,3 +1,4 @@
+-- One row per answer of a memory run that Chinese metrics can score.
 with
 
 answers as (

@@ -1,3 +1,4 @@
+-- One row per answer of a memory run that the F1 of LoCoMo can score.
 with
 
 answers as (

@@ -1,3 +1,4 @@
+-- One row per question with a right answer in one round, and later round that asked it again.
 with
 
 answers as (

@@ -1,5 +1,6 @@
 {{ config(materialized='incremental', unique_key='run_id', meta={'batch': 'memory_runs'}) }}
 
+-- One row per memory run: the metric and the threshold that make an answer right.
 with
 
 answers as (

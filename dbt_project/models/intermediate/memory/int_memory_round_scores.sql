@@ -1,3 +1,4 @@
+-- One row per memory run, conversation (`task_id`), round, category and metric: the sums that averages are made of.
 with
 
 answers as (

@@ -1,3 +1,4 @@
+-- One row per answer of a memory run that has a reference: what it shares with the best of its references.
 with
 
 answers as (

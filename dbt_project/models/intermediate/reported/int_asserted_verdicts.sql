@@ -1,3 +1,4 @@
+-- One row per round and name of an assertion of its tool: several of one name are one verdict.
 with
 
 checks as (select * from {{ ref('promptlab', 'int_reported_checks') }} where {{ in_this_build() }}),

@@ -1,3 +1,4 @@
+-- One row per round, dimension and judge: the verdict and the score that the judge gave.
 with
 
 rounds as (select * from {{ ref('promptlab', 'int_round_results') }}),

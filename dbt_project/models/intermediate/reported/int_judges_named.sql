@@ -1,3 +1,5 @@
+-- One row per task and thing that its tool's judges judged (a dimension, an assertion, the whole verdict):
+-- their models, and a hash of their instructions.
 with
 
 judges as (

@@ -1,3 +1,4 @@
+-- One row per task whose file has fewer rows than it claims, or none.
 with
 
 claims as (

@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per pipeline: the step whose output is its final output.
 with
 
 pipelines as (select * from {{ ref('promptlab', 'stg_pipelines__pipelines') }}),

@@ -1,3 +1,4 @@
+-- One row per task whose score is one dimension: which.
 with
 
 titles as (select * from {{ ref('promptlab', 'int_titles') }}),

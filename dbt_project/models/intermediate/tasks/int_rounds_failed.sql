@@ -1,3 +1,4 @@
+-- One row per round without a usable answer: why (`error_code`).
 with
 
 rounds as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }} where {{ in_this_build() }}),

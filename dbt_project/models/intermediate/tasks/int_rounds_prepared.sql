@@ -1,3 +1,4 @@
+-- One row per round, with its answer as text and as JSON, and the testset and pipeline of its task.
 with
 
 rounds as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }} where {{ in_this_build() }}),

@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per task: the number of its run in its title, and the name of its variant, which may not be unique yet.
 with
 
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),

@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per task whose model has a price in the config: its prices per million tokens.
 with
 
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),

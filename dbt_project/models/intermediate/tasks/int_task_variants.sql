@@ -1,5 +1,6 @@
 {{ config(materialized='table', unique_key='task_id') }}
 
+-- One row per task, which is one variant in one run: the name of the variant, unique in the run.
 with
 
 names as (select * from {{ ref('promptlab', 'int_task_names') }}),

@@ -1,5 +1,6 @@
 {{ config(unique_key='task_id', meta={'batch': 'tasks'}) }}
 
+-- One row per task: which testset and which pipeline it belongs to.
 with
 
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),

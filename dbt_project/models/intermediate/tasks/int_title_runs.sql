@@ -1,5 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per title and run: whether it is a run of the base branch and no outage (`is_base_run`), and the
+-- last such run before it.
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),

@@ -1,3 +1,4 @@
+-- One row per task: its title, and what the config says of that title.
 with
 
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),

@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
 
+-- One row per variant of a run and variant whose earlier runs count as its own: itself, and those that it replaced.
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),

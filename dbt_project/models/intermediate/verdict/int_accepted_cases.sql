@@ -1,3 +1,5 @@
+-- One row per task, history and case that a person accepted: only runs from then on (`accepted_runs_ago`)
+-- count for the case.
 with
 
 accepts as (select * from {{ ref('promptlab', 'stg_tasks__accepts') }}),
@@ -31,7 +33,7 @@ starts as (
 
     union all
 
-    -- all runs of the base branch are older than a push that was accepted
+    -- 0: none of the base runs counts, they are all older than the accepted push
     select
         histories.task_id,
         'base' as history,

@@ -1,5 +1,7 @@
 {{ config(materialized='table') }}
 
+-- One row per task and case, of its run or of the last run that judged the case: why the two are not compared
+-- (`reason_not_compared`).
 with
 
 variants as (

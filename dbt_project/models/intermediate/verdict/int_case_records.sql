@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
 
+-- One row per task and case: its rounds and passes now, before, and since the run in which it most likely broke.
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),

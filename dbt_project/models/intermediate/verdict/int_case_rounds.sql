@@ -1,5 +1,6 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
+-- One row per task and case: how many of its rounds gave a verdict, and how many of these passed.
 with
 
 rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),

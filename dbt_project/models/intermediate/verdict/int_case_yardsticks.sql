@@ -1,5 +1,6 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
+-- One row per task and case: a hash of what its verdict depends on besides the answer.
 with
 
 contents as (select * from {{ ref('promptlab', 'int_case_contents') }} where {{ in_this_build() }}),

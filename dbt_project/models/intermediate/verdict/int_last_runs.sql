@@ -1,3 +1,4 @@
+-- One row per title and run: the last run before it, which it is held against.
 with
 
 runs as (select * from {{ ref('promptlab', 'int_title_runs') }}),

@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
 
+-- One row per task and variant, or title, that its last run had and its own run lacks.
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),

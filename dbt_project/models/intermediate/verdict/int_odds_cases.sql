@@ -1,5 +1,7 @@
 {{ config(materialized='table') }}
 
+-- One row per history, task and case: the odds that the case broke in this variant alone, and in all variants
+-- of the run.
 with
 
 series as (select * from {{ ref('promptlab', 'int_odds_series') }}),

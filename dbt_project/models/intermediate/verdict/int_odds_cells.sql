@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
 
+-- One row per series (int_odds_series), case and run: `x` passes in `n` rounds; also of all variants together.
 with
 
 series as (select * from {{ ref('promptlab', 'int_odds_series') }}),

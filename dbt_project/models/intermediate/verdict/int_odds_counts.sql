@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
 
+-- One row per series of one variant (int_odds_series), case and run: `x` passes in `n` rounds.
 with
 
 series as (select * from {{ ref('promptlab', 'int_odds_series') }}),

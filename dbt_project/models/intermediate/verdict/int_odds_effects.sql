@@ -1,3 +1,5 @@
+-- One row per series (int_odds_series) and window (a number of runs since a break): the design effect, by which
+-- numbers of rounds are divided.
 with
 
 windows as (select * from {{ ref('promptlab', 'int_odds_windows') }}),

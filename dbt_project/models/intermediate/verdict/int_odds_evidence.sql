@@ -1,5 +1,7 @@
 {{ config(materialized='table') }}
 
+-- One row per series and case that passes less than before: how much likelier its rounds are if it broke, as a
+-- logarithm.
 with
 
 windows as (select * from {{ ref('promptlab', 'int_odds_windows') }}),

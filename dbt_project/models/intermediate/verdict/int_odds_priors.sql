@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
 
+-- One row per series (int_odds_series): the shares of stable, flaky and always failing cases in its earlier runs.
 with
 
 windows as (

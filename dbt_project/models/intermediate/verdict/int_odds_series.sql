@@ -1,5 +1,7 @@
 {{ config(materialized='table') }}
 
+-- One row per series of runs that odds are computed over: a run, a history of it, and one of its variants, or
+-- all of them (no `task_id`).
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),

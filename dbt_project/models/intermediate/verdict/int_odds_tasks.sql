@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
 
+-- One row per series of one variant and task whose rounds are in it: the run, earlier ones and re-checks.
 with
 
 series as (select * from {{ ref('promptlab', 'int_odds_series') }}),

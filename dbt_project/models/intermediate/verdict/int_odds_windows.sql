@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
 
+-- One row per series, case and number of last runs in which it may be broken: its rounds before them and since.
 with
 
 series as (select * from {{ ref('promptlab', 'int_odds_series') }} where n_earlier > 0),

@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
 
+-- One row per task, measure (verdict or score), case and run: its rate there less the mean of its earlier runs.
 with
 
 series as (

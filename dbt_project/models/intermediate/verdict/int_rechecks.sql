@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per task that asks cases of another task again, with that task.
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }}),

@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
 
+-- One row per title, run, history (`base` or `branch`) and run that counts for it; 0 runs ago is the run itself.
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),

@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
 
+-- One row per title and run: the odds that it broke a case.
 with
 
 cases as (select * from {{ ref('promptlab', 'int_odds_cases') }} where not is_known_flaky),

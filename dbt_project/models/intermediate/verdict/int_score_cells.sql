@@ -1,3 +1,4 @@
+-- One row per series (int_odds_series), case and run with scores and no verdicts: the mean score.
 with
 
 series as (select * from {{ ref('promptlab', 'int_odds_series') }}),

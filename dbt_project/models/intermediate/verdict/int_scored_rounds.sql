@@ -1,5 +1,6 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
+-- One row per round with a score, of tasks in which nothing passes or fails.
 with
 
 rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),

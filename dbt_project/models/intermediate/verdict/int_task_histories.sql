@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
 
+-- One row per task, history (`base` or `branch`) and task whose rounds count for it: itself, and earlier ones.
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),

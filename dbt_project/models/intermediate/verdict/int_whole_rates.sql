@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
 
+-- One row per task and measure (verdict or score): the chance of so low a rate over all cases, if nothing broke.
 with
 
 changes as (select * from {{ ref('promptlab', 'int_rate_changes') }}),

@@ -1,3 +1,4 @@
+-- One row per task and case: what is asked and what is expected.
 with
 
 cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }} where {{ in_this_build() }}),

@@ -1,3 +1,4 @@
+-- One row per task and case: a case of several tasks has a row in each.
 with
 
 cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }} where {{ in_this_build() }}),

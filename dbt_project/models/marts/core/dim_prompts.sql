@@ -1,5 +1,6 @@
 {{ config(materialized='view') }}
 
+-- One row per text of a prompt.
 with
 
 prompts as (select * from {{ ref('promptlab', 'dim_task_prompts') }}),

@@ -1,5 +1,6 @@
 {{ config(materialized='view') }}
 
+-- One row per run, of one or more tasks: one for each of its titles and variants.
 with
 
 tasks as (select * from {{ ref('promptlab', 'dim_tasks') }} where recheck_of is null),

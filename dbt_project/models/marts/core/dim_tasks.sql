@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
 
+-- One row per task: one variant in one run.
 with
 
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),

@@ -1,5 +1,6 @@
 {{ config(materialized='view') }}
 
+-- One row per title and variant.
 with
 
 tasks as (select * from {{ ref('promptlab', 'dim_tasks') }} where recheck_of is null),

@@ -1,3 +1,4 @@
+-- One row per round with metadata or a comment of a judge.
 with
 
 rounds as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }} where {{ in_this_build() }}),

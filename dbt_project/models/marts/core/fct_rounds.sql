@@ -1,3 +1,4 @@
+-- One row per round: one answer of the system under test to one case.
 with
 
 results as (select * from {{ ref('promptlab', 'int_round_results') }}),

@@ -1,3 +1,4 @@
+-- One row per task and step of its pipeline, or tool of its agent.
 with
 
 steps as (select * from {{ ref('promptlab', 'fct_steps') }} where {{ in_this_build() }}),

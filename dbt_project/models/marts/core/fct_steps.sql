@@ -1,3 +1,4 @@
+-- One row per round and step before its answer.
 with
 
 steps as (select * from {{ ref('promptlab', 'int_round_steps') }}),

@@ -1,5 +1,6 @@
 {{ config(unique_key='candidate_task_id', meta={'batch': 'comparisons'}) }}
 
+-- One row per compared pair of tasks and case of either: better, worse, the same, added, removed or not comparable.
 with
 
 cases as (select * from {{ ref('promptlab', 'int_cases_compared') }}),

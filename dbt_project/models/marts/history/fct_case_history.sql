@@ -1,5 +1,6 @@
 {{ config(materialized='view') }}
 
+-- One row per task and case: its status, and its status when it was last judged with the same contents.
 with
 
 results as (select * from {{ ref('promptlab', 'int_case_results') }}),

@@ -1,5 +1,6 @@
 {{ config(unique_key='task_id', meta={'batch': 'comparisons', 'mentions': ['since_task_id', 'since_run_id']}) }}
 
+-- One row per task and case, of its run or of the last one that judged it: the odds that it broke.
 with
 
 variants as (

@@ -1,5 +1,6 @@
 {{ config(unique_key='candidate_task_id', meta={'batch': 'comparisons'}) }}
 
+-- One row per compared pair of tasks and note on what their comparison leaves out.
 with
 
 pairs as (select * from {{ ref('promptlab', 'fct_task_pairs') }} where {{ in_this_build('comparisons') }}),

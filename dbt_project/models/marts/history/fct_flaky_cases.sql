@@ -2,7 +2,8 @@
 
 -- Cases that passed and failed though nothing had changed: neither the prompt, nor the
 -- model, nor what was asked and expected. A round in error gave no answer: it says nothing
--- about the case, and a task without an answer does not stand between two others.
+-- about the case, and a task without an answer does not stand between two others. One row per title, variant, prompt,
+-- model, case and contents.
 with
 
 history as (

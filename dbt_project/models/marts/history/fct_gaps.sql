@@ -1,5 +1,6 @@
 {{ config(unique_key='task_id', meta={'batch': 'comparisons'}) }}
 
+-- One row per task and reason why cases, variants or titles of the last run are not compared.
 with
 
 cases as (select * from {{ ref('promptlab', 'int_case_comparability') }} where is_gap),

@@ -1,5 +1,6 @@
 {{ config(materialized='table', meta={'batch': 'comparisons'}) }}
 
+-- One row per task, rule of the gate's policy and subject (a dimension or tag): the number that the rule limits.
 with
 
 of_tasks as (select * from {{ ref('promptlab', 'int_gate_facts_of_tasks') }}),

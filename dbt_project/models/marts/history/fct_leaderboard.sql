@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
 
+-- One row per title, testset, variant and prompt version: its newest task, ranked in its title and testset.
 with
 
 tasks as (select * from {{ ref('promptlab', 'dim_tasks') }} where recheck_of is null),

@@ -1,5 +1,6 @@
 {{ config(materialized='table', meta={'mentions': ['since_task_id']}) }}
 
+-- One row per title, variant and measure: since which run it is at its present level.
 with
 
 trends as (select * from {{ ref('promptlab', 'fct_trends') }} where subject is null),

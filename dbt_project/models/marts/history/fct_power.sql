@@ -1,5 +1,6 @@
 {{ config(materialized='view') }}
 
+-- One row per task with cases that passed or failed: its size, and how much its cases vary from round to round.
 with
 
 results as (

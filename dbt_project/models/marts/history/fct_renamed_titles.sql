@@ -1,6 +1,6 @@
 {{ config(materialized='view') }}
 
--- A title that ran once, and earlier titles without a run since, that have most of its cases.
+-- One row per title that ran once and earlier title without a run since that has most of its cases.
 with
 
 tasks as (select * from {{ ref('promptlab', 'dim_tasks') }} where role = 'full'),

@@ -1,5 +1,6 @@
 {{ config(unique_key='candidate_task_id', meta={'batch': 'comparisons'}) }}
 
+-- One row per compared pair of tasks and tag: how the overall score of the cases with the tag changed.
 with
 
 comparisons as (select * from {{ ref('promptlab', 'int_comparison_tests') }} where level = 'tag'),

@@ -1,6 +1,6 @@
 {{ config(materialized='view') }}
 
--- How many cases of a task changed since they were last judged.
+-- One row per task: how many of its cases changed since they were last judged.
 with
 
 history as (select * from {{ ref('promptlab', 'fct_case_history') }}),

@@ -1,5 +1,6 @@
 {{ config(unique_key='candidate_task_id', meta={'batch': 'comparisons'}) }}
 
+-- One row per compared pair of tasks and score: the overall one, and that of each dimension.
 with
 
 comparisons as (select * from {{ ref('promptlab', 'int_comparison_tests') }} where level <> 'tag'),

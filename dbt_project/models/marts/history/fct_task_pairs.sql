@@ -1,5 +1,6 @@
 {{ config(unique_key='candidate_task_id', meta={'batch': 'comparisons'}) }}
 
+-- One row per compared pair of tasks: a task (the candidate) with its baseline task, or a pair that was requested.
 with
 
 pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),

@@ -1,5 +1,7 @@
 {{ config(materialized='table') }}
 
+-- One row per task (a variant in a run), measure and subject; the previous value is that of the last earlier
+-- task of its title and variant that has the number.
 with
 
 tasks as (

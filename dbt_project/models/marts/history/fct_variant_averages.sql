@@ -1,6 +1,6 @@
 {{ config(materialized='view') }}
 
--- Over the titles that have several variants.
+-- One row per variant, over the titles that have several variants.
 with
 
 scores as (select * from {{ ref('promptlab', 'fct_variant_scores') }} where n_variants > 1),

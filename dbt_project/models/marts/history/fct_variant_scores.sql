@@ -1,5 +1,6 @@
 {{ config(materialized='view') }}
 
+-- One row per title and variant: its newest whole result.
 with
 
 entries as (

@@ -1,6 +1,6 @@
 {{ config(materialized='view') }}
 
--- Where each current variant of a title stands: against the best of them, and by cost and score.
+-- One row per current variant of a title: where it stands against the best of them, and by cost and score.
 with
 
 variants as (select * from {{ ref('promptlab', 'dim_variants') }} where is_current),

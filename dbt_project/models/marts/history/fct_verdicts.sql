@@ -1,5 +1,6 @@
 {{ config(unique_key='task_id', meta={'batch': 'comparisons', 'mentions': ['last_task_id', 'last_run_id']}) }}
 
+-- One row per task (a variant in a run): the odds that it broke a case, and what else a verdict on it rests on.
 with
 
 variants as (

@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
 
+-- One row per task, dimension, judge and measure: a pass rate or mean score of the judge, and as people would see it.
 with
 
 pass_rates as (select * from {{ ref('promptlab', 'int_corrected_pass_rates') }}),

@@ -1,5 +1,7 @@
 {{ config(materialized='table') }}
 
+-- One row per dimension, judge and slice (all, a title, a model, a tag and others): how well the judge agrees
+-- with people.
 with
 
 counts as (select * from {{ ref('promptlab', 'int_agreement_counts') }}),

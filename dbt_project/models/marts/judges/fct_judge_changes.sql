@@ -1,7 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
--- Two judges on the same labelled outputs: comparing rates of different labels would compare
--- the labels.
+-- One row per dimension and pair of judges, on the same labelled outputs: comparing rates of different labels
+-- would compare the labels.
 with
 
 labels as (

@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per dimension and judge that judged an output several times: whether it says the same again.
 with
 
 labels as (select distinct task_id from {{ ref('promptlab', 'fct_labels') }}),

@@ -1,3 +1,4 @@
+-- One row per round, dimension or assertion, and judge: pass or fail, and its score.
 with
 
 rounds as (select * from {{ ref('promptlab', 'int_round_results') }}),

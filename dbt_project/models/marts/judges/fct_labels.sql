@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
 
+-- One row per round, dimension and person who labelled it.
 with
 
 labels as (select * from {{ ref('promptlab', 'stg_labels__labels') }}),

@@ -1,3 +1,4 @@
+-- One row per round and scope that its testset expects something of (a step, the aggregation, the final output).
 with
 
 matches as (select * from {{ ref('promptlab', 'int_match_results') }}),

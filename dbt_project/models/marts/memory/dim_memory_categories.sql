@@ -1,3 +1,4 @@
+-- One row per memory run and category that it has scores of.
 with
 
 rounds as (select * from {{ ref('promptlab', 'int_memory_round_scores') }}),

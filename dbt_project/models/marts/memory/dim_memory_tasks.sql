@@ -1,3 +1,4 @@
+-- One row per memory run and conversation (`task_id`).
 with
 
 runs as (select * from {{ ref('promptlab', 'stg_memory__runs') }} where {{ in_this_build('memory_runs') }}),

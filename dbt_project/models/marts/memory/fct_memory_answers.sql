@@ -1,5 +1,6 @@
 {{ config(materialized='view') }}
 
+-- One row per answer of a memory run: by conversation (`task_id`), round (`test_index`) and question.
 with
 
 answers as (select * from {{ ref('promptlab', 'int_memory_answers_scored') }}),

@@ -1,3 +1,4 @@
+-- One row per memory run, conversation (`task_id`) and question that was right in one round and wrong in a later one.
 with
 
 pairs as (select * from {{ ref('promptlab', 'int_memory_retention_pairs') }}),

@@ -1,3 +1,4 @@
+-- One row per memory run, conversation (`task_id`) and question of it that could not be asked.
 with
 
 invalid_questions as (

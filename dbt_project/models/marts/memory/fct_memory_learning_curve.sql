@@ -1,3 +1,4 @@
+-- One row per memory run, conversation (`task_id`), round, rule for failed calls, category and metric.
 with
 
 rounds as (select * from {{ ref('promptlab', 'int_memory_round_scores') }}),

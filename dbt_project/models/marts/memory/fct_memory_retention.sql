@@ -1,3 +1,4 @@
+-- One row per memory run and number of rounds between two answers (`lag`): how many right ones are still right.
 with
 
 pairs as (select * from {{ ref('promptlab', 'int_memory_retention_pairs') }}),

@@ -1,3 +1,4 @@
+-- One row per memory run, view (last round, each round, all), rule for failed calls, category, average and metric.
 with
 
 rounds as (select * from {{ ref('promptlab', 'int_memory_round_scores') }}),

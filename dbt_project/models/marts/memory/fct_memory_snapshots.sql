@@ -1,3 +1,4 @@
+-- One row per memory run, conversation (`task_id`), round and figure that the system gave of its memory.
 with
 
 tests as (

@@ -1,3 +1,4 @@
+-- One row per memory run, operation (insert or retrieve) and stage of it.
 with
 
 timings as (

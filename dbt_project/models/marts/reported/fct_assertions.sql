@@ -1,5 +1,6 @@
 {{ config(materialized='view') }}
 
+-- One row per round and assertion: a check of its testset, or one of the tool that wrote the file.
 with
 
 own_checks as (select * from {{ ref('promptlab', 'fct_check_results') }}),

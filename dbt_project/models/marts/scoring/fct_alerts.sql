@@ -1,5 +1,6 @@
 {{ config(materialized='view') }}
 
+-- One row per task and alert: about the task alone, or against its baseline task.
 with
 
 alerts as (

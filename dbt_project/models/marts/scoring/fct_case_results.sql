@@ -1,3 +1,4 @@
+-- One row per task and case: its status over its rounds, and its scores.
 with
 
 results as (select * from {{ ref('promptlab', 'int_case_results') }} where {{ in_this_build() }}),

@@ -1,3 +1,4 @@
+-- One row per task and dimension: its score over all cases.
 with
 
 dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),

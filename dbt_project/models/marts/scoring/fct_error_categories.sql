@@ -1,3 +1,4 @@
+-- One row per task and kind of error that ended rounds of it.
 with
 
 rounds as (select * from {{ ref('promptlab', 'fct_rounds') }} where {{ in_this_build() }}),

@@ -1,3 +1,4 @@
+-- One row per task, dimension and rank: one of the worst rounds, and what was wrong with it.
 with
 
 picked as (select * from {{ ref('promptlab', 'int_evidence_rounds') }}),

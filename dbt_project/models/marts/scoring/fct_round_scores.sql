@@ -1,3 +1,4 @@
+-- One row per round and dimension: `metric` is what the scorer measured, `score` what that is worth from 0 to 1.
 with
 
 round_scores as (select * from {{ ref('promptlab', 'int_round_scores') }}),

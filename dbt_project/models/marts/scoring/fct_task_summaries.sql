@@ -1,3 +1,4 @@
+-- One row per task: its overall score, grade, cases by status and alerts.
 with
 
 results as (select * from {{ ref('promptlab', 'int_task_results') }}),

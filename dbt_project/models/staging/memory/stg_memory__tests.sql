@@ -1,3 +1,4 @@
+-- One row per round of questions (`test_index`) of a conversation (`task_id`) of a memory run.
 with
 
 source as (select * from {{ source('raw', 'memory_tests') }} where {{ is_live() }}),

@@ -1,3 +1,4 @@
+-- One row per assertion on a round that the tool judged itself.
 with
 
 source as (select * from {{ source('raw', 'reported_checks') }} where {{ is_live(of='task') }}),

@@ -1,3 +1,4 @@
+-- One row per total that the file of a tool claims: its number of rows, or the mean of a dimension.
 with
 
 source as (select * from {{ source('raw', 'claims') }} where {{ is_live(of='task') }}),

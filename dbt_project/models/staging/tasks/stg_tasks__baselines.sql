@@ -1,3 +1,5 @@
+-- One row per baseline of a case, which its answers are judged by: a golden answer, a list of rules and
+-- others. Not an earlier task.
 with
 
 source as (select * from {{ source('raw', 'baselines') }} where {{ is_live(of='task') }}),

@@ -1,3 +1,4 @@
+-- One row per value or container of a golden answer that is compared as JSON.
 with
 
 source as (select * from {{ source('raw', 'golden_checks') }} where {{ is_live(of='task') }}),

@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per rule: a baseline of type `rules` is a list of them on one case.
 with
 
 source as (select * from {{ source('raw', 'rules') }} where {{ is_live(of='task') }}),

@@ -1,3 +1,4 @@
+-- One row per task: one variant in one run.
 with
 
 source as (select * from {{ ref('promptlab', 'live_tasks') }}),

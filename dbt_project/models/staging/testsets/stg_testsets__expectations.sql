@@ -1,3 +1,4 @@
+-- One row per expected value or container of a case of a testset.
 with
 
 source as (select * from {{ source('raw', 'expectations') }} where {{ is_live() }}),

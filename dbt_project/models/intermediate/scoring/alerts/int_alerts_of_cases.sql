@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per task, alert (`code`), dimension and reason: the cases that it is about.
 with
 
 concerned as (select * from {{ ref('promptlab', 'int_cases_concerned') }}),

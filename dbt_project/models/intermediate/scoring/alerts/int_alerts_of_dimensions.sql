@@ -1,5 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per task and alert (`code`) about a dimension that cannot be scored as configured, or whose weights
+-- or confidences mislead.
 with
 
 dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),

@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per task and alert (`code`) about its file: rows are missing, or do not add up to its totals.
 with
 
 partial as (select * from {{ ref('promptlab', 'int_partial_tasks') }} where {{ in_this_build() }}),

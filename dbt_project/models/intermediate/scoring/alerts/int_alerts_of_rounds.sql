@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per task and alert (`code`) about its rounds: too few of them scored, too many in error.
 with
 
 results as (select * from {{ ref('promptlab', 'int_task_results') }}),

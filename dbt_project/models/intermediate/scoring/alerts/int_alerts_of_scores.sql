@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per task, dimension and alert (`code`) about outside scores: of several scorers, or not used.
 with
 
 received as (select * from {{ ref('promptlab', 'int_scores_counted') }}),

@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per task, dimension and alert (`code`) about a limit that the dimension misses.
 with
 
 dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),

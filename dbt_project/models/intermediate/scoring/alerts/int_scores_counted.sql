@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per task and dimension with outside scores of existing rounds: how many, and how many are contested.
 with
 
 scores as (select * from {{ ref('promptlab', 'int_scores_chosen') }}),

@@ -1,5 +1,6 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
+-- One row per task and alert that needs no other task; those about its baseline task are in int_alerts_of_history.
 with
 
 facts as (

@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per task and dimension that it is scored on: those of its file, or defaults.
 with
 
 configs as (select * from {{ ref('promptlab', 'stg_tasks__dimension_configs') }} where {{ in_this_build() }}),

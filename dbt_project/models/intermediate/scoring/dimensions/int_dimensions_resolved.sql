@@ -1,3 +1,4 @@
+-- One row per task and dimension: how it is scored, with all defaults; `problem` says why it cannot be.
 with
 
 dimensions as (select * from {{ ref('promptlab', 'int_dimensions_configured') }}),

@@ -1,3 +1,4 @@
+-- One row per task whose score is the share of its tool's passes: nothing else scores it, or the config asks for it.
 with
 
 titles as (select * from {{ ref('promptlab', 'int_titles') }} where {{ in_this_build() }}),

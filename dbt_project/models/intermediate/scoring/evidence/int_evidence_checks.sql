@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per round that is evidence of a dimension with the scorer `expectations`: its first failed check.
 with
 
 picked as (select * from {{ ref('promptlab', 'int_evidence_rounds') }}),

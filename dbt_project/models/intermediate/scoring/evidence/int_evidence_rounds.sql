@@ -1,3 +1,4 @@
+-- One row per task, dimension and rank: its ten worst rounds at most, which pages show as evidence.
 with
 
 case_scores as (

@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per round and dimension with the scorer `accuracy` by JSON: whether the answer matches a golden answer.
 with
 
 dimensions as (

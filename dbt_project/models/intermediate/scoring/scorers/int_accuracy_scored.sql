@@ -1,5 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per round and dimension with the scorer `accuracy`, but for JSON and meaning: how well the answer
+-- matches the best golden answer.
 with
 
 dimensions as (

@@ -1,5 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per round and dimension with the scorer `expectations` or `rules`: the share of checks that hold; a
+-- list of rules is one check.
 with
 
 dimensions as (

@@ -1,3 +1,5 @@
+-- One row per round and dimension with the scorer `consistency`: the share of the other rounds of the case
+-- with the same answer.
 with
 
 dimensions as (

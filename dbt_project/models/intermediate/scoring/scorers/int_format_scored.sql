@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per round and dimension with the scorer `format`: 1 if the output has the required keys, else 0.
 with
 
 dimensions as (

@@ -1,3 +1,4 @@
+-- One row per case of a task and golden answer: any one of them is right.
 with
 
 baselines as (

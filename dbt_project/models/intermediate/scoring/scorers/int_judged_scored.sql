@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per round and dimension that is scored outside SQL: by a judge, a tool or a scorer of the user.
 with
 
 dimensions as (

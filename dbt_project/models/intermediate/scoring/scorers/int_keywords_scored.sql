@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per round and dimension with the scorer `keywords`: the share of required keywords in the answer.
 with
 
 dimensions as (

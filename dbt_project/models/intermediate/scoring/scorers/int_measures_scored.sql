@@ -1,5 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per round and dimension that is a measurement (time, tokens, cost and others), or that cannot be
+-- scored at all.
 with
 
 dimensions as (

@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per round and dimension, of all scorers.
 select * from {{ ref('promptlab', 'int_accuracy_scored') }}
 
 union all

@@ -1,3 +1,5 @@
+-- A baseline of type `rules` is a list of rules on one case. One row per such list and round: whether
+-- the round passes all of them (`holds`), and those of severity must alone (`must_holds`).
 with
 
 judged as (select * from {{ ref('promptlab', 'int_rules_judged') }}),
@@ -9,11 +11,13 @@ checked as (
         case_id,
         round_id,
         baseline_id,
-        bool_or(severity = 'must') as is_must,
         case
             when bool_or(not holds) then false
             when count(*) = count(holds) then true
         end as holds,
+        -- null if there is none, or none that could be judged
+        bool_and(holds) filter (where severity = 'must') as must_holds,
+        -- of a rule that could not be judged, also where another one is broken
         min(case
             when holds is not null then null
             when rule = 'regex' then 'invalid_pattern'

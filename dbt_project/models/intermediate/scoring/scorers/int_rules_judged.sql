@@ -1,3 +1,4 @@
+-- One row per round and rule on its case: whether the round keeps it (`holds`).
 with
 
 rules as (select * from {{ ref('promptlab', 'stg_tasks__rules') }} where {{ in_this_build() }}),

@@ -1,3 +1,4 @@
+-- One row per round and dimension with scores from outside SQL: the one that counts.
 with
 
 scores as (select * from {{ ref('promptlab', 'int_scores_received') }}),

@@ -1,3 +1,5 @@
+-- One row per score that no model int_*_scored computes: from files of scores, from tools, and of answers of
+-- memory runs.
 with
 
 scores as (select * from {{ ref('promptlab', 'stg_scores__scores') }} where {{ in_this_build() }}),
@@ -38,6 +40,7 @@ received as (
 
     union all
 
+    -- what a tool gave on a dimension that can be graded
     select
         reported.load_id,
         reported.task_id,
@@ -57,6 +60,7 @@ received as (
 
     union all
 
+    -- pass or fail of a tool that gives only that
     select
         rounds.load_id,
         rounds.task_id,
@@ -78,6 +82,7 @@ received as (
 
     union all
 
+    -- metrics of the answers of a memory run, in the last round
     select
         memory_answers.load_id,
         memory_answers.run_id as task_id,

@@ -1,5 +1,6 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
+-- One row per task, dimension and case: the scores of its rounds as one score.
 with
 
 round_scores as (select * from {{ ref('promptlab', 'int_round_scores') }}),

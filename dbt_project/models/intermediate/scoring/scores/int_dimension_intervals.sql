@@ -1,3 +1,4 @@
+-- One row per task and dimension: the 95 % interval of its score.
 with
 
 dimensions as (select * from {{ ref('promptlab', 'int_dimension_scores') }}),

@@ -1,3 +1,4 @@
+-- One row per task and dimension: statistics of what its scorer measured in the rounds, before it is made a score.
 with
 
 dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),

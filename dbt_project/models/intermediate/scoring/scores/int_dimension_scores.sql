@@ -1,3 +1,4 @@
+-- One row per task and dimension: the scores of its cases as one score.
 with
 
 dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),

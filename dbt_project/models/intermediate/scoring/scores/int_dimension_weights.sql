@@ -1,3 +1,4 @@
+-- One row per task and dimension: its share of the overall score, which dimensions without scores have no part in.
 with
 
 dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),

@@ -1,3 +1,4 @@
+-- One row per task: the standard error of its overall score.
 with
 
 dimensions as (select * from {{ ref('promptlab', 'int_dimension_scores') }}),

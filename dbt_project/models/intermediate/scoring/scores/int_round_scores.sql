@@ -1,3 +1,4 @@
+-- One row per round and dimension: `metric` is what the scorer measured, `score` what that is worth from 0 to 1.
 with
 
 dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),

@@ -1,3 +1,5 @@
+-- One row per round, dimension and judge or scorer from outside: its newest score, and whether it is the one
+-- that counts.
 with
 
 dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),

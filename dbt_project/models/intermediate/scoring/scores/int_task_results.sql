@@ -1,3 +1,4 @@
+-- One row per task: its overall score, and its cases by status.
 with
 
 tasks as (select * from {{ ref('promptlab', 'int_tasks_resolved') }} where {{ in_this_build() }}),

@@ -1,5 +1,6 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
+-- One row per task and case: its status over its rounds, and its score over its dimensions.
 with
 
 cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }} where {{ in_this_build() }}),

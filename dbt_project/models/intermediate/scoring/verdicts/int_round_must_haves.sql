@@ -1,10 +1,13 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per round: whether every must-have that was judged is met, from checks, rules, judges and the file.
 with
 
 rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
 matches as (select * from {{ ref('promptlab', 'int_match_results') }}),
-rule_checks as (select * from {{ ref('promptlab', 'int_rules_checked') }} where is_must),
+rule_lists as (
+    select * from {{ ref('promptlab', 'int_rules_checked') }} where must_holds is not null
+),
 scores as (
     select * from {{ ref('promptlab', 'int_scores_chosen') }}
     where
@@ -41,9 +44,9 @@ findings as (
         task_id,
         case_id,
         round_id,
-        holds as is_satisfied
+        must_holds as is_satisfied
 
-    from rule_checks
+    from rule_lists
 
     union all
 

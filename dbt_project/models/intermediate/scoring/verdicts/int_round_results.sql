@@ -1,3 +1,4 @@
+-- One row per round: pass, fail, error or unevaluated, the worst of all its verdicts.
 with
 
 rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
