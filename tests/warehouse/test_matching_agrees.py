@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
-import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from benchmarks.stored_steps import plan_with_stored_steps
 from promptlab.build import plan
 from promptlab.contracts.scoring import RULE_VALUES, golden_alternatives
 from promptlab.evaluator.matching import MISSING, MatchOptions, judge, searchable_text
@@ -131,14 +131,6 @@ def in_python(pair: Pair) -> Verdict:
 HARD = [nested_pair(480), long_pair(1_000_000)]
 
 
-def with_steps() -> plan.Plan:
-    """The plan of a build that writes its steps to the file, as dbt does."""
-    text = plan.encode(plan.load()).decode()
-    text = text.replace(r"\"temp\".", r"\"intermediate\".")
-    text = text.replace('"schema": "temp"', '"schema": "intermediate"')
-    return msgspec.json.decode(text, type=plan.Plan)
-
-
 @pytest.fixture(scope="module")
 @only_verdicts
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
@@ -153,7 +145,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     warehouse = Warehouse(folder / "matching.duckdb")
     ingested = warehouse.ingest(folder / "in")
     assert ingested.n_rejected_records == 0
-    compiled = with_steps()
+    compiled = plan_with_stored_steps()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plan, "load", lambda: compiled)
         warehouse.build()
