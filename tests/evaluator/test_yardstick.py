@@ -159,10 +159,10 @@ def test_a_testset_judges_in_place_of_the_expectations_of_the_file(tmp_path: Pat
 @pytest.mark.parametrize(
     ("outputs", "metadata"),
     [
-        (b'{"_final_evaluation":"matched"}', b"{}"),
-        (b'{"_intermediate_evaluation":[1]}', b'{"rules":"none","judge":"me"}'),
-        (b"{}", b'{"rules":[{"name":"x"}],"judge":{"agent_id":5}}'),
-        (b"{}", b'{"judge":{"status":"scored","agent_id":""},"rules":null}'),
+        ('{"_final_evaluation":"matched"}', "{}"),
+        ('{"_intermediate_evaluation":[1]}', '{"rules":"none","judge":"me"}'),
+        ("{}", '{"rules":[{"name":"x"}],"judge":{"agent_id":5}}'),
+        ("{}", '{"judge":{"status":"scored","agent_id":""},"rules":null}'),
     ],
 )
 def test_fields_of_other_tools_with_these_names_judge_nothing(outputs, metadata):
@@ -171,9 +171,9 @@ def test_fields_of_other_tools_with_these_names_judge_nothing(outputs, metadata)
 
 
 def test_the_order_of_rounds_and_rules_does_not_count():
-    rules = [b'{"name":"a","type":"is_json"}', b'{"name":"b","type":"non_empty"}']
+    rules = ['{"name":"a","type":"is_json"}', '{"name":"b","type":"non_empty"}']
     one, other = (
-        judged_by(b"{}", b'{"rules":[' + b",".join(order) + b"]}")
+        judged_by("{}", '{"rules":[' + ",".join(order) + "]}")
         for order in (rules, rules[::-1])
     )
     assert one == other

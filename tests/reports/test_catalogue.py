@@ -36,7 +36,7 @@ GROUPS |= set(re.findall(r"""["'](\w+)\.["'] ~""", TEXT))
 GROUPS |= set(re.findall(r"""field_list\([\w.]+, ["'](\w+)["']\)""", TEXT))
 GROUPS |= set(re.findall(r"""\bf["'](\w+)\.\{""", TEXT))
 GROUPS |= set(re.findall(r"""\.label\(["'](\w+)["']""", TEXT))
-GROUPS |= set(re.findall(r"""\btold\(\s*["'](\w+)["']""", TEXT))
+GROUPS |= set(re.findall(r"""\bjoined\(\s*["'](\w+)["']""", TEXT))
 GROUPS |= set(re.findall(r"""_GROUP = ["'](\w+)\.["']""", TEXT))
 PREFIXES = tuple(
     re.findall(r"""["']([a-z]+\.\w+_)["'] ~""", TEXT)
