@@ -142,6 +142,23 @@ def _drop_steps(
                 con.execute(f"drop {kind} {stored}")
 
 
+def store_steps(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+    """Create the tables of steps without rows, and their views, as dbt expects them.
+
+    The next build by a plan drops them.
+    """
+    con.execute("create schema if not exists intermediate")
+    for node in plan.nodes:
+        if node.is_step:
+            name = f'"intermediate"."{node.name}"'
+            if node.kind == "table":
+                columns = ", ".join(node.columns)
+                con.execute(f"create table if not exists {name} ({columns})")
+            else:
+                query = _STEP.sub(r'"intermediate"."\1"', node.query)
+                con.execute(f"create view if not exists {name} as {query}")
+
+
 class _Rows:
     """Writes the rows of tables, and knows which tables have any.
 
