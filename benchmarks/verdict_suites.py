@@ -16,6 +16,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.stored_steps import plan_with_stored_steps
 from promptlab.build import plan
 
 MODELS = (
@@ -306,4 +307,4 @@ def judge(con: duckdb.DuckDBPyConnection, refuse_odds: float = 10.0) -> Odds:
 
 @functools.cache
 def _nodes() -> tuple[plan.Node, ...]:
-    return tuple(plan.load().nodes)
+    return tuple(plan_with_stored_steps().nodes)

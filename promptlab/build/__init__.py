@@ -113,9 +113,23 @@ def call_dbt(
 
     if args[0] not in WITHOUT_TABLES:
         _prepare_for_dbt(warehouse)
+        _store_steps(warehouse)
     return run_dbt(
         warehouse.settings, args[1:], command=args[0], verbose=True, output=output
     )
+
+
+def _store_steps(warehouse: WarehouseFile) -> None:
+    """Let dbt test, or build a part of, what a plan has built."""
+    from promptlab.build import plan
+    from promptlab.build.execution import last_build, store_steps
+
+    if warehouse.builds_by_dbt:
+        return
+    with warehouse.writable() as con:
+        last = last_build(con, warehouse.settings)
+        if last is not None and last.is_of_this_project:
+            store_steps(con, plan.load())
 
 
 def _prepare_for_dbt(warehouse: WarehouseFile) -> None:

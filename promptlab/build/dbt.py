@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +21,7 @@ import duckdb
 
 from promptlab import spark
 from promptlab.build.comments import read_comments
-from promptlab.build.plan import Node, Plan, sources_hash
+from promptlab.build.plan import STEPS, Node, Plan, sources_hash
 from promptlab.build.spark_models import compiled_for, rules_hash
 from promptlab.database import open_duckdb
 from promptlab.errors import BuildError, UsageError
@@ -307,13 +308,46 @@ def compile_plan(project: Path) -> Plan:
             _unqualified(nodes["analysis.promptlab.plan"].compiled_code)
         )
         nodes = {k: node for k, node in nodes.items() if node.resource_type in _RUN}
+        steps = Steps()
         return Plan(
             sources_hash=sources_hash(project),
+            nodes=list(_nodes(_Graph(nodes), analysis, settings.db, steps)),
             project_hash=analysis["project_hash"],
             forget=analysis["forget"],
-            remember=analysis["remember"],
-            nodes=list(_nodes(_Graph(nodes), analysis, settings.db)),
+            remember=[steps.renamed(sql) for sql in analysis["remember"]],
             comments=read_comments(manifest),
+        )
+
+
+_INTERMEDIATE = re.compile(r'"intermediate"\."(\w+)"')
+
+
+class Steps:
+    """Intermediate models whose rows no later build reads.
+
+    These are tables without a key, and views of them.
+    """
+
+    def __init__(self) -> None:
+        self._names: set[str] = set()
+
+    def add(self, node: Any, sql: str) -> bool:
+        """Return true if a model is a step, and rename it in the SQL that follows."""
+        is_view = node.config.materialized == "view"
+        if node.schema != "intermediate" or (
+            f'"{STEPS}".' not in sql if is_view else node.config.unique_key
+        ):
+            return False
+        self._names.add(node.alias)
+        return True
+
+    def renamed(self, sql: str) -> str:
+        """Return SQL with the names that the steps have in a plan."""
+        return _INTERMEDIATE.sub(
+            lambda name: (
+                f'"{STEPS}"."{name[1]}"' if name[1] in self._names else name[0]
+            ),
+            sql,
         )
 
 
@@ -354,7 +388,9 @@ class _Graph:
         return list(placed)
 
 
-def _nodes(graph: _Graph, analysis: dict[str, Any], db: Path) -> Iterator[Node]:
+def _nodes(
+    graph: _Graph, analysis: dict[str, Any], db: Path, steps: Steps
+) -> Iterator[Node]:
     with open_duckdb(db) as con:
         emptiness = Emptiness(con)
         for key in graph.ordered():
@@ -370,17 +406,22 @@ def _nodes(graph: _Graph, analysis: dict[str, Any], db: Path) -> Iterator[Node]:
                 kind, sql = "test", node.compiled_code
             else:
                 kind, sql = node.config.materialized, node.compiled_code
-            sql = _unqualified(sql).strip()
-            relation = f'"{node.schema}"."{node.alias}"'
+            sql = steps.renamed(_unqualified(sql).strip())
+            schema = None if kind == "test" else node.schema
+            temporary = ""
+            if node.resource_type == "model" and steps.add(node, sql):
+                schema, temporary = STEPS, "temporary "
+            elif schema is not None:
+                con.execute(f'create schema if not exists "{schema}"')
+            relation = f'"{schema}"."{node.alias}"'
             columns: list[str] = []
             if kind == "view":
                 emptiness.add_view(relation, sql)
-                _create_schema(con, node)
-                con.execute(f"create view {relation} as {sql}")
+                con.execute(f"create {temporary}view {relation} as {sql}")
             elif kind in _TABLES:
                 columns = _contract(node) or _columns(con, sql)
-                _create_schema(con, node)
-                con.execute(f"create table {relation} ({', '.join(columns)})")
+                definition = ", ".join(columns)
+                con.execute(f"create {temporary}table {relation} ({definition})")
             elif kind == "seed":
                 columns = _columns(con, sql)
             empty_if = emptiness.of(sql) if kind not in {"seed", "view"} else []
@@ -388,21 +429,14 @@ def _nodes(graph: _Graph, analysis: dict[str, Any], db: Path) -> Iterator[Node]:
                 name=node.name if kind == "test" else node.alias,
                 kind=kind,
                 sql=sql.splitlines(),
-                schema=None if kind == "test" else node.schema,
+                schema=schema,
                 empty_if=[sorted(tables) for tables in empty_if],
-                is_of_one_build=kind == "table"
-                and node.schema == "intermediate"
-                and not node.config.unique_key,
                 columns=columns,
                 key=node.config.get("unique_key") if kind in _TABLES else None,
                 batch=node.config.meta.get("batch") if kind in _TABLES else None,
                 mentions=node.config.meta.get("mentions", []),
-                replaced=analysis["replaced"].get(node.name),
+                replaced=steps.renamed(analysis["replaced"].get(node.name, "")) or None,
             )
-
-
-def _create_schema(con: duckdb.DuckDBPyConnection, node: Any) -> None:
-    con.execute(f'create schema if not exists "{node.schema}"')
 
 
 def _columns(con: duckdb.DuckDBPyConnection, sql: str) -> list[str]:

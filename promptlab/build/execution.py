@@ -19,7 +19,7 @@ import msgspec
 
 from promptlab.build import plan
 from promptlab.build.comments import comments_in
-from promptlab.build.plan import Node
+from promptlab.build.plan import STEPS, Node
 from promptlab.database import (
     SMALL,
     comment_sql,
@@ -67,10 +67,9 @@ def execute(
     if rebuild:
         for statement in plan.forget:
             con.execute(statement)
-    for schema in {node.schema for node in plan.nodes if node.schema}:
+    for schema in {node.schema for node in plan.nodes if node.schema} - {STEPS}:
         con.execute(f'create schema if not exists "{schema}"')
-    keeps_steps = steps_fit_in_memory(con, rebuild=rebuild)
-    writes_early = True
+    queries = _Queries(plan)
     # only raw tables may have got rows in this transaction
     rows = _Rows(
         con,
@@ -86,15 +85,12 @@ def execute(
         try:
             if node.kind == "test":
                 if not is_empty:
-                    _test(con, node)
+                    _test(con, node, queries.of(node))
             else:
-                early = not (keeps_steps and node.is_of_one_build)
-                if early != writes_early:
-                    con.execute("set enable_optimistic_write = ?", [early])
-                    writes_early = early
                 _write(
                     con,
                     node,
+                    queries.of(node),
                     existing.get(node.relation),
                     rows,
                     rebuild=rebuild,
@@ -108,11 +104,59 @@ def execute(
             raise BuildError(f"{node.kind} {node.name}: {error}") from None
     _comment(con, plan, lang)
     _remember(con, plan, full_refresh=full_refresh)
-    # not written to disk: saves half of the file and a tenth of a first build
+    _drop_steps(con, plan, existing)
+
+
+class _Queries:
+    """The queries of a plan, in which those of a view of steps stand for its name."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._views = {
+            node.name: node
+            for node in plan.nodes
+            if node.is_step and node.kind == "view"
+        }
+
+    def of(self, node: Node) -> str:
+        """Return the query of a node."""
+        return _STEP.sub(self._in_place, node.query)
+
+    def _in_place(self, name: re.Match[str]) -> str:
+        view = self._views.get(name[1])
+        return name[0] if view is None else f"({self.of(view)})"
+
+
+_STEP = re.compile(rf'"{STEPS}"\."(\w+)"')
+
+
+def _drop_steps(
+    con: duckdb.DuckDBPyConnection, plan: Plan, existing: dict[str, str]
+) -> None:
+    """Drop the tables of steps, and those that dbt wrote to the file."""
     for node in plan.nodes:
-        if node.is_of_one_build:
-            rows.clear(node.relation)
-    con.execute("reset enable_optimistic_write")
+        if node.is_step:
+            if node.kind == "table":
+                con.execute(f"drop table {node.relation}")
+            stored = f'"intermediate"."{node.name}"'
+            if kind := existing.get(stored):
+                con.execute(f"drop {kind} {stored}")
+
+
+def store_steps(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+    """Create the tables of steps without rows, and their views, as dbt expects them.
+
+    The next build by a plan drops them.
+    """
+    con.execute("create schema if not exists intermediate")
+    for node in plan.nodes:
+        if node.is_step:
+            name = f'"intermediate"."{node.name}"'
+            if node.kind == "table":
+                columns = ", ".join(node.columns)
+                con.execute(f"create table if not exists {name} ({columns})")
+            else:
+                query = _STEP.sub(r'"intermediate"."\1"', node.query)
+                con.execute(f"create view if not exists {name} as {query}")
 
 
 class _Rows:
@@ -133,10 +177,10 @@ class _Rows:
             self._known[relation] = row is not None
         return self._known[relation]
 
-    def create(self, relation: str, columns: list[str]) -> None:
+    def create(self, relation: str, columns: list[str], kind: str = "table") -> None:
         """Create a table without rows, or replace it."""
         definition = ",\n".join(columns)
-        self._con.execute(f"create or replace table {relation} ({definition})")
+        self._con.execute(f"create or replace {kind} {relation} ({definition})")
         self._known[relation] = False
 
     def insert(self, relation: str, query: str) -> None:
@@ -208,24 +252,29 @@ def _is_first(
 def _write(
     con: duckdb.DuckDBPyConnection,
     node: Node,
+    query: str,
     existing: str | None,
     rows: _Rows,
     *,
     rebuild: bool,
     is_empty: bool,
 ) -> None:
-    """Write a view, or the rows of a seed or a model to its table."""
+    """Write a view, or the rows of a seed, a model or a step to its table."""
     kind = "view" if node.kind == "view" else "table"
     name = node.relation
     is_kept = existing == kind and not rebuild
+    if node.is_step and kind == "view":
+        return
     if is_kept and node.kind in {"seed", "view"}:
         return
     if existing not in (None, kind):
         con.execute(f"drop {existing} {name}")
     if kind == "view":
-        con.execute(f"create or replace view {name} as {node.query}")
+        con.execute(f"create or replace view {name} as {query}")
         return
-    if not is_kept:
+    if node.is_step:
+        rows.create(name, node.columns, "temporary table")
+    elif not is_kept:
         rows.create(name, node.columns)
     elif node.kind == "incremental":
         assert node.replaced is not None
@@ -233,13 +282,13 @@ def _write(
     else:
         rows.clear(name)
     if not is_empty:
-        rows.insert(name, node.query)
+        rows.insert(name, query)
 
 
-def _test(con: duckdb.DuckDBPyConnection, node: Node) -> None:
-    (count,) = con.execute(f"select count(*) from ({node.query})").fetchall()[0]
+def _test(con: duckdb.DuckDBPyConnection, node: Node, query: str) -> None:
+    (count,) = con.execute(f"select count(*) from ({query})").fetchall()[0]
     if count:
-        rows = dictionaries(con, f"from ({node.query}) limit {_ROWS_SHOWN}")
+        rows = dictionaries(con, f"from ({query}) limit {_ROWS_SHOWN}")
         raise BuildError(
             "\n".join(
                 [f"data test {node.name} fails for {count} row(s)", *map(str, rows)]
@@ -279,32 +328,12 @@ def _remember(
         con.execute(statement, {k: v for k, v in facts.items() if f"${k}" in statement})
 
 
-FIT_IN_MEMORY = 500_000
-"""Maximum number of new rounds for steps in memory, about 5 KB each.
-
-With more, steps are written to the file to limit memory. That doubles the time, and the
-freed blocks stay in the file.
-"""
-
-
 def tune(con: duckdb.DuckDBPyConnection) -> None:
     """Set options until *con* is closed, which writes the result to disk."""
     con.execute("set preserve_insertion_order = false")
     if _rows_of_raw(con) <= SMALL:
         plan_quickly(con)
         con.execute("set force_compression = 'uncompressed'")
-
-
-def steps_fit_in_memory(con: duckdb.DuckDBPyConnection, *, rebuild: bool) -> bool:
-    """Return true if the steps of a build fit in memory."""
-    n_new = _rows_of_raw(con)
-    if not rebuild:
-        (n_built,) = con.execute(
-            "select (select count(*) from marts.fct_rounds)"
-            " + (select count(*) from marts.fct_memory_answers)"
-        ).fetchall()[0]
-        n_new -= n_built
-    return n_new <= FIT_IN_MEMORY
 
 
 def _rows_of_raw(con: duckdb.DuckDBPyConnection) -> int:

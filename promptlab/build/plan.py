@@ -35,6 +35,10 @@ _SUFFIXES = {".csv", ".md", ".sql", ".yml"}
 _CODE = ("comments", "dbt", "plan")
 
 
+STEPS = "temp"
+"""DuckDB's schema of temporary tables."""
+
+
 class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     """One seed, model or data test, in the order of dbt."""
 
@@ -43,11 +47,9 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     sql: list[str]
     """Lines of its query; a test returns the rows that violate the rule."""
     schema: str | None = None
-    """The schema of its table or view; ``None`` for a test."""
+    """The schema of its table or view, ``temp`` for a step; ``None`` for a test."""
     empty_if: list[list[str]] = []
     """Sets of tables: its query returns no rows if all tables of one set are empty."""
-    is_of_one_build: bool = False
-    """True if its rows are intermediate results, deleted at the end of a build."""
     columns: list[str] = []
     """Columns of a table with their types, and the constraints of its contract."""
     key: str | None = None
@@ -68,6 +70,15 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     def relation(self) -> str:
         """Return its quoted name."""
         return f'"{self.schema}"."{self.name}"'
+
+    @property
+    def is_step(self) -> bool:
+        """Return true for an intermediate result, which the warehouse does not keep.
+
+        A table is there while the build runs. A view is never created: its query is
+        part of those that read it.
+        """
+        return self.schema == STEPS
 
 
 class Plan(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from promptlab.build import plan
+from benchmarks.stored_steps import plan_with_stored_steps
 from promptlab.build.execution import execute
 from tests.history.conftest import PAIRED, random_runs
 
@@ -228,7 +228,9 @@ def tested(history_db: Path):
 
 
 def sql_of(name: str) -> str:
-    return next(node.query for node in plan.load().nodes if node.name == name)
+    return next(
+        node.query for node in plan_with_stored_steps().nodes if node.name == name
+    )
 
 
 def sums(n: int, mean: float, sd: float, lost: int, gained: int) -> str:
@@ -288,7 +290,7 @@ def test_the_same_rows_in_another_order_give_the_same_bits(history_db, tmp_path)
     with duckdb.connect(shutil.copy(history_db, tmp_path / "w.duckdb")) as con:
         con.begin()
         with pytest.raises(Stop):
-            execute(con, plan.load(), full_refresh=True, on_node=stop)
+            execute(con, plan_with_stored_steps(), full_refresh=True, on_node=stop)
         con.execute("set preserve_insertion_order = false")
         for threads in (1, 4):
             con.execute(f"set threads = {threads}")

@@ -14,7 +14,8 @@ import duckdb
 import pytest
 
 from benchmarks.generate import analysis_input, testset
-from promptlab.build import call_dbt, plan
+from benchmarks.stored_steps import plan_with_stored_steps
+from promptlab.build import call_dbt
 from promptlab.build.dbt import environment_of
 from promptlab.build.spark_models import compiled_for
 from promptlab.database import tables_of
@@ -128,7 +129,7 @@ class Engines:
         assert warehouse.ingest(*paths).n_rejected == 0
         assert warehouse.ingest(labels, kind="labels").n_rejected == 0
         with warehouse.writable() as con:
-            for node in plan.load().nodes:
+            for node in plan_with_stored_steps().nodes:
                 # the load has written what is live
                 if node.kind != "test" and node.schema != "live":
                     con.execute(f'create schema if not exists "{node.schema}"')

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 
+from promptlab.build import call_dbt
 from promptlab.build.dbt import run_dbt
 from promptlab.cli import run_cli
 from promptlab.errors import BuildError
@@ -54,10 +57,19 @@ def call(
     return run
 
 
-def test_unit_tests_run_by_dbt(example, capsys):
-    """All of them are in test_models.py; a full refresh is in tests/packaging."""
-    select = ["--select", "int_match_results,test_type:unit"]
-    run_dbt(example.settings, select, command="test", verbose=True)
+def test_dbt_tests_all_rows_and_runs_unit_tests(example, capsys):
+    """All unit tests are in test_models.py; a full refresh is in tests/packaging."""
+    with duckdb.connect(str(example.settings.db)) as con:
+        con.execute(
+            "insert into marts.fct_task_summaries from marts.fct_task_summaries limit 1"
+        )
+    select = (
+        "--select",
+        "int_match_results,test_type:unit",
+        "keys_of_fct_task_summaries",
+    )
+    with pytest.raises(BuildError, match="keys_of_fct_task_summaries"):
+        call_dbt(example, ["test", *select], output=sys.stderr)
     assert re.search(r"[1-9]\d* unit test", capsys.readouterr().err)
 
 

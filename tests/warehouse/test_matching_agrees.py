@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
-import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from benchmarks.stored_steps import plan_with_stored_steps
 from promptlab.build import plan
 from promptlab.contracts.scoring import RULE_VALUES, golden_alternatives
 from promptlab.evaluator.matching import MISSING, MatchOptions, judge, searchable_text
@@ -133,15 +133,6 @@ def in_python(pair: Pair) -> Verdict:
 HARD = [nested_pair(480), long_pair(1_000_000)]
 
 
-def with_steps() -> plan.Plan:
-    """The plan of a build that keeps the tables of its steps, as dbt does."""
-    nodes = [
-        msgspec.structs.replace(node, is_of_one_build=False)
-        for node in plan.load().nodes
-    ]
-    return msgspec.structs.replace(plan.load(), nodes=nodes)
-
-
 @pytest.fixture(scope="module")
 @only_verdicts
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
@@ -156,7 +147,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     warehouse = Warehouse(folder / "matching.duckdb")
     ingested = warehouse.ingest(folder / "in")
     assert ingested.n_rejected_records == 0
-    compiled = with_steps()
+    compiled = plan_with_stored_steps()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plan, "load", lambda: compiled)
         warehouse.build()

@@ -51,9 +51,18 @@ def nodes() -> dict[str, plan.Node]:
 
 
 @pytest.fixture(scope="module")
-def types() -> dict[str, dict[str, str]]:
-    """Inputs of models → types of their columns: of those that a test asked."""
-    return {}
+def types(con) -> dict[str, dict[str, str]]:
+    """Models → types of their columns: of steps, and of those that a test asked."""
+    steps = [node for node in plan.load().nodes if node.is_step]
+    with con.cursor() as cursor:
+        for step in steps:
+            what = (
+                f"view {step.relation} as {step.query}"
+                if step.kind == "view"
+                else f"table {step.relation} ({', '.join(step.columns)})"
+            )
+            cursor.execute(f"create temporary {what}")
+        return {step.name: types_of(cursor, f"from {step.relation}") for step in steps}
 
 
 @pytest.mark.parametrize(

@@ -202,27 +202,22 @@ def stricter(line: str) -> plan.Plan:
     return msgspec.structs.replace(compiled, nodes=nodes)
 
 
-@pytest.mark.parametrize(("fitting", "in_memory"), [(500_000, True), (0, False)])
-@only("fct_rounds")
-def test_steps_stay_in_memory_where_few_rounds_wait_and_marts_never_do(
-    tmp_path, monkeypatch, fitting, in_memory
-):
-    written = []
-    real = execution._write
-
-    def write_of(con, node, *args, **options):
-        [(setting,)] = con.execute(
-            "select current_setting('enable_optimistic_write')"
+def test_a_file_has_no_intermediate_results(example_db):
+    steps = {node.name for node in plan.load().nodes if node.is_step}
+    with duckdb.connect(str(example_db), read_only=True) as con:
+        names = con.execute(
+            "select table_name from information_schema.tables"
         ).fetchall()
-        written.append((node.is_of_one_build, setting))
-        real(con, node, *args, **options)
+    assert "int_round_results" in steps
+    assert not steps & {name for (name,) in names}
 
-    monkeypatch.setattr(execution, "_write", write_of)
-    monkeypatch.setattr(execution, "FIT_IN_MEMORY", fitting)
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(write(tmp_path / "a.json", task()))
-    warehouse.build()
-    assert set(written) == {(True, not in_memory), (False, True)}
+
+def test_intermediate_results_that_dbt_wrote_leave_the_file(writable_example_db):
+    with duckdb.connect(str(writable_example_db)) as con:
+        con.execute("create table intermediate.int_round_results (task_id varchar)")
+        con.execute("create view intermediate.int_round_steps as select 1 as a")
+    Warehouse(writable_example_db).build(full_refresh=True)
+    test_a_file_has_no_intermediate_results(writable_example_db)
 
 
 @pytest.mark.parametrize(("small", "sorts_joins"), [(0, True), (2_000, False)])
