@@ -509,8 +509,10 @@ def _start(cells: dict[str, list[Any]], settings: dict[str, Any]) -> TableMappin
         asked = [name for name in cells if _ASKS.search(plain[name])]
         texts = {name: list(map(cell_text, column)) for name, column in cells.items()}
         unique = (name for name in cells if len(set(texts[name])) == len(texts[name]))
-        case = None if asked else next(unique, None)
-        found |= {"case": case} if case else {"inputs": (*asked, *cells)[:1]}
+        if asked or (case := next(unique, None)) is None:
+            found["inputs"] = (*asked, *cells)[:1]
+        else:
+            found["case"] = case
     numbers = {*settings.get("scores", ()), *settings.get("values", ())}
     asking = {found.get("case"), *found.get("inputs", ())}
 
