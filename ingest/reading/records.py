@@ -93,6 +93,9 @@ BATCH_CHARACTERS = 8 << 20
 
 _MEMBERS = msgspec.json.Decoder(Members)
 
+_BEYOND_DOUBLES = "Number out of range"
+"""Error of msgspec about a number that the contract accepts as infinite."""
+
 
 def list_places(
     text: str, found: Iterable[Span], way: tuple[Key, ...] = ()
@@ -273,8 +276,10 @@ class StructRecords:
         try:
             self._keep(place, *self.parse(place.text))
         except (ValueError, RecursionError) as error:
-            numbers = beyond_doubles(place.text)  # which the contract does not know
-            self._refuse(place, *numbers or [Fault((), "unreadable", str(error))])
+            reasons = [Fault((), "unreadable", str(error))]
+            if str(error).startswith(_BEYOND_DOUBLES):
+                reasons = beyond_doubles(place.text) or reasons
+            self._refuse(place, *reasons)
 
     def _keep(self, place: RecordPlace, struct: Any, is_open: bool) -> None:
         self._places.append(place)
