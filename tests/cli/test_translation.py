@@ -305,6 +305,15 @@ def is_kept(key: str) -> bool:
             'unknown key "x" is not stored; put it into `context` (warning)',
             '未知的键 "x"，不会保存；请放进 `context`（警告）',
         ),
+        *(
+            (
+                f"{levels} objects and lists inside each other; the limit is 500"
+                " (setting max_depth). Flatten the value.",
+                f"对象和列表嵌套{chinese} 层；上限为 500（设置 max_depth）。"
+                "请把值写得平一些。",
+            )
+            for levels, chinese in (("601", " 601"), ("more than 500", "超过 500"))
+        ),
         (
             'expected text, found "the end; the answer is left out."',
             '应为文本，实际为 "the end; the answer is left out."',
