@@ -84,7 +84,7 @@ NO_MESSAGES = """
     output items of 2025 and 2026
     the layouts in docs/tools/memory_benchmarks
     Grade not found in model output| texts of tools and libraries, compared with
-    could not read|could not write|file too large|no space left
+    could not read|could not write|file too large|no space left|Number out of range
     incomplete multibyte sequence|invalid perl operator: (?
     mapping values are not allowed|did you mean
     {} rows need a closer look| caught before anybody sees them
