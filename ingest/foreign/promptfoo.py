@@ -115,7 +115,8 @@ class Response(Struct, gc=False):
     cached: bool | None = None
     cost: Any = None
     error: Any = None
-    metadata: AboutResponse | None = None
+    metadata: AboutResponse | list[Any] | str | float | bool | None = None
+    """Of any form, as a provider likes."""
 
 
 class AboutComponent(Struct, gc=False):
@@ -179,6 +180,8 @@ class Row(Struct, gc=False):
         if self.failureReason is None:  # version 2 has no such field
             is_error = self.gradingResult is None and self.error
             self.failureReason = _NO_ANSWER if is_error else 0
+        self.prompt = self.prompt if is_there(self.prompt) else EMPTY
+        self.testCase = self.testCase if is_there(self.testCase) else EMPTY
 
 
 class TestCase(Struct, gc=False):
@@ -326,6 +329,9 @@ def _records(
 
 # ---------- the run and its columns
 
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+$")
+"""The end of an id of promptfoo: when the run began, in UTC."""
+
 ROW_SCORE = "score"
 """Dimension of the row's own score: only it counts, as the named ones are its parts."""
 
@@ -350,10 +356,12 @@ class Run:
 
     def __init__(self, source: Source, export: Export) -> None:
         config, about = export.config or Config(), export.metadata or Metadata()
+        begun = _TIME.search(export.evalId or "")
         self._source = source
         self._run_id = export.evalId
         self._about: dict[str, Any] = {
-            "created_at": as_time(export.results.timestamp),
+            "created_at": as_time(export.results.timestamp)
+            or as_time(begun and begun[0]),
             "tool_version": about.promptfooVersion,
             "written_at": as_time(about.exportedAt),
             "title": short_name(config.description, 120),
@@ -1006,7 +1014,9 @@ def _steps(response: Response) -> str | None:
 
     A model that is asked once puts its calls into the output, alone or in a message.
     """
-    about, output = response.metadata or AboutResponse(), response.output
+    about, output = response.metadata, response.output
+    if not isinstance(about, AboutResponse):
+        about = AboutResponse()
     if isinstance(output, dict):
         output = output.get("tool_calls")
     calls = about.toolCalls or (output if _are_calls(output) else None)

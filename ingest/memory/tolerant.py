@@ -19,6 +19,7 @@ from promptlab.ingest.reading.problems import (
     CountedProblems,
     Problem,
     faults,
+    in_order,
     problem_at,
 )
 from promptlab.json_text.places import Keys, SpanIndex
@@ -64,12 +65,13 @@ class FileProblems:
     def count(self, code: str, message: str, keys: Keys) -> None:
         """Count a problem that may be in many records; `close` adds one warning.
 
-        Problems are the same if only list positions differ; the first message is used.
+        Problems are the same if only list positions and the found values differ.
         """
         where = tuple("*" if isinstance(key, int) else key for key in keys)
+        kind = message.partition(", found ")[0]
         fault = Fault(keys, code, message)
         first = partial(problem_at, self._place, fault, "warning")
-        self._counted.add((code, where), first)
+        self._counted.add((code, where, kind), first)
 
     def unknown(self, keys: Keys) -> None:
         """Count a key that the format does not have."""
@@ -84,9 +86,8 @@ class FileProblems:
         self.count("unreadable_value", f"{message}; it is kept in extras.", keys)
 
     def close(self) -> list[Problem]:
-        """Add the counted warnings and return all problems."""
-        self.problems += self._counted.problems()
-        return self.problems
+        """Return all problems and the counted warnings, in the order of the file."""
+        return in_order([*self.problems, *self._counted.problems()])
 
     def _place(self, keys: Keys) -> tuple[int, int]:
         return self._index.line_column(self._index.find(keys))

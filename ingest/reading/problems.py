@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
@@ -123,6 +123,11 @@ def told_at(path: str | Path, problem: Problem) -> str:
     place = ":".join(str(each) for each in places if each is not None)
     pointer = f" {problem.pointer}:" if problem.pointer else ""
     return f"{place}:{pointer} {problem.message}"
+
+
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """Return problems in the order of the file."""
+    return sorted(problems, key=lambda each: (each.line or 0, each.column or 0))
 
 
 def _with_count(_kind: object, first: Problem, count: int) -> str:

@@ -30,6 +30,7 @@ from promptlab.ingest.reading.problems import (
     CountedProblems,
     Problem,
     Severity,
+    in_order,
     judge,
     kept,
     problem_at,
@@ -37,7 +38,7 @@ from promptlab.ingest.reading.problems import (
 from promptlab.ingest.reading.source import DEFAULT, Limits, Source
 from promptlab.ingest.reading.structs import struct_of
 from promptlab.json_text.places import BOM, Key, Span, SpanIndex, after_space, spans
-from promptlab.json_text.reading import Fault, read_exactly
+from promptlab.json_text.reading import Fault, beyond_doubles, read_exactly
 from promptlab.json_text.writing import shown
 
 Members = dict[str, msgspec.Raw]
@@ -91,6 +92,9 @@ BATCH_CHARACTERS = 8 << 20
 """Size of a batch of records that are read one by one: about that of a block."""
 
 _MEMBERS = msgspec.json.Decoder(Members)
+
+_BEYOND_DOUBLES = "Number out of range"
+"""Error of msgspec about a number that the contract accepts as infinite."""
 
 
 def list_places(
@@ -257,24 +261,25 @@ class StructRecords:
             self.problems.append(broken_document(text))
             self.broken = True
             return
-        self.take_list(text, found)
+        for place in list_places(text, found):
+            if self.limits.fault(place.text):
+                self._refuse(place)
+            else:
+                self._read(place)
 
-    def take_list(
-        self, text: str, found: Iterable[Span], way: tuple[Key, ...] = ()
-    ) -> None:
-        """Read the records of a list one by one."""
+    def take_list(self, text: str, found: Iterable[Span], way: tuple[Key, ...]) -> None:
+        """Read the records of a list one by one; unknown keys have no limits."""
         for place in list_places(text, found, way):
             self._read(place)
 
     def _read(self, place: RecordPlace) -> None:
-        text = place.text
-        if self.limits.fault(text):
-            self._refuse(place, "")
-            return
         try:
-            self._keep(place, *self.parse(text))
+            self._keep(place, *self.parse(place.text))
         except (ValueError, RecursionError) as error:
-            self._refuse(place, str(error))
+            reasons = [Fault((), "unreadable", str(error))]
+            if str(error).startswith(_BEYOND_DOUBLES):
+                reasons = beyond_doubles(place.text) or reasons
+            self._refuse(place, *reasons)
 
     def _keep(self, place: RecordPlace, struct: Any, is_open: bool) -> None:
         self._places.append(place)
@@ -305,13 +310,12 @@ class StructRecords:
         """Return the valid records with unknown keys, and these."""
         return ((row, found) for row, found in enumerate(self._unknown) if found)
 
-    def _refuse(self, place: RecordPlace, reason: str) -> None:
-        """Report every error of a record; by default *reason*."""
+    def _refuse(self, place: RecordPlace, *reasons: Fault) -> None:
+        """Report every error of a record; of a valid one *reasons*."""
         self.refused += 1
         too_large = self.limits.fault(place.text)
         found = [too_large] if too_large else judge(self._model, place.text)
-        found = found or [Fault((), "unreadable", reason)]
-        self.problems += self._problems(place, found, "reject")
+        self.problems += self._problems(place, found or reasons, "reject")
 
     def judge_all(self) -> None:
         """Check every record against the contract; reject those that fail."""
@@ -325,7 +329,7 @@ class StructRecords:
     def refuse(self, rows: Iterable[int], reason: str) -> None:
         """Reject records with every error of their contract; without one, *reason*."""
         for row in rows:
-            self._refuse(self._place(row), reason)
+            self._refuse(self._place(row), Fault((), "unreadable", reason))
         self.drop(rows)
 
     def line(self, row: int) -> int:
@@ -399,7 +403,7 @@ class StructRecords:
 
     def sorted_problems(self) -> list[Problem]:
         """Return all problems in the order of the file."""
-        return sorted(self.problems, key=lambda p: (p.line or 0, p.column or 0))
+        return in_order(self.problems)
 
 
 Advice = Callable[[type[BaseModel], str, Any], str]

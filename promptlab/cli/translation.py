@@ -132,13 +132,22 @@ class _Template(NamedTuple):
         }
 
 
+def _rank(key: str) -> tuple[int, int]:
+    """Return the order of templates: ends, whole messages, those that end in a fact.
+
+    A fact at the end would take the end of the message for its own.
+    """
+    group = 2 if key.endswith("{}") else 0 if _END.match(key) else 1
+    return group, -len(key)
+
+
 class _Messages:
     """The templates of a language, found by a word that only few of them have."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         templates = [
             _Template.of(key, texts[key])
-            for key in sorted(texts, key=len, reverse=True)
+            for key in sorted(texts, key=_rank)
             if "{}" in key or _END.match(key)
         ]
         frequency = Counter(word for template in templates for word in template.words())
@@ -148,7 +157,7 @@ class _Messages:
             self._by_word.setdefault(word, []).append((place, template))
 
     def of(self, text: str) -> list[_Template]:
-        """Return the templates that may be those of a message, the longest first."""
+        """Return the templates that may be those of a message, the likeliest first."""
         words = {"", *_WORD.findall(text)} & self._by_word.keys()
         candidates = [entry for word in words for entry in self._by_word[word]]
         return [template for _, template in sorted(candidates)]
@@ -189,12 +198,11 @@ def translated(
     if written is not None:
         return written
     for template in templates:
+        written = None
         if _END.match(template.pieces[0]):
             written = _with_end(text, template, parts, may_have_place)
-            if written is not None:
-                return written
-    for template in templates:
-        written = template.translated(text, parts, may_have_place=may_have_place)
+        if written is None:
+            written = template.translated(text, parts, may_have_place=may_have_place)
         if written is not None:
             return written
     return text

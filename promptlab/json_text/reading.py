@@ -117,6 +117,12 @@ def parse_all(text: str) -> tuple[Any, list[Fault]]:
         return reader.root, reader.faults
 
 
+def beyond_doubles(text: str) -> list[Fault]:
+    """Return the errors of numbers beyond a double in a text."""
+    faults = read_exactly(text, keep=False).faults
+    return [fault for fault in faults if fault.code == "number_out_of_range"]
+
+
 def errors_of(text: str, *, allow: Collection[str] = ()) -> list[Fault]:
     """Return the messages of all errors of a text; codes in *allow* are not errors."""
     return [fault for fault in read_exactly(text).faults if fault.code not in allow]
@@ -625,9 +631,9 @@ class JsonReader:
 
     def _note(self, code: str, at: int, message: str) -> None:
         if len(self.faults) < MAX_FAULTS:
-            self.faults.append(
-                Fault(self.keys(), code, printable(message), self.line, at + 1)
-            )
+            # of hundreds of levels the line and column say more
+            keys = () if code == "too_deep" else self.keys()
+            self.faults.append(Fault(keys, code, printable(message), self.line, at + 1))
 
     def _break(self, code: str, at: int, message: str) -> None:
         self.broken = True

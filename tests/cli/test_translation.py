@@ -84,7 +84,7 @@ NO_MESSAGES = """
     output items of 2025 and 2026
     the layouts in docs/tools/memory_benchmarks
     Grade not found in model output| texts of tools and libraries, compared with
-    could not read|could not write|file too large|no space left
+    could not read|could not write|file too large|no space left|Number out of range
     incomplete multibyte sequence|invalid perl operator: (?
     mapping values are not allowed|did you mean
     {} rows need a closer look| caught before anybody sees them
@@ -275,6 +275,53 @@ def is_kept(key: str) -> bool:
     return written != message and written.count("«") == written.count(
         "»"
     ) == message.count("«")
+
+
+@pytest.mark.parametrize(
+    ("message", "chinese"),
+    [
+        ("expected at least 1, found 0", "应不小于 1，实际为 0"),
+        (
+            "expected at most 9, found 10; it is kept in extras. (warning)",
+            "应不大于 9，实际为 10；保存在 extras 里。（警告）",
+        ),
+        (
+            "expected an object, found 5; it is kept in extras. (here and in 2 more)",
+            "应为对象，实际为 5；保存在 extras 里。（这里和另外 2 处）",
+        ),
+        (
+            "expected a whole number, found null; the answer is left out.",
+            "应为整数，实际为 null；该回答被略过。",
+        ),
+        ('expected text or null, found ["x"] (warning)',
+         '应为文本或 null，实际为 ["x"]（警告）'),
+        ('expected text that is not blank, found " "', '应为非空白的文本，实际为 " "'),
+        ("expected a round, an object, found 5.", "回合应为对象，实际为 5。"),
+        (
+            'expected one of a, b, found "aa"; did you mean "a"?',
+            '应为以下之一：a, b，实际为 "aa"；是不是 "a"？',
+        ),
+        (
+            'unknown key "x" is not stored; put it into `context` (warning)',
+            '未知的键 "x"，不会保存；请放进 `context`（警告）',
+        ),
+        *(
+            (
+                f"{levels} objects and lists inside each other; the limit is 500"
+                " (setting max_depth). Flatten the value.",
+                f"对象和列表嵌套{chinese} 层；上限为 500（设置 max_depth）。"
+                "请把值写得平一些。",
+            )
+            for levels, chinese in (("601", " 601"), ("more than 500", "超过 500"))
+        ),
+        (
+            'expected text, found "the end; the answer is left out."',
+            '应为文本，实际为 "the end; the answer is left out."',
+        ),
+    ],
+)  # fmt: skip
+def test_the_end_of_a_message_is_no_part_of_a_fact(message, chinese):
+    assert in_chinese(message) == chinese
 
 
 def test_facts_of_any_length_are_found_in_one_pass_and_stay_what_they_are() -> None:

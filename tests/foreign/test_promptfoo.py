@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -836,3 +837,49 @@ def test_two_providers_of_one_name_are_two_variants(tmp_path: Path) -> None:
         f"{name} (temperature=0)",
         f"{name} (temperature=1)",
     ]
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+@pytest.mark.parametrize(
+    ("of", "name", "value"),
+    [
+        *(("response", "metadata", each) for each in ([], [1], "x", 5, True, None)),
+        ("", "testCase", None),
+        ("", "prompt", None),
+    ],
+)
+def test_a_row_is_read_whatever_stands_beside_its_answer(
+    of: str, name: str, value: object, suffix: str, tmp_path: Path
+) -> None:
+    export = json.loads(RIVERS.read_text("utf-8"))
+    rows = export["results"]["results"]
+    for row in rows[:3]:
+        (row[of] if of else row)[name] = value
+    file = tmp_path / f"rivers.{suffix}"
+    texts = [export] if suffix == "json" else rows
+    file.write_text("".join(f"{json.dumps(each)}\n" for each in texts), "utf-8")
+    reading = reading_of(file)
+    assert (reading.records_loaded, reading.records_rejected) == (len(rows), 0)
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "eval_id", "expected"),
+    [
+        ("2026-11-22T16:06:58.123Z", "eval-1-2025-01-01T00:00:00", "22 16:06:58.123"),
+        (None, "eval-86w-2026-11-22T13:01:19", "22 13:01:19"),
+        ("once", "eval-86w-2026-11-22T13:01:19", "22 13:01:19"),
+        (None, "eval-86w-2026-11-99T13:01:19", None),
+        (None, "mine", None),
+        (None, None, None),
+    ],
+)
+def test_a_run_without_a_time_has_that_of_its_id(
+    timestamp: str | None, eval_id: str | None, expected: str | None, tmp_path: Path
+) -> None:
+    def change(export: dict[str, Any]) -> None:
+        export["results"]["timestamp"] = timestamp
+        export["evalId"] = eval_id
+
+    (begun,) = set(table(_with(tmp_path, change), "tasks")["created_at"])
+    time = expected and datetime.fromisoformat(f"2026-11-{expected}+00:00")
+    assert (begun and begun.replace(tzinfo=UTC)) == time

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -453,6 +454,30 @@ def test_what_cannot_be_guessed_names_lines_that_work_when_they_are_copied(
     ((_, kind),) = plan([path], tables=settings.tables)
     assert kind == "table"
     assert reading_of(path, settings.tables).records_loaded == rows.count("\n") - 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("a\tb\n1\t2\n", {"case": "a", "output": "b"}),
+        (
+            "foo,bar,baz\nx,hello,17\ny,hi there,18\n",
+            {"case": "foo", "output": "bar", "values": ["baz"]},
+        ),
+        ("foo,n\nx,17\nx,18\n", {"case": "n", "output": "foo"}),
+        ("foo,n\nx,17\nx,17\n", {"inputs": ["foo"], "output": "n"}),
+        ("they asked,told\nwhy,so\n", {"inputs": ["they asked"], "output": "told"}),
+        ("user a,user b\nwhy,so\n", {"inputs": ["user a"], "output": "user b"}),
+    ],
+)
+def test_what_cannot_be_guessed_never_takes_the_question_for_the_answer(
+    rows: str, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(NoGuess) as caught:
+        guess(_written(tmp_path, rows))
+    message = str(caught.value)
+    (mapping,) = tomllib.loads(message[message.index("[tables.") :])["tables"].values()
+    assert mapping == expected
 
 
 DIRECTIONS: list[tuple[str, tuple[str, str], str]] = [

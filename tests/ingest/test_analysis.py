@@ -327,6 +327,23 @@ def test_nesting_that_is_too_deep_rejects_the_case_alone(levels):
     assert reading.records_loaded == 2
 
 
+@pytest.mark.parametrize("place", [(), ("rounds", 0), ("baselines", 0)])
+@pytest.mark.parametrize(
+    "value", ["[" * 600 + "]" * 600, f'"{"x" * 17_000_000}"'], ids=["deep", "long"]
+)
+def test_an_unknown_key_rejects_no_case_whatever_its_value(place, value):
+    changed = document()
+    holder = changed["cases"][0]
+    for key in place:
+        holder = holder[key]
+    holder["unknown"] = "HERE"
+    reading = read_analysis(as_bytes(changed).replace(b'"HERE"', value.encode()))
+    assert [(p.severity, p.code) for p in reading.problems] == [
+        ("warning", "unknown_key")
+    ]
+    assert reading.records_loaded == 3
+
+
 def test_nesting_as_people_write_it_is_kept():
     reading = read_analysis(in_first_output(b"[" * 200 + b"]" * 200))
     assert reading.problems == []

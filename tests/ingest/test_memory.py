@@ -392,6 +392,34 @@ def test_times_and_snapshots_of_later_writers_are_read():
     }
 
 
+@pytest.mark.parametrize(
+    ("snapshots", "expected"),
+    [
+        ([{"test_index": 9}, 5], [(0, "belongs to no", ""), (1, "an object", "")]),
+        ([5, {"test_index": 9}], [(0, "an object", ""), (1, "belongs to no", "")]),
+        ([5, "x", 6], [(0, "an object", "(here and in 2 more)")]),
+        (
+            [5, {"test_index": 9}, 6, {"test_index": 8}],
+            [
+                (0, "an object", "(here and in 1 more)"),
+                (1, "belongs to no", "(here and in 1 more)"),
+            ],
+        ),
+    ],
+)
+def test_faults_of_one_kind_are_counted_and_each_kind_is_named(snapshots, expected):
+    problems = read(document(one_round(), memory_snapshots=snapshots)).problems
+    assert [problem.pointer for problem in problems] == [
+        f"/memory_snapshots/{place}" for place, *_ in expected
+    ]
+    for problem, (_, kind, count) in zip(problems, expected, strict=True):
+        assert kind in problem.message
+        assert ("(here and" in problem.message, count in problem.message) == (
+            bool(count),
+            True,
+        )
+
+
 def test_every_frame_may_have_any_wrong_type_and_the_answers_are_still_read():
     good = document(one_round(question()))
     good["timing_summary"] = {"insert_timings": {"summary": {}, "details": []}}

@@ -380,6 +380,43 @@ def test_a_bad_result_is_rejected_alone_and_by_pointer(changes, pointer, code):
     assert json.loads(str(reading.problems[0].raw_text)).keys() >= changes.keys()
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "pointer"),
+    [
+        ("execution_time", "1e400", "/execution_time"),
+        ("error", '{"a": [1e400]}', "/error/a/0"),
+        ("rule_violations", '[{"n": -1e999}]', "/rule_violations/0/n"),
+        ("prompt", '[{"role": 1e400}]', "/prompt/0/role"),
+    ],
+)
+@pytest.mark.parametrize("frame", ["%s\n%s", "[%s,\n%s]"])
+def test_a_number_beyond_a_double_is_named_at_its_place(name, value, pointer, frame):
+    good, bad = (
+        json.dumps(record(**changes)).replace('"HERE"', value)
+        for changes in (
+            {"sample_id": "a", "metadata": {"a": "HERE"}},
+            {"sample_id": "b", name: "HERE"},
+        )
+    )
+    reading = read(frame % (good, bad))
+    [problem] = reading.problems
+    assert problem.code == "number_out_of_range"
+    assert (problem.line, (problem.pointer or "").removeprefix("/1")) == (2, pointer)
+    assert "is beyond what a double can hold" in problem.message
+    assert column(reading, "rounds", "case_id") == ["a"]
+
+
+@pytest.mark.parametrize("levels", [600, 5_000])
+@pytest.mark.parametrize("frame", ["%s", "[%s]"])
+def test_a_value_that_is_too_deep_is_named_by_a_short_pointer(frame, levels):
+    deep = json.dumps(record(unknown="HERE")).replace(
+        '"HERE"', "[" * levels + "]" * levels
+    )
+    [problem] = read(frame % deep).problems
+    assert problem.code == "too_deep"
+    assert len(problem.pointer or "") < 5
+
+
 def test_a_fault_in_a_record_of_several_lines_has_its_place_in_the_file():
     text = json.dumps(record(status=1), indent=4).replace("{", "  {\n\n", 1)
     [problem] = read(text).problems

@@ -97,6 +97,7 @@ def test_a_null_score_is_a_score_that_could_not_be_given():
         ({"score": float("nan")}, "/score", "not_a_number"),
         ({"scale": 0}, "/scale", "out_of_range"),
         ({"scale": None}, "/scale", "wrong_type"),
+        ({"scale": "1e400"}, "/scale", "number_out_of_range"),
         ({"task_id": " "}, "/task_id", "blank"),
         ({"round_id": 1}, "/round_id", "wrong_type"),
         ({"scorer": ""}, "/scorer", "blank"),
@@ -107,7 +108,7 @@ def test_a_null_score_is_a_score_that_could_not_be_given():
     ],
 )
 def test_a_bad_score_is_rejected_alone_and_by_pointer(changes, pointer, code):
-    text = json.dumps(record(**changes))
+    text = json.dumps(record(**changes)).replace('"1e400"', "1e400")
     reading = read(record(round_id="a"), text, record(round_id="b"))
     assert found(reading) == [(2, pointer, code)]
     assert list(reading.rows["scores"]["round_id"]) == ["a", "b"]

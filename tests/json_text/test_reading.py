@@ -103,8 +103,8 @@ def faults(text: str | bytes, *, strict: bool = True) -> list[tuple]:
         ('{"a":1', ("unexpected_end", 1, 7, "/a")),
         ("", ("unexpected_end", 1, 1, "")),
         ("\n\n", ("unexpected_end", 3, 1, "")),
-        ("[" * 801 + "]" * 801, ("too_deep", 1, 801, "/0" * 800)),
-        ('{"a":' * 801 + "1" + "}" * 801, ("too_deep", 1, 4001, "/a" * 800)),
+        ("[" * 801 + "]" * 801, ("too_deep", 1, 801, "")),
+        ('{"a":' * 801 + "1" + "}" * 801, ("too_deep", 1, 4001, "")),
     ],
     ids=lambda value: repr(value)[:40],
 )

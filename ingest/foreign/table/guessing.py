@@ -498,22 +498,36 @@ def _guess_numbers(
 
 
 def _start(cells: dict[str, list[Any]], settings: dict[str, Any]) -> TableMapping:
-    """Return a mapping to correct, for columns that were not recognised."""
-    lengths = {
-        name: sum(len(cell_text(cell) or "") for cell in column if not is_nothing(cell))
-        for name, column in cells.items()
-    }
+    """Return a mapping to correct, for columns that were not recognised.
+
+    What asks is not what answers, unless there is only one column.
+    """
     plain = {name: plain_name(name) for name in cells}
-    asked = next((n for n in cells if _ASKS.search(plain[n])), next(iter(cells)))
-    answers = [
-        n for n in cells if not (_ASKS.search(plain[n]) or _EXPECTS.search(plain[n]))
-    ]
-    free = [n for n in answers if n not in settings.values()]
-    found = {n: v for n, v in settings.items() if n in ("case", "inputs", "verdict")}
-    found.setdefault("inputs", (asked,))
-    others = [n for n in cells if n != asked]
-    output = max(free or answers or others or cells, key=lambda name: lengths[name])
-    return TableMapping(**found, output=settings.get("output", output))
+    kept = ("case", "inputs", "output", "verdict")
+    found = {name: value for name, value in settings.items() if name in kept}
+    if not found.keys() & {"case", "inputs"}:
+        asked = [name for name in cells if _ASKS.search(plain[name])]
+        texts = {name: list(map(cell_text, column)) for name, column in cells.items()}
+        unique = (name for name in cells if len(set(texts[name])) == len(texts[name]))
+        if asked or (case := next(unique, None)) is None:
+            found["inputs"] = (*asked, *cells)[:1]
+        else:
+            found["case"] = case
+    numbers = {*settings.get("scores", ()), *settings.get("values", ())}
+    asking = {found.get("case"), *found.get("inputs", ())}
+
+    def likelihood(name: str) -> tuple[bool, bool, int]:
+        is_other = _ASKS.search(plain[name]) or _EXPECTS.search(plain[name])
+        written = (cell_text(each) or "" for each in cells[name])
+        return not is_other, name not in numbers, sum(map(len, written))
+
+    free = [name for name in cells if name not in (*asking, found.get("verdict"))]
+    if "output" not in found and (free or "verdict" not in found):
+        found["output"] = max(free or cells, key=likelihood)
+    taken = {*asking, found.get("output")}
+    for each in ("scores", "values"):
+        found[each] = tuple(n for n in settings.get(each, ()) if n not in taken)
+    return TableMapping(**found)
 
 
 def _first_rows(path: Path) -> tuple[list[Row], str | None]:
