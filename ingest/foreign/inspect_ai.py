@@ -24,6 +24,7 @@ from promptlab.ingest.files.dates import base_of
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.casts import (
     as_float,
+    as_int,
     as_milliseconds,
     as_object,
     as_share,
@@ -211,20 +212,12 @@ class Choice(Struct):
     message: Message | None = None
 
 
-class Usage(Struct):
-    """Tokens of one model."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    total_cost: Any = None
-
-
 class Output(Struct):
     """The output of the model."""
 
     completion: str | None = None
     choices: list[Choice] | None = None
-    usage: Usage | None = None
+    usage: Any = None
 
     @property
     def message(self) -> Message:
@@ -260,8 +253,8 @@ class Sample(Struct, omit_defaults=True):
     """Who said that the sample is not valid, and why; ``None``: it is."""
     limit: Any = None
     """The limit that ended the sample; its scores count."""
-    model_usage: dict[str, Usage] | None = None
-    """Of a judge, too."""
+    model_usage: Any = None
+    """Tokens and costs by model: of a judge, too."""
     total_time: float | None = None
     working_time: float | None = None
     started_at: str | None = None
@@ -633,14 +626,14 @@ def write_round(
     sample: Sample, case: CaseWriter, name: str | int, model: str, written: bytes
 ) -> RoundWriter:
     """Write the answer of one epoch; *written* is the whole sample."""
-    usage = (sample.model_usage or {}).get(model) or Usage()
+    usage = as_object(as_object(sample.model_usage).get(model))
     error = sample.error
     unjudged = error is not None and error.is_of_scorer
     about = {
         "scorer_error": error.message if error is not None and unjudged else None,
         "uuid": sample.uuid,
         "working_time": sample.working_time,
-        "cost": as_float(usage.total_cost),
+        "cost": as_float(usage.get("total_cost")),
         "invalidation": sample.invalidation,
         "limit": sample.limit,
     }
@@ -648,8 +641,8 @@ def write_round(
         _completion(sample),
         n=sample.epoch,
         name=name,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
+        input_tokens=usage.get("input_tokens"),
+        output_tokens=usage.get("output_tokens"),
         latency_ms=as_milliseconds(sample.total_time),
         metadata=about,
         executed_at=as_time(sample.started_at),
@@ -690,15 +683,15 @@ def _figures(written: bytes) -> dict[str, dict[str, Any]]:
     figures: dict[str, dict[str, Any]] = {}
     with suppress(*UNREADABLE):
         for event in decode(written, Events).events:
-            key, usage = event.id, Usage()
+            key, usage = event.id, {}
             if event.event == "model":
                 output = decode(event.output, Output)
-                key, usage = output.message.id, output.usage or usage
+                key, usage = output.message.id, as_object(output.usage)
             if event.event in ("model", "tool") and isinstance(key, str):
                 figures[key] = {
                     "latency_ms": as_milliseconds(as_float(event.working_time)),
-                    "input_tokens": usage.input_tokens,
-                    "output_tokens": usage.output_tokens,
+                    "input_tokens": as_int(usage.get("input_tokens")),
+                    "output_tokens": as_int(usage.get("output_tokens")),
                 }
     return figures
 
