@@ -174,8 +174,8 @@ class _RunOfRows:
         if names:
             self.task.warn(
                 "id_missing",
-                f"{len(known_by)} of {len(self._rows)} rows have neither `inputs.id` nor"
-                f" `inputs.query`: their cases are known by {names}, and runs are"
+                f"{len(known_by)} of {len(self._rows)} rows have neither `inputs.id`"
+                f" nor `inputs.query`: their cases are known by {names}, and runs are"
                 " compared where that is the same. Name the rows of the data in a"
                 " column `id`",
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -77,6 +78,8 @@ ODD: dict[str, str] = {
     "true": "true",
 }
 _HOLE = "here is the odd value"
+_INTERNAL = re.compile(r"but: \w+Error: ")
+"""An error that a reader did not expect: it costs the whole file."""
 _ROOMS = {"helm", "lm_eval", "openai_evals_api", "langfuse"}
 """Tools whose runs are folders."""
 
@@ -156,6 +159,8 @@ def _read(folder: Path, written: Written) -> int:
                 for name, columns in reading.rows.items()
                 if height(columns)
             ]
+            internal = [e for e in reading.problems if _INTERNAL.search(e.message)]
+            assert not internal
             assert reading.records_loaded >= 0
             assert reading.records_rejected >= 0
             rounds += height(reading.rows.get("rounds", {}))
