@@ -23,7 +23,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from promptlab.ingest.files.dates import without_date
-from promptlab.ingest.foreign.casts import as_float, as_object, first_member
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_list,
+    as_object,
+    first_member,
+)
 from promptlab.ingest.foreign.documents import ToolFiles
 from promptlab.ingest.foreign.identity import SameRun, case_name
 from promptlab.ingest.foreign.registry import Head
@@ -258,7 +263,7 @@ class _RunOfRows:
             "sample": sample,
             "instructions": [
                 message.get("content")
-                for message in map(as_object, told if isinstance(told, list) else [])
+                for message in map(as_object, as_list(told))
                 if message.get("role") in ("system", "developer")
             ],
         }

@@ -25,6 +25,7 @@ from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.casts import (
     as_float,
     as_int,
+    as_list,
     as_milliseconds,
     as_object,
     as_share,
@@ -673,7 +674,7 @@ def _steps(sample: Sample, written: bytes) -> str | None:
     messages, of_event = _resolved(messages, sample), _figures(written)
     for message in map(as_object, messages):
         calls = message.get("tool_calls")
-        for each in (message, *(calls if isinstance(calls, list) else ())):
+        for each in (message, *as_list(calls)):
             as_object(each).update(of_event.get(str(as_object(each).get("id")), {}))
     return steps_of(messages)
 
@@ -822,7 +823,7 @@ def _has_accuracy(log: Log, name: str) -> bool:
         metrics = each.metrics
         if isinstance(metrics, dict):
             metrics = metrics.get(key or scorer)
-        listed = metrics if isinstance(metrics, list) else ()
+        listed = as_list(metrics)
         names = [as_object(metric).get("name") for metric in listed]
         if each.name == scorer and "inspect_ai/accuracy" in names:
             return True

@@ -24,6 +24,7 @@ from promptlab.ingest.files.dates import base_of, without_date
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.foreign.casts import (
     as_float,
+    as_list,
     as_object,
     as_share,
     first_member,
@@ -419,7 +420,9 @@ class _Run:
         self._types = types
         self._source = source
         self._metrics = (
-            set(document.get("metrics") or ()) if form.endswith("bench") else set()
+            {each for each in as_list(document.get("metrics")) if isinstance(each, str)}
+            if form.endswith("bench")
+            else set()
         )
         self._repeated = 0
         self._rows = self._last_of_each(rows)
