@@ -115,7 +115,8 @@ _NOT_APPLICABLE = "not_applicable"
 class Export(msgspec.Struct):
     """A file that ``evaluate`` writes."""
 
-    rows: list[dict[str, Any]]
+    rows: list[msgspec.Raw]
+    """Decoded one by one."""
     metrics: dict[str, Any] = {}
     studio_url: Any = None
 
@@ -132,7 +133,9 @@ def recognise(head: Head) -> str | None:
 def translate(source: Source) -> Iterator[Record | Problem]:
     """Yield the rows as records, then the claims of the file."""
     export = _FILES.document(source, Export)
-    run = _RunOfRows(export.rows, source)
+    read = [*_FILES.items(export.rows, dict[str, Any], "/rows")]
+    yield from (each for each in read if isinstance(each, Problem))
+    run = _RunOfRows([each for each in read if not isinstance(each, Problem)], source)
     yield from run.records()
     if export.metrics:
         run.task.claim(export.metrics)
