@@ -468,7 +468,7 @@ def _of_query(inputs: dict[str, Any]) -> dict[str, Any]:
 def _beginnings(inputs: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the query, or the first input, the first two, and so on.
 
-    Fractions are left out: they are measures.
+    Fractions are left out: they are measures. Whole numbers, which may be, come last.
     """
     if of_query := _of_query(inputs):
         return [of_query]
@@ -477,6 +477,7 @@ def _beginnings(inputs: dict[str, Any]) -> list[dict[str, Any]]:
         for name, each in inputs.items()
         if name not in _SHOWN and each not in _NOTHING and not isinstance(each, float)
     ]
+    asked.sort(key=lambda named: isinstance(named[1], int))
     return [dict(asked[:n]) for n in range(1, len(asked) + 1)] or [{}]
 
 

@@ -279,6 +279,10 @@ UNNAMED: dict[str, tuple[list[dict[str, object]], list[str]]] = {
         [{"text": "a", "note": "x"}, {"text": "a", "note": "y"}, {"text": "b", "c": "NEW"}],
         ["a, x", "a, y", "b"],
     ),
+    "a whole number before": (
+        [{"took": n, "text": f"review {n}"} for n in (7, 8)],
+        ["review 7", "review 8"],
+    ),
     "whole numbers": ([{"a": 1, "b": n} for n in (2, 3)], ["1, 2", "1, 3"]),
     "equal rows": ([{"text": "a", "latency": n + 0.5} for n in (1, 2)], ["a", "a~2"]),
 }  # fmt: skip
