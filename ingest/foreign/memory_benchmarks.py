@@ -24,7 +24,6 @@ from promptlab.ingest.files.dates import base_of, without_date
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.foreign.casts import (
     as_float,
-    as_list,
     as_object,
     as_share,
     first_member,
@@ -420,9 +419,7 @@ class _Run:
         self._types = types
         self._source = source
         self._metrics = (
-            {each for each in as_list(document.get("metrics")) if isinstance(each, str)}
-            if form.endswith("bench")
-            else set()
+            set(as_object(document.get("metrics"))) if form.endswith("bench") else set()
         )
         self._repeated = 0
         self._rows = self._last_of_each(rows)
