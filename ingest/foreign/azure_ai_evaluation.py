@@ -1,10 +1,10 @@
 """Azure AI Evaluation: the file of ``evaluate(output_path=…)``.
 
 Tried on 1.18.10. A file is a run of one task. The id of a case is `inputs.id` of its
-row, else a hash of the query. The columns `outputs.<evaluator>.<key>` are outputs of an
-evaluator: the dimension is `<evaluator>.<key>`. Other columns of `outputs` are what the
-target of the evaluation returned. An output that is a level of harm is a text; its
-number is in `<key>_score`.
+row, else what it asks: the query, or the first inputs that no other row has. The
+columns `outputs.<evaluator>.<key>` are outputs of an evaluator: the dimension is
+`<evaluator>.<key>`. Other columns of `outputs` are what the target of the evaluation
+returned. An output that is a level of harm is a text; its number is in `<key>_score`.
 
 An evaluator with a `_result` has a pass rule: its result is a check. Labels of defects
 are checks too, and so is `passed` of a grader of Azure OpenAI whose name is too long
@@ -15,6 +15,7 @@ applicable to a row does not count there. A broken evaluator is a bare NaN, or h
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -22,7 +23,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from promptlab.ingest.files.dates import without_date
-from promptlab.ingest.foreign.casts import as_float, as_object, first_member
+from promptlab.ingest.foreign.casts import (
+    as_float,
+    as_list,
+    as_object,
+    first_member,
+)
 from promptlab.ingest.foreign.documents import ToolFiles
 from promptlab.ingest.foreign.identity import SameRun, case_name
 from promptlab.ingest.foreign.registry import Head
@@ -51,6 +57,7 @@ _BESIDE_QUERY = ("conversation", "messages", "tool_definitions")
 Of conversations the user's turns are.
 """
 _SHOWN = {"id", *_QUERY, *_ANSWER, *_TRUTH}
+_NOTHING: tuple[Any, ...] = (None, "", [])
 _OF_RESULTS = (
     *("model", "input", "output", "usage", "error", "finish reason", "execution"),
     *("usage available", "result usage scope", "native answer", "native mean"),
@@ -108,7 +115,8 @@ _NOT_APPLICABLE = "not_applicable"
 class Export(msgspec.Struct):
     """A file that ``evaluate`` writes."""
 
-    rows: list[dict[str, Any]]
+    rows: list[msgspec.Raw]
+    """Decoded one by one."""
     metrics: dict[str, Any] = {}
     studio_url: Any = None
 
@@ -125,7 +133,9 @@ def recognise(head: Head) -> str | None:
 def translate(source: Source) -> Iterator[Record | Problem]:
     """Yield the rows as records, then the claims of the file."""
     export = _FILES.document(source, Export)
-    run = _RunOfRows(export.rows, source)
+    read = [*_FILES.items(export.rows, dict[str, Any], "/rows")]
+    yield from (each for each in read if isinstance(each, Problem))
+    run = _RunOfRows([each for each in read if not isinstance(each, Problem)], source)
     yield from run.records()
     if export.metrics:
         run.task.claim(export.metrics)
@@ -138,6 +148,7 @@ class _RunOfRows:
     def __init__(self, rows: Sequence[dict[str, Any]], source: Source) -> None:
         self._rows = rows
         self._source = source
+        self._asked = _asked([_inputs(row) for row in rows])
         same_rows = SameRun("azure_ai_evaluation")
         for row in rows:
             same_rows.add(compact(sorted(row.items())))
@@ -147,27 +158,44 @@ class _RunOfRows:
             "azure_ai_evaluation", task_id, source, same_run, is_share=_is_share
         )
         self._directions: dict[str, Direction | None] = {}
-        self._numeric: dict[str, bool] = {}
+        self._numbers: dict[str, list[float]] = {}
         self._judges = SaidOfScorers()
 
     def records(self) -> Iterator[Record | Problem]:
         """Everything but the claims."""
-        for row in self._rows:
-            self._write(row)
+        for row, asked in zip(self._rows, self._asked, strict=True):
+            self._write(row, asked)
             yield from self.task.written()
         self.task.describe("azure", prompt_version=without_date(self._source.path.stem))
+        self._warn_of_ids()
         judges = self._judges.parameters("judge")
         self.task.grade(directions=self._directions, parameters=judges)
 
-    def _write(self, row: dict[str, Any]) -> None:
-        columns = _columns_of(tuple(row))
-        inputs = {name: row[column] for column, name in columns.inputs.items()}
+    def _warn_of_ids(self) -> None:
+        """Say by which inputs the cases of rows without an id and a query are known."""
+        known_by = [
+            asked
+            for row, asked in zip(self._rows, self._asked, strict=True)
+            if row.get("inputs.id") is None and not _of_query(_inputs(row))
+        ]
+        names = ", ".join({f"`inputs.{name}`": 0 for each in known_by for name in each})
+        if names:
+            self.task.warn(
+                "id_missing",
+                f"{len(known_by)} of {len(self._rows)} rows have neither `inputs.id`"
+                f" nor `inputs.query`: their cases are known by {names}, and runs are"
+                " compared where that is the same. Name the rows of the data in a"
+                " column `id`",
+            )
+
+    def _write(self, row: dict[str, Any], asked: dict[str, Any]) -> None:
+        columns, inputs = _columns_of(tuple(row)), _inputs(row)
         outputs = {name: row[column] for column, name in columns.outputs.items()}
         verdicts = _verdicts(columns, outputs)
         # a target's own answer is the one that was judged
         answered = first_member({**inputs, **_present(outputs)}, *_ANSWER)
         texts = self._texts(outputs, columns.measured)
-        answer = self._case(inputs).round(
+        answer = self._case(inputs, asked).round(
             answered if isinstance(answered, str | None) else compact(answered),
             metadata={
                 name: value
@@ -181,9 +209,9 @@ class _RunOfRows:
             self._see_judge(key, outputs)
         self._write_scores(answer, columns, outputs, verdicts)
 
-    def _case(self, inputs: dict[str, Any]) -> CaseWriter:
+    def _case(self, inputs: dict[str, Any], asked: dict[str, Any]) -> CaseWriter:
         """Return the case of a row: what it asks and expects."""
-        asked, case_id = _asked(inputs), inputs.get("id")
+        case_id = inputs.get("id")
         if case_id is None:
             query = asked.get("query")
             text = query if isinstance(query, str) else None
@@ -205,7 +233,7 @@ class _RunOfRows:
         for name in columns.measured:
             output = outputs[name]
             value = _value(outputs, name)
-            if value is None and output is not None and not self._has_numbers(name):
+            if value is None and output is not None and not self._numbers_of(name):
                 continue  # a column of texts is not a score
             self._see_scale(name, value, outputs)
             write_score(
@@ -213,7 +241,8 @@ class _RunOfRows:
                 name,
                 output if value is None else value,
                 broke=verdicts.broken.get(name),
-                is_share=name not in self.task.dimensions.ratings,
+                is_share=name not in self.task.dimensions.ratings
+                and max(self._numbers_of(name), default=0) <= 1,
             )
 
     def _see_judge(self, key: str, outputs: dict[str, Any]) -> None:
@@ -237,7 +266,7 @@ class _RunOfRows:
             "sample": sample,
             "instructions": [
                 message.get("content")
-                for message in map(as_object, told if isinstance(told, list) else [])
+                for message in map(as_object, as_list(told))
                 if message.get("role") in ("system", "developer")
             ],
         }
@@ -249,15 +278,15 @@ class _RunOfRows:
         """Yield the texts among the outputs that are neither score nor answer."""
         for name in measured:
             given = outputs[name]
-            if isinstance(given, str) and given and not self._has_numbers(name):
+            if isinstance(given, str) and given and not self._numbers_of(name):
                 yield name, given
 
-    def _has_numbers(self, name: str) -> bool:
-        """Return true if any row has a number for it."""
-        if name not in self._numeric:
+    def _numbers_of(self, name: str) -> list[float]:
+        """Return the numbers of all rows for it."""
+        if name not in self._numbers:
             values = (_value(row, f"outputs.{name}") for row in self._rows)
-            self._numeric[name] = any(value is not None for value in values)
-        return self._numeric[name]
+            self._numbers[name] = [each for each in values if each is not None]
+        return self._numbers[name]
 
     def _see_scale(
         self, name: str, value: float | None, outputs: dict[str, Any]
@@ -411,12 +440,45 @@ def _of(key: str) -> str:
     return key.partition(".")[0]
 
 
-def _asked(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Return what a row asks; without a query, all that is no answer to it."""
+def _inputs(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: row[c] for c, name in _columns_of(tuple(row)).inputs.items()}
+
+
+def _asked(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what rows ask, from their inputs.
+
+    Without a query nothing tells what was asked from a reply, and data begin with what
+    was asked: so many of the first inputs are as no other row has.
+    """
+    beginnings = [_beginnings(inputs) for inputs in rows]
+    times = Counter(compact(each) for of_row in beginnings for each in of_row)
+    return [
+        next((each for each in of_row if times[compact(each)] == 1), of_row[-1])
+        for of_row in beginnings
+    ]
+
+
+def _of_query(inputs: dict[str, Any]) -> dict[str, Any]:
+    """Return a query, and what Azure's evaluators know as asked beside it."""
     named = {"query": first_member(inputs, *_QUERY)}
     named |= {name: _turns(inputs.get(name)) for name in _BESIDE_QUERY}
-    asked = {name: each for name, each in named.items() if each not in (None, "", [])}
-    return asked or {k: each for k, each in inputs.items() if k not in _SHOWN}
+    return {name: each for name, each in named.items() if each not in _NOTHING}
+
+
+def _beginnings(inputs: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the query, or the first input, the first two, and so on.
+
+    Fractions are left out: they are measures. Whole numbers, which may be, come last.
+    """
+    if of_query := _of_query(inputs):
+        return [of_query]
+    asked = [
+        (name, each)
+        for name, each in inputs.items()
+        if name not in _SHOWN and each not in _NOTHING and not isinstance(each, float)
+    ]
+    asked.sort(key=lambda named: isinstance(named[1], int))
+    return [dict(asked[:n]) for n in range(1, len(asked) + 1)] or [{}]
 
 
 def _turns(value: Any) -> Any:

@@ -24,6 +24,11 @@ def as_object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def as_list(value: Any) -> list[Any]:
+    """Return a list; any other value has no items."""
+    return value if isinstance(value, list) else []
+
+
 def first_member(value: Any, *names: str) -> Any:
     """Return the first of these parts of an object that is there; else ``None``.
 

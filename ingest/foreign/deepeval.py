@@ -99,7 +99,7 @@ class Verdict(msgspec.Struct):
 class Metric(msgspec.Struct):
     """The result of one metric for one test case, or for a span of it."""
 
-    name: str = "metric"
+    name: str
     score: float | None = None
     threshold: float | None = None
     success: bool | None = None
@@ -150,8 +150,9 @@ _IN_LOG = re.compile(
 
 def _metric(given: dict[str, Any]) -> Metric:
     """Return the result of a metric, with what it judged by."""
-    given = {"name": given.get("metric"), **given}  # its name in files of 2024
     named = {key: each for key, each in given.items() if each is not None}
+    names = (given.get("name"), given.get("metric"), "metric")  # the second in 2024
+    named["name"] = next(name for name in names if str(name or "").strip())
     metric = msgspec.convert({**named, "expected": None}, Metric)
     parts = str(given.get("verboseLogs") or "").split(" \n \n")
     logged = {
@@ -165,6 +166,12 @@ def _metric(given: dict[str, Any]) -> Metric:
     settings = yardstick({**given, **logged}, *_NO_SETTINGS)
     metric.expected = compact(settings) if settings else None
     return metric
+
+
+class Span(msgspec.Struct):
+    """One step of a trace."""
+
+    metricsData: list[dict[str, Any]] | None = None
 
 
 class TestCase(msgspec.Struct):
@@ -218,8 +225,9 @@ class TestCase(msgspec.Struct):
         self.of_spans = [
             _metric(each)
             for kind, spans in (self.trace or {}).items()
-            for span in (spans if kind.endswith("Spans") and spans else ())
-            for each in as_object(span).get("metricsData") or ()
+            if kind.endswith("Spans")
+            for span in msgspec.convert(spans or [], list[Span])
+            for each in span.metricsData or []
         ]
 
     @property

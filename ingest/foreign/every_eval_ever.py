@@ -22,6 +22,7 @@ from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.casts import (
     as_float,
     as_int,
+    as_list,
     as_object,
     as_share,
     as_time,
@@ -92,7 +93,7 @@ class Metric(msgspec.Struct):
     def judges(self) -> tuple[str, str]:
         """The models that judge, and their prompt."""
         judges = first_member(self.llm_scoring, "judges")
-        listed = judges if isinstance(judges, list) else ()
+        listed = as_list(judges)
         models = [
             first_member(each, "model_info.id", "model_info.name") for each in listed
         ]

@@ -24,6 +24,8 @@ from promptlab.ingest.files.dates import base_of
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.casts import (
     as_float,
+    as_int,
+    as_list,
     as_milliseconds,
     as_object,
     as_share,
@@ -211,20 +213,12 @@ class Choice(Struct):
     message: Message | None = None
 
 
-class Usage(Struct):
-    """Tokens of one model."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    total_cost: Any = None
-
-
 class Output(Struct):
     """The output of the model."""
 
     completion: str | None = None
     choices: list[Choice] | None = None
-    usage: Usage | None = None
+    usage: Any = None
 
     @property
     def message(self) -> Message:
@@ -260,8 +254,8 @@ class Sample(Struct, omit_defaults=True):
     """Who said that the sample is not valid, and why; ``None``: it is."""
     limit: Any = None
     """The limit that ended the sample; its scores count."""
-    model_usage: dict[str, Usage] | None = None
-    """Of a judge, too."""
+    model_usage: Any = None
+    """Tokens and costs by model: of a judge, too."""
     total_time: float | None = None
     working_time: float | None = None
     started_at: str | None = None
@@ -633,14 +627,14 @@ def write_round(
     sample: Sample, case: CaseWriter, name: str | int, model: str, written: bytes
 ) -> RoundWriter:
     """Write the answer of one epoch; *written* is the whole sample."""
-    usage = (sample.model_usage or {}).get(model) or Usage()
+    usage = as_object(as_object(sample.model_usage).get(model))
     error = sample.error
     unjudged = error is not None and error.is_of_scorer
     about = {
         "scorer_error": error.message if error is not None and unjudged else None,
         "uuid": sample.uuid,
         "working_time": sample.working_time,
-        "cost": as_float(usage.total_cost),
+        "cost": as_float(usage.get("total_cost")),
         "invalidation": sample.invalidation,
         "limit": sample.limit,
     }
@@ -648,8 +642,8 @@ def write_round(
         _completion(sample),
         n=sample.epoch,
         name=name,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
+        input_tokens=usage.get("input_tokens"),
+        output_tokens=usage.get("output_tokens"),
         latency_ms=as_milliseconds(sample.total_time),
         metadata=about,
         executed_at=as_time(sample.started_at),
@@ -680,7 +674,7 @@ def _steps(sample: Sample, written: bytes) -> str | None:
     messages, of_event = _resolved(messages, sample), _figures(written)
     for message in map(as_object, messages):
         calls = message.get("tool_calls")
-        for each in (message, *(calls if isinstance(calls, list) else ())):
+        for each in (message, *as_list(calls)):
             as_object(each).update(of_event.get(str(as_object(each).get("id")), {}))
     return steps_of(messages)
 
@@ -690,15 +684,15 @@ def _figures(written: bytes) -> dict[str, dict[str, Any]]:
     figures: dict[str, dict[str, Any]] = {}
     with suppress(*UNREADABLE):
         for event in decode(written, Events).events:
-            key, usage = event.id, Usage()
+            key, usage = event.id, {}
             if event.event == "model":
                 output = decode(event.output, Output)
-                key, usage = output.message.id, output.usage or usage
+                key, usage = output.message.id, as_object(output.usage)
             if event.event in ("model", "tool") and isinstance(key, str):
                 figures[key] = {
                     "latency_ms": as_milliseconds(as_float(event.working_time)),
-                    "input_tokens": usage.input_tokens,
-                    "output_tokens": usage.output_tokens,
+                    "input_tokens": as_int(usage.get("input_tokens")),
+                    "output_tokens": as_int(usage.get("output_tokens")),
                 }
     return figures
 
@@ -829,7 +823,7 @@ def _has_accuracy(log: Log, name: str) -> bool:
         metrics = each.metrics
         if isinstance(metrics, dict):
             metrics = metrics.get(key or scorer)
-        listed = metrics if isinstance(metrics, list) else ()
+        listed = as_list(metrics)
         names = [as_object(metric).get("name") for metric in listed]
         if each.name == scorer and "inspect_ai/accuracy" in names:
             return True

@@ -26,6 +26,7 @@ from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.casts import (
     as_float,
     as_int,
+    as_list,
     as_object,
     as_time,
     first_member,
@@ -279,7 +280,7 @@ def _records(
         error = None
         if each.get("level") == "ERROR":
             error = str(each.get("statusMessage") or "level ERROR")
-        scores = [e for e in each.get("scores") or () if first_member(e, "name")]
+        scores = [e for e in as_list(each.get("scores")) if first_member(e, "name")]
         seconds = as_float(each["seconds"])
         began, ended = as_time(each["began"]), as_time(each["ended"])
         if began and ended:

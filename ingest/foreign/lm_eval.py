@@ -27,6 +27,7 @@ from promptlab.ingest.files.input_file import InputFile
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.casts import (
     as_float,
+    as_list,
     as_object,
     as_share,
     as_time,
@@ -114,7 +115,7 @@ class HarnessTask(msgspec.Struct):
     def metrics(self) -> dict[str, dict[str, Any]]:
         """Return what its configuration says of its metrics."""
         listed = self.config.get("metric_list")
-        given = map(as_object, listed if isinstance(listed, list) else ())
+        given = map(as_object, as_list(listed))
         return {str(each.get("metric")): each for each in given if each}
 
     @property
@@ -164,7 +165,7 @@ class HarnessTask(msgspec.Struct):
         """
         metric, _, filter_ = dimension.rpartition(",")
         filters = self.config.get("filter_list")
-        listed = map(as_object, filters if isinstance(filters, list) else ())
+        listed = map(as_object, as_list(filters))
         options = {
             key: each
             for key, each in self.metrics.get(metric, {}).items()

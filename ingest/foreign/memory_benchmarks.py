@@ -43,6 +43,7 @@ from promptlab.ingest.foreign.writing import Record, RoundWriter, Status, TaskWr
 from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
+from promptlab.json_text.places import pointer
 from promptlab.json_text.writing import compact
 
 _FILES = ToolFiles("a memory benchmark", "the layouts in docs/tools/memory_benchmarks")
@@ -328,25 +329,21 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     form = source.form or ""
     document: dict[str, Any] = {}
     key = LAYOUTS[form].rows
+    rows: list[Placed] = []
     if form in ("longmemeval", "memory_agent_rows"):
-        listed: Any = []
         for line in _FILES.lines(source, dict[str, Any]):
             if isinstance(line, Problem):
                 yield line
             else:
-                listed.append(line)
+                rows.append((None, line))
     else:
-        listed = _FILES.document(source, Any)
-        if key is not None:
-            document = as_object(listed)
-            listed = document.get(key)
-    rows, n_odd = _placed(listed)
-    if n_odd:
-        yield Problem(
-            "unexpected_shape",
-            f"{n_odd} entries of {key or 'the file'} are not objects with"
-            " a question: they are left out",
-        )
+        whole = _FILES.document(source, Any)
+        document = {} if key is None else as_object(whole)
+        for found in _placed(whole if key is None else document.get(key), key):
+            if isinstance(found, Problem):
+                yield found
+            else:
+                rows.append(found)
     if not rows:
         raise refused("no_rows", "it has no row with an answer to load")
     systems: dict[str | None, list[Placed]] = {}
@@ -357,20 +354,24 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         yield from _Run(form, document, of_system, types, source).records()
 
 
-def _placed(listed: Any) -> tuple[list[Placed], int]:
-    """Return rows with their conversations, and the number of other entries."""
+def _placed(listed: Any, key: str | None) -> Iterator[Placed | Problem]:
+    """Yield rows with their conversations, and each entry that is none."""
     groups: Iterable[tuple[str | None, Any]] = (
         listed.items() if isinstance(listed, dict) else [(None, listed)]
     )
-    rows: list[Placed] = []
-    n_odd = 0
     for name, group in groups:
-        for row in group if isinstance(group, list) else [group]:
+        rows = group if isinstance(group, list) else [group]
+        for place, row in enumerate(rows):
             if isinstance(row, dict) and row:
-                rows.append((name, row))
-            else:
-                n_odd += 1
-    return rows, n_odd
+                yield name, row
+                continue
+            steps = (key, name, place if rows is group else None)
+            yield Problem(
+                "unexpected_shape",
+                "the entry is not an object with a question: it is left out",
+                pointer=pointer(step for step in steps if step is not None),
+                raw_text=compact(row),
+            )
 
 
 def _word(value: Any) -> str | None:
@@ -418,7 +419,7 @@ class _Run:
         self._types = types
         self._source = source
         self._metrics = (
-            set(document.get("metrics") or ()) if form.endswith("bench") else set()
+            set(as_object(document.get("metrics"))) if form.endswith("bench") else set()
         )
         self._repeated = 0
         self._rows = self._last_of_each(rows)

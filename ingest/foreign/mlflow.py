@@ -152,9 +152,13 @@ class Assessment(msgspec.Struct):
     def group(self) -> Any:
         """Return the run that it was given in; outside of one, the judged chunk."""
         about = self.metadata or {}
-        run = about.get("mlflow.assessment.sourceRunId")
-        chunk = about.get("chunk_index")
-        return run, None if run or chunk is None else (self.span_id, str(chunk))
+        run, chunk = (
+            about.get("mlflow.assessment.sourceRunId"),
+            about.get("chunk_index"),
+        )
+        if run and isinstance(run, str):
+            return run, None
+        return None, None if chunk is None else (self.span_id, str(chunk))
 
 
 class Trace(msgspec.Struct):
@@ -460,8 +464,12 @@ _DEFINES = re.compile(
 def _definitions(
     results: Sequence[Sequence[Assessment]],
 ) -> dict[str, dict[str, Any]]:
-    """Return how each scorer is defined, such as the hash of its definition."""
+    """Return how each scorer is defined, such as the hash of its definition.
+
+    A hash is never a result: of a scorer that changed on the way, all hashes count.
+    """
     settings = SaidOfScorers()
+    digests: dict[str, set[str]] = defaultdict(set)
     for each in (each for given in results for each in given):
         about = yardstick(as_object(each.metadata))
         defined = {
@@ -469,7 +477,13 @@ def _definitions(
             for name, value in about.items()
             if _DEFINES.search(plain_name(name))
         }
+        digest = defined.pop("scorerDigest", None)
+        if isinstance(digest, str):
+            digests[each.assessment_name].add(digest)
         settings.see(each.assessment_name, defined)
+    for name, known in digests.items():
+        hashes = sorted(known)
+        settings.see(name, {"scorerDigest": hashes if hashes[1:] else hashes[0]})
     return settings.parameters("metadata")
 
 

@@ -28,6 +28,7 @@ from promptlab.ingest.foreign.azure_ai_evaluation import RATINGS, SEVERITIES
 from promptlab.ingest.foreign.casts import (
     as_float,
     as_int,
+    as_list,
     as_object,
     as_time,
     first_member,
@@ -358,7 +359,7 @@ class _Run:
         return given in (None, [0, 1])
 
     def _criterion(self, name: str) -> Any:
-        for each in self._eval.get("testing_criteria") or ():
+        for each in as_list(self._eval.get("testing_criteria")):
             if name in (as_object(each).get("id"), as_object(each).get("name")):
                 return each
         return None

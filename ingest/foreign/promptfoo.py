@@ -28,6 +28,7 @@ from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.casts import (
     as_float,
     as_int,
+    as_list,
     as_object,
     as_share,
     as_time,
@@ -903,7 +904,7 @@ def _judging(
     listed, chosen, own_provider, *rest = (
         decode(each or b"null", Any) for each in (asserts, options, provider, *scoring)
     )
-    asserted: list[Any] = listed if isinstance(listed, list) else []
+    asserted: list[Any] = as_list(listed)
     of_test = as_object(chosen)
     judging = {name: of_test.get(name) for name in _OF_ASSERTIONS}
     settings = yardstick(
@@ -925,7 +926,7 @@ def _with_members(
     asserts: Any, of_set: Any = None
 ) -> Iterator[tuple[str, dict[str, Any], Any]]:
     """Yield each assertion, also inside sets: type, what it says, metric of its set."""
-    for each in map(as_object, asserts if isinstance(asserts, list) else ()):
+    for each in map(as_object, as_list(asserts)):
         if isinstance(kind := each.get("type"), str):
             yield kind, each, of_set
         yield from _with_members(each.get("assert"), each.get("metric"))

@@ -265,6 +265,56 @@ def test_a_row_without_id_and_query_is_known_by_what_it_asks(tmp_path: Path) -> 
     assert ids[0] == ids[1]
 
 
+UNNAMED: dict[str, tuple[list[dict[str, object]], list[str]]] = {
+    # the reply and its latency are other ones in the second run
+    "a text": (
+        [{"text": f"review {n}", "summary": "NEW", "latency": int(n) + 0.5} for n in "12"],
+        ["review 1", "review 2"],
+    ),
+    "a text after what is shared": (
+        [{"page": "Atlas", "place": name, "reply": "NEW"} for name in ("Nile", "Po")],
+        ["Atlas, Nile", "Atlas, Po"],
+    ),
+    "one of several is shared": (
+        [{"text": "a", "note": "x"}, {"text": "a", "note": "y"}, {"text": "b", "c": "NEW"}],
+        ["a, x", "a, y", "b"],
+    ),
+    "a whole number before": (
+        [{"took": n, "text": f"review {n}"} for n in (7, 8)],
+        ["review 7", "review 8"],
+    ),
+    "whole numbers": ([{"a": 1, "b": n} for n in (2, 3)], ["1, 2", "1, 3"]),
+    "equal rows": ([{"text": "a", "latency": n + 0.5} for n in (1, 2)], ["a", "a~2"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", UNNAMED)
+def test_rows_without_id_and_query_pair_by_the_first_inputs_that_tell_them_apart(
+    what: str, tmp_path: Path
+) -> None:
+    rows, ids = UNNAMED[what]
+    for reply in ("first", "second"):
+        written = [
+            {f"inputs.{k}": reply if v == "NEW" else v for k, v in row.items()}
+            for row in rows
+        ]
+        file = tmp_path / f"{reply}.json"
+        run = {"rows": [e | {"outputs.f1.f1_score": 1.0} for e in written]}
+        file.write_text(json.dumps(run | {"metrics": {}}), "utf-8")
+        reading = reading_of(file)
+        assert table(reading, "cases")["case_id"].to_list() == ids
+        assert "NEW" not in "".join(table(reading, "cases")["context"])
+        (problem,) = (each for each in reading.problems if each.code == "id_missing")
+        assert "`inputs.id`" in problem.message
+
+
+def test_a_count_of_nothing_is_no_score(tmp_path: Path) -> None:
+    rows = [{"length.chars": 0}, {"length.chars": 30}]
+    assert table(_run(tmp_path / "run.json", *rows), "reported_scores")[
+        "score"
+    ].to_list() == [None, None]
+
+
 RELEVANCE = {
     "relevance.relevance": 4.0,
     "relevance.relevance_result": "pass",

@@ -315,6 +315,39 @@ def test_metrics_of_spans_alone_make_deepevals_verdict_count(
     assert checks["round_id"].n_unique() == 4 + of_spans.height
 
 
+ODD_SPANS: dict[str, Any] = {
+    "metrics are a text": [{"metricsData": "x"}],
+    "metrics are an object": [{"metricsData": {"name": "a"}}],
+    "a metric is null": [{"metricsData": [None]}],
+    "a metric is a list": [{"metricsData": [[]]}],
+    "a number of a metric is a text": [{"metricsData": [{"name": "a", "score": "x"}]}],
+    "a span is a number": [7],
+    "spans are a text": "x",
+    "spans are a number": 7,
+}
+
+
+@pytest.mark.parametrize("what", ODD_SPANS)
+def test_an_odd_span_rejects_its_test_case_alone(what: str, tmp_path: Path) -> None:
+    reading = _changed(tmp_path, trace={"llmSpans": ODD_SPANS[what]})
+    (problem,) = (each for each in reading.problems if each.severity == "reject")
+    assert problem.pointer == "/testCases/0"
+    assert "The reader knows" in problem.message
+    assert table(reading, "rounds").height == len(_test_cases()) - 1
+
+
+def _test_cases() -> list[Any]:
+    return list(json.loads(LATE.read_text("utf-8"))["testCases"])
+
+
+@pytest.mark.parametrize("name", ["", " ", None])
+def test_a_metric_without_a_name_is_a_metric(name: str | None, tmp_path: Path) -> None:
+    reading = _changed(tmp_path, metricsData=[{"name": name, "score": 1.0}])
+    assert "metric" in table(reading, "reported_scores")["dimension_id"].to_list()
+    early = _changed(tmp_path, metricsData=[{"name": name, "metric": "a", "score": 1}])
+    assert "a" in table(early, "reported_scores")["dimension_id"].to_list()
+
+
 def test_a_metric_that_became_strict_is_another_check(tmp_path: Path) -> None:
     metric = {"name": "a", "score": 1.0, "threshold": 1.0, "success": True}
     kinds = [

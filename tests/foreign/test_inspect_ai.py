@@ -620,3 +620,27 @@ def test_a_role_of_the_solver_is_no_yardstick(tmp_path: Path) -> None:
     scorer: dict[str, object] = {"name": "politeness", "options": {"strict": True}}
     roles = {"user_simulator": {"model": "acme/user"}}
     assert _graded(tmp_path, scorer, roles) == _graded(tmp_path, scorer, None)
+
+
+ODD_USAGES: dict[str, Any] = {
+    "a text": "many",
+    "a number": 7,
+    "a list": [7],
+    "tokens as a text": {"input_tokens": "7", "output_tokens": []},
+    "half a token": {"input_tokens": 7.5, "output_tokens": 1.5},
+}
+
+
+@pytest.mark.parametrize("what", ODD_USAGES)
+def test_odd_tokens_cost_no_sample(what: str, tmp_path: Path) -> None:
+    log = json.loads(LATE.with_suffix(".json").read_text("utf-8"))
+    model = log["eval"]["model"]
+    usage = ODD_USAGES[what]
+    for place, sample in enumerate(log["samples"]):
+        sample["output"] = {**(sample.get("output") or {}), "usage": usage}
+        sample["model_usage"] = {model: usage} if place % 2 else usage
+    file = tmp_path / "late.json"
+    file.write_text(json.dumps(log), "utf-8")
+    reading, before = reading_of(file), reading_of(LATE.with_suffix(".json"))
+    assert not reading.records_rejected
+    assert reading.records_loaded == before.records_loaded

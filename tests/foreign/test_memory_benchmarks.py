@@ -527,6 +527,41 @@ def test_questions_whose_type_longmemeval_does_not_know_are_counted(
     assert told.startswith("2 of 5 questions have no type")
 
 
+def test_a_line_of_longmemeval_without_a_question_is_a_row(tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    file.write_text('{"question_id": "q", "hypothesis": "x"}\n{}\n', "utf-8")
+    reading = reading_of(file)
+    assert not reading.records_rejected
+    assert table(reading, "rounds").height == 2
+
+
+ODD_ENTRIES = {
+    "memory_agent_bench.json": "data",
+    "caura.json": "results",
+    "mem0.json": "1",
+}
+"""File → a list of rows in it, of a conversation in the last."""
+
+
+@pytest.mark.parametrize("value", [None, 7, "x", [], {}])
+@pytest.mark.parametrize("name", ODD_ENTRIES)
+def test_an_entry_that_is_no_object_is_rejected_with_its_place(
+    name: str, value: object, tmp_path: Path
+) -> None:
+    run = json.loads((OURS / name).read_text("utf-8"))
+    run[ODD_ENTRIES[name]].insert(1, value)
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps(run), "utf-8")
+    reading = reading_of(file)
+    (problem,) = (each for each in reading.problems if each.severity == "reject")
+    assert problem.pointer == f"/{ODD_ENTRIES[name]}/1"
+    assert problem.raw_text == json.dumps(value)
+    assert (
+        table(reading, "rounds").height
+        == table(reading_of(OURS / name), "rounds").height
+    )
+
+
 def test_one_id_of_two_questions_is_two_cases(tmp_path: Path) -> None:
     run = json.loads((OURS / "memory_agent_bench.json").read_text("utf-8"))
     run["data"][1]["qa_pair_id"] = run["data"][0]["qa_pair_id"]

@@ -455,6 +455,40 @@ def test_a_scorer_is_defined_by_what_mlflow_says_of_it_and_no_result(
     assert json.loads(parameters(first, second)) == {"scorer": "reported"}
 
 
+@pytest.mark.parametrize(("changed", "n_yardsticks"), [("all", 1), ("some", 2)])
+def test_a_scorer_that_changed_on_the_way_is_all_that_it_was(
+    changed: str, n_yardsticks: int, tmp_path: Path
+) -> None:
+    def parameters(digest: str) -> str:
+        traces = [json.loads(line) for line in TRACES.read_text("utf-8").splitlines()]
+        for place, trace in enumerate(traces):
+            own = digest if place == 0 and changed == "some" else "new"
+            about = {"mlflow.assessment.scorerDigest": own}
+            said = {"assessment_name": "kind", "feedback": {"value": "yes"}}
+            trace["info"]["assessments"] = [said | {"metadata": about}]
+        file = tmp_path / "traces.jsonl"
+        file.write_text("\n".join(map(json.dumps, traces)), "utf-8")
+        return str(table(reading_of(file), "dimension_configs")["parameters"].item())
+
+    assert len({parameters("older"), parameters("old")}) == n_yardsticks
+
+
+@pytest.mark.parametrize("run", [[], {}, ["r"], {"id": "r"}, 7, True, None])
+def test_feedback_of_a_run_that_is_no_text_is_of_none(
+    run: object, tmp_path: Path
+) -> None:
+    traces = [json.loads(line) for line in TRACES.read_text("utf-8").splitlines()]
+    for trace in traces:
+        for each in trace["info"]["assessments"]:
+            each["metadata"] = {"mlflow.assessment.sourceRunId": run}
+    file = tmp_path / "traces.jsonl"
+    file.write_text("\n".join(map(json.dumps, traces)), "utf-8")
+    reading, before = reading_of(file), reading_of(TRACES)
+    assert not reading.records_rejected
+    scores = [table(each, "reported_scores")["value"] for each in (reading, before)]
+    assert scores[0].to_list() == scores[1].to_list()
+
+
 def test_all_that_is_expected_of_an_answer_is_its_golden_answer(
     late: Reading, tmp_path: Path
 ) -> None:
