@@ -162,6 +162,7 @@ class Engines:
                         )
                 name = f"{model.schema}.{model.alias}"
                 theirs = session.sql(model.compiled_code)
+                assert len({*theirs.columns}) == len(theirs.columns), name
                 for column in model.columns.values() if model.contract.enforced else ():
                     declared = str(column.data_type)
                     given = theirs.schema[column.name].dataType.simpleString()

@@ -38,7 +38,20 @@ rates as (
 final as (
 
     select
-        rates.*,
+        rates.task_id,
+        rates.title,
+        rates.dimension_id,
+        rates.judge,
+        rates.n_cases,
+        rates.n_rounds,
+        rates.n_passed,
+        rates.pass_rate,
+        rates.n_cases_scored,
+        rates.n_scored,
+        rates.mean_score,
+        rates.score_variance,
+        rates.score_sum,
+        rates.score_squares,
         agreement.slice_kind,
         agreement.reason as judge_reason,
         agreement.n_pass as n_labels_pass,
