@@ -1,7 +1,8 @@
 """Dimensions of an analysis input as rows: parameters and targets, checked and typed.
 
 An invalid parameter or target does not reject the file: a warning names the place, the
-dimension gets no score, and an alert explains it after the build.
+dimension gets no score where it needs the value, and an alert explains it after the
+build.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Dates and numbers in file names: `results_2026-10-12.csv` is a night of `results`.
 
-A date is neither a title nor a version. It never dates a run: models and data sets have
-dates in their names, too.
+A date is neither a title nor a version. By itself it never dates a run: models and data
+sets have dates in their names, too.
 """
 
 from __future__ import annotations

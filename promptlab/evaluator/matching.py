@@ -1,11 +1,11 @@
-"""Compare an expectation with the output of a step.
+"""Compare an expectation with an output: of a step, the aggregation or a final field.
 
 An expectation is a set of checks, one for every leaf and every container, in the order
 of the file: the container first, then its children. A pair matches when all checks do;
 every failed check is reported.
 
-This is a second, independent implementation of the warehouse's SQL rules (semantics,
-section 3); a property test checks that verdicts and failures are equal.
+This is a second, independent implementation of the warehouse's SQL rules
+(docs/matching.md); a property test checks that verdicts and failures are equal.
 """
 
 from __future__ import annotations

@@ -523,7 +523,9 @@ def _start(cells: dict[str, list[Any]], settings: dict[str, Any]) -> TableMappin
 
     free = [name for name in cells if name not in (*asking, found.get("verdict"))]
     if "output" not in found and (free or "verdict" not in found):
-        found["output"] = max(free or cells, key=likelihood)
+        no_questions = [name for name in cells if not _ASKS.search(plain[name])]
+        answers = [name for name in free if name in no_questions]
+        found["output"] = max(answers or no_questions or free or cells, key=likelihood)
     taken = {*asking, found.get("output")}
     for each in ("scores", "values"):
         found[each] = tuple(n for n in settings.get(each, ()) if n not in taken)

@@ -1,6 +1,7 @@
 {{ config(materialized='table') }}
 
--- One row per series (int_odds_series): the shares of stable, flaky and always failing cases in its earlier runs.
+-- One row per series: the shares of stable, flaky and failing cases in its runs before the last,
+-- by two steps of expectation maximisation, and the failure rate of the stable ones.
 with
 
 windows as (

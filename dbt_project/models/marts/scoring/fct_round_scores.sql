@@ -1,4 +1,5 @@
--- One row per round and dimension: `metric` is what the scorer measured, `score` what that is worth from 0 to 1.
+-- One row per round and dimension: `metric` is what the scorer measured, `score` what that is worth from 0 to 1;
+-- `reason` is why there is no score, or `error_round` where an error scores 0.
 with
 
 round_scores as (select * from {{ ref('promptlab', 'int_round_scores') }}),

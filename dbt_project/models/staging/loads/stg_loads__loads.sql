@@ -1,3 +1,5 @@
+-- One row per version of a file that was read, or left out with a message; ingest_id is the
+-- first load of the call that read it.
 with
 
 source as (select * from {{ source('raw', 'loads') }}),

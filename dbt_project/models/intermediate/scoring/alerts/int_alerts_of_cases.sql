@@ -1,6 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per task, alert (`code`), dimension and reason: the cases that it is about.
+-- One row per task, alert (`code`), dimension and reason: how many cases it is about, and the
+-- first 50 of them.
 with
 
 concerned as (select * from {{ ref('promptlab', 'int_cases_concerned') }}),

@@ -1,4 +1,5 @@
--- One row per task, dimension and rank: its ten worst rounds at most, which pages show as evidence.
+-- One row per task, dimension and rank: the at most ten worst rounds of the dimension, ties
+-- spread over cases.
 with
 
 case_scores as (

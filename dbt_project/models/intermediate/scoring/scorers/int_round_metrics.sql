@@ -1,6 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per round and dimension, of all scorers.
+-- One row per round and dimension: the metric, or the reason for none, of every scorer but
+-- stability, which int_round_scores adds.
 select * from {{ ref('promptlab', 'int_accuracy_scored') }}
 
 union all
