@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-APART = 1e-12
-"""As far as two doubles may be apart, of the larger one or of 1; other cells are equal."""
+APART = 1.01e-12
+"""As far as two doubles may be apart, of the larger one or of 1; other cells are equal.
+
+A number that a model rounds to 12 places may be one of the last place apart.
+"""
 
 
 @dataclass
