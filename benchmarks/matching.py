@@ -43,7 +43,7 @@ con.execute('''
 _EVALUATE = """
 import sys, duckdb, json
 from promptlab.json_text.reading import parse_as_duckdb as parse_json
-from promptlab.evaluator.matching import MatchOptions, judge
+from promptlab.evaluator.matching import MatchOptions, compare
 con = duckdb.connect(sys.argv[1], read_only=True)
 con.execute("set enable_progress_bar = false")
 expected = {c: parse_json(e) for c, e in con.execute(
@@ -51,7 +51,7 @@ expected = {c: parse_json(e) for c, e in con.execute(
 options = MatchOptions(tolerance=0.01)
 for case_id, output in con.execute(
         "select case_id, parsed_output from raw.rounds").fetchall():
-    judge(expected[case_id], parse_json(output), options)
+    compare(expected[case_id], parse_json(output), options)
 """
 
 

@@ -29,9 +29,10 @@ from promptlab.ingest.foreign.casts import (
     as_object,
     first_member,
 )
+from promptlab.ingest.foreign.constant_settings import ConstantSettings
 from promptlab.ingest.foreign.documents import ToolFiles
+from promptlab.ingest.foreign.file_head import Head
 from promptlab.ingest.foreign.identity import SameRun, case_name
-from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.scorings import verdict, write_score
 from promptlab.ingest.foreign.writing import (
     CaseWriter,
@@ -40,7 +41,7 @@ from promptlab.ingest.foreign.writing import (
     RoundWriter,
     TaskWriter,
 )
-from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
+from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 from promptlab.json_text.writing import compact
@@ -159,7 +160,7 @@ class _RunOfRows:
         )
         self._directions: dict[str, Direction | None] = {}
         self._numbers: dict[str, list[float]] = {}
-        self._judges = SaidOfScorers()
+        self._judges = ConstantSettings()
 
     def records(self) -> Iterator[Record | Problem]:
         """Everything but the claims."""
@@ -270,7 +271,7 @@ class _RunOfRows:
                 if message.get("role") in ("system", "developer")
             ],
         }
-        self._judges.see(key, yardstick(said, *_OF_RESULTS))
+        self._judges.add(key, yardstick(said, *_OF_RESULTS))
 
     def _texts(
         self, outputs: dict[str, Any], measured: Sequence[str]

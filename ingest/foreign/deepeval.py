@@ -26,6 +26,7 @@ import msgspec
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.casts import as_float, as_object, as_share
 from promptlab.ingest.foreign.documents import ABSENT, ToolFiles, is_there
+from promptlab.ingest.foreign.file_head import Head
 from promptlab.ingest.foreign.identity import (
     Occurrences,
     SameRun,
@@ -34,7 +35,7 @@ from promptlab.ingest.foreign.identity import (
     copy_problem,
 )
 from promptlab.ingest.foreign.prompts import env_of, model_settings, setting
-from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
+from promptlab.ingest.foreign.runs_of_files import Files, Run, by_folder
 from promptlab.ingest.foreign.scorings import verdict
 from promptlab.ingest.foreign.writing import (
     CaseWriter,

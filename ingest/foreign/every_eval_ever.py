@@ -31,7 +31,8 @@ from promptlab.ingest.foreign.casts import (
     some_of,
 )
 from promptlab.ingest.foreign.documents import ToolFiles, refused
-from promptlab.ingest.foreign.registry import Files, Head, Run
+from promptlab.ingest.foreign.file_head import Head
+from promptlab.ingest.foreign.runs_of_files import Files, Run
 from promptlab.ingest.foreign.writing import CaseWriter, Record, RoundWriter, TaskWriter
 from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem, warning

@@ -18,8 +18,9 @@ import msgspec
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.casts import as_float, as_object, as_time, first_line
 from promptlab.ingest.foreign.documents import ToolFiles, file_bytes, refused
+from promptlab.ingest.foreign.file_head import Head
 from promptlab.ingest.foreign.identity import content_id
-from promptlab.ingest.foreign.registry import Files, Head, Run, led_by
+from promptlab.ingest.foreign.runs_of_files import Files, Run, led_by
 from promptlab.ingest.foreign.scorings import write_score
 from promptlab.ingest.foreign.writing import (
     CaseWriter,

@@ -40,9 +40,9 @@ from promptlab.ingest.foreign.documents import (
     decode,
     file_bytes,
 )
+from promptlab.ingest.foreign.file_head import Head
 from promptlab.ingest.foreign.identity import Occurrences, OwnIds, content_id
 from promptlab.ingest.foreign.prompts import env_of
-from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.writing import (
     CaseWriter,
     Record,

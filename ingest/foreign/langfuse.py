@@ -31,11 +31,12 @@ from promptlab.ingest.foreign.casts import (
     as_time,
     first_member,
 )
+from promptlab.ingest.foreign.constant_settings import ConstantSettings
 from promptlab.ingest.foreign.documents import ToolFiles, beginning, values_in
-from promptlab.ingest.foreign.registry import Files, Head, Run, pages_of_runs
+from promptlab.ingest.foreign.file_head import Head
+from promptlab.ingest.foreign.runs_of_files import Files, Run, pages_of_runs
 from promptlab.ingest.foreign.scorings import write_score
 from promptlab.ingest.foreign.writing import Record, RoundWriter, TaskWriter
-from promptlab.ingest.foreign.yardstick import SaidOfScorers
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
 
@@ -263,7 +264,7 @@ def _records(
     """Yield a run; *run* is an item of it, if it is an experiment."""
     run_id = first_member(run, "experimentId", "id")
     task = TaskWriter("langfuse", run_id, source)
-    said = SaidOfScorers()
+    constant = ConstantSettings()
     booleans: dict[str, None] = {}
     has_answers = False
     parts = [
@@ -298,13 +299,13 @@ def _records(
         scores.sort(key=lambda score: str(score.get("timestamp")))
         for score in {str(each["name"]): each for each in scores}.values():
             name, kind = str(score["name"]), score.get("dataType")
-            said.see(name, {"config": score.get("configId"), "type": kind})
+            constant.add(name, {"config": score.get("configId"), "type": kind})
             if kind == "BOOLEAN":
                 booleans[name] = None
             _write(name, score, answer)
         yield from task.written()
     _describe(run, pages, task)
-    task.grade(order=list(booleans), parameters=said.parameters("scorer_of"))
+    task.grade(order=list(booleans), parameters=constant.parameters("scorer_of"))
     means = {
         _MEAN.sub("", each["name"]): each.get("value")
         for each in pages.of(Score)

@@ -21,6 +21,7 @@ from promptlab.ingest.foreign.casts import (
     as_time,
     parse_float,
 )
+from promptlab.ingest.foreign.file_head import Head
 from promptlab.ingest.foreign.identity import (
     OwnIds,
     SameRun,
@@ -28,7 +29,6 @@ from promptlab.ingest.foreign.identity import (
     content_id,
     first_text,
 )
-from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.scorings import write_score
 from promptlab.ingest.foreign.table.opening import Rows
 from promptlab.ingest.foreign.writing import Record, TaskWriter

@@ -41,6 +41,7 @@ from promptlab.ingest.foreign.documents import (
     file_bytes,
     lines,
 )
+from promptlab.ingest.foreign.file_head import Head
 from promptlab.ingest.foreign.identity import (
     OwnIds,
     SameRun,
@@ -48,7 +49,7 @@ from promptlab.ingest.foreign.identity import (
     content_id,
     first_text,
 )
-from promptlab.ingest.foreign.registry import Files, Head, Run
+from promptlab.ingest.foreign.runs_of_files import Files, Run
 from promptlab.ingest.foreign.writing import Direction, Record, RoundWriter, TaskWriter
 from promptlab.ingest.foreign.yardstick import without_addresses, yardstick
 from promptlab.ingest.reading.problems import Problem

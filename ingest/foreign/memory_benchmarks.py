@@ -30,17 +30,19 @@ from promptlab.ingest.foreign.casts import (
     joined_texts,
     some_of,
 )
+from promptlab.ingest.foreign.constant_settings import ConstantSettings
 from promptlab.ingest.foreign.documents import ToolFiles, refused
+from promptlab.ingest.foreign.file_head import Head
 from promptlab.ingest.foreign.identity import (
     AskedOfIds,
     Occurrences,
     SameRun,
     content_id,
 )
-from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
+from promptlab.ingest.foreign.runs_of_files import Files, Run, by_folder
 from promptlab.ingest.foreign.scorings import unjudged_problems
 from promptlab.ingest.foreign.writing import Record, RoundWriter, Status, TaskWriter
-from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
+from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
 from promptlab.json_text.places import pointer
@@ -458,7 +460,7 @@ class _Run:
         self._codes: Counter[str] = Counter()
         self._unjudged: list[str] = []
         self._n_answers = 0
-        self._judging = SaidOfScorers()
+        self._judging = ConstantSettings()
         self._odd_verdicts: list[str] = []
 
     def _last_of_each(self, rows: list[Placed]) -> list[tuple[str, str | None, Row]]:
@@ -580,7 +582,7 @@ class _Run:
             status="error" if error else status,
         )
         if layout.verdict and known:
-            self._judging.see(_JUDGE, self._judged_by(row))
+            self._judging.add(_JUDGE, self._judged_by(row))
         if layout.verdict and (known or status == "unevaluated"):
             reason = _word(first_member(row, *layout.reason))
             if self._has_share and value is not None:

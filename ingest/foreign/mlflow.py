@@ -32,7 +32,9 @@ from promptlab.ingest.foreign.casts import (
     as_time,
     joined_texts,
 )
+from promptlab.ingest.foreign.constant_settings import ConstantSettings
 from promptlab.ingest.foreign.documents import ToolFiles, decode, lines
+from promptlab.ingest.foreign.file_head import Head
 from promptlab.ingest.foreign.identity import (
     OwnIds,
     SameRun,
@@ -42,11 +44,11 @@ from promptlab.ingest.foreign.identity import (
 )
 from promptlab.ingest.foreign.names import plain_name
 from promptlab.ingest.foreign.prompts import env_of, model_settings, setting
-from promptlab.ingest.foreign.registry import Files, Head, Run, by_folder
+from promptlab.ingest.foreign.runs_of_files import Files, Run, by_folder
 from promptlab.ingest.foreign.scorings import error_text, write_score
 from promptlab.ingest.foreign.table.opening import rows_of
 from promptlab.ingest.foreign.writing import Record, RoundWriter, TaskWriter
-from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
+from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem, warning
 from promptlab.ingest.reading.source import Source
 from promptlab.json_text.writing import compact
@@ -468,7 +470,7 @@ def _definitions(
 
     A hash is never a result: of a scorer that changed on the way, all hashes count.
     """
-    settings = SaidOfScorers()
+    settings = ConstantSettings()
     digests: dict[str, set[str]] = defaultdict(set)
     for each in (each for given in results for each in given):
         about = yardstick(as_object(each.metadata))
@@ -480,10 +482,10 @@ def _definitions(
         digest = defined.pop("scorerDigest", None)
         if isinstance(digest, str):
             digests[each.assessment_name].add(digest)
-        settings.see(each.assessment_name, defined)
+        settings.add(each.assessment_name, defined)
     for name, known in digests.items():
         hashes = sorted(known)
-        settings.see(name, {"scorerDigest": hashes if hashes[1:] else hashes[0]})
+        settings.add(name, {"scorerDigest": hashes if hashes[1:] else hashes[0]})
     return settings.parameters("metadata")
 
 

@@ -28,8 +28,8 @@ from promptlab.ingest.foreign.casts import (
     first_member,
 )
 from promptlab.ingest.foreign.documents import ToolFiles, refused
+from promptlab.ingest.foreign.file_head import Head
 from promptlab.ingest.foreign.identity import OwnIds, case_name
-from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.scorings import unjudged_problems, verdict, write_score
 from promptlab.ingest.foreign.writing import Record, TaskWriter
 from promptlab.ingest.foreign.yardstick import yardstick

@@ -34,9 +34,10 @@ from promptlab.ingest.foreign.casts import (
     first_member,
 )
 from promptlab.ingest.foreign.documents import ToolFiles, beginning, values_in
+from promptlab.ingest.foreign.file_head import Head
 from promptlab.ingest.foreign.identity import AskedOfIds, OwnIds, case_name, first_text
 from promptlab.ingest.foreign.names import plain_name
-from promptlab.ingest.foreign.registry import Files, Head, Run, pages_of_runs
+from promptlab.ingest.foreign.runs_of_files import Files, Run, pages_of_runs
 from promptlab.ingest.foreign.scorings import (
     error_text,
     unjudged_problems,

@@ -37,8 +37,9 @@ from promptlab.ingest.foreign.casts import (
     some_of,
 )
 from promptlab.ingest.foreign.documents import Refused, ToolFiles, file_bytes
+from promptlab.ingest.foreign.file_head import Head
 from promptlab.ingest.foreign.identity import SameRun
-from promptlab.ingest.foreign.registry import Files, Head, Run
+from promptlab.ingest.foreign.runs_of_files import Files, Run
 from promptlab.ingest.foreign.scorings import write_score
 from promptlab.ingest.foreign.writing import Record, TaskWriter
 from promptlab.ingest.reading.problems import Problem, warning

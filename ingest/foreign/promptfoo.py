@@ -45,6 +45,7 @@ from promptlab.ingest.foreign.documents import (
     lines,
     raw_text,
 )
+from promptlab.ingest.foreign.file_head import Head
 from promptlab.ingest.foreign.identity import (
     Occurrences,
     OwnIds,
@@ -52,7 +53,6 @@ from promptlab.ingest.foreign.identity import (
     case_name,
     content_id,
 )
-from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.scorings import error_text, unjudged_problems
 from promptlab.ingest.foreign.writing import (
     Baseline,

@@ -22,7 +22,9 @@ import msgspec
 
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.casts import as_float, as_object, first_member
+from promptlab.ingest.foreign.constant_settings import ConstantSettings
 from promptlab.ingest.foreign.documents import ToolFiles, decode
+from promptlab.ingest.foreign.file_head import Head
 from promptlab.ingest.foreign.identity import (
     OwnIds,
     SameRun,
@@ -31,10 +33,9 @@ from promptlab.ingest.foreign.identity import (
     is_given,
 )
 from promptlab.ingest.foreign.prompts import env_of, model_settings, setting
-from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.scorings import verdict, write_score
 from promptlab.ingest.foreign.writing import Record, RoundWriter, TaskWriter
-from promptlab.ingest.foreign.yardstick import SaidOfScorers, yardstick
+from promptlab.ingest.foreign.yardstick import yardstick
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 from promptlab.json_text.writing import compact
@@ -202,12 +203,12 @@ def _parameters(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
     Arguments that differ between the cases say what is expected of each.
     """
     evaluators: dict[str, set[str]] = defaultdict(set)
-    said = SaidOfScorers()
+    constant = ConstantSettings()
     for name, result in _results(rows):
         version = _words(result.evaluator_version) or ""
         evaluators[name].add(f"{result.evaluator} {version}".strip())
-        said.see(name, {"arguments": result.arguments})
-    same = said.parameters("same")
+        constant.add(name, {"arguments": result.arguments})
+    same = constant.parameters("same")
     found: dict[str, dict[str, Any]] = {}
     for name, of in evaluators.items():
         arguments = first_member(same.get(name), "same.arguments")

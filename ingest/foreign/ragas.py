@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from promptlab.ingest.files.dates import without_date
 from promptlab.ingest.foreign.casts import is_infinite
 from promptlab.ingest.foreign.documents import refused
+from promptlab.ingest.foreign.file_head import Head
 from promptlab.ingest.foreign.names import is_best_unclear
-from promptlab.ingest.foreign.registry import Head
 from promptlab.ingest.foreign.table.cells import content, is_few, is_nothing, number_of
 from promptlab.ingest.foreign.table.dialect import Row, is_nameless
 from promptlab.ingest.foreign.table.opening import Rows

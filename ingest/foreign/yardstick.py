@@ -1,14 +1,14 @@
-"""What a tool judged by: all that its file says of it, but for what decides nothing.
+"""Remove from a tool's description of its judging all that cannot change a verdict.
 
-A list of the settings that count misses what the next version of a tool adds, and a
-change of it goes unseen. So readers list what does not count, and pass everything else
-on as parameters of a dimension: other parameters are another yardstick.
+The rest is the yardstick: the parameters of a dimension, whose change makes the results
+of two runs incomparable. A list of what counts would miss what the next version of a
+tool adds; so readers list what does not count.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from functools import cache
 from typing import Any
 
@@ -68,20 +68,20 @@ _KEPT = 3
 """Components of a path that count: which checkpoint of which model."""
 
 
-def yardstick(said: Any, *no_part: str) -> Any:
-    """Return all that decides in what a tool says of its judging.
+def yardstick(description: Any, *left_out: str) -> Any:
+    """Return the part of a description of judging that may change a verdict.
 
-    Left out at any depth are members that say nothing (null, empty), so that a default
+    Removed at any depth are members without a value (null, empty), so that a default
     which a newer version writes out changes nothing; settings of calls, such as
     retries; what may be a secret; of absolute paths what is another one on each machine
     (`without_machine`), and addresses in memory.
 
     Args:
-        said: Any JSON value: the options of a scorer, its configuration.
-        no_part: Members that decide nothing either, at any depth. Case and separators
-            of words do not matter: ``max_workers`` is ``maxWorkers``.
+        description: Any JSON value: the options of a scorer, its configuration.
+        left_out: Members that change no verdict either, at any depth. Case and
+            separators of words do not matter: ``max_workers`` is ``maxWorkers``.
     """
-    return _rest(said, frozenset(map(_plain, no_part)))
+    return _rest(description, frozenset(map(_plain, left_out)))
 
 
 def without_addresses(written: str) -> str:
@@ -113,61 +113,34 @@ def is_secret(name: str, value: Any = None) -> bool:
     return bool(_SECRET.search(plain)) and not _NO_SECRET.search(plain)
 
 
-def _rest(said: Any, no_part: Collection[str]) -> Any:
-    if isinstance(said, str):
-        return without_addresses(without_machine(said))
-    if isinstance(said, list):
-        return [_rest(each, no_part) for each in said]
-    if not isinstance(said, dict):
-        return said
-    found = {
-        name: _rest(each, no_part)
-        for name, each in said.items()
-        if _plain(name) not in no_part and not _is_no_part(name, each)
+def _rest(value: Any, left_out: Collection[str]) -> Any:
+    if isinstance(value, str):
+        return without_addresses(without_machine(value))
+    if isinstance(value, list):
+        return [_rest(item, left_out) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {
+        name: _rest(member, left_out)
+        for name, member in value.items()
+        if _plain(name) not in left_out and not _changes_no_verdict(name, member)
     }
-    return {name: each for name, each in found.items() if not _is_empty(each)}
+    return {name: member for name, member in kept.items() if not _is_empty(member)}
 
 
-def _is_empty(said: Any) -> bool:
-    return said is None or (isinstance(said, str | list | dict) and not said)
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, str | list | dict) and not value)
 
 
 _plain = cache(plain_name)
 
 
-def _is_no_part(name: str, value: Any) -> bool:
+def _changes_no_verdict(name: str, value: Any) -> bool:
     if _plain(name) in _MAYBE_SECRET:
         return is_secret(name, value)
-    return _never_a_part(name)
+    return _never_changes_a_verdict(name)
 
 
 @cache
-def _never_a_part(name: str) -> bool:
+def _never_changes_a_verdict(name: str) -> bool:
     return bool(_OF_CALLS.fullmatch(_plain(name))) or is_secret(name)
-
-
-class SaidOfScorers:
-    """What a tool says of its scorers along with each of their results.
-
-    What is the same with all results of a scorer is a setting of it, and what differs
-    is a part of the result.
-    """
-
-    def __init__(self) -> None:
-        self._said: dict[str, dict[str, Any]] = {}
-        self._differs: set[tuple[str, str]] = set()
-
-    def see(self, scorer: str, said: Mapping[str, Any]) -> None:
-        """Record what is said along with one result."""
-        known = self._said.setdefault(scorer, {})
-        for key, each in said.items():
-            if known.setdefault(key, each) != each:
-                self._differs.add((scorer, key))
-
-    def parameters(self, name: str) -> dict[str, dict[str, Any]]:
-        """Return the settings of each scorer as a parameter of this name."""
-        same = {
-            scorer: {k: v for k, v in said.items() if (scorer, k) not in self._differs}
-            for scorer, said in self._said.items()
-        }
-        return {scorer: {name: said} for scorer, said in same.items() if said}

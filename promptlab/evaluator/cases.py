@@ -22,12 +22,10 @@ from promptlab.errors import UsageError
 from promptlab.evaluator.matching import (
     MISSING,
     Failure,
-    Language,
     MatchOptions,
     Reason,
     Verdict,
-    details,
-    judge,
+    compare,
     unexpected_keys,
 )
 from promptlab.evaluator.outputs import (
@@ -39,6 +37,7 @@ from promptlab.evaluator.outputs import (
     is_whole_object,
     step_output,
 )
+from promptlab.evaluator.sentences import Language, details
 from promptlab.json_text.places import escape_pointer
 from promptlab.json_text.reading import copy_json
 
@@ -200,7 +199,7 @@ def intermediate_results(
     results = {}
     for step_id, expected in case.intermediate.items():
         output = step_output(step_id, steps, pipeline, calls)
-        verdict = judge(expected, output.value, case.options)
+        verdict = compare(expected, output.value, case.options)
         results[step_id] = _result(expected, output, verdict, lang)
     return results
 
@@ -211,7 +210,7 @@ def aggregation_result(
     """Return the verdict on the aggregation; ``None`` when none is expected."""
     if case.aggregation is None:
         return None
-    verdict = judge(case.aggregation, output.value, case.options)
+    verdict = compare(case.aggregation, output.value, case.options)
     return _result(case.aggregation, output, verdict, lang)
 
 
@@ -228,7 +227,7 @@ def final_result(
     checks, failures = _strict_root(case, final)
     absent: Reason = "missing_step" if final.is_missing else "missing_field"
     for key, output in fields.items():
-        verdict = judge(
+        verdict = compare(
             case.outputs[key],
             output.value,
             case.options,

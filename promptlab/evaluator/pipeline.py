@@ -24,7 +24,6 @@ from typing import Any, Final
 
 from promptlab.errors import UsageError
 from promptlab.evaluator.cases import case_fields
-from promptlab.evaluator.matching import Language
 from promptlab.evaluator.models import (
     EvaluationConfig,
     EvaluationResult,
@@ -33,6 +32,7 @@ from promptlab.evaluator.models import (
     RunInfo,
 )
 from promptlab.evaluator.outputs import PipelineOutline
+from promptlab.evaluator.sentences import Language
 from promptlab.evaluator.unified import Judge, UnifiedEvaluator
 from promptlab.json_text.reading import copy_json
 from promptlab.messages import warn

@@ -18,15 +18,10 @@ from typing import Any, Final
 
 from promptlab.contracts.scoring import KEY_TYPES
 from promptlab.errors import InputError
-from promptlab.evaluator.matching import (
-    MISSING,
-    Language,
-    broken_rule,
-    searchable_text,
-    type_of,
-)
+from promptlab.evaluator.matching import MISSING, searchable_text, type_of
 from promptlab.evaluator.models import RuleConfig
 from promptlab.evaluator.outputs import FinalOutput, names_the_whole, part_of_final
+from promptlab.evaluator.sentences import Language, broken_rule
 from promptlab.json_text.reading import parse_as_duckdb
 from promptlab.json_text.writing import canonical_as_duckdb, compact_as_duckdb
 from promptlab.patterns import translate

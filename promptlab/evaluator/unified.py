@@ -31,12 +31,6 @@ from promptlab.evaluator.cases import (
     intermediate_results,
     read_case,
 )
-from promptlab.evaluator.matching import (
-    Language,
-    judge_failed,
-    no_judge,
-    pipeline_failed,
-)
 from promptlab.evaluator.models import (
     AGGREGATION,
     FINAL,
@@ -58,6 +52,12 @@ from promptlab.evaluator.outputs import (
     visible,
 )
 from promptlab.evaluator.rules import MUST, RuleFindings, judge_rules, whole_answer
+from promptlab.evaluator.sentences import (
+    Language,
+    judge_failed,
+    no_judge,
+    pipeline_failed,
+)
 from promptlab.json_text.reading import copy_json
 from promptlab.json_text.writing import compact_as_duckdb
 from promptlab.paths import language_of

@@ -9,7 +9,7 @@ import pytest
 
 from promptlab.contracts.scoring import RULE_VALUES
 from promptlab.evaluator import UnifiedEvaluator
-from promptlab.evaluator.matching import Matcher, Reason, judge, matcher_of
+from promptlab.evaluator.matching import Matcher, Reason, compare, matcher_of
 from promptlab.json_text.reading import JsonText, copy_json, parse_as_duckdb
 from tests.judging.both import in_python
 from tests.judging.cases import golden_cases, output_cases, rule_cases
@@ -91,15 +91,15 @@ def nest(depth: int, leaf: Any) -> Any:
 
 @pytest.mark.parametrize("depth", [500, 790])
 def test_deep_nesting_is_judged_like_any_other(depth):
-    same = judge(copy_json(nest(depth, 1)), copy_json(nest(depth, 1.0)))
+    same = compare(copy_json(nest(depth, 1)), copy_json(nest(depth, 1.0)))
     assert (same.status, same.checks) == ("pass", depth + 1)
-    other = judge(nest(depth, 1), nest(depth, 2))
+    other = compare(nest(depth, 1), nest(depth, 2))
     assert [failure.reason for failure in other.failures] == ["value_mismatch"]
     assert other.failures[0].pointer.count("/") == depth
 
 
 def test_a_deep_output_that_ends_too_early_fails_all_that_is_below():
-    verdict = judge(nest(500, 1), {"k": 7})
+    verdict = compare(nest(500, 1), {"k": 7})
     assert verdict.checks_failed == 500
     assert [failure.reason for failure in verdict.failures[:2]] == [
         "type_mismatch",
@@ -109,14 +109,14 @@ def test_a_deep_output_that_ends_too_early_fails_all_that_is_below():
 
 def test_below_a_wrong_type_odd_keys_are_looked_up_by_pointer():
     """As in the warehouse: `/0` fits an array too, where a path cannot be written."""
-    plain_keys = judge({"0": {"a": 5}}, [{"a": 5}])
+    plain_keys = compare({"0": {"a": 5}}, [{"a": 5}])
     assert [(f.pointer, f.reason) for f in plain_keys.failures] == [
         ("", "type_mismatch"),
         ("/0", "missing_field"),
         ("/0/a", "missing_field"),
     ]
     for odd in ("", "*"):
-        odd_keys = judge({"0": {odd: 5}}, [{odd: 5}])
+        odd_keys = compare({"0": {odd: 5}}, [{odd: 5}])
         assert [(f.pointer, f.reason) for f in odd_keys.failures] == [
             ("", "type_mismatch"),
             ("/0", "missing_field"),

@@ -22,7 +22,7 @@ from promptlab.evaluator import (
     RuleConfig,
     UnifiedEvaluator,
 )
-from promptlab.evaluator.matching import MatchOptions, judge
+from promptlab.evaluator.matching import MatchOptions, compare
 from promptlab.json_text.reading import parse_as_duckdb
 from tests.judging.cases import Judgement, Round, Sample
 
@@ -104,7 +104,7 @@ def _golden_metric(sample: Sample) -> float | None:
             continue
         answer = document if isinstance(golden, str) else _read(document)
         options = MatchOptions(tolerance=TOLERANCE)
-        status = judge(golden, answer, options).status
+        status = compare(golden, answer, options).status
         if status == "pass" or status == "fail":
             metrics.append(float(status == "pass" and given.error is None))
     return max(metrics, default=None)

@@ -441,9 +441,9 @@ def test_a_matcher_judges_alike_in_sql_and_python(checkout: Checkout) -> None:
         ("/none", "fail"),
     ]
     program = (
-        "from promptlab.evaluator.matching import judge\n"
+        "from promptlab.evaluator.matching import compare\n"
         "for wanted in ('starts:Rivers', 'starts:Lakes'):\n"
-        "    print(judge(wanted, 'Rivers run.').status)"
+        "    print(compare(wanted, 'Rivers run.').status)"
     )
     assert checkout.evaluate(program).split() == ["pass", "fail"]
 

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from benchmarks.stored_steps import plan_with_stored_steps
 from promptlab.build import plan
 from promptlab.contracts.scoring import RULE_VALUES, golden_alternatives
-from promptlab.evaluator.matching import MISSING, MatchOptions, judge, searchable_text
+from promptlab.evaluator.matching import MISSING, MatchOptions, compare, searchable_text
 from promptlab.json_text.reading import parse_as_duckdb
 from promptlab.warehouse import Warehouse
 from tests.conftest import EXHAUSTIVE
@@ -125,7 +125,7 @@ def in_python(pair: Pair) -> Verdict:
         ignore=frozenset(pair.config.get("ignore_fields", ())),
     )
     actual = MISSING if pair.actual is None else parse_as_duckdb(pair.actual)
-    verdict = judge(parse_as_duckdb(pair.expected), actual, options)
+    verdict = compare(parse_as_duckdb(pair.expected), actual, options)
     return Verdict(verdict.status, [(f.pointer, f.reason) for f in verdict.failures])
 
 

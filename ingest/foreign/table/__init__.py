@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptlab.ingest.foreign.documents import Refused
-from promptlab.ingest.foreign.registry import Head
+from promptlab.ingest.foreign.file_head import Head
 from promptlab.ingest.foreign.table.opening import FORMS, Rows
 from promptlab.ingest.foreign.writing import Record
 from promptlab.ingest.reading.problems import Problem, warning

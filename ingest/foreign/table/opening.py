@@ -27,7 +27,7 @@ from promptlab.ingest.foreign.documents import (
     lines,
     values_in,
 )
-from promptlab.ingest.foreign.registry import Head
+from promptlab.ingest.foreign.file_head import Head
 from promptlab.ingest.foreign.table import dialect
 from promptlab.ingest.foreign.table.cells import (
     cell_text,
