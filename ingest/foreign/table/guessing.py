@@ -186,67 +186,34 @@ def guess(path: Path) -> Guess:
     rows, encoding = _first_rows(path)
     cells = _cells(rows)
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    plain = {name: plain_name(name) for name in cells}
-    settings: dict[str, Any] = {}
-    notes: list[str] = []
-    states = [name for name, column in cells.items() if _are_states(column)]
     fields = {
         name: plain_name(name.rpartition(".")[2])
         for name in cells
         if name.count(".") == 1 and name not in columns
     }
-    ids: list[str] = []
-    for setting, words in _WORDS.items():
-        taken = set(settings.values())
-        by_word = [name for word in words for name in cells if plain[name] == word]
-        if setting not in _OF_ROWS:  # a field of an object, by its own name
-            by_word += [
-                name
-                for word in words
-                for name, own in fields.items()
-                if own == word
-                and not (setting == "expected" and _is_truth(cells[name]))
-            ]
-            inside = {name.rpartition(".")[0] for name in by_word if name in fields}
-            by_word = [name for name in by_word if name not in inside]
-        for name in by_word:
-            if setting == "verdict" and name in states:
-                continue
-            if name not in taken and _suits(setting, cells[name]):
-                if setting == "case":  # which of several is known by the questions
-                    ids.append(name)
-                    continue
-                settings[setting] = name
-                break
+    states = [name for name, column in cells.items() if _are_states(column)]
+    notes: list[str] = []
+    settings, ids = _by_name(cells, fields, states)
     no_ids = _take_id(path, ids, settings, cells, notes)
-    _guess_unit(settings, cells, plain, notes)
-    if "expected" not in settings and plain.get(settings.get("output", "")) == "answer":
-        # next to a column for what was said, "answer" is what was expected
-        said_in = (
-            name
-            for word in _WORDS["output"][1:]
-            for name in cells
-            if plain[name] == word and name not in settings.values()
-        )
-        if other := next(said_in, None):
-            settings |= {"output": other, "expected": settings["output"]}
+    _guess_unit(settings, cells, {name: plain_name(name) for name in cells}, notes)
+    _swap_answers(settings, cells)
     if "time" not in settings:
         _guess_time(settings, cells, notes)
     if "verdict" not in settings:
         free = (n for n in cells if n not in settings.values() and n not in states)
-        found = next((n for n in free if _are_verdicts(cells[n])), None)
-        settings |= {} if found is None else {"verdict": found}
+        verdict = next((n for n in free if _are_verdicts(cells[n])), None)
+        settings |= {} if verdict is None else {"verdict": verdict}
     if "inputs" in settings:
         settings["inputs"] = (settings["inputs"],)
-    taken = {*settings.values(), *settings.get("inputs", ())}
-    taken |= {
-        name
-        for name in cells
-        if is_nameless(name)
-        or ("." in name and name not in columns and not _is_score(fields.get(name)))
-        or name in no_ids
+    taken = {*settings.values(), *settings.get("inputs", ()), *no_ids}
+    numbers = {
+        name: column
+        for name, column in cells.items()
+        if name not in taken
+        and not is_nameless(name)
+        and ("." not in name or name in columns or _is_score(fields.get(name)))
     }
-    _guess_numbers(settings, {n: c for n, c in cells.items() if n not in taken}, notes)
+    _guess_numbers(settings, numbers, notes)
     if states:
         _guess_state(states[0], settings, cells, notes)
     settings["encoding"] = encoding
@@ -294,6 +261,71 @@ def _cells(rows: list[Row]) -> dict[str, list[Any]]:
     rows = [with_nested(row, paths) for row in rows]
     columns = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in columns}
+
+
+def _by_name(
+    cells: dict[str, list[Any]], fields: dict[str, str], states: list[str]
+) -> tuple[dict[str, Any], list[str]]:
+    """Guess by the names of the columns, where the cells do not contradict.
+
+    Args:
+        cells: The cells of each column, and of each field inside objects.
+        fields: Own names of the fields inside objects.
+        states: Columns with the state of a request, which are no verdicts.
+
+    Returns:
+        The column of each setting but ``case``, and the columns that may be ``case``:
+        which of several it is, the questions show.
+    """
+    plain = {name: plain_name(name) for name in cells}
+    settings: dict[str, Any] = {}
+    ids: list[str] = []
+    for setting, words in _WORDS.items():
+        taken = set(settings.values())
+        named = [name for word in words for name in cells if plain[name] == word]
+        if setting not in _OF_ROWS:
+            named = _with_fields(setting, named, cells, fields)
+        fitting = (
+            name
+            for name in named
+            if not (setting == "verdict" and name in states)
+            and name not in taken
+            and _suits(setting, cells[name])
+        )
+        if setting == "case":
+            ids = list(fitting)
+        elif column := next(fitting, None):
+            settings[setting] = column
+    return settings, ids
+
+
+def _with_fields(
+    setting: str, named: list[str], cells: dict[str, list[Any]], fields: dict[str, str]
+) -> list[str]:
+    """Add the fields inside objects that a setting's words name; drop those objects."""
+    named = named + [
+        name
+        for word in _WORDS[setting]
+        for name, own in fields.items()
+        if own == word and not (setting == "expected" and _is_truth(cells[name]))
+    ]
+    objects = {name.rpartition(".")[0] for name in named if name in fields}
+    return [name for name in named if name not in objects]
+
+
+def _swap_answers(settings: dict[str, Any], cells: dict[str, list[Any]]) -> None:
+    """Take "answer" as the expected one where another column has the output."""
+    answer = settings.get("output")
+    if "expected" in settings or answer is None or plain_name(answer) != "answer":
+        return
+    outputs = (
+        name
+        for word in _WORDS["output"][1:]
+        for name in cells
+        if plain_name(name) == word and name not in settings.values()
+    )
+    if output := next(outputs, None):
+        settings |= {"output": output, "expected": answer}
 
 
 def _is_truth(cells: list[Any]) -> bool:
