@@ -307,6 +307,21 @@ RAW_CHECKS = (
         n_shown=20,
     ),
     Invariant(
+        "no run is dated after today",
+        """
+        select task_id
+        from live.tasks
+        where created_at >= current_timestamp + interval 1 day
+        union all
+        select run_id
+        from raw.memory_runs semi join live.objects using (load_id)
+        where started_at >= current_timestamp + interval 1 day
+        """,
+        "warn",
+        "until then it is the newest run of its title: correct the time and load the"
+        " file again",
+    ),
+    Invariant(
         "every load has as many records as it says",
         f"""
         select loads.source_name

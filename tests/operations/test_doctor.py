@@ -58,6 +58,13 @@ def test_csv_has_a_line_for_each_finding(run, built):
             "1: first",
         ),
         (
+            "update live.tasks set created_at = current_timestamp + interval 2 day"
+            " where task_id = 'first'",
+            "no run is dated after today",
+            "warn",
+            "1: first",
+        ),
+        (
             "delete from live.tasks where task_id = 'first'",
             "every score has its task",
             "warn",
