@@ -40,7 +40,7 @@ class Archive:
             self._file = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
             raise Refused(_broken(str(error))) from None
-        self._members = {each.filename: each for each in self._file.infolist()}
+        self._members = {member.filename: member for member in self._file.infolist()}
 
     def __enter__(self) -> Archive:
         return self

@@ -1,7 +1,7 @@
 """Azure AI Evaluation: the file of ``evaluate(output_path=…)``.
 
 Tried on 1.18.10. A file is a run of one task. The id of a case is `inputs.id` of its
-row, else what it asks: the query, or the first inputs that no other row has. The
+row, else its question: the query, or the first inputs that no other row has. The
 columns `outputs.<evaluator>.<key>` are outputs of an evaluator: the dimension is
 `<evaluator>.<key>`. Other columns of `outputs` are what the target of the evaluation
 returned. An output that is a level of harm is a text; its number is in `<key>_score`.
@@ -53,7 +53,7 @@ _QUERY = ("query", "question")
 _ANSWER = ("response", "answer")
 _TRUTH = ("ground_truth", "truth", "expected_response", "expected_output", "expected")
 _BESIDE_QUERY = ("conversation", "messages", "tool_definitions")
-"""Inputs of Azure's evaluators that are asked in addition to a query, or without one.
+"""Inputs of Azure's evaluators that belong to the question, with or without a query.
 
 Of conversations the user's turns are.
 """
@@ -65,10 +65,10 @@ _OF_RESULTS = (
     *("native status answer", "status completion probability", "probabilities"),
     *("confidence", "expected score"),
 )
-"""Members of what Azure says of a judge that belong to its result. Its model is read by
-itself."""
+"""Members of Azure's description of a judge that belong to its result. Its model is
+read separately."""
 _BROKEN = frozenset({"error", "errored", "failed"})
-"""States of an evaluator that could not judge, whatever it says of the answer."""
+"""States of an evaluator that could not judge, even if it has a result."""
 _PASSED = {"pass": True, "fail": False, "true": True, "false": False}
 _BESIDE = ("_result", "_threshold", "_reason", "_status", "_properties", "_passed")
 _BESIDE_TOO = ("_score", "_details", "_label", "_sample", "_model", "_finish_reason")
@@ -107,7 +107,7 @@ _DEFECTS = frozenset(
         *("ungrounded_attributes_label", "eci_label"),
     }
 )
-"""Keys of built-in evaluators that are true where they found a defect."""
+"""Keys of built-in evaluators that are true if there is a defect."""
 _OF_GRADERS = ("threshold", "row_missing", "sample")
 """Columns next to the score of a grader of Azure OpenAI."""
 _NOT_APPLICABLE = "not_applicable"
@@ -135,8 +135,8 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     """Yield the rows as records, then the claims of the file."""
     export = _FILES.document(source, Export)
     read = [*_FILES.items(export.rows, dict[str, Any], "/rows")]
-    yield from (each for each in read if isinstance(each, Problem))
-    run = _RunOfRows([each for each in read if not isinstance(each, Problem)], source)
+    yield from (item for item in read if isinstance(item, Problem))
+    run = _RunOfRows([row for row in read if not isinstance(row, Problem)], source)
     yield from run.records()
     if export.metrics:
         run.task.claim(export.metrics)
@@ -149,7 +149,7 @@ class _RunOfRows:
     def __init__(self, rows: Sequence[dict[str, Any]], source: Source) -> None:
         self._rows = rows
         self._source = source
-        self._asked = _asked([_inputs(row) for row in rows])
+        self._questions = _questions([_inputs(row) for row in rows])
         same_rows = SameRun("azure_ai_evaluation")
         for row in rows:
             same_rows.add(compact(sorted(row.items())))
@@ -163,9 +163,9 @@ class _RunOfRows:
         self._judges = ConstantSettings()
 
     def records(self) -> Iterator[Record | Problem]:
-        """Everything but the claims."""
-        for row, asked in zip(self._rows, self._asked, strict=True):
-            self._write(row, asked)
+        """Yield all records except the claims."""
+        for row, question in zip(self._rows, self._questions, strict=True):
+            self._write(row, question)
             yield from self.task.written()
         self.task.describe("azure", prompt_version=without_date(self._source.path.stem))
         self._warn_of_ids()
@@ -173,13 +173,15 @@ class _RunOfRows:
         self.task.grade(directions=self._directions, parameters=judges)
 
     def _warn_of_ids(self) -> None:
-        """Say by which inputs the cases of rows without an id and a query are known."""
+        """Warn of rows without id and query, naming the inputs that identify them."""
         known_by = [
-            asked
-            for row, asked in zip(self._rows, self._asked, strict=True)
+            question
+            for row, question in zip(self._rows, self._questions, strict=True)
             if row.get("inputs.id") is None and not _of_query(_inputs(row))
         ]
-        names = ", ".join({f"`inputs.{name}`": 0 for each in known_by for name in each})
+        names = ", ".join(
+            {f"`inputs.{name}`": 0 for question in known_by for name in question}
+        )
         if names:
             self.task.warn(
                 "id_missing",
@@ -189,14 +191,14 @@ class _RunOfRows:
                 " column `id`",
             )
 
-    def _write(self, row: dict[str, Any], asked: dict[str, Any]) -> None:
+    def _write(self, row: dict[str, Any], question: dict[str, Any]) -> None:
         columns, inputs = _columns_of(tuple(row)), _inputs(row)
         outputs = {name: row[column] for column, name in columns.outputs.items()}
         verdicts = _verdicts(columns, outputs)
         # a target's own answer is the one that was judged
         answered = first_member({**inputs, **_present(outputs)}, *_ANSWER)
         texts = self._texts(outputs, columns.measured)
-        answer = self._case(inputs, asked).round(
+        answer = self._case(inputs, question).round(
             answered if isinstance(answered, str | None) else compact(answered),
             metadata={
                 name: value
@@ -210,16 +212,16 @@ class _RunOfRows:
             self._see_judge(key, outputs)
         self._write_scores(answer, columns, outputs, verdicts)
 
-    def _case(self, inputs: dict[str, Any], asked: dict[str, Any]) -> CaseWriter:
-        """Return the case of a row: what it asks and expects."""
+    def _case(self, inputs: dict[str, Any], question: dict[str, Any]) -> CaseWriter:
+        """Return the case of a row: its question and its expected answer."""
         case_id = inputs.get("id")
         if case_id is None:
-            query = asked.get("query")
+            query = question.get("query")
             text = query if isinstance(query, str) else None
-            case_id = case_name(asked if query is None else query, text)
+            case_id = case_name(question if query is None else query, text)
         return self.task.case(
             self.task.distinct(str(case_id)),
-            asked,
+            question,
             golden=first_member(inputs, *_TRUTH),
         )
 
@@ -247,52 +249,54 @@ class _RunOfRows:
             )
 
     def _see_judge(self, key: str, outputs: dict[str, Any]) -> None:
-        """Record what a row says of the judge of an output, or of its grader."""
+        """Record the settings of the judge or grader of an output in a row."""
         # a score and its result have one judge
         ends = dict.fromkeys((key, key.removesuffix("_score")))
-        own = next((each for each in ends if f"{each}_model" in outputs), key)
-        said_of = next((each for each in ends if f"{each}_properties" in outputs), key)
-        properties = as_object(outputs.get(f"{said_of}_properties"))
+        judged_key = next((name for name in ends if f"{name}_model" in outputs), key)
+        described_key = next(
+            (name for name in ends if f"{name}_properties" in outputs), key
+        )
+        properties = as_object(outputs.get(f"{described_key}_properties"))
         sample = as_object(outputs.get(f"{_of(key)}.sample"))
         for model in (
-            outputs.get(f"{own}_model"),
+            outputs.get(f"{judged_key}_model"),
             properties.get("model"),
             sample.get("model"),
         ):
             self.task.judge(key, model if isinstance(model, str) else None)
-        told = sample.get("input")
-        said = {
+        sample_input = sample.get("input")
+        settings = {
             "decision_model": properties.get("decision_model"),
             "type": outputs.get(f"{_of(key)}.type"),
             "sample": sample,
             "instructions": [
                 message.get("content")
-                for message in map(as_object, as_list(told))
+                for message in map(as_object, as_list(sample_input))
                 if message.get("role") in ("system", "developer")
             ],
         }
-        self._judges.add(key, yardstick(said, *_OF_RESULTS))
+        self._judges.add(key, yardstick(settings, *_OF_RESULTS))
 
     def _texts(
         self, outputs: dict[str, Any], measured: Sequence[str]
     ) -> Iterator[tuple[str, Any]]:
         """Yield the texts among the outputs that are neither score nor answer."""
         for name in measured:
-            given = outputs[name]
-            if isinstance(given, str) and given and not self._numbers_of(name):
-                yield name, given
+            text = outputs[name]
+            if isinstance(text, str) and text and not self._numbers_of(name):
+                yield name, text
 
     def _numbers_of(self, name: str) -> list[float]:
         """Return the numbers of all rows for it."""
         if name not in self._numbers:
             values = (_value(row, f"outputs.{name}") for row in self._rows)
-            self._numbers[name] = [each for each in values if each is not None]
+            self._numbers[name] = [value for value in values if value is not None]
         return self._numbers[name]
 
     def _see_scale(
         self, name: str, value: float | None, outputs: dict[str, Any]
     ) -> None:
-        """Record what tells the scale of an output: a run may only have its lowest."""
+        """Record the highest level of an output: a run may only have its lowest."""
         names, judged = self.task.dimensions, name.removesuffix("_score")
         threshold = as_float(outputs.get(f"{judged}_threshold"))
         if _key(name) in SEVERITIES:
@@ -331,7 +335,11 @@ class _Columns(NamedTuple):
 @lru_cache  # most rows of most runs have the same
 def _columns_of(columns: tuple[str, ...]) -> _Columns:
     inputs, outputs = (
-        {each: each.removeprefix(start) for each in columns if each.startswith(start)}
+        {
+            column: column.removeprefix(start)
+            for column in columns
+            if column.startswith(start)
+        }
         for start in ("inputs.", "outputs.")
     )
     names = outputs.values()
@@ -358,7 +366,7 @@ def _columns_of(columns: tuple[str, ...]) -> _Columns:
 
 
 class _Verdicts(NamedTuple):
-    """What the evaluators said of one row."""
+    """The results of the evaluators for one row."""
 
     passed: dict[str, bool | None]
     """Output with a pass rule → whether it passed; null if it was not judged."""
@@ -370,7 +378,9 @@ class _Verdicts(NamedTuple):
     @property
     def applicable(self) -> list[bool | None]:
         """Return the results that the verdict of the round depends on."""
-        return [each for key, each in self.passed.items() if key not in self.skipped]
+        return [
+            passed for key, passed in self.passed.items() if key not in self.skipped
+        ]
 
 
 def _verdicts(columns: _Columns, outputs: dict[str, Any]) -> _Verdicts:
@@ -428,8 +438,8 @@ def _value(held: dict[str, Any], name: str) -> float | None:
     return as_float(held.get(f"{name}_score")) if value is None else value
 
 
-def _is_not_applicable(given: Any) -> bool:
-    return isinstance(given, str) and given.lower().replace(" ", "_") == _NOT_APPLICABLE
+def _is_not_applicable(value: Any) -> bool:
+    return isinstance(value, str) and value.lower().replace(" ", "_") == _NOT_APPLICABLE
 
 
 def _present(held: dict[str, Any]) -> dict[str, Any]:
@@ -445,25 +455,28 @@ def _inputs(row: dict[str, Any]) -> dict[str, Any]:
     return {name: row[c] for c, name in _columns_of(tuple(row)).inputs.items()}
 
 
-def _asked(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what rows ask, from their inputs.
+def _questions(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the question of each row, from its inputs.
 
-    Without a query nothing tells what was asked from a reply, and data begin with what
-    was asked: so many of the first inputs are as no other row has.
+    Without a query the question cannot be told from a reply, and data begin with the
+    question: it is as many of the first inputs as make it unlike other rows.
     """
     beginnings = [_beginnings(inputs) for inputs in rows]
-    times = Counter(compact(each) for of_row in beginnings for each in of_row)
+    times = Counter(compact(beginning) for of_row in beginnings for beginning in of_row)
     return [
-        next((each for each in of_row if times[compact(each)] == 1), of_row[-1])
+        next(
+            (beginning for beginning in of_row if times[compact(beginning)] == 1),
+            of_row[-1],
+        )
         for of_row in beginnings
     ]
 
 
 def _of_query(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Return a query, and what Azure's evaluators know as asked beside it."""
+    """Return a query, with the inputs that Azure's evaluators add to the question."""
     named = {"query": first_member(inputs, *_QUERY)}
     named |= {name: _turns(inputs.get(name)) for name in _BESIDE_QUERY}
-    return {name: each for name, each in named.items() if each not in _NOTHING}
+    return {name: value for name, value in named.items() if value not in _NOTHING}
 
 
 def _beginnings(inputs: dict[str, Any]) -> list[dict[str, Any]]:
@@ -473,13 +486,13 @@ def _beginnings(inputs: dict[str, Any]) -> list[dict[str, Any]]:
     """
     if of_query := _of_query(inputs):
         return [of_query]
-    asked = [
-        (name, each)
-        for name, each in inputs.items()
-        if name not in _SHOWN and each not in _NOTHING and not isinstance(each, float)
+    question = [
+        (name, value)
+        for name, value in inputs.items()
+        if name not in _SHOWN and value not in _NOTHING and not isinstance(value, float)
     ]
-    asked.sort(key=lambda named: isinstance(named[1], int))
-    return [dict(asked[:n]) for n in range(1, len(asked) + 1)] or [{}]
+    question.sort(key=lambda named: isinstance(named[1], int))
+    return [dict(question[:n]) for n in range(1, len(question) + 1)] or [{}]
 
 
 def _turns(value: Any) -> Any:
@@ -489,12 +502,12 @@ def _turns(value: Any) -> Any:
         "role" in as_object(m) for m in messages
     ):
         return value
-    said = [as_object(each) for each in messages]
-    return [each.get("content") for each in said if each.get("role") == "user"]
+    turns = [as_object(message) for message in messages]
+    return [turn.get("content") for turn in turns if turn.get("role") == "user"]
 
 
 def _grader(name: str, outputs: Collection[str]) -> str | None:
-    """Return the grader of Azure OpenAI of which this column says whether it passed."""
+    """Return the grader of Azure OpenAI whose verdict is in this column."""
     grader = name.removesuffix(".passed")
     return grader if grader != name and f"{grader}.type" in outputs else None
 

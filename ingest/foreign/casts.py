@@ -15,7 +15,7 @@ from promptlab.contracts.base import in_utc, read_time
 from promptlab.json_text.writing import compact
 
 LONGEST_LINE = 200
-"""Characters of what is said of a file that was not read."""
+"""Maximum number of characters of the error of a file that was not read."""
 _BLANK = frozenset({"", "nan", "null", "none", "n/a", "na", "#n/a", "<na>"})
 
 
@@ -30,18 +30,18 @@ def as_list(value: Any) -> list[Any]:
 
 
 def first_member(value: Any, *names: str) -> Any:
-    """Return the first of these parts of an object that is there; else ``None``.
+    """Return the first of these parts of an object that is not null; else ``None``.
 
     Args:
         value: The object.
         names: A key of it, or keys inside objects with dots between.
     """
     for name in names:
-        found = value
+        member = value
         for key in (name,) if name in as_object(value) else name.split("."):
-            found = as_object(found).get(key)
-        if found is not None:
-            return found
+            member = as_object(member).get(key)
+        if member is not None:
+            return member
     return None
 
 

@@ -8,8 +8,8 @@ wrapped in ``testRunData``, and partial, as written during a run
 A metric is a check with DeepEval's verdict, and a score. Its direction is not in the
 file: a metric that succeeds below its threshold and fails above it is better the lower
 it is. Version 4.3 turned some metrics round, so another direction is another yardstick.
-What else a file says of the settings of a metric is what its check expects; some of it,
-such as the criteria of G-Eval, is in its log.
+All other settings of a metric in the file are what its check expects; some of them,
+such as the criteria of G-Eval, are in its log.
 A metric with an error is not a verdict, although DeepEval fails the test case.
 Expectations are a metric with a check for each. Equal test cases, judged by the same
 metrics, are rounds of a case.
@@ -146,25 +146,27 @@ _IN_LOG = re.compile(
     r"|prompt instructions|(?:allowed|denied|available) tools):\s*(.*)",
     re.DOTALL | re.IGNORECASE,
 )
-"""A part of a metric's log that says what its author set."""
+"""A part of a metric's log with a setting of its author."""
 
 
-def _metric(given: dict[str, Any]) -> Metric:
-    """Return the result of a metric, with what it judged by."""
-    named = {key: each for key, each in given.items() if each is not None}
-    names = (given.get("name"), given.get("metric"), "metric")  # the second in 2024
+def _metric(result: dict[str, Any]) -> Metric:
+    """Return the result of a metric, with the settings that it judged by."""
+    named = {key: value for key, value in result.items() if value is not None}
+    names = (result.get("name"), result.get("metric"), "metric")  # the second in 2024
     named["name"] = next(name for name in names if str(name or "").strip())
     metric = msgspec.convert({**named, "expected": None}, Metric)
-    parts = str(given.get("verboseLogs") or "").split(" \n \n")
+    parts = str(result.get("verboseLogs") or "").split(" \n \n")
     logged = {
         part[1].lower(): part[2].strip()
         for part in map(_IN_LOG.fullmatch, parts)
         if part
     }
-    logged = {name: each for name, each in logged.items() if each not in ("None", "[]")}
+    logged = {
+        name: value for name, value in logged.items() if value not in ("None", "[]")
+    }
     if logged.get("criteria"):
         logged.pop("evaluation steps", None)  # a model wrote them, others each time
-    settings = yardstick({**given, **logged}, *_NO_SETTINGS)
+    settings = yardstick({**result, **logged}, *_NO_SETTINGS)
     metric.expected = compact(settings) if settings else None
     return metric
 
@@ -186,8 +188,8 @@ class TestCase(msgspec.Struct):
     userDescription: Any = None
     expectedOutcome: Any = None
     turns: list[Any] | None = None
-    said: list[Any] | None = None
-    """What the user says in a conversation, if no scenario wrote it."""
+    user_messages: list[Any] | None = None
+    """The user's turns of a conversation, if no scenario wrote them."""
     context: Any = None
     retrievalContext: Any = None
     toolsCalled: Any = None
@@ -216,25 +218,25 @@ class TestCase(msgspec.Struct):
 
     def __post_init__(self) -> None:
         """Read the results of metrics; the second of a name is ``name~2``."""
-        own = list(self.metricsData or self.metricsMetadata or [])
+        results = list(self.metricsData or self.metricsMetadata or [])
         if self.expectationsData is not None:
-            own.append({"name": "Expectations", **self.expectationsData})
-        self.metrics = [_metric(each) for each in own]
-        seen = Occurrences()
-        for each in self.metrics:
-            each.name = Occurrences.named(each.name, seen.next(each.name))
+            results.append({"name": "Expectations", **self.expectationsData})
+        self.metrics = [_metric(result) for result in results]
+        names = Occurrences()
+        for metric in self.metrics:
+            metric.name = Occurrences.named(metric.name, names.next(metric.name))
         self.of_spans = [
-            _metric(each)
+            _metric(result)
             for kind, spans in (self.trace or {}).items()
             if kind.endswith("Spans")
             for span in msgspec.convert(spans or [], list[Span])
-            for each in span.metricsData or []
+            for result in span.metricsData or []
         ]
 
     @property
-    def asked(self) -> list[Any]:
+    def question(self) -> list[Any]:
         """Return the content that identifies the test case."""
-        return [self.scenario or self.said or self.input, self.expectedOutput]
+        return [self.scenario or self.user_messages or self.input, self.expectedOutput]
 
     @property
     def about(self) -> dict[str, Any]:
@@ -249,7 +251,7 @@ class TestCase(msgspec.Struct):
         """
         metrics = self.metrics + self.of_spans
         judged = verdict(
-            each.passed for each in [m for m in metrics if not m.flaky] or metrics
+            metric.passed for metric in [m for m in metrics if not m.flaky] or metrics
         )
         if judged is None:
             return "unevaluated"
@@ -259,7 +261,7 @@ class TestCase(msgspec.Struct):
 
 
 class Conversation(TestCase, kw_only=True):
-    """A test case of several turns; before 3.1 they had another shape."""
+    """A test case of several turns; before 3.1 they had another form."""
 
     turns: list[Any]
 
@@ -269,7 +271,7 @@ class Conversation(TestCase, kw_only=True):
         by: dict[Any, list[Any]] = {"user": [], "assistant": [None]}
         for turn in map(as_object, self.turns):
             by.setdefault(turn.get("role"), []).append(turn.get("content"))
-        self.said = None if self.scenario else by["user"]
+        self.user_messages = None if self.scenario else by["user"]
         self.actualOutput = by["assistant"][-1]
         self.expectedOutput = self.expectedOutcome
 
@@ -319,7 +321,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             *_FILES.items(run.testCases, TestCase, "/testCases"),
             *_FILES.items(of_talks, Conversation, "/conversationalTestCases"),
         ]
-        rows = {_row_id(each) for each in cases if isinstance(each, TestCase)}
+        rows = {_row_id(case) for case in cases if isinstance(case, TestCase)}
         known = known if path else rows
         if path is not None and rows <= known:
             yield copy_problem(path.resolve().as_posix(), source.uri)
@@ -331,12 +333,12 @@ def _records(
     run: TestRun, read: Sequence[TestCase | Problem], source: Source
 ) -> Iterator[Record | Problem]:
     """Yield all records of a run, and problems of test cases that cannot be read."""
-    cases = [each for each in read if isinstance(each, TestCase)]
+    cases = [case for case in read if isinstance(case, TestCase)]
     # the durations of answers differ between runs, and stay the same when a run is
     # judged again; without durations, verdicts identify the run too
-    is_timed = all(each.runDuration for each in cases)
+    is_timed = all(case.runDuration for case in cases)
     same_run = SameRun("deepeval", run.identifier or "", source=source)
-    for row in {_row_id(each, judged=not is_timed) for each in cases}:
+    for row in {_row_id(case, judged=not is_timed) for case in cases}:
         same_run.add(row)
     # the file has no id and no time: a run is identified by its content
     own_id = same_run.hash() if is_timed else same_run.hash_with_run_key()
@@ -360,12 +362,14 @@ def _records(
         ),
     )
     yield from task.written()
-    yield from (each for each in read if isinstance(each, Problem))
+    yield from (item for item in read if isinstance(item, Problem))
     directions, task.dimensions.doubted = _directions(cases)
-    lower = {name for name, each in directions.items() if each == "lower_better"}
+    lower = {
+        name for name, direction in directions.items() if direction == "lower_better"
+    }
     known: dict[str, str] = {}
-    for each in cases:
-        _write(each, _case(each, task, known), lower)
+    for case in cases:
+        _write(case, _case(case, task, known), lower)
         yield from task.written()
     task.grade(
         directions=directions,
@@ -376,32 +380,32 @@ def _records(
 
 
 def _row_id(case: TestCase, *, judged: bool = True) -> str:
-    row = [case.order, case.asked, case.actualOutput, case.runDuration]
-    verdicts = [(each.name, each.score, each.success) for each in case.metrics]
+    row = [case.order, case.question, case.actualOutput, case.runDuration]
+    verdicts = [(metric.name, metric.score, metric.success) for metric in case.metrics]
     return content_id([*row, verdicts] if judged else row)
 
 
 def _case(case: TestCase, task: TaskWriter, known: dict[str, str]) -> CaseWriter:
     """Write the case of a test case, unless an equal one is *known*.
 
-    ``--repeat`` leaves no number: test cases that ask the same, and are judged by the
-    same metrics, are rounds. By others, they are tests of another name.
+    ``--repeat`` writes no number: test cases with the same question and the same
+    metrics are rounds. With other metrics, they are tests of another name.
     """
     context = {
         "input": case.input,
         "scenario": case.scenario,
-        "turns": case.said,
+        "turns": case.user_messages,
         "user_description": case.userDescription,
         "context": case.context,
         "expected_tools": case.expectedTools,
     }
-    case_id, asked = case.about.get("id"), case.asked
+    case_id, question = case.about.get("id"), case.question
     if not isinstance(case_id, str | int) or not str(case_id).strip():
-        said = asked[0] if isinstance(asked[0], str) else case.scenario
-        case_id = case_name(asked, said)
-    metrics = sorted(each.name for each in case.metrics)
-    content = content_id([str(case_id), asked, context, metrics])
-    if content not in known or not any(asked):
+        text = question[0] if isinstance(question[0], str) else case.scenario
+        case_id = case_name(question, text)
+    metrics = sorted(metric.name for metric in case.metrics)
+    content = content_id([str(case_id), question, context, metrics])
+    if content not in known or not any(question):
         known[content] = task.distinct(str(case_id))
     return task.case(
         known[content],
@@ -413,7 +417,7 @@ def _case(case: TestCase, task: TaskWriter, known: dict[str, str]) -> CaseWriter
 
 
 def _write(case: TestCase, writer: CaseWriter, lower: set[str]) -> None:
-    """Write the answer of a test case, and what metrics say of it."""
+    """Write the answer of a test case, and the results of its metrics."""
     about = {
         "name": case.name,
         "cost": case.cost if case.tokenCost is None else case.tokenCost,
@@ -434,17 +438,21 @@ def _write(case: TestCase, writer: CaseWriter, lower: set[str]) -> None:
     )
     for metric in case.metrics:
         _score(metric, answer, is_lower=metric.name in lower)
-        for each in metric.verdicts:
-            error = metric.error if each.passed is None else None
+        for judgement in metric.verdicts:
+            error = metric.error if judgement.passed is None else None
             answer.check(
-                each.title, "expectation", each.passed, reason=each.reason, error=error
+                judgement.title,
+                "expectation",
+                judgement.passed,
+                reason=judgement.reason,
+                error=error,
             )
         if not metric.verdicts:
             _check(metric.name, metric.kind, metric, answer)
     # all spans of a test case have to succeed, so the worst of them is the verdict
-    for name in sorted({each.name for each in case.of_spans}):
-        spans = [each for each in case.of_spans if each.name == name]
-        worst = min(spans, key=lambda each: (False, None, True).index(each.passed))
+    for name in sorted({metric.name for metric in case.of_spans}):
+        spans = [span for span in case.of_spans if span.name == name]
+        worst = min(spans, key=lambda span: (False, None, True).index(span.passed))
         _check(f"{name} (spans)", f"{worst.kind} of spans", worst, answer)
 
 
@@ -477,7 +485,7 @@ def _score(metric: Metric, answer: RoundWriter, *, is_lower: bool) -> None:
         value,
         1 - share if is_lower and share is not None else share,
         summary=metric.reason,
-        payload={key: each for key, each in judge.items() if each},
+        payload={key: value for key, value in judge.items() if value},
     )
 
 
@@ -512,13 +520,13 @@ def _is_share(name: str) -> bool:
 def _directions(cases: list[TestCase]) -> tuple[dict[str, Direction], set[str]]:
     """Metric → direction, if success and threshold determine it; metrics in doubt.
 
-    Where all scores equal their threshold, only a threshold of 0 says something, and
-    only of a metric that counts faults: nothing fails above it. Of any other it asks
-    nothing: DeepEval's own are then best at 1, those of users are in doubt.
+    Where all scores equal their threshold, only a threshold of 0 decides, and only for
+    a metric that counts faults, where every case above it fails. Any other metric
+    passes at 0 anyway: DeepEval's own are best at 1, those of users are in doubt.
     """
     may_be: dict[str, set[Direction]] = {}
     at_zero: set[str] = set()
-    for metric in (each for case in cases for each in case.metrics):
+    for metric in (metric for case in cases for metric in case.metrics):
         score, threshold, passed = metric.score, metric.threshold, metric.passed
         if score is None or threshold is None or passed is None:
             continue

@@ -71,14 +71,14 @@ def without_nan(data: bytes) -> bytes:
     where a number is expected.
     """
     pieces: list[bytes] = []
-    done = seen = quotes = 0
-    for found in _NOT_JSON.finditer(data):
-        between, seen = data[seen : found.start()], found.start()
+    done = end = quotes = 0
+    for match in _NOT_JSON.finditer(data):
+        between, end = data[end : match.start()], match.start()
         quotes += between.count(b'"') - _ESCAPE.findall(between).count(b'\\"')
         if quotes % 2 == 0:  # outside of texts
-            word = found[0]
-            pieces += data[done:seen], b"null" if word == b"NaN" else b'"%b"' % word
-            done = found.end()
+            word = match[0]
+            pieces += data[done:end], b"null" if word == b"NaN" else b'"%b"' % word
+            done = match.end()
     return b"".join(pieces) + data[done:]
 
 
@@ -120,7 +120,7 @@ def file_bytes(source: Source, path: Path | None = None) -> bytes:
 def beginning(path: Path) -> bytes:
     """Return the first megabyte of a file, to group it with others.
 
-    Nothing of a file that cannot be read: reading it says so.
+    Empty if it cannot be read: the reader reports that later.
     """
     try:
         with path.open("rb") as file:
@@ -132,21 +132,21 @@ def beginning(path: Path) -> bytes:
 def values_in(path: Path) -> list[Any]:
     """Return the document of a file, or each of its lines, to group it with others.
 
-    What cannot be read is left out: reading the file says so.
+    Text that is not JSON is left out: the reader reports that later.
     """
     try:
         data = path.read_bytes().removeprefix(BOM)
     except OSError:
         return []
-    found = []
+    values = []
     for written in (data, *data.split(b"\n")):
         try:
-            found.append(decode(written, Any))
+            values.append(decode(written, Any))
         except UNREADABLE:
             continue
         if written is data:
             break
-    return found
+    return values
 
 
 def lines(source: Source, path: Path | None = None) -> Iterator[tuple[int, bytes]]:
@@ -160,10 +160,10 @@ def lines(source: Source, path: Path | None = None) -> Iterator[tuple[int, bytes
     number = 0
     longest = source.limits.max_record
     if _is_held(source, path):
-        found = blocks(io.BytesIO(source.data), longest)
+        data_blocks = blocks(io.BytesIO(source.data), longest)
     else:
-        found = InputFile(path or source.path).blocks(longest)
-    for block in found:
+        data_blocks = InputFile(path or source.path).blocks(longest)
+    for block in data_blocks:
         if isinstance(block, TooLong):
             raise Refused(source.limits.record_too_large(block.size, number + 1))
         redacted = source.redact(block)
@@ -299,17 +299,17 @@ class ToolFiles:
         )
         written = document if raw is None else raw
         is_syntax = not isinstance(error, msgspec.ValidationError)
-        found = errors_of(decode_text(written), allow=_ALLOWED) if is_syntax else []
-        if written and found:
-            why, column, fix = found[0].message, found[0].column, ""
-            line = (line or 1) + (found[0].line or 1) - 1
+        errors = errors_of(decode_text(written), allow=_ALLOWED) if is_syntax else []
+        if written and errors:
+            why, column, fix = errors[0].message, errors[0].column, ""
+            line = (line or 1) + (errors[0].line or 1) - 1
         elif isinstance(error, RecursionError):
             why = "it is nested too deeply to be read"
-        said = f"looks like {self.tool}'s, but: "
-        why = first_line(why.rstrip("."), LONGEST_LINE - len(said) - len(fix)) or ""
+        lead = f"looks like {self.tool}'s, but: "
+        why = first_line(why.rstrip("."), LONGEST_LINE - len(lead) - len(fix)) or ""
         return Problem(
             "unexpected_shape",
-            f"{said}{why}{fix}",
+            f"{lead}{why}{fix}",
             line=line,
             column=column,
             pointer=pointer,

@@ -79,8 +79,8 @@ _LAYOUT: Layout = {
 }
 """Where the parts of a review of 1.0 and newer are: the first place that it has.
 
-``last`` is the message of the model, and ``prediction`` what only 1.0 says of it, in
-its other file.
+``last`` is the message of the model, and ``prediction`` the part of it that only 1.0
+has, in its other file.
 """
 _LAYOUT_OF_0_13: Layout = {
     "group": ("index",),
@@ -95,7 +95,7 @@ _LAYOUT_OF_0_13: Layout = {
 }
 """The same in 0.13: the response of the model, with its review in each choice."""
 _DEGRADED = "degraded"
-"""The status of a score where the judge failed, and other metrics stand in for it."""
+"""The status of a score where the judge failed and other metrics replace it."""
 
 
 def recognise(head: Head) -> str | None:
@@ -119,17 +119,17 @@ def gather(files: Files) -> Iterator[Run]:
         of_model[above[min(2, len(above) - 1)], above[0].name].append(file)
     for listed in of_model.values():
         leads = {file.path.stem: file for file in listed if file.form == "report"}
-        own: dict[str, list[FoundFile]] = defaultdict(list)
+        files_of: dict[str, list[FoundFile]] = defaultdict(list)
         for file in listed:
             if file.form == "report":
                 continue
             names = [name for name in leads if file.path.stem.startswith(f"{name}_")]
-            own[max(names, key=len, default=f"/{file.path.stem}")].append(file)
+            files_of[max(names, key=len, default=f"/{file.path.stem}")].append(file)
         for name, lead in leads.items():
-            yield lead, own.pop(name, [])
-        for alone in own.values():
-            alone.sort(key=lambda each: FORMS.index(each.form or ""))
-            yield alone[0], alone[1:]
+            yield lead, files_of.pop(name, [])
+        for leaderless in files_of.values():
+            leaderless.sort(key=lambda file: FORMS.index(file.form or ""))
+            yield leaderless[0], leaderless[1:]
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
@@ -191,45 +191,49 @@ class _Writing:
         self._n_broken = 0
 
     def subset(self, path: Path) -> str:
-        """Return the subset of a review, which only the name of its file says."""
+        """Return the subset of a review, which is only in the name of its file."""
         return path.stem.removeprefix(self._name).removeprefix("_") or "default"
 
     def add(self, attempts: list[Part], subset: str) -> None:
         """Write the cases of a subset in the order of the data set."""
         by_id: dict[str, set[int]] = defaultdict(set)
-        for each in attempts:
-            by_id[str(each.get("question"))].add(each["group"])
+        for attempt in attempts:
+            by_id[str(attempt.get("question"))].add(attempt["group"])
         # an id is one if every question has its own
-        has_ids = all(each.get("question") is not None for each in attempts)
+        has_ids = all(attempt.get("question") is not None for attempt in attempts)
         has_ids &= all(len(groups) == 1 for groups in by_id.values())
-        repeats = max((each["n"] for each in attempts), default=0) + 1
-        for each in sorted(attempts, key=lambda each: (each["group"], each["n"])):
-            self._model = self._model or each.get("model")
-            own = str(each["question"]) if has_ids else str(each["group"])
+        repeats = max((attempt["n"] for attempt in attempts), default=0) + 1
+        for attempt in sorted(
+            attempts, key=lambda attempt: (attempt["group"], attempt["n"])
+        ):
+            self._model = self._model or attempt.get("model")
+            name_in_subset = (
+                str(attempt["question"]) if has_ids else str(attempt["group"])
+            )
             case = self._task.case(
-                f"{subset}/{own}",
-                each["context"],
-                golden=each["target"],
+                f"{subset}/{name_in_subset}",
+                attempt["context"],
+                golden=attempt["target"],
                 tags=[f"subset:{subset}"],
             )
-            is_judged = each.get("status") != _DEGRADED
+            is_judged = attempt.get("status") != _DEGRADED
             answer = case.round(
-                each.get("output"),
-                n=each["n"] + 1,
-                executed_at=each.get("created"),
-                seconds=each.get("seconds"),
-                input_tokens=each.get("input_tokens"),
-                output_tokens=each.get("output_tokens"),
+                attempt.get("output"),
+                n=attempt["n"] + 1,
+                executed_at=attempt.get("created"),
+                seconds=attempt.get("seconds"),
+                input_tokens=attempt.get("input_tokens"),
+                output_tokens=attempt.get("output_tokens"),
                 status=None if is_judged else "unevaluated",
             )
             self._n_broken += not is_judged
-            main = each.get("main") or next(iter(each["values"]), None)
+            main = attempt.get("main") or next(iter(attempt["values"]), None)
             if is_judged and main:
                 self._main[main] += 1
-            for name, value in each["values"].items():
-                why = each.get("why")
+            for name, value in attempt["values"].items():
+                why = attempt.get("why")
                 write_score(answer, name, value, why=why, is_share=is_judged)
-        there = {each["index"] for each in attempts}
+        there = {attempt["index"] for attempt in attempts}
         n = self._requested(subset) or max(there, default=-1) + 1
         gaps = dict.fromkeys(i // repeats for i in range(n) if i not in there)
         self._missing += [f"{place} of {subset}" for place in gaps]
@@ -256,7 +260,7 @@ class _Writing:
         )
         task.grade(order=[name for name, _ in self._main.most_common(1)])
         if report is not None:
-            counts = [as_int(each.get("num")) or 0 for each in report.metrics]
+            counts = [as_int(metric.get("num")) or 0 for metric in report.metrics]
             summary = as_object(report.execution_summary)
             requested = as_int(summary.get("requested"))
             task.claim({}, requested or max(counts, default=0) or None)
@@ -281,25 +285,27 @@ class _Writing:
 def _attempts(
     source: Source, path: Path, predicted: Path | None
 ) -> tuple[list[Part], list[Problem]]:
-    """Return the rows of a review, with what its predictions say of them."""
+    """Return the rows of a review, with the parts that are in its predictions."""
     known: dict[Any, Any] = {}
     for row in _FILES.lines(source, Any, predicted) if predicted else ():
         if not isinstance(row, Problem):  # a review says the rest
             known[first_member(row, "index")] = first_member(row, "model_output")
-    found: dict[int, Part] = {}
+    attempts: dict[int, Part] = {}
     problems: list[Problem] = []
     for n, line in lines(source, path):
         read = _FILES.record(line, Row, line=n, pointer=path.name)
         if isinstance(read, Problem):
             problems.append(read)
         else:  # a resumed run writes a row again
-            found[read.index] = _parts(read.index, decode(line, Part), known)
-    return list(found.values()), problems
+            attempts[read.index] = _parts(read.index, decode(line, Part), known)
+    return list(attempts.values()), problems
 
 
 def _parts(index: int, row: Part, known: Mapping[Any, Any]) -> Part:
     """Return the parts of a row, of any version."""
-    messages = [each for each in row.get("messages") or () if isinstance(each, dict)]
+    messages = [
+        message for message in row.get("messages") or () if isinstance(message, dict)
+    ]
     is_answered = bool(messages) and messages[-1].get("role") == "assistant"
     last = messages.pop() if is_answered else None
     choice = next(iter(row.get("choices") or ()), None)
@@ -313,11 +319,13 @@ def _parts(index: int, row: Part, known: Mapping[Any, Any]) -> Part:
         metrics = first_member(row, "reviewer_spec.metric")
         is_named = isinstance(metrics, list) and metrics
         values = {str(metrics[0]) if is_named else "result": values}
-    asked = [{key: each.get(key) for key in ("role", "content")} for each in messages]
+    question = [
+        {key: message.get(key) for key in ("role", "content")} for message in messages
+    ]
     if "choices" in row:
         context = {"raw_input": row.get("raw_input")}
     else:
-        context = {"messages": asked} if asked else {"input": row.get("input")}
+        context = {"messages": question} if question else {"input": row.get("input")}
     return {
         **parts,
         "index": index,

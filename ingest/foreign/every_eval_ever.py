@@ -55,12 +55,14 @@ def recognise(head: Head) -> str | None:
 
 
 def gather(files: Files) -> Iterator[Run]:
-    """``X.json`` leads ``X_samples.jsonl``; others stand alone."""
+    """Group ``X_samples.jsonl`` with ``X.json``; all other files are separate runs."""
     samples = {file.path: file for file in files if file.form == "samples"}
     for file in files:
         if file.form == "aggregate":
-            own = samples.pop(file.path.with_name(file.path.stem + _SAMPLES), None)
-            yield file, () if own is None else (own,)
+            samples_file = samples.pop(
+                file.path.with_name(file.path.stem + _SAMPLES), None
+            )
+            yield file, () if samples_file is None else (samples_file,)
     for file in samples.values():
         yield file, ()
 
@@ -85,9 +87,9 @@ class Metric(msgspec.Struct):
 
     @property
     def with_parameters(self) -> str:
-        """Return what tells it from another metric of its name: ``k=10``."""
+        """Return its name with its parameters, such as ``k=10``, if it has any."""
         parameters = as_object(self.metric_parameters)
-        listed = ", ".join(f"{name}={each}" for name, each in parameters.items())
+        listed = ", ".join(f"{name}={value}" for name, value in parameters.items())
         return f"{self.name} ({listed})" if listed else self.name
 
     @property
@@ -96,10 +98,10 @@ class Metric(msgspec.Struct):
         judges = first_member(self.llm_scoring, "judges")
         listed = as_list(judges)
         models = [
-            first_member(each, "model_info.id", "model_info.name") for each in listed
+            first_member(judge, "model_info.id", "model_info.name") for judge in listed
         ]
         template = first_member(self.llm_scoring, "input_prompt")
-        return ", ".join(str(each) for each in models if each), str(template or "")
+        return ", ".join(str(model) for model in models if model), str(template or "")
 
     def value_of(self, score: float | None) -> float | None:
         """Return a score; of levels -1 may be the unknown one."""
@@ -162,7 +164,7 @@ def _time(value: Any) -> datetime | None:
     return as_time(value if seconds is None else seconds)
 
 
-class Said(msgspec.Struct):
+class Judgement(msgspec.Struct):
     """The judgement of a line."""
 
     score: float | None = None
@@ -181,7 +183,7 @@ class Line(msgspec.Struct):
     output: dict[str, Any] | None = None
     messages: list[dict[str, Any]] | None = None
     answer_attribution: list[dict[str, Any]] = []
-    evaluation: Said = msgspec.field(default_factory=Said)
+    evaluation: Judgement = msgspec.field(default_factory=Judgement)
     token_usage: dict[str, Any] | None = None
     performance: dict[str, Any] | None = None
     error: str | None = None
@@ -193,9 +195,13 @@ class Line(msgspec.Struct):
         raw = (self.output or {}).get("raw")
         if isinstance(raw, list):
             return str(raw[0]) if raw else None
-        said = [each for each in reversed(self.messages or []) if each.get("content")]
-        of_model = [each for each in said if each.get("role") == "assistant"]
-        return next((str(each["content"]) for each in of_model or said), None)
+        spoken = [
+            message
+            for message in reversed(self.messages or [])
+            if message.get("content")
+        ]
+        of_model = [message for message in spoken if message.get("role") == "assistant"]
+        return next((str(message["content"]) for message in of_model or spoken), None)
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
@@ -240,7 +246,7 @@ class SampledRun:
     def samples(self, paths: Iterable[Path]) -> Iterator[Record | Problem]:
         """Yield the records of the samples, and their tasks."""
         n_lines = 0
-        seen: Counter[tuple[str, str, str]] = Counter()
+        counts: Counter[tuple[str, str, str]] = Counter()
         for path in paths:
             for line in _FILES.lines(self._source, Line, path):
                 n_lines += 1
@@ -250,8 +256,8 @@ class SampledRun:
                 self._check_run(line, path)
                 result = self._result_of(line)
                 key = (line.evaluation_name, line.sample_id, result.dimension)
-                seen[key] += 1
-                task = self._write(line, result, seen[key])
+                counts[key] += 1
+                task = self._write(line, result, counts[key])
                 yield from task.written()
         about = self.aggregate.detailed_evaluation_results
         total = as_int(first_member(about, "total_rows")) or 0
@@ -291,7 +297,7 @@ class SampledRun:
             )
 
     def _result_of(self, line: Line) -> Result:
-        """Return what a line is a part of; what is not in the file has no scale."""
+        """Return the result of a line; one not in the aggregate has no scale."""
         own_id, named = line.evaluation_result_id, self._by_name[line.evaluation_name]
         if own_id and own_id in self._by_id:
             return self._by_id[own_id]
@@ -329,17 +335,19 @@ class SampledRun:
             task.judge(dimension, *result.metric.judges)
         library = self.aggregate.eval_library.get("name", "unknown")
         task.grade(
-            [name for name, each in sampled.items() if each.metric.is_graded],
+            [name for name, result in sampled.items() if result.metric.is_graded],
             {
-                name: "lower_better" if each.metric.lower_is_better else "higher_better"
-                for name, each in sampled.items()
+                name: "lower_better"
+                if result.metric.lower_is_better
+                else "higher_better"
+                for name, result in sampled.items()
             },
             parameters={
                 name: {
-                    "metric": yardstick(each.metric_config, *_NO_YARDSTICK),
+                    "metric": yardstick(result.metric_config, *_NO_YARDSTICK),
                     "library": library,
                 }
-                for name, each in sampled.items()
+                for name, result in sampled.items()
             },
         )
         _claim(self._by_name[name], task)
@@ -391,19 +399,19 @@ class SampledRun:
 
 
 def _name_dimensions(results: list[Result]) -> None:
-    """Name the metrics of an evaluation by what tells them apart.
+    """Give each metric of an evaluation a name that no other one has.
 
-    Their ids are the last choice: they may be others in every run.
+    Their ids are the last choice: they may differ in every run.
     """
-    names = Counter(each.metric.name for each in results)
-    longer = Counter(each.metric.with_parameters for each in results)
-    for each in results:
-        metric = each.metric
-        each.dimension = str(each.evaluation_result_id)
+    names = Counter(result.metric.name for result in results)
+    longer = Counter(result.metric.with_parameters for result in results)
+    for result in results:
+        metric = result.metric
+        result.dimension = str(result.evaluation_result_id)
         if names[metric.name] == 1:
-            each.dimension = metric.name
+            result.dimension = metric.name
         elif longer[metric.with_parameters] == 1:
-            each.dimension = metric.with_parameters
+            result.dimension = metric.with_parameters
 
 
 _NO_YARDSTICK = (
@@ -411,31 +419,31 @@ _NO_YARDSTICK = (
     *("expert_baseline", "developer", "inference_platform", "inference_engine"),
     *("deployment_type", "model_availability"),
 )
-"""What decides nothing in the configuration of a metric."""
+"""Members of a metric's configuration that do not change its results."""
 _NO_SETTINGS = (
     *("prompt_template", "prompt_version", "execution_command"),
     *("deployment_type", "model_availability"),
 )
 _NO_INPUT = ("raw", "reference", "formatted")
-"""The question and the golden answer, which are read by themselves, and the prompt as
+"""The question and the golden answer, which are read separately, and the prompt as
 the model sees it, which is not the case."""
 
 
 def _case(line: Line, task: TaskWriter) -> CaseWriter:
     """Write a sample as a case, with the expected answer."""
-    asked = {"input": line.input.get("raw")} | {
-        name: each
-        for name, each in line.input.items()
-        if name not in _NO_INPUT and each is not None
+    inputs = {"input": line.input.get("raw")} | {
+        name: value
+        for name, value in line.input.items()
+        if name not in _NO_INPUT and value is not None
     }
     tags = (line.metadata or {}).get("tags")
     references = line.input.get("reference")
     golden = references if isinstance(references, list) and references else None
     return task.case(
         line.sample_id,
-        asked,
+        inputs,
         golden=golden[0] if golden is not None and len(golden) == 1 else golden,
-        tags=[] if tags is None else [each for each in str(tags).split(",") if each],
+        tags=[] if tags is None else [tag for tag in str(tags).split(",") if tag],
     )
 
 
@@ -457,9 +465,9 @@ def _round(line: Line, case: CaseWriter, n: int) -> RoundWriter:
 def _claim(results: Iterable[Result], task: TaskWriter) -> None:
     """Hand over the number of samples, and the scores that are means."""
     means, counts = {}, [0]
-    for each in results:
-        about = each.score_details
+    for result in results:
+        about = result.score_details
         counts.append(as_int(first_member(about, "uncertainty.num_samples")) or 0)
         if first_member(about, "details.aggregation") in (None, "mean"):
-            means[each.dimension] = about.get("score")
+            means[result.dimension] = about.get("score")
     task.claim(means, max(counts) or None)

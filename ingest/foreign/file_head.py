@@ -1,4 +1,4 @@
-"""The beginning of a file: what the tools recognise their files by."""
+"""The beginning of a file, by which the tools recognise their files."""
 
 from __future__ import annotations
 
@@ -108,7 +108,8 @@ def _members(data: Buffer) -> Mapping[str, Buffer]:
         whole = decode(data, dict[str, msgspec.Raw])
         return {key: memoryview(value) for key, value in whole.items()}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        found = islice(members(data), _MOST_KEYS)
+        first_members = islice(members(data), _MOST_KEYS)
         return {
-            key.decode("utf-8", "replace"): memoryview(data)[at:] for key, at in found
+            key.decode("utf-8", "replace"): memoryview(data)[at:]
+            for key, at in first_members
         }

@@ -55,7 +55,7 @@ def recognise(head: Head) -> str | None:
 
 
 def gather(files: Files) -> Iterator[Run]:
-    """``run_spec.json`` leads its folder; without it each file stands alone."""
+    """Group a folder with its ``run_spec.json``; without it each file is a run."""
     return led_by("run_spec", files)
 
 
@@ -70,7 +70,7 @@ class RunSpec(msgspec.Struct):
     groups: list[str] = []
 
     def parameters(self, dimension: str) -> dict[str, Any]:
-        """Return what a metric was computed with: its class, arguments, annotators.
+        """Return the class, arguments and annotators of a metric.
 
         A metric that no specification names may be of any of those without names. How
         answers are mapped to references is a part of every metric.
@@ -78,14 +78,14 @@ class RunSpec(msgspec.Struct):
         listed = self.metric_specs if isinstance(self.metric_specs, list) else []
         name = dimension.partition("@")[0]  # of the best of several answers
         naming, nameless = [], []
-        for each in map(as_object, listed):
-            names = as_object(each.get("args")).get("names")
+        for spec in map(as_object, listed):
+            names = as_object(spec.get("args")).get("names")
             if names is None:
-                nameless.append(each)
+                nameless.append(spec)
             elif isinstance(names, list) and name in names:
-                naming.append(each)
+                naming.append(spec)
         adapter = self.adapter_spec
-        said: dict[str, Any] = yardstick(
+        parameters: dict[str, Any] = yardstick(
             {
                 "metrics": naming or nameless,
                 "annotators": None if naming else self.annotators,
@@ -94,13 +94,13 @@ class RunSpec(msgspec.Struct):
             },
             "names",  # other metrics of the class
         )
-        return said
+        return parameters
 
     @property
     def settings(self) -> dict[str, Any]:
-        """How answers are generated: all that is not the prompt, or said elsewhere."""
-        said: dict[str, Any] = yardstick(self.adapter_spec, *_NO_SETTINGS)
-        return said
+        """Return the settings of generation, without the prompt and other columns."""
+        settings: dict[str, Any] = yardstick(self.adapter_spec, *_NO_SETTINGS)
+        return settings
 
 
 _NO_SETTINGS = (
@@ -125,7 +125,7 @@ def _name(perturbation: Perturbation | None) -> str | None:
 def _case_id(instance_id: str, perturbation: Perturbation | None) -> str:
     """Return the id of a case: HELM gives an instance and its perturbations the same.
 
-    Those of one name are told apart by their settings: ``id1/typos (prob=0.1)``.
+    Perturbations of one name differ in their settings: ``id1/typos (prob=0.1)``.
     """
     name = _name(perturbation)
     if perturbation is None or name is None:
@@ -165,26 +165,26 @@ class Instance(msgspec.Struct):
 
     @property
     def context(self) -> dict[str, Any]:
-        """Return what is asked, and all that a metric may use beside it."""
+        """Return the question, and everything else that a metric may use."""
         names = ("sub_split", "contrast_inputs", "contrast_references", "extra_data")
         beside = {name: getattr(self, name) for name in names}
         tags = [[tag for tag in r.tags if tag != _CORRECT] for r in self.references]
         beside["tags"] = tags if any(tags) else None
         return {
-            "input": _said(self.input),
-            "choices": [_said(each.output) for each in self.references],
-            **{name: each for name, each in beside.items() if each},
+            "input": _content(self.input),
+            "choices": [_content(reference.output) for reference in self.references],
+            **{name: value for name, value in beside.items() if value},
         }
 
     @property
     def golden(self) -> Any:
         """Return the right answer, or all of them."""
-        right = [_said(r.output) for r in self.references if _CORRECT in r.tags]
+        right = [_content(r.output) for r in self.references if _CORRECT in r.tags]
         return right[0] if len(right) == 1 else right or None
 
 
-def _said(part: Mapping[str, Any]) -> Any:
-    """Return a text; with messages or media, which ask in place of it, all of them."""
+def _content(part: Mapping[str, Any]) -> Any:
+    """Return the text; if there are messages or media in place of it, all of them."""
     beside = yardstick(part, "text")
     return {"text": part.get("text"), **beside} if beside else part.get("text")
 
@@ -200,8 +200,8 @@ class RequestState(msgspec.Struct):
     @property
     def is_cached(self) -> bool | None:
         """Return whether the answer came from HELM's cache, if the file says so."""
-        said = (self.result or {}).get("cached")
-        return said if isinstance(said, bool) else None
+        cached = (self.result or {}).get("cached")
+        return cached if isinstance(cached, bool) else None
 
 
 class ScenarioState(msgspec.Struct):
@@ -237,7 +237,7 @@ class InstanceStats(msgspec.Struct):
 
 
 class Row(msgspec.Struct):
-    """All that the files say of an instance and a trial."""
+    """The data of all files about an instance and a trial."""
 
     instance: Instance
     state: RequestState | None = None
@@ -276,7 +276,7 @@ _LOWER = frozenset({"inference_runtime", "denoised_runtime", "bits_per_byte"})
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
-    """The run as records."""
+    """Yield the run as records."""
     if source.form != "run_spec":
         raise refused(
             "run_spec_missing",
@@ -299,12 +299,14 @@ class HelmRun:
     def records(self) -> Iterator[Record | Problem]:
         """Yield all records of the run."""
         states = self._states()
-        yield from (each for each in states if isinstance(each, Problem))
-        asked = [each for each in states if isinstance(each, RequestState)]
+        yield from (state for state in states if isinstance(state, Problem))
+        answered = [state for state in states if isinstance(state, RequestState)]
         # a run has no id and no time but that of its first answer; one from a cache has
         # the time of another run
-        times = [(each.result or {}).get("request_datetime") for each in asked]
-        new = [t for t, each in zip(times, asked, strict=True) if not each.is_cached]
+        times = [(state.result or {}).get("request_datetime") for state in answered]
+        new = [
+            t for t, state in zip(times, answered, strict=True) if not state.is_cached
+        ]
         known = [t for t in new or times if isinstance(t, int | float)]
         first = min(known, default=None)
         stamp = [
@@ -315,7 +317,7 @@ class HelmRun:
             bool(new),
         ]
         task = TaskWriter("helm", content_id(stamp, self._spec.name), self._source)
-        for (case_id, trial), row in self._rows(asked).items():
+        for (case_id, trial), row in self._rows(answered).items():
             self._write(case_id, trial, row, task)
             yield from task.written()
         self._describe(task, first)
@@ -348,33 +350,36 @@ class HelmRun:
         return [*_FILES.items(states, RequestState, "/request_states", redact)]
 
     def _rows(self, states: list[RequestState]) -> dict[tuple[str, int], Row]:
-        """Return what is known of each case and trial; some may only have scores."""
+        """Return the row of each case and trial; some may only have scores."""
         rows: dict[tuple[str, int], Row] = {}
         for state in states:
-            asked = state.instance
-            key = _case_id(asked.id, asked.perturbation), state.train_trial_index
-            rows.setdefault(key, Row(asked, state))
+            instance = state.instance
+            key = _case_id(instance.id, instance.perturbation), state.train_trial_index
+            rows.setdefault(key, Row(instance, state))
         path = self._files.get("per_instance_stats")
         stats = _FILES.document(self._source, list[InstanceStats], path) if path else []
-        for each in stats:
-            key = _case_id(each.instance_id, each.perturbation), each.train_trial_index
+        for instance_stats in stats:
+            key = (
+                _case_id(instance_stats.instance_id, instance_stats.perturbation),
+                instance_stats.train_trial_index,
+            )
             if key not in rows:
-                split = next((stat.name.split for stat in each.stats), None)
-                asked = Instance(each.instance_id, split=split)
-                asked.perturbation = each.perturbation
-                rows[key] = Row(asked)
-            rows[key].add(each.stats)
+                split = next((stat.name.split for stat in instance_stats.stats), None)
+                instance = Instance(instance_stats.instance_id, split=split)
+                instance.perturbation = instance_stats.perturbation
+                rows[key] = Row(instance)
+            rows[key].add(instance_stats.stats)
         return rows
 
     def _write(self, case_id: str, trial: int, row: Row, task: TaskWriter) -> None:
-        asked = row.instance
-        groups = [category_tag(("group", each)) for each in self._spec.groups]
-        part = _part(asked.split, asked.perturbation)
+        instance = row.instance
+        groups = [category_tag(("group", group)) for group in self._spec.groups]
+        part = _part(instance.split, instance.perturbation)
         self._parts.add(part)
         case = task.case(
             case_id,
-            asked.context if row.state else {"instance_id": asked.id},
-            golden=asked.golden,
+            instance.context if row.state else {"instance_id": instance.id},
+            golden=instance.golden,
             tags=[*([part] if part else []), *groups],
         )
         task.same_run.add(case.id, trial)
@@ -405,11 +410,11 @@ class HelmRun:
         """Hand over the means of a run whose instances are all of one part."""
         path = self._files.get("stats")
         stats = _FILES.document(self._source, list[Stat], path) if path else []
-        if any(each.count for each in stats):
+        if any(stat.count for stat in stats):
             means = {
-                each.name.name: each.mean
-                for each in stats
-                if each.count and not each.name.perturbation and not each.name.sub_split
+                stat.name.name: stat.mean
+                for stat in stats
+                if stat.count and not stat.name.perturbation and not stat.name.sub_split
             }
             task.claim(means if len(self._parts) == 1 else {})
 
@@ -450,27 +455,27 @@ def _is_graded(name: str) -> bool:
 def _prompt(adapter: dict[str, Any]) -> str:
     """Return the parts of a request around the text of an instance."""
 
-    def said(name: str) -> str:
+    def text(name: str) -> str:
         return str(adapter.get(name) or "")
 
-    is_choice = said("method") == "multiple_choice_joint"
-    choices = f"{said('reference_prefix')}{{references}}{said('reference_suffix')}"
+    is_choice = text("method") == "multiple_choice_joint"
+    choices = f"{text('reference_prefix')}{{references}}{text('reference_suffix')}"
     parts = [
-        f"{said('global_prefix')}{said('instructions')}",
-        f"{said('input_prefix')}{{input}}{said('input_suffix')}",
+        f"{text('global_prefix')}{text('instructions')}",
+        f"{text('input_prefix')}{{input}}{text('input_suffix')}",
         choices if is_choice else "",
-        f"{said('output_prefix')}{said('global_suffix')}",
+        f"{text('output_prefix')}{text('global_suffix')}",
     ]
     return "".join(parts) if adapter else ""
 
 
 def _version(adapter: dict[str, Any]) -> str:
     """Return the method, instructions and examples of the request."""
-    said = first_line(str(adapter.get("instructions") or ""), 40)
+    instructions = first_line(str(adapter.get("instructions") or ""), 40)
     shots = adapter.get("max_train_instances")
     parts = [
         str(adapter.get("method") or ""),
         f"{shots}-shot" if shots is not None else "",
-        said or "",
+        instructions or "",
     ]
     return ", ".join(filter(None, parts)) or "unknown"

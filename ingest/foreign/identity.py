@@ -1,7 +1,7 @@
 """Ids of cases, rows and runs, in this order, independent of a row's place in its file.
 
-`AskedOfIds` and `OwnIds` also report what they saw twice; of runs, the functions at the
-end do.
+`AskedOfIds` and `OwnIds` also report repeated ids; the functions at the end do so for
+runs.
 """
 
 from __future__ import annotations
@@ -24,47 +24,47 @@ _NOT_WORDS = re.compile(r"[\W_]+")
 _SLUG = 32
 _HASH = 12
 _ROLES = ("user", "system", "assistant", "developer")
-"""Roles of the messages of a chat, which nobody wrote."""
+"""Roles of the messages of a chat, which no author wrote."""
 
 
-def content_id(content: Any, said: str | None = None) -> str:
+def content_id(content: Any, text: str | None = None) -> str:
     """Return an id derived from content, independent of the order of keys.
 
     Args:
         content: The input as written by the tool; any JSON value.
-        said: A readable part, put before the hash.
+        text: A readable part, put before the hash.
     """
     digest = hashlib.blake2b(_sorted(content), digest_size=_HASH // 2).hexdigest()
-    words = _NOT_WORDS.sub("-", (said or "")[: 4 * _SLUG].lower())
+    words = _NOT_WORDS.sub("-", (text or "")[: 4 * _SLUG].lower())
     words = words.strip("-")[:_SLUG].rstrip("-")
     return f"{words}-{digest}" if words else digest
 
 
-def case_name(content: Any, said: str | None = None) -> str:
-    """Name a case by what it asks, as its author wrote it.
+def case_name(content: Any, text: str | None = None) -> str:
+    """Return the name of a case: its question, as its author wrote it.
 
     A name that is not all of the content ends in a hash of it, so that it is the same
     in every run and differs from others that begin alike.
 
     Args:
-        content: What it asks, any JSON value.
-        said: The readable part of it, which begins a name that has to be cut.
+        content: The question, any JSON value.
+        text: The readable part of it, which begins a name that has to be cut.
     """
     whole = " ".join(", ".join(_leaves(content)).split())
     return (
-        whole if is_short(whole) else cut_name(said or whole, content_id(content)[:8])
+        whole if is_short(whole) else cut_name(text or whole, content_id(content)[:8])
     )
 
 
 def _leaves(content: Any) -> Iterator[str]:
     """Yield the texts and numbers in a JSON value."""
     if isinstance(content, dict):
-        for key, each in content.items():
-            if key != "role" or each not in _ROLES:
-                yield from _leaves(each)
+        for key, value in content.items():
+            if key != "role" or value not in _ROLES:
+                yield from _leaves(value)
     elif isinstance(content, list | tuple):
-        for each in content:
-            yield from _leaves(each)
+        for item in content:
+            yield from _leaves(item)
     elif isinstance(content, str):
         yield content
     elif content is not None:
@@ -73,7 +73,7 @@ def _leaves(content: Any) -> Iterator[str]:
 
 def first_text(values: Iterable[Any]) -> str | None:
     """Return the first text among values, as a readable name."""
-    return next((each for each in values if isinstance(each, str)), None)
+    return next((value for value in values if isinstance(value, str)), None)
 
 
 class Occurrences:
@@ -94,11 +94,11 @@ class Occurrences:
 
 
 _Asked = tuple[str | None, ...]
-"""What a row asks and expects; ``None`` where it says nothing."""
+"""The question and the expected answer of a row; ``None`` where it has none."""
 
 
 class AskedOfIds:
-    """Tells apart what has one id and asks several things.
+    """Gives rows with one id and several questions different ids.
 
     Ids may begin again in each category or joined file. The first content of an id
     keeps it; every other one has its hash behind the id, in every run.
@@ -108,29 +108,29 @@ class AskedOfIds:
         self._first: dict[tuple[str, ...], _Asked] = {}
         self._several: dict[str, None] = {}
 
-    def named(self, own_id: str, asked: _Asked, *within: str) -> str:
-        """Return the id of what a row asks.
+    def named(self, own_id: str, question: _Asked, *within: str) -> str:
+        """Return the id of a row's question.
 
         Args:
             own_id: Its own id.
-            asked: What it asks, always as many parts.
+            question: Its parts, always as many.
             within: A further part of the key, such as a task.
         """
-        first = self._first.setdefault((own_id, *within), asked)
-        if first == asked:
+        first = self._first.setdefault((own_id, *within), question)
+        if first == question:
             return own_id
-        both = zip(first, asked, strict=True)
+        both = zip(first, question, strict=True)
         if all(a is None or b is None or a == b for a, b in both):
             if None in first:  # a later row of the same says more
-                filled = zip(first, asked, strict=True)
-                said = tuple(b if a is None else a for a, b in filled)
-                self._first[own_id, *within] = said
+                filled = zip(first, question, strict=True)
+                merged = tuple(b if a is None else a for a, b in filled)
+                self._first[own_id, *within] = merged
             return own_id
         self._several[own_id] = None
-        return f"{own_id}/{content_id(asked[0] if len(asked) == 1 else asked)}"
+        return f"{own_id}/{content_id(question[0] if len(question) == 1 else question)}"
 
     def problems(self, column: str) -> Iterator[Problem]:
-        """Return one warning for all ids that ask several things."""
+        """Return one warning for all ids with several questions."""
         if self._several:
             first, n = next(iter(self._several)), len(self._several)
             values = f"1 id in `{column}`, {first}, asks"
@@ -145,8 +145,8 @@ class AskedOfIds:
             )
 
 
-def is_given(own_id: str | None) -> TypeGuard[str]:
-    """Return true for an id; OpenTelemetry's id of nothing is 16 zeros or more."""
+def is_id(own_id: str | None) -> TypeGuard[str]:
+    """Return true for an id; OpenTelemetry writes 16 zeros or more for no id."""
     return bool(own_id and (len(own_id) < 16 or own_id.strip("0-")))
 
 
@@ -157,8 +157,8 @@ class OwnIds:
     different ids, or without ids, are true duplicates.
     """
 
-    def __init__(self, what: str) -> None:
-        self._what = what
+    def __init__(self, name: str) -> None:
+        self._name = name
         self._seen: set[int] = set()
         self._again = 0
         self._first: str | None = None
@@ -167,10 +167,10 @@ class OwnIds:
         """Return true if a row with this id was seen; false without an id.
 
         Args:
-            own_id: The id; `is_given` says which texts are none.
+            own_id: The id; texts that are not ids (`is_id`) are ignored.
             within: A further part of the key, for tools whose ids are not unique.
         """
-        if not is_given(own_id):
+        if not is_id(own_id):
             return False
         key = hash((own_id, within))  # keep hashes: texts would take too much memory
         if key not in self._seen:
@@ -186,7 +186,7 @@ class OwnIds:
             rows = "1 row has" if self._again == 1 else f"{self._again} rows have"
             yield warning(
                 "repeated_row",
-                f"{rows} the {self._what} that a row before has, the first"
+                f"{rows} the {self._name} that a row before has, the first"
                 f" {self._first}: each is loaded once, as it stands first. Were two"
                 " exports joined?",
                 record_id=self._first,

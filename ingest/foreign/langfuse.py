@@ -58,7 +58,7 @@ _MEAN = re.compile(r"(?:avg|average|mean)[ _-]|[ _-](?:avg|average|mean)$", re.I
 
 
 class Link(Struct, rename="camel"):
-    """An item of a run: which question, and in which trace its answer is."""
+    """An item of a run: the ids of its question and of the trace with the answer."""
 
     dataset_item_id: str
 
@@ -90,7 +90,7 @@ class Trace(Struct):
 
 
 class Score(Struct):
-    """What an evaluator or a person said."""
+    """A score by an evaluator or a person."""
 
     name: str
 
@@ -102,7 +102,7 @@ _KINDS: dict[str, type[Struct]] = {
     "htmlPath": Trace,
     "dataType": Score,
 }
-"""Key → what an object is that has it, with the members that it must have."""
+"""Key → the kind of an object with this key, and the members that it must have."""
 Object = dict[str, Any]
 _LAYOUT = {
     "case": ("datasetItemId", "experimentItemId"),
@@ -136,17 +136,17 @@ def recognise(head: Head) -> str | None:
 
 
 def gather(files: Files) -> Iterator[Run]:
-    """Group each run with the pages of the same folder that say something of it.
+    """Group each run with the pages of the same folder that belong to it.
 
-    A page of questions or scores may say something of several runs.
+    A page of questions or scores may belong to several runs.
     """
-    ids, runs = (partial(_ids, each) for each in (_WHOSE, _EXPERIMENT))
+    ids, runs = (partial(_ids, pattern) for pattern in (_WHOSE, _EXPERIMENT))
     return pages_of_runs(files, ("experiment", "run"), runs, ids, _item_ids)
 
 
 def _ids(named: re.Pattern[bytes], file: FoundFile) -> list[str]:
-    found = named.findall(beginning(file.path))
-    return [each.decode("utf-8", "replace") for each in found]
+    matches = named.findall(beginning(file.path))
+    return [match.decode("utf-8", "replace") for match in matches]
 
 
 def _item_ids(file: FoundFile) -> set[str]:
@@ -161,34 +161,34 @@ def _rows(value: Any) -> list[Any]:
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
-    """Yield the runs of a file and of the pages beside it as records."""
+    """Yield the runs of a file and of the pages in its folder as records."""
     pages = _Pages()
     for path in (source.path, *source.companions):
         yield from pages.read(source, path)
     yield from pages.missing()
-    if not (pages.of(DatasetRun) or pages.of(ExperimentItem)):
+    if not (pages.objects(DatasetRun) or pages.objects(ExperimentItem)):
         yield warning(
             "totals_only",
             f"{source.path.name} says what a run was asked or scored, and no run is"
             " beside it. Export …/datasets/<name>/runs/<run> or experiment items too",
         )
-    for run in pages.of(DatasetRun):
+    for run in pages.objects(DatasetRun):
         yield from _records(run, pages.joined(run), pages, source)
     experiments: dict[str, list[Object]] = defaultdict(list)
-    for item in pages.of(ExperimentItem):
+    for item in pages.objects(ExperimentItem):
         experiments[item["experimentId"]].append(item)
     for items in experiments.values():
         yield from _records(items[0], items, pages, source)
 
 
 class _Pages:
-    """What the files of a run say."""
+    """The objects in the files of a run."""
 
     def __init__(self) -> None:
         self._objects: dict[type[Struct], list[Object]] = defaultdict(list)
         self._n_rows: dict[tuple[str, int], int] = defaultdict(int)
 
-    def of(self, kind: type[Struct]) -> list[Object]:
+    def objects(self, kind: type[Struct]) -> list[Object]:
         """Return the objects of a kind."""
         return self._objects[kind]
 
@@ -199,17 +199,17 @@ class _Pages:
                 yield value
                 continue
             listed = _rows(value)
-            found = [_kind(each) for each in listed]
+            kinds = [_kind(row) for row in listed]
             total = as_int(first_member(value, "meta.totalItems"))
-            if total is not None and found:
-                self._n_rows[(found[0] or DatasetRun).__name__, total] += len(listed)
-            for each, kind in zip(listed, found, strict=True):
+            if total is not None and kinds:
+                self._n_rows[(kinds[0] or DatasetRun).__name__, total] += len(listed)
+            for row, kind in zip(listed, kinds, strict=True):
                 if kind is not None:
-                    one = _FILES.converted(each, kind, path.name)
+                    one = _FILES.converted(row, kind, path.name)
                     if isinstance(one, Problem):
                         yield one
                     else:
-                        self._objects[kind].append(each)
+                        self._objects[kind].append(row)
 
     def missing(self) -> Iterator[Problem]:
         """Return a warning for each page that is missing."""
@@ -224,36 +224,36 @@ class _Pages:
     def title(self, run: Object) -> str | None:
         """Return the name of the data set of a run; its id, if none has its name."""
         own_id = first_member(run, "experimentDatasetId", "datasetId")
-        named = (*self.of(DatasetRun), *self.of(DatasetItem))
+        named = (*self.objects(DatasetRun), *self.objects(DatasetItem))
         names = [e.get("datasetName") for e in named if e.get("datasetId") == own_id]
         listed = (run.get("datasetName"), *names, own_id)
-        return next((each for each in listed if isinstance(each, str) and each), None)
+        return next((name for name in listed if isinstance(name, str) and name), None)
 
     def joined(self, run: Object) -> list[Object]:
         """Return the items of an older run with question, answer and scores."""
         items, traces = (
-            {each["id"]: each for each in self.of(kind)}
+            {thing["id"]: thing for thing in self.objects(kind)}
             for kind in (DatasetItem, Trace)
         )
         scores: dict[str, list[Object]] = defaultdict(list)
-        for score in self.of(Score):
+        for score in self.objects(Score):
             scores[str(score.get("traceId"))].append(score)
-        found = []
+        joined = []
         for link in run["datasetRunItems"]:
             trace_id = str(link.get("traceId"))
             others = scores[trace_id] if link.get("traceId") else []
             places = (None, link.get("observationId"))
-            given = [each for each in others if each.get("observationId") in places]
-            # what an evaluator said of a step counts where it says nothing of the whole
-            named = {each["name"] for each in given}
-            given += [each for each in others if each["name"] not in named]
+            chosen = [score for score in others if score.get("observationId") in places]
+            # a score of a step counts if the trace has no score of that name
+            named = {score["name"] for score in chosen}
+            chosen += [score for score in others if score["name"] not in named]
             item, trace = items.get(link["datasetItemId"]), traces.get(trace_id)
-            found.append(link | {"item": item, "trace": trace, "scores": given})
-        return found
+            joined.append(link | {"item": item, "trace": trace, "scores": chosen})
+        return joined
 
 
 def _kind(value: Any) -> type[Struct] | None:
-    """Return what an object is, by its keys."""
+    """Return the kind of an object, by its keys."""
     keys = as_object(value).keys()
     return next((kind for key, kind in _KINDS.items() if key in keys), None)
 
@@ -270,34 +270,34 @@ def _records(
     parts = [
         e | {k: first_member(e, *names) for k, names in _LAYOUT.items()} for e in items
     ]
-    parts.sort(key=lambda each: str(each["began"]))  # lists begin with the newest
-    for each in parts:
+    parts.sort(key=lambda part: str(part["began"]))  # lists begin with the newest
+    for part in parts:
         case = task.case(
-            each["case"],
-            {"input": each["input"]},
-            golden=each["expected"],
-            categories=each["metadata"],
+            part["case"],
+            {"input": part["input"]},
+            golden=part["expected"],
+            categories=part["metadata"],
         )
         error = None
-        if each.get("level") == "ERROR":
-            error = str(each.get("statusMessage") or "level ERROR")
-        scores = [e for e in as_list(each.get("scores")) if first_member(e, "name")]
-        seconds = as_float(each["seconds"])
-        began, ended = as_time(each["began"]), as_time(each["ended"])
+        if part.get("level") == "ERROR":
+            error = str(part.get("statusMessage") or "level ERROR")
+        scores = [e for e in as_list(part.get("scores")) if first_member(e, "name")]
+        seconds = as_float(part["seconds"])
+        began, ended = as_time(part["began"]), as_time(part["ended"])
         if began and ended:
             seconds = (ended - began).total_seconds()
-        about = {"cost": as_float(each["cost"]), "trace_id": each["trace_id"]}
+        about = {"cost": as_float(part["cost"]), "trace_id": part["trace_id"]}
         answer = case.round(
-            each["output"],
+            part["output"],
             seconds=seconds,
             metadata=about,
             executed_at=began,
             error=error,
             status=None if error or scores else "unevaluated",
         )
-        has_answers = has_answers or bool(error) or each["output"] is not None
+        has_answers = has_answers or bool(error) or part["output"] is not None
         scores.sort(key=lambda score: str(score.get("timestamp")))
-        for score in {str(each["name"]): each for each in scores}.values():
+        for score in {str(score["name"]): score for score in scores}.values():
             name, kind = str(score["name"]), score.get("dataType")
             constant.add(name, {"config": score.get("configId"), "type": kind})
             if kind == "BOOLEAN":
@@ -307,11 +307,11 @@ def _records(
     _describe(run, pages, task)
     task.grade(order=list(booleans), parameters=constant.parameters("scorer_of"))
     means = {
-        _MEAN.sub("", each["name"]): each.get("value")
-        for each in pages.of(Score)
-        if each.get("datasetRunId") == run_id
-        and not each.get("traceId")
-        and each["name"] not in task.dimensions
+        _MEAN.sub("", score["name"]): score.get("value")
+        for score in pages.objects(Score)
+        if score.get("datasetRunId") == run_id
+        and not score.get("traceId")
+        and score["name"] not in task.dimensions
     }
     if means:
         task.claim(means)
@@ -342,8 +342,8 @@ def _describe(run: Object, pages: _Pages, task: TaskWriter) -> None:
 
 def _write(name: str, score: Object, answer: RoundWriter) -> None:
     """Write a score; of a category the label counts, not its place in a list."""
-    given = score.get("value")
+    value = score.get("value")
     if score.get("dataType") not in ("NUMERIC", "BOOLEAN"):
         label = score.get("stringValue")
-        given = label if label is not None else None if given is None else str(given)
-    write_score(answer, name, given, why=score.get("comment"))
+        value = label if label is not None else None if value is None else str(value)
+    write_score(answer, name, value, why=score.get("comment"))

@@ -61,15 +61,15 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     """Yield the experiment as records; its id is that of its earliest run."""
     task: TaskWriter | None = None
     rows = Rows(source, source.form or "csv")
-    # in a reading of its own, since an export may have its rows in any order
-    read = (each[1] for each in rows if not isinstance(each, Problem))
+    # rows are read twice, since an export may have them in any order
+    read = (item[1] for item in rows if not isinstance(item, Problem))
     earliest = min(map(_order, read), default=None)
     ids = OwnIds("run id")
-    for each in rows:
-        if isinstance(each, Problem):
-            yield each
+    for item in rows:
+        if isinstance(item, Problem):
+            yield item
             continue
-        line, row = each
+        line, row = item
         if source.form == "csv":
             if "id" not in row:
                 yield Problem("cut_row", "the row has no cell for its `id`", line=line)
@@ -116,12 +116,12 @@ def _write(row: Row, task: TaskWriter) -> None:
         executed_at=_born(run),
         error=str(error) if error else None,
     )
-    for name, given in _below(row, "feedback", keep_empty=True).items():
-        value = _value(given)
-        if given is None and error:  # no answer to judge
+    for name, value in _below(row, "feedback", keep_empty=True).items():
+        number = _value(value)
+        if value is None and error:  # no answer to judge
             task.dimensions.see(name, None)
             continue
-        write_score(answer, name, given if value is None else value)
+        write_score(answer, name, value if number is None else number)
 
 
 def _below(row: Row, prefix: str, *, keep_empty: bool = False) -> dict[str, Any]:
@@ -141,12 +141,12 @@ def _one_of(values: dict[str, Any]) -> Any:
     return values or None
 
 
-def _value(given: Any) -> float | None:
+def _value(value: Any) -> float | None:
     """Return a number or a boolean, also from the text of a CSV cell."""
-    if not isinstance(given, str):
-        return as_float(given)
-    word = _WORDS.get(given.lower())
-    return parse_float(given) if word is None else word
+    if not isinstance(value, str):
+        return as_float(value)
+    word = _WORDS.get(value.lower())
+    return parse_float(value) if word is None else word
 
 
 def _born(run_id: Any) -> datetime | None:

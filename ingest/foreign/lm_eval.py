@@ -86,20 +86,20 @@ def gather(files: Files) -> Iterator[Run]:
         named = _NAME.fullmatch(file.path.name)
         if file.form == "samples":
             samples[file.path.parent, named["time"] if named else ""].append(file)
-    taken: set[Path] = set()
+    used: set[Path] = set()
     for file in files:
-        found = _TIME.search(file.path.name)
+        match = _TIME.search(file.path.name)
         if file.form == "results":
-            own = samples.get((file.path.parent, found[1] if found else ""), [])
-            taken |= {each.path for each in own}
-            yield file, own
+            of_run = samples.get((file.path.parent, match[1] if match else ""), [])
+            used |= {sample.path for sample in of_run}
+            yield file, of_run
     for file in files:
-        if file.form == "samples" and file.path not in taken:
+        if file.form == "samples" and file.path not in used:
             yield file, ()
 
 
 class HarnessTask(msgspec.Struct):
-    """What the results say of one task, by its name; empty without them."""
+    """The part of the results about one task; empty without results."""
 
     name: str
     config: dict[str, Any] = {}
@@ -114,10 +114,10 @@ class HarnessTask(msgspec.Struct):
 
     @property
     def metrics(self) -> dict[str, dict[str, Any]]:
-        """Return what its configuration says of its metrics."""
+        """Return the options of its metrics, from its configuration."""
         listed = self.config.get("metric_list")
-        given = map(as_object, as_list(listed))
-        return {str(each.get("metric")): each for each in given if each}
+        entries = map(as_object, as_list(listed))
+        return {str(entry.get("metric")): entry for entry in entries if entry}
 
     @property
     def means(self) -> dict[str, Any]:
@@ -135,7 +135,7 @@ class HarnessTask(msgspec.Struct):
     def filters(self) -> list[str]:
         """Return the names of its filters, in their order."""
         named = (key.rpartition(",") for key in self.totals)
-        return list(dict.fromkeys(own for _, comma, own in named if comma))
+        return list(dict.fromkeys(filter_ for _, comma, filter_ in named if comma))
 
     @property
     def prompt_version(self) -> str:
@@ -148,7 +148,7 @@ class HarnessTask(msgspec.Struct):
         return joined_texts(named, ", ")
 
     def direction(self, metric: str) -> Direction | None:
-        """Return which values of a metric are better."""
+        """Return the direction of a metric."""
         higher = self.metrics.get(metric, {}).get("higher_is_better")
         higher = self.higher.get(metric, higher)
         if higher is None:
@@ -160,7 +160,7 @@ class HarnessTask(msgspec.Struct):
         return metric in _GRADED and self.direction(metric) == "higher_better"
 
     def parameters(self, dimension: str) -> Any:
-        """Return what decides about an answer: filter, metric, and what is better.
+        """Return the yardstick of an answer: filter, metric and direction.
 
         The version of a task is another one when its results are no longer comparable.
         """
@@ -168,8 +168,8 @@ class HarnessTask(msgspec.Struct):
         filters = self.config.get("filter_list")
         listed = map(as_object, as_list(filters))
         options = {
-            key: each
-            for key, each in self.metrics.get(metric, {}).items()
+            key: value
+            for key, value in self.metrics.get(metric, {}).items()
             if key not in _NO_OPTIONS
         }
         is_lower = self.direction(metric) == "lower_better"
@@ -205,7 +205,7 @@ class Results(msgspec.Struct, rename={"n_samples": "n-samples", "n_shot": "n-sho
     task_hashes: dict[str, Any] = {}
 
     def task(self, name: str) -> HarnessTask:
-        """Return what is said of one task."""
+        """Return the part about one task."""
         return HarnessTask(
             name,
             config=as_object(self.configs.get(name)),
@@ -230,7 +230,7 @@ class Results(msgspec.Struct, rename={"n_samples": "n-samples", "n_shot": "n-sho
         return str(named or name or "unknown")
 
     def settings(self, task: HarnessTask) -> Any:
-        """Return how answers are generated: for the task, for the run."""
+        """Return the settings of generation: of the task, then of the run."""
         run = {**self.config, "model_args": _arguments(self.config.get("model_args"))}
         return yardstick(
             {
@@ -247,10 +247,10 @@ class Results(msgspec.Struct, rename={"n_samples": "n-samples", "n_shot": "n-sho
 
     def prompt(self, task: HarnessTask) -> Any:
         """Return the prompt: system message, description and template of a document."""
-        asked = [task.config.get("description"), task.config.get("doc_to_text")]
+        parts = [task.config.get("description"), task.config.get("doc_to_text")]
         return prompts.messages(
             ("system", self.system_instruction),
-            ("user", "".join(each for each in asked if isinstance(each, str))),
+            ("user", "".join(part for part in parts if isinstance(part, str))),
         )
 
 
@@ -278,7 +278,7 @@ class Row(msgspec.Struct):
         if len(resps) == 1 and isinstance(first, list):
             if not first:
                 return None
-            if all(isinstance(each, str) for each in first):
+            if all(isinstance(response, str) for response in first):
                 return first[0] if len(first) == 1 else compact(first)
         return compact(self.filtered_resps)
 
@@ -300,12 +300,12 @@ _NOT_METRICS = frozenset(
 )
 _NO_OPTIONS = frozenset({"metric", "aggregation", "higher_is_better"})
 """Of an entry of ``metric_list``: what does not change the result of a document, or is
-said elsewhere."""
+has its own column."""
 _OF_PROMPT = (
     *("use_prompt", "gen_prefix", "target_delimiter", "fewshot_delimiter"),
     *("fewshot_config", "fewshot_split"),
 )
-"""Of the configuration of a task: how its prompt is made, beside its template."""
+"""Of the configuration of a task: how its prompt is made, except its template."""
 _NO_YARDSTICK = (
     *("task", "task_alias", "tag", "group", "metadata", "unsafe_code"),
     # the rows have documents and targets, and the task has its prompt and its settings
@@ -318,13 +318,13 @@ _NO_YARDSTICK = (
     # read for each dimension
     *("metric_list", "filter_list"),
 )
-"""Of the configuration of a task: what does not decide about an answer."""
+"""Of the configuration of a task: what does not change the result of an answer."""
 _NO_SETTINGS = (
     *("model", "device", "batch_sizes", "limit", "bootstrap_iters", "gen_kwargs"),
     *("model_num_parameters", "pretrained", "doc_to_text", "doc_to_target"),
 )
-"""Of the configuration of a run: what is no setting of the model, or is said
-elsewhere."""
+"""Of the configuration of a run: what is not a setting of the model, or has
+its own column."""
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
@@ -422,11 +422,20 @@ def _records(
             config=results.config,
         ),
     )
-    metrics = {each: each.rpartition(",")[0] for each in task.dimensions}
+    metrics = {dimension: dimension.rpartition(",")[0] for dimension in task.dimensions}
     task.grade(
-        [each for each, metric in metrics.items() if harness_task.is_graded(metric)],
-        {each: harness_task.direction(metric) for each, metric in metrics.items()},
-        parameters={each: harness_task.parameters(each) for each in metrics},
+        [
+            dimension
+            for dimension, metric in metrics.items()
+            if harness_task.is_graded(metric)
+        ],
+        {
+            dimension: harness_task.direction(metric)
+            for dimension, metric in metrics.items()
+        },
+        parameters={
+            dimension: harness_task.parameters(dimension) for dimension in metrics
+        },
     )
     if harness_task.n_samples is not None or harness_task.totals:
         task.claim(harness_task.means, harness_task.n_samples)
@@ -480,11 +489,11 @@ class _Documents:
         task.same_run.add(answer.case_id, filter_)
         metrics = _metrics_of(members) if row.metrics is None else row.metrics
         for metric in metrics:
-            given = members.get(metric)
-            value = as_float(given)
+            value_in_file = members.get(metric)
+            value = as_float(value_in_file)
             payload = {"filtered": row.filtered_resps}
             if value is None:
-                payload["given"] = given
+                payload["given"] = value_in_file
             is_graded = self._about.is_graded(metric)
             share = as_share(value) if is_graded else None
             answer.score(f"{metric},{filter_}", value, share, payload=payload)
@@ -518,11 +527,13 @@ def _metrics_of(members: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _arguments(given: Any) -> dict[str, Any]:
+def _arguments(arguments: Any) -> dict[str, Any]:
     """Return arguments of the command line: ``temperature=0,seed=1``."""
-    if not isinstance(given, str):
-        return as_object(given)
-    named = (each.partition("=") for each in given.split(",") if "=" in each)
+    if not isinstance(arguments, str):
+        return as_object(arguments)
+    named = (
+        argument.partition("=") for argument in arguments.split(",") if "=" in argument
+    )
     return {name.strip(): value for name, _, value in named}
 
 
@@ -531,11 +542,11 @@ def _task_of(path: Path, names: Iterable[str] = ()) -> str:
     named = _NAME.fullmatch(path.name)
     if named:
         return named["task"]
-    found = [name for name in names if path.stem.endswith(f"_{name}")]
-    return max(found, key=len, default=path.stem.removeprefix("samples_"))
+    matches = [name for name in names if path.stem.endswith(f"_{name}")]
+    return max(matches, key=len, default=path.stem.removeprefix("samples_"))
 
 
 def _time_of(path: Path) -> datetime | None:
     """Return the time in the name of a file, which is written without colons."""
-    found = re.search(r"(\d{4}-\d\d-\d\dT)(\d\d)-(\d\d)-(\d\d)", path.name)
-    return as_time(f"{found[1]}{':'.join(found.groups()[1:])}") if found else None
+    match = re.search(r"(\d{4}-\d\d-\d\dT)(\d\d)-(\d\d)-(\d\d)", path.name)
+    return as_time(f"{match[1]}{':'.join(match.groups()[1:])}") if match else None

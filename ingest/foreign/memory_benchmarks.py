@@ -83,7 +83,7 @@ _WORDS: dict[str, float] = {
 }
 
 _ASKED = ("question_date", "question_time", "options")
-"""Members of a row that are asked in addition to the question."""
+"""Members of a row that belong to the question."""
 _NOT_ASKED = (
     # results of AMB's coding tasks
     *("solved", "interventions", "capped", "cost_usd", "turns", "wall_s"),
@@ -101,7 +101,7 @@ _OF_VERDICTS = (
     *("judge_model", "judge_llm", "judge_reason", "judge_label", "judge_score"),
     *("judge_correct", "judge_raw", "judge_response", "judge_tokens", "judge_cost"),
 )
-"""Members of what a row says of its judge: the verdict, or read by themselves."""
+"""Members of a row about its judge: the verdict, or read separately."""
 
 Row = dict[str, Any]
 Placed = tuple[str | None, Row]
@@ -285,7 +285,7 @@ def recognise(head: Head) -> str | None:
 def gather(files: Files) -> Iterator[Run]:
     """Answers of LongMemEval, each with the file of question types in its folder.
 
-    Its judge writes the answers again, with a verdict each, into a file beside theirs.
+    Its judge writes the answers again, each with a verdict, into a file next to theirs.
     """
     for folder in by_folder(files):
         types = [file for file in folder if file.form == _TYPES]
@@ -309,7 +309,7 @@ def gather(files: Files) -> Iterator[Run]:
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
-    """The file as one task."""
+    """Yield the file as one task."""
     if source.form == _TYPES:
         yield warning(
             "rows_missing",
@@ -341,11 +341,11 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     else:
         whole = _FILES.document(source, Any)
         document = {} if key is None else as_object(whole)
-        for found in _placed(whole if key is None else document.get(key), key):
-            if isinstance(found, Problem):
-                yield found
+        for placed_row in _placed(whole if key is None else document.get(key), key):
+            if isinstance(placed_row, Problem):
+                yield placed_row
             else:
-                rows.append(found)
+                rows.append(placed_row)
     if not rows:
         raise refused("no_rows", "it has no row with an answer to load")
     systems: dict[str | None, list[Placed]] = {}
@@ -357,7 +357,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 
 
 def _placed(listed: Any, key: str | None) -> Iterator[Placed | Problem]:
-    """Yield rows with their conversations, and each entry that is none."""
+    """Yield rows with their conversations, and each entry that is not a row."""
     groups: Iterable[tuple[str | None, Any]] = (
         listed.items() if isinstance(listed, dict) else [(None, listed)]
     )
@@ -383,12 +383,12 @@ def _word(value: Any) -> str | None:
     return str(value).strip() or None
 
 
-def _judgement(given: Any) -> float | None:
-    """Return a judge's number; a reply says yes where the word is anywhere in it."""
-    if not isinstance(given, str):
-        return as_share(as_float(given))
-    said = given.strip().strip(".").lower()
-    return _WORDS.get(said, 1.0 if "yes" in said else None)
+def _judgement(value: Any) -> float | None:
+    """Return a judge's number; a reply is a yes where the word is anywhere in it."""
+    if not isinstance(value, str):
+        return as_share(as_float(value))
+    reply = value.strip().strip(".").lower()
+    return _WORDS.get(reply, 1.0 if "yes" in reply else None)
 
 
 def _of_folder(form: str, path: Path) -> tuple[str | None, str | None]:
@@ -439,8 +439,8 @@ class _Run:
         )
         systems = [
             n
-            if (said := first_member(document, n)) is True
-            else _word(said) or _word(rows[0][1].get(n))
+            if (system := first_member(document, n)) is True
+            else _word(system) or _word(rows[0][1].get(n))
             for n in layout.system
         ]
         if "run_name" in layout.system and (own_name := systems.pop()):
@@ -468,33 +468,40 @@ class _Run:
 
         Questions without an id may occur twice in a conversation.
         """
-        seen, of_ids = Occurrences(), AskedOfIds()
-        found: dict[str, tuple[str, str | None, Row]] = {}
+        ids, of_ids = Occurrences(), AskedOfIds()
+        kept: dict[str, tuple[str, str | None, Row]] = {}
         for name, row in rows:
             cluster = name or _word(
                 first_member(row, "sample_id", "instance_id", "conversation_id")
             )
             indexed = _CONVERSATION.fullmatch(cluster or "")
             cluster = indexed[1] if indexed else cluster
-            own = _word(first_member(row, *self._layout.id))
-            asked = first_member(row, *self._layout.question)
-            if own is None or (self._layout.title == "LoCoMo" and asked is not None):
+            own_id = _word(first_member(row, *self._layout.id))
+            question = first_member(row, *self._layout.question)
+            if own_id is None or (
+                self._layout.title == "LoCoMo" and question is not None
+            ):
                 base = content_id(
-                    [cluster, asked if asked is not None else row], _word(asked)
+                    [cluster, question if question is not None else row],
+                    _word(question),
                 )
-                case_id = Occurrences.named(base, seen.next(base))
+                case_id = Occurrences.named(base, ids.next(base))
             else:
                 instance = cluster if self._form == "memory_agent_rows" else None
-                case_id = joined_texts([instance, own], "/")
-            words = asked if asked is None or isinstance(asked, str) else compact(asked)
+                case_id = joined_texts([instance, own_id], "/")
+            words = (
+                question
+                if question is None or isinstance(question, str)
+                else compact(question)
+            )
             case_id = of_ids.named(case_id, (words,))
-            if case_id in found:
+            if case_id in kept:
                 self._repeated += 1
-            found[case_id] = case_id, cluster, row
-        return list(found.values())
+            kept[case_id] = case_id, cluster, row
+        return list(kept.values())
 
     def records(self) -> Iterator[Record | Problem]:
-        """The rows, the task, what the file claims, and what a reader should know."""
+        """Yield the rows, the task, the claims of the file, and warnings."""
         task = self._task
         for case_id, cluster, row in self._rows:
             self._write(case_id, cluster, row)
@@ -529,7 +536,7 @@ class _Run:
 
     def _write(self, case_id: str, cluster: str | None, row: Row) -> None:
         layout, task = self._layout, self._task
-        asked, output = (
+        question, output = (
             first_member(row, *layout.question),
             first_member(row, *layout.output),
         )
@@ -544,8 +551,8 @@ class _Run:
         case = task.case(
             case_id,
             {
-                **({"question": asked} if asked is not None else {"id": case_id}),
-                **self._asked_beside(row),
+                **({"question": question} if question is not None else {"id": case_id}),
+                **self._rest_of_question(row),
             },
             golden=first_member(row, *layout.golden),
             tags=tags,
@@ -553,11 +560,11 @@ class _Run:
         )
         verdict = first_member(row, *layout.verdict)
         repeats = list(as_object(verdict).items())
-        judged = [_judgement(each) for _, each in repeats] or [_judgement(verdict)]
-        known = [each for each in judged if each is not None]
+        judged = [_judgement(reply) for _, reply in repeats] or [_judgement(verdict)]
+        known = [number for number in judged if number is not None]
         value = sum(known) / len(known) if known else None
-        said = str(row.get("judge_reason") or "").strip().lower()
-        if said.startswith("empty context"):  # written without asking the judge
+        judge_reason = str(row.get("judge_reason") or "").strip().lower()
+        if judge_reason.startswith("empty context"):  # written without asking the judge
             value = None
         if isinstance(verdict, str) and value is None:
             self._odd_verdicts.append(verdict)
@@ -588,36 +595,36 @@ class _Run:
             if self._has_share and value is not None:
                 value = self._share_of(row)
             answer.score(_JUDGE, value, value, summary=reason)
-        for name, each in repeats:
-            judgement = _judgement(each)
+        for name, reply in repeats:
+            judgement = _judgement(reply)
             answer.check(name, _JUDGE, None if judgement is None else judgement > 0.5)
         self._write_scores(row, answer)
 
     def _share_of(self, row: Row) -> float | None:
         return as_share(as_float(first_member(row, *self._layout.share)))
 
-    def _asked_beside(self, row: Row) -> dict[str, Any]:
-        """Return what is asked in addition: a date, options, its data."""
-        asked = {name: row[name] for name in _ASKED if row.get(name) is not None}
+    def _rest_of_question(self, row: Row) -> dict[str, Any]:
+        """Return the rest of the question: a date, options, its data."""
+        rest = {name: row[name] for name in _ASKED if row.get(name) is not None}
         if self._form == "amb":
             more = as_object(row.get("meta"))
         elif self._form == "memory_agent_bench":
             more = as_object(self._document.get("dataset_config"))
         else:
             more = {}
-        more = {key: each for key, each in more.items() if key not in _NOT_ASKED}
-        return {**asked, "data": more} if more else asked
+        more = {key: value for key, value in more.items() if key not in _NOT_ASKED}
+        return {**rest, "data": more} if more else rest
 
     def _judged_by(self, row: Row) -> dict[str, Any]:
-        """Return what is said of the judge, in addition to its model."""
-        said = {
-            name: each
-            for of in (self._document if self._layout.rows else {}, row)
-            for name, each in of.items()
-            if name.startswith("judge") and not isinstance(each, bool)
+        """Return the settings of the judge, in addition to its model."""
+        settings = {
+            name: value
+            for members in (self._document if self._layout.rows else {}, row)
+            for name, value in members.items()
+            if name.startswith("judge") and not isinstance(value, bool)
         }
         label = as_object(row.get("autoeval_label"))
-        by = dict(yardstick({**said, **label}, *_OF_VERDICTS))
+        by = dict(yardstick({**settings, **label}, *_OF_VERDICTS))
         return {**by, "score": "a share"} if self._has_share else by
 
     def _write_scores(self, row: Row, answer: RoundWriter) -> None:
@@ -666,14 +673,16 @@ class _Run:
             if (claimed := as_float(value)) is not None:
                 means[name] = claimed / scale
         overall = as_object(as_object(document.get("aggregate_metrics")).get("overall"))
-        means |= {name: as_object(each).get("mean") for name, each in overall.items()}
+        means |= {
+            name: as_object(metric).get("mean") for name, metric in overall.items()
+        }
         if n_rows is not None or any(
-            as_float(each) is not None for each in means.values()
+            as_float(mean) is not None for mean in means.values()
         ):
             self._task.claim(means, n_rows)
 
     def _warn(self) -> None:
-        """Say what limits the comparison of this file with others."""
+        """Warn of everything that limits the comparison of this file with others."""
         task, n = self._task, len(self._rows)
         if self._repeated:
             task.warn(
@@ -725,9 +734,9 @@ class _Run:
                 " compare it only over the questions that both runs have",
             )
         more = [
-            f"{code} ({found} of {sizes.get(code, 0)})"
-            for code, found in sorted(self._codes.items())
-            if found > sizes.get(code, 0)
+            f"{code} ({n_rows} of {sizes.get(code, 0)})"
+            for code, n_rows in sorted(self._codes.items())
+            if n_rows > sizes.get(code, 0)
         ]
         if more:
             self._task.warn(

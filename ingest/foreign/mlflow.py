@@ -83,18 +83,18 @@ def gather(files: Files) -> Iterator[Run]:
     for folder in by_folder(files):
         leads = [file for file in folder if file.form != "metrics"]
         leads.sort(key=lambda file: FORMS.index(str(file.form)))
-        own: dict[Path, list[FoundFile]] = {lead.path: [] for lead in leads}
-        for file in (each for each in folder if each.form == "metrics"):
+        metrics: dict[Path, list[FoundFile]] = {lead.path: [] for lead in leads}
+        for file in (file for file in folder if file.form == "metrics"):
             begins = file.path.stem.removesuffix("metrics")
             named = [
                 lead for lead in leads if begins and lead.path.name.startswith(begins)
             ]
             lead = next(iter(named or (leads if len(leads) == 1 else ())), None)
-            if lead is None or own[lead.path]:
+            if lead is None or metrics[lead.path]:
                 yield file, ()
             else:
-                own[lead.path].append(file)
-        yield from ((lead, own[lead.path]) for lead in leads)
+                metrics[lead.path].append(file)
+        yield from ((lead, metrics[lead.path]) for lead in leads)
 
 
 class Assessment(msgspec.Struct):
@@ -113,8 +113,8 @@ class Assessment(msgspec.Struct):
     last_update_time: Any = None
 
     @property
-    def given(self) -> Any:
-        """Return what a scorer gave: a number, a truth value, a text."""
+    def raw_value(self) -> Any:
+        """Return the scorer's value as it is in the file: number, boolean or text."""
         return (self.feedback or {}).get("value")
 
     @property
@@ -127,13 +127,13 @@ class Assessment(msgspec.Struct):
         """Return the number that MLflow counts in means."""
         if self.error:
             return None
-        if isinstance(self.given, str):
-            return {"yes": 1.0, "no": 0.0}.get(self.given.lower())
-        return as_float(self.given)
+        if isinstance(self.raw_value, str):
+            return {"yes": 1.0, "no": 0.0}.get(self.raw_value.lower())
+        return as_float(self.raw_value)
 
     @property
-    def given_at(self) -> datetime:
-        """Return the time of its value; the earliest there is, if it has none."""
+    def updated_at(self) -> datetime:
+        """Return the time of the value, or the earliest possible time without one."""
         moment = _moment(self.last_update_time) or _moment(self.create_time)
         return moment or datetime.min.replace(tzinfo=UTC)
 
@@ -199,33 +199,37 @@ class Trace(msgspec.Struct):
     def judged(self) -> list[list[Assessment]]:
         """Return the results of each scorer: the newest valid one, or one per chunk.
 
-        A run asks each scorer once, so what it said in the newest run is one result:
+        A run asks each scorer once, so its feedback in the newest run is one result:
         MLflow writes the root span for all of it, and not every version the chunk. A
         person counts only where no scorer of that name does. Of equal times the last in
         the list counts.
         """
         by_name: dict[str, list[Assessment]] = defaultdict(list)
-        for each in self.assessments:
-            if each.feedback is not None and each.valid is not False:
-                by_name[each.assessment_name].append(each)
-        found = []
-        for given in by_name.values():
-            results = [each for each in given if not each.is_human] or given
-            results.sort(key=lambda each: each.given_at)  # a server lists them anyhow
+        for assessment in self.assessments:
+            if assessment.feedback is not None and assessment.valid is not False:
+                by_name[assessment.assessment_name].append(assessment)
+        judged = []
+        for same_scorer in by_name.values():
+            results = [
+                result for result in same_scorer if not result.is_human
+            ] or same_scorer
+            results.sort(
+                key=lambda result: result.updated_at
+            )  # a server lists them in any order
             run = results[-1].group[0]
-            same = [each for each in results if each.group[0] == run]
-            found.append(
-                same if run else [*{each.group: each for each in same}.values()]
+            same = [result for result in results if result.group[0] == run]
+            judged.append(
+                same if run else [*{result.group: result for result in same}.values()]
             )
-        return found
+        return judged
 
     @property
     def expected(self) -> Any:
-        """Return what is expected of the answer: several expectations by name."""
+        """Return the expected answer; several expectations by name."""
         known = {
-            each.assessment_name: each.expectation.get("value")
-            for each in self.assessments
-            if each.expectation is not None and each.valid is not False
+            assessment.assessment_name: assessment.expectation.get("value")
+            for assessment in self.assessments
+            if assessment.expectation is not None and assessment.valid is not False
         }
         is_answer = [*known] == ["expected_response"]
         return known["expected_response"] if is_answer else known or None
@@ -254,16 +258,18 @@ class Written(msgspec.Struct):
     def trace(self) -> Trace:
         """Return the trace as a row of an MLflow table."""
         trace, spans = self.info, self.data.spans
-        root = next((each for each in spans if each.parent_span_id is None), Span())
-        about, own = trace.trace_metadata, root.attributes
-        asked = own.get("mlflow.spanInputs") or about.get("mlflow.traceInputs")
-        given = own.get("mlflow.spanOutputs") or about.get("mlflow.traceOutputs")
-        models = (_json(each.attributes.get("mlflow.llm.model")) for each in spans)
-        trace.request = _json(asked or trace.request_preview)
-        trace.response = _json(given or trace.response_preview)
+        root = next((span for span in spans if span.parent_span_id is None), Span())
+        about, attributes = trace.trace_metadata, root.attributes
+        request = attributes.get("mlflow.spanInputs") or about.get("mlflow.traceInputs")
+        response = attributes.get("mlflow.spanOutputs") or about.get(
+            "mlflow.traceOutputs"
+        )
+        models = (_json(span.attributes.get("mlflow.llm.model")) for span in spans)
+        trace.request = _json(request or trace.request_preview)
+        trace.response = _json(response or trace.response_preview)
         trace.execution_duration = trace.execution_duration_ms
         trace.error = error_text(as_object(root.status).get("message"))
-        trace.model = next((each for each in models if isinstance(each, str)), None)
+        trace.model = next((model for model in models if isinstance(model, str)), None)
         return trace
 
 
@@ -332,11 +338,11 @@ def _traces(source: Source) -> Iterator[Trace | Problem]:
 def _written(source: Source) -> Iterator[tuple[int, bytes | Problem]]:
     """Yield each trace as JSON, and the number of its line."""
     if source.form == "csv":
-        for each in rows_of(source, "csv"):
-            if isinstance(each, Problem):
-                yield 0, each
+        for row in rows_of(source, "csv"):
+            if isinstance(row, Problem):
+                yield 0, row
             else:
-                yield each[0], each[1].get("trace", "null").encode()
+                yield row[0], row[1].get("trace", "null").encode()
         return
     for place, line in lines(source):
         if line.lstrip()[:1] == b"[":  # a list, all in one line
@@ -351,20 +357,22 @@ def _records(
 ) -> Iterator[Record | Problem]:
     """Yield the records of one run."""
     settings = _settings(traces)
-    results = [each for trace in traces for each in trace.judged]
+    results = [result for trace in traces for result in trace.judged]
     shares = _of_chunks(results)
     task = TaskWriter("mlflow", run_id, source, is_share=shares.__contains__)
     for trace in traces:
         task.same_run.add(trace.trace_id)
-        asked = trace.request
-        if isinstance(asked, dict):
-            asked = {name: each for name, each in asked.items() if name not in settings}
+        request = trace.request
+        if isinstance(request, dict):
+            request = {
+                name: value for name, value in request.items() if name not in settings
+            }
         case = task.case(
-            task.distinct(case_name(asked, _words(asked))),
-            {"request": asked},
+            task.distinct(case_name(request, _words(request))),
+            {"request": request},
             golden=trace.expected,
         )
-        about = {name: _json(each) for name, each in trace.trace_metadata.items()}
+        about = {name: _json(value) for name, value in trace.trace_metadata.items()}
         usage = as_object(about.get("mlflow.trace.tokenUsage"))
         cost = as_object(about.get("mlflow.trace.cost")).get("total_cost")
         error = trace.error or f"the trace has the state {trace.state}"
@@ -377,11 +385,11 @@ def _records(
             executed_at=_moment(trace.request_time),
             error=error if trace.state in ("ERROR", "IN_PROGRESS") else None,
         )
-        for given in trace.judged:
-            _write_score(given, answer)
+        for feedback in trace.judged:
+            _write_score(feedback, answer)
         yield from task.written()
-    judged = (each for trace in traces for each in trace.assessments)
-    updates = (_moment(each.last_update_time) for each in judged)
+    judged = (assessment for trace in traces for assessment in trace.assessments)
+    updates = (_moment(assessment.last_update_time) for assessment in judged)
     task.describe(
         written_at=max(filter(None, updates), default=None),
         prompt_version=setting(settings, "prompt version", "prompt")
@@ -415,43 +423,47 @@ def _settings(traces: Sequence[Trace]) -> dict[str, Any]:
     same = {
         name: value
         for name, value in first.items()
-        if all(as_object(each).get(name, absent) == value for each in others)
+        if all(as_object(request).get(name, absent) == value for request in others)
     }
     return same if len(same) < len(first) else {}
 
 
-def _words(asked: Any) -> str | None:
+def _words(request: Any) -> str | None:
     """Return a readable part of a request."""
-    if isinstance(asked, dict):
-        messages = asked.get("messages")
+    if isinstance(request, dict):
+        messages = request.get("messages")
         if isinstance(messages, list) and messages and isinstance(messages[-1], dict):
-            asked = {"content": messages[-1].get("content")}
-        return first_text(asked.values())
-    return asked if isinstance(asked, str) else None
+            request = {"content": messages[-1].get("content")}
+        return first_text(request.values())
+    return request if isinstance(request, str) else None
 
 
 def _prompts(traces: Sequence[Trace]) -> list[str]:
     """Return the prompts of the registry that the traces used: ``ask/3``."""
     linked = (_json(trace.tags.get("mlflow.linkedPrompts")) for trace in traces)
-    listed = (each for links in linked if isinstance(links, list) for each in links)
+    listed = (link for links in linked if isinstance(links, list) for link in links)
     used = {f"{p.get('name')}/{p.get('version')}" for p in map(as_object, listed)}
     return sorted(used)
 
 
 def _first(traces: Sequence[Trace], name: str) -> str | None:
     """Return the first text of the traces' metadata that is not empty."""
-    found = (trace.trace_metadata.get(name) for trace in traces)
-    return next((each for each in found if isinstance(each, str) and each), None)
+    values = (trace.trace_metadata.get(name) for trace in traces)
+    return next((value for value in values if isinstance(value, str) and value), None)
 
 
 def _of_chunks(results: Sequence[Sequence[Assessment]]) -> set[str]:
-    """Return the scorers that say of each retrieved chunk whether it is good."""
-    several = {given[0].assessment_name for given in results if len(given) > 1}
+    """Return the names of scorers that grade retrieved chunks one by one."""
+    several = {
+        assessments[0].assessment_name
+        for assessments in results
+        if len(assessments) > 1
+    }
     others = {
-        each.assessment_name
-        for given in results
-        for each in given
-        if each.value not in (0, 1, None)
+        assessment.assessment_name
+        for assessments in results
+        for assessment in assessments
+        if assessment.value not in (0, 1, None)
     }
     return several - others
 
@@ -466,14 +478,16 @@ _DEFINES = re.compile(
 def _definitions(
     results: Sequence[Sequence[Assessment]],
 ) -> dict[str, dict[str, Any]]:
-    """Return how each scorer is defined, such as the hash of its definition.
+    """Return the definition of each scorer, such as its hash.
 
     A hash is never a result: of a scorer that changed on the way, all hashes count.
     """
     settings = ConstantSettings()
     digests: dict[str, set[str]] = defaultdict(set)
-    for each in (each for given in results for each in given):
-        about = yardstick(as_object(each.metadata))
+    for assessment in (
+        assessment for assessments in results for assessment in assessments
+    ):
+        about = yardstick(as_object(assessment.metadata))
         defined = {
             name.removeprefix("mlflow.assessment."): value
             for name, value in about.items()
@@ -481,8 +495,8 @@ def _definitions(
         }
         digest = defined.pop("scorerDigest", None)
         if isinstance(digest, str):
-            digests[each.assessment_name].add(digest)
-        settings.add(each.assessment_name, defined)
+            digests[assessment.assessment_name].add(digest)
+        settings.add(assessment.assessment_name, defined)
     for name, known in digests.items():
         hashes = sorted(known)
         settings.add(name, {"scorerDigest": hashes if hashes[1:] else hashes[0]})
@@ -492,23 +506,27 @@ def _definitions(
 def _write_score(results: Sequence[Assessment], answer: RoundWriter) -> None:
     """Write the result of a scorer; of several chunks their mean."""
     last = results[-1]
-    for each in results:
-        answer.task.judge(each.assessment_name, each.judge)
+    for assessment in results:
+        answer.task.judge(assessment.assessment_name, assessment.judge)
     if len(results) == 1:
-        given = (
-            last.given if last.value is None or isinstance(last.given, str) else None
+        raw_value = (
+            last.raw_value
+            if last.value is None or isinstance(last.raw_value, str)
+            else None
         )
     else:
-        given = [each.given for each in results]
-    values = [each.value for each in results if each.value is not None]
+        raw_value = [assessment.raw_value for assessment in results]
+    values = [
+        assessment.value for assessment in results if assessment.value is not None
+    ]
     value = sum(values) / len(values) if values else None
-    about = {"given": given, "error": last.error}
+    about = {"given": raw_value, "error": last.error}
     answer.score(
         last.assessment_name,
         value,
         as_share(value),
         summary=last.rationale,
-        payload={name: each for name, each in about.items() if each is not None},
+        payload={name: value for name, value in about.items() if value is not None},
     )
 
 
@@ -518,8 +536,10 @@ def _claim(
     """Hand over the means of a run, ``<scorer>/mean``, which skip missing results."""
     means = {}
     for name, value in metrics.items():
-        of, _, aggregation = name.rpartition("/")
-        known = next((n for n in (of, f"{of}/score") if n in task.dimensions), None)
+        scorer, _, aggregation = name.rpartition("/")
+        known = next(
+            (n for n in (scorer, f"{scorer}/score") if n in task.dimensions), None
+        )
         if aggregation == "mean" and known is not None and known not in left_out:
             means[known] = value
     if metrics:
@@ -574,9 +594,9 @@ def _classic(
             golden=_only(expected),
         )
         answer = case.round(output, seconds=measured.get("latency"))
-        for name, given in measured.items():
+        for name, measure in measured.items():
             why = reasons.get(f"{name.removesuffix('/score')}/justification")
-            write_score(answer, name, given, why=why)
+            write_score(answer, name, measure, why=why)
         yield from task.written()
     task.describe()
     names = task.dimensions

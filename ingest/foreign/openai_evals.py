@@ -116,7 +116,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     task = TaskWriter("openai_evals", spec.run_id, source)
     unjudged: list[str] = []
     # by the numbers in their ids, so that equal prompts keep their order
-    for sample in sorted(samples.values(), key=lambda each: natural_key(each.id)):
+    for sample in sorted(samples.values(), key=lambda sample: natural_key(sample.id)):
         _write(sample, task)
         if sample.is_unjudged and sample.error is None:
             unjudged.append(sample.id)
@@ -177,22 +177,22 @@ class _Sample:
                 self.executed_at = event.created_at
             self.outputs.append(data.get("sampled"))
             names = ("usage.prompt_tokens", "usage.completion_tokens")
-            given, made = (as_int(first_member(data, name)) for name in names)
-            self.tokens.append((given, made))
+            n_prompt, n_answer = (as_int(first_member(data, name)) for name in names)
+            self.tokens.append((n_prompt, n_answer))
         elif event.type == _MATCH:
             self.matches.append(data)
         elif event.type == "metrics":
             # a judge that named no choice: the lowest score of all says nothing
             broke = data.get("choice") == _NO_CHOICE
-            for name, given in data.items():
-                self.metrics.setdefault(name, []).append(None if broke else given)
+            for name, value in data.items():
+                self.metrics.setdefault(name, []).append(None if broke else value)
         elif event.type == "error":
             self.error = str(data.get("message") or data.get("type") or "error")
 
     @property
     def correct(self) -> Any:
-        """Return the share of its matches that are right; of one the given value."""
-        return _mean([each.get("correct") for each in self.matches])
+        """Return the share of its matches that are right; of one match its value."""
+        return _mean([match.get("correct") for match in self.matches])
 
     @property
     def is_unjudged(self) -> bool:
@@ -202,25 +202,25 @@ class _Sample:
 
 def _write(sample: _Sample, task: TaskWriter) -> None:
     task.same_run.add(sample.id)
-    asked = sample.prompt if sample.prompt is not None else sample.id
-    matched = [each["expected"] for each in sample.matches if "expected" in each]
-    expected = [each for n, each in enumerate(matched) if each not in matched[:n]]
+    prompt = sample.prompt if sample.prompt is not None else sample.id
+    matched = [match["expected"] for match in sample.matches if "expected" in match]
+    expected = [answer for n, answer in enumerate(matched) if answer not in matched[:n]]
     case = task.case(
-        task.distinct(case_name(asked, _last_words(asked))),
+        task.distinct(case_name(prompt, _last_words(prompt))),
         {"input": sample.prompt},
         golden=expected if len(expected) > 1 else (expected or [None])[0],
     )
     output = sample.outputs[0] if sample.outputs else None
     answer = case.round(
         output[0] if isinstance(output, list) and len(output) == 1 else output,
-        input_tokens=_sum(given for given, _ in sample.tokens),
-        output_tokens=_sum(made for _, made in sample.tokens),
+        input_tokens=_sum(n_prompt for n_prompt, _ in sample.tokens),
+        output_tokens=_sum(n_answer for _, n_answer in sample.tokens),
         metadata={"sample_id": sample.id, "calls": len(sample.outputs)},
         executed_at=sample.executed_at,
         error=sample.error,
         status=None
         if sample.error is not None
-        else verdict(each.get("correct") for each in sample.matches),
+        else verdict(match.get("correct") for match in sample.matches),
     )
     for match in sample.matches:
         correct = match.get("correct")
@@ -233,16 +233,19 @@ def _write(sample: _Sample, task: TaskWriter) -> None:
             reason=f"picked {compact(match['picked'])}" if "picked" in match else None,
         )
     values = {_MATCH: sample.correct} if sample.matches else {}
-    values |= {name: _mean(given) for name, given in sample.metrics.items()}
-    for name, given in values.items():
+    values |= {
+        name: _mean(values_of_metric)
+        for name, values_of_metric in sample.metrics.items()
+    }
+    for name, value in values.items():
         is_share = name in {*_GRADED, _CHOSEN}
-        write_score(answer, name, given, is_share=is_share)
+        write_score(answer, name, value, is_share=is_share)
 
 
-def _mean(given: Sequence[Any]) -> Any:
-    """Return the mean of the numbers among several values; a single value as given."""
-    known = [value for each in given if (value := as_float(each)) is not None]
-    return sum(known) / len(known) if len(given) > 1 and known else given[-1]
+def _mean(values: Sequence[Any]) -> Any:
+    """Return the mean of the numbers among several values; a single value unchanged."""
+    known = [value for item in values if (value := as_float(item)) is not None]
+    return sum(known) / len(known) if len(values) > 1 and known else values[-1]
 
 
 def _arguments(spec: Spec) -> dict[str, Any]:
@@ -250,36 +253,43 @@ def _arguments(spec: Spec) -> dict[str, Any]:
 
 
 def _judged_by(spec: Spec) -> dict[str, Any]:
-    """Return the class that judges and what it was told, if the file says so."""
+    """Return the class that judges and its arguments, if the file has them."""
     judging = {
-        name: each for name, each in _arguments(spec).items() if name not in _OF_PROMPTS
+        name: value
+        for name, value in _arguments(spec).items()
+        if name not in _OF_PROMPTS
     }
-    said = {"cls": first_member(spec.run_config, "eval_spec.cls"), "arguments": judging}
-    return yardstick(said)  # type: ignore[no-any-return]  # an object
+    yardstick_of_eval = {
+        "cls": first_member(spec.run_config, "eval_spec.cls"),
+        "arguments": judging,
+    }
+    return yardstick(yardstick_of_eval)  # type: ignore[no-any-return]  # an object
 
 
 def _models(spec: Spec) -> tuple[list[str], str | None]:
     """Return the models that answered, and the one that graded: the last of several."""
-    models = [str(each) for each in spec.completion_fns]
+    models = [str(name) for name in spec.completion_fns]
     if not models or "modelgraded_spec" not in _arguments(spec):
         return models, None
     return models[:-1] or models, models[-1]
 
 
 def _settings(spec: Spec) -> dict[str, Any]:
-    """Return how answers are sampled; the command alone has options of the model."""
+    """Return the settings of sampling; only the command has options of the model."""
     config = as_object(spec.run_config)
-    said = {
-        name: each for name, each in _arguments(spec).items() if name in _OF_PROMPTS
+    arguments = {
+        name: value for name, value in _arguments(spec).items() if name in _OF_PROMPTS
     }
     command = config.get("command")
-    for given in _COMPLETION_ARGS.findall(command if isinstance(command, str) else ""):
-        named = (each.partition("=") for each in given.strip("'").split(","))
-        said |= {name: value for name, _, value in named}
-    found: dict[str, Any] = yardstick(
-        {**said, "seed": config.get("seed")}, *_NO_SETTINGS
+    for options in _COMPLETION_ARGS.findall(
+        command if isinstance(command, str) else ""
+    ):
+        named = (option.partition("=") for option in options.strip("'").split(","))
+        arguments |= {name: value for name, _, value in named}
+    settings: dict[str, Any] = yardstick(
+        {**arguments, "seed": config.get("seed")}, *_NO_SETTINGS
     )
-    return found
+    return settings
 
 
 def _describe(spec: Spec, opening: list[Any], task: TaskWriter) -> None:
@@ -307,5 +317,5 @@ def _last_words(prompt: Any) -> str | None:
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:
-    known = [each for each in counts if each is not None]
+    known = [count for count in counts if count is not None]
     return sum(known) if known else None

@@ -2,9 +2,9 @@
 
 Written from the reference of both services and from items that users posted. A file is
 a page (``{"object": "list", "data": […]}``), a list or lines of
-``eval.run.output_item``; an ``eval.run`` and an ``eval`` may be in it, or beside it. A
+``eval.run.output_item``; an ``eval.run`` and an ``eval`` may be in it, or next to it. A
 run is a task. ``datasource_item_id`` is a place in a data set, which another version of
-the data set moves: a case is known by an id inside its item, else by what it asks.
+the data set moves: a case is known by an id inside its item, else by its question.
 
 A result has the verdict of a grader. OpenAI writes ``passed: false`` where a grader
 broke, and its own sample has the error. The ``status`` of an item is its verdict
@@ -58,7 +58,7 @@ _KINDS = {_ITEM: "items", "eval.run": "run", "eval": "eval"}
 _KIND = re.compile(rb'"object"\s*:\s*"(eval(?:\.run(?:\.output_item)?)?)"')
 _DEEPEST = 3
 _UUID = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-"""What OpenAI puts behind the name of a grader: another one in each eval."""
+"""The suffix of a grader's name from OpenAI, which differs in each eval."""
 _IDS = ("id", "case_id", "item_id", "question_id", "sample_id", "test_id", "uid")
 _ASKED = ("query", "question", "input", "prompt", "user_input", "messages")
 _EXPECTED = (
@@ -81,7 +81,7 @@ _OF_AZURE = "azure_ai_evaluator"
 
 
 class Result(Struct):
-    """What one grader said."""
+    """The result of one grader."""
 
     name: str
     type: str | None = None
@@ -125,7 +125,7 @@ class Item(Struct):
 
 
 def recognise(head: Head) -> str | None:
-    """Recognise the objects of the API by what they say that they are."""
+    """Recognise the objects of the API by their member ``object``."""
     kinds = {_KINDS[e.decode()] for e in _KIND.findall(head.data) if head.is_json}
     return next((form for form in FORMS if form in kinds), None)
 
@@ -135,7 +135,7 @@ def gather(files: Files) -> Iterator[Run]:
 
     def ids(file: FoundFile) -> set[str]:
         names = ("run_id", "eval_id") if file.form == "items" else ("id",)
-        return {each for name in names if (each := _first_id(file.path, name))}
+        return {own_id for name in names if (own_id := _first_id(file.path, name))}
 
     def run_id(file: FoundFile) -> list[str]:
         return list(filter(None, [_first_id(file.path, "run_id")]))
@@ -145,13 +145,13 @@ def gather(files: Files) -> Iterator[Run]:
 
 def _first_id(path: Path, name: str) -> str | None:
     """Return the first value of an id in a file."""
-    found = re.search(rb'"%b"\s*:\s*"([^"\\]+)"' % name.encode(), beginning(path))
-    return found[1].decode("utf-8", "replace") if found else None
+    match = re.search(rb'"%b"\s*:\s*"([^"\\]+)"' % name.encode(), beginning(path))
+    return match[1].decode("utf-8", "replace") if match else None
 
 
 def _item_ids(file: FoundFile) -> set[str]:
-    found = (each for value in values_in(file.path) for each in _inside(value))
-    return {str(each.get("id")) for each in found if each.get("object") == _ITEM}
+    objects = (thing for value in values_in(file.path) for thing in _inside(value))
+    return {str(thing.get("id")) for thing in objects if thing.get("object") == _ITEM}
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
@@ -161,15 +161,15 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     ids = OwnIds("id of an output item")
     more: list[bool] = []
     for path in (source.path, *source.companions):
-        for found in _objects(source, path):
-            if isinstance(found, Problem):
-                yield found
+        for thing in _objects(source, path):
+            if isinstance(thing, Problem):
+                yield thing
                 continue
-            if found.get("object") != _ITEM:
-                more += [bool(found["has_more"])] if "has_more" in found else []
-                about[str(found.get("id"))] = found
+            if thing.get("object") != _ITEM:
+                more += [bool(thing["has_more"])] if "has_more" in thing else []
+                about[str(thing.get("id"))] = thing
                 continue
-            item = _FILES.converted(found, Item, path.name)
+            item = _FILES.converted(thing, Item, path.name)
             if isinstance(item, Problem):
                 yield item
             elif not ids.again(item.id, item.run_id):
@@ -195,9 +195,9 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 
 
 def _objects(source: Source, path: Path) -> Iterator[dict[str, Any] | Problem]:
-    """Yield the objects of the API in a file, whatever is around them, and pages."""
-    for each in _FILES.values(source, path):
-        yield from (each,) if isinstance(each, Problem) else _inside(each)
+    """Yield the objects of the API in a file, at any depth, and pages."""
+    for value in _FILES.values(source, path):
+        yield from (value,) if isinstance(value, Problem) else _inside(value)
 
 
 def _inside(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
@@ -209,9 +209,9 @@ def _inside(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
     if isinstance(value, dict) and "has_more" in value:
         yield {"has_more": value["has_more"]}
     inside = value if isinstance(value, list) else as_object(value).values()
-    for each in inside:
-        if isinstance(each, dict | list):
-            yield from _inside(each, depth + 1)
+    for item in inside:
+        if isinstance(item, dict | list):
+            yield from _inside(item, depth + 1)
 
 
 class _Run:
@@ -230,7 +230,7 @@ class _Run:
         self._case_of: dict[tuple[str, str | None], str] = {}
 
     def records(self, items: list[Item]) -> Iterator[Record | Problem]:
-        """Everything that the items and the run say."""
+        """Yield the records of the items and of the run."""
         task = self._task
         items.sort(key=_place)
         self._names = _names_of(items)
@@ -238,10 +238,10 @@ class _Run:
         unjudged: list[str] = []
         for item in items:
             case_id = self._write(item, has_ids)
-            if any(not each.is_judged for each in item.results or ()):
+            if any(not result.is_judged for result in item.results or ()):
                 unjudged.append(case_id)
             yield from task.written()
-        samples = [as_object(each.sample) for each in items]
+        samples = [as_object(item.sample) for item in items]
         self._describe(items, samples)
         graded = [name for name, is_graded in self._graded.items() if is_graded]
         task.grade(
@@ -257,17 +257,17 @@ class _Run:
 
     def _write(self, item: Item, has_ids: bool) -> str:
         sample = as_object(item.sample)
-        output = _said(sample.get("output"))
-        given = as_object(item.datasource_item) or {"item": item.datasource_item}
+        output = _text_of(sample.get("output"))
+        row = as_object(item.datasource_item) or {"item": item.datasource_item}
         answers = _ANSWERED if output is None else _ANSWERED[:1] + _ANSWERED[-1:]
         left_out = {*answers, *_EXPECTED, *_OF_AGENTS}
-        inputs = {k: v for k, v in given.items() if k not in left_out} or given
+        inputs = {k: v for k, v in row.items() if k not in left_out} or row
         if output is None:
-            output = first_member(given, *_ANSWERED)
+            output = first_member(row, *_ANSWERED)
         case = self._task.case(
-            self._case_id(item, given, inputs, has_ids),
+            self._case_id(item, row, inputs, has_ids),
             inputs,
-            golden=first_member(given, *_EXPECTED),
+            golden=first_member(row, *_EXPECTED),
         )
         error = error_text(sample.get("error"))
         results = item.results or []
@@ -289,20 +289,22 @@ class _Run:
         return case.id
 
     def _case_id(
-        self, item: Item, given: dict[str, Any], inputs: dict[str, Any], has_ids: bool
+        self, item: Item, row: dict[str, Any], inputs: dict[str, Any], has_ids: bool
     ) -> str:
-        """Return the name of what an item asks; items of one place are its rounds."""
+        """Return the id of an item's case; items of one place are its rounds."""
         place = None
         if item.datasource_item_id is not None:
             place = compact(item.datasource_item_id)
-        asked = first_member(inputs, *_ASKED)
+        question = first_member(inputs, *_ASKED)
         name = (
-            str(first_member(given, *_IDS))
+            str(first_member(row, *_IDS))
             if has_ids
             else self._of_ids.named(
                 case_name(
-                    inputs if asked is None else asked,
-                    asked if isinstance(asked, str) else first_text(inputs.values()),
+                    inputs if question is None else question,
+                    question
+                    if isinstance(question, str)
+                    else first_text(inputs.values()),
                 ),
                 (compact(inputs),),
             )
@@ -356,46 +358,52 @@ class _Run:
         if result.type == _OF_AZURE:
             threshold = as_float(result.threshold)
             return threshold is not None and 0 < threshold <= 1
-        given = as_object(self._criterion(result.name)).get("range")
-        return given in (None, [0, 1])
+        limits = as_object(self._criterion(result.name)).get("range")
+        return limits in (None, [0, 1])
 
     def _criterion(self, name: str) -> Any:
-        for each in as_list(self._eval.get("testing_criteria")):
-            if name in (as_object(each).get("id"), as_object(each).get("name")):
-                return each
+        for criterion in as_list(self._eval.get("testing_criteria")):
+            if name in (
+                as_object(criterion).get("id"),
+                as_object(criterion).get("name"),
+            ):
+                return criterion
         return None
 
     def _criteria(self) -> dict[str, dict[str, Any]]:
-        """Return what the eval says of each grader, which is the yardstick."""
-        found = {}
+        """Return the criterion of each grader in the eval, which is the yardstick."""
+        criteria = {}
         for (name, _), dimension in self._names.items():
-            if said := yardstick(self._criterion(name), "id", "name"):
-                found[dimension] = {"criterion": said}
-        return found
+            if criterion := yardstick(self._criterion(name), "id", "name"):
+                criteria[dimension] = {"criterion": criterion}
+        return criteria
 
     def _describe(self, items: list[Item], samples: list[dict[str, Any]]) -> None:
         task, run = self._task, self._run
-        models = Counter(str(each["model"]) for each in samples if each.get("model"))
+        models = Counter(
+            str(sample["model"]) for sample in samples if sample.get("model")
+        )
         first = as_object(items[0].datasource_item)
         name = run.get("name")
         version = prompts.setting(as_object(run.get("metadata")), "prompt version")
-        said = first.get("agent_version") or name
+        agent_version = first.get("agent_version") or name
         settings = {
             key: samples[0].get(key)
             for key in ("temperature", "top_p", "seed", "max_completion_tokens")
-            if all(each.get(key) == samples[0].get(key) for each in samples)
+            if all(sample.get(key) == samples[0].get(key) for sample in samples)
         }
-        asked = [_messages(each.get("input")) for each in samples]
+        prompts_sent = [_messages(sample.get("input")) for sample in samples]
         title = self._eval.get("name") or items[0].eval_id or run.get("eval_id")
         task.describe(
             str(title) if title else None,
             model=", ".join(sorted(models))
             or run.get("model")
             or first.get("agent_name"),
-            prompt_version=version or (without_date(str(said)) if said else None),
+            prompt_version=version
+            or (without_date(str(agent_version)) if agent_version else None),
             created_at=as_time(run.get("created_at")),
             settings={k: v for k, v in settings.items() if v is not None},
-            extras=prompts.about(prompts.opening(asked), run_name=name),
+            extras=prompts.about(prompts.opening(prompts_sent), run_name=name),
         )
 
 
@@ -409,58 +417,58 @@ def _names_of(items: Iterable[Item]) -> dict[tuple[str, str | None], str]:
     metrics: dict[str, dict[str | None, None]] = defaultdict(dict)
     several: set[str] = set()
     for item in items:
-        for each in item.results or ():
-            metrics[each.name][each.metric] = None
-        counts = Counter(each.name for each in item.results or ())
+        for result in item.results or ():
+            metrics[result.name][result.metric] = None
+        counts = Counter(result.name for result in item.results or ())
         several |= {name for name, n in counts.items() if n > 1}
     short = Counter(_UUID.sub("", name) for name in metrics)
-    found = {}
+    dimensions = {}
     for name, of_name in metrics.items():
         shown = _UUID.sub("", name)
         shown = shown if shown and short[shown] == 1 else name
         for metric in of_name:
             is_one = name not in several or metric in (None, name)
-            found[name, metric] = shown if is_one else f"{shown}.{metric}"
-    return found
+            dimensions[name, metric] = shown if is_one else f"{shown}.{metric}"
+    return dimensions
 
 
 def _own_ids(items: list[Item]) -> bool:
-    """Return true if each data set item has an id of its own."""
+    """Return true if each data set item has its own id."""
     ids = defaultdict(set)
     for item in items:
-        own = first_member(item.datasource_item, *_IDS)
-        if not isinstance(own, str | int) or own == "":
+        own_id = first_member(item.datasource_item, *_IDS)
+        if not isinstance(own_id, str | int) or own_id == "":
             return False
-        ids[str(own)].add(compact(item.datasource_item_id))
+        ids[str(own_id)].add(compact(item.datasource_item_id))
     return all(len(places) == 1 for places in ids.values())
 
 
-def _messages(given: Any) -> list[Any]:
-    if not isinstance(given, list):
+def _messages(messages: Any) -> list[Any]:
+    if not isinstance(messages, list):
         return []
     shown = ("role", "content")
-    return [{k: e[k] for k in shown if k in e} for e in given if isinstance(e, dict)]
+    return [{k: e[k] for k in shown if k in e} for e in messages if isinstance(e, dict)]
 
 
-def _said(output: Any) -> Any:
+def _text_of(output: Any) -> Any:
     """Return the text of the last message with one; else all messages."""
     if not isinstance(output, list):
         return output or None
-    for each in reversed(output):
-        if content := as_object(each).get("content"):
+    for message in reversed(output):
+        if content := as_object(message).get("content"):
             return content
     return output or None
 
 
 def _verdict(results: list[Result], status: Any) -> Status | None:
-    """Return the verdict of all graders; the status of an item where they say none."""
-    said = _STATUS.get(str(status).lower())
-    if said == "error":
-        return said
+    """Return the verdict of all graders; without one, the status of the item."""
+    status_of_item = _STATUS.get(str(status).lower())
+    if status_of_item == "error":
+        return status_of_item
     # a grader with a score and no verdict has no part in it
     passed = [
-        each.passed if each.broke is None else None
-        for each in results
-        if each.passed is not None or not each.is_judged
+        result.passed if result.broke is None else None
+        for result in results
+        if result.passed is not None or not result.is_judged
     ]
-    return verdict(passed) if results else said
+    return verdict(passed) if results else status_of_item

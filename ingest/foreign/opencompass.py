@@ -1,16 +1,16 @@
 """OpenCompass: the folder of a run, with LawBench's and AISBench's, its relatives.
 
-Tried on OpenCompass 0.5.4. Which model answered which data set, and when, stands in the
+Tried on OpenCompass 0.5.4. The model, the data set and the time of a run are in the
 path only: ``<time>/predictions/<model>/<data set>.json`` has the questions and answers,
-``results/<model>/<data set>.json`` what the evaluator said of them. Both make one task,
+``results/<model>/<data set>.json`` the results of the evaluator. Both make one task,
 and so do the parts ``_0``, ``_1`` of a data set that was split.
 
 A case is known by its place in the data set. Repeats are rounds: in predictions one
 replica follows the other, and in details each value is a list of them.
 
 Totals are in percent. A verdict is that of the details; where they have none, it is
-found from them if the tool's own accuracy is then the same. AISBench writes requests
-that failed into a file of their own: they are missing cases.
+computed from them if the tool's own accuracy is then the same. AISBench writes
+requests that failed into a separate file: they are missing cases.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _NO_RUN = {
     "performance": "has times of requests, and no answers",
     "summary": "has totals, and no cases. Give the whole folder of the run",
 }
-"""Form of a file that is no run by itself → what it is, and what to do."""
+"""Form of a file that is not a run by itself → what it is, and what to do."""
 FORMS = ("prediction", "row", "result", *_NO_RUN)
 
 _FILES = ToolFiles("OpenCompass", "0.5.4")
@@ -77,7 +77,7 @@ class Row(Struct):
 
 
 class Detail(Struct):
-    """What an evaluator said of an answer; each has names of its own."""
+    """The result of an evaluator for an answer; each evaluator has its own names."""
 
     origin_prediction: Any = None
     """The answer; if labels were compared, an object with their prompts."""
@@ -106,7 +106,7 @@ Key = tuple[int, int]
 
 
 class Place(NamedTuple):
-    """What a file is of, as its path says."""
+    """The run, model and data set of a file, from its path."""
 
     run: Path
     setting: str
@@ -165,7 +165,7 @@ def gather(files: Files) -> Iterator[Run]:
         lead, *others = listed
         if lead.form in ("prediction", "row"):
             # a result that is totals alone is known by its place only
-            is_there = any(_placed(each.path)[1] == "result" for each in others)
+            is_there = any(_placed(file.path)[1] == "result" for file in others)
             if not is_there and place.result.is_file():
                 others.append(replace(lead, path=place.result))
         if lead.form not in _NO_RUN:
@@ -271,41 +271,41 @@ class _Run:
     def _joined(
         self, entries: Mapping[int, dict[str, Any]]
     ) -> dict[Key, dict[str, Any]]:
-        """Find the cases and the replicas, and return what was said of each."""
+        """Find the cases and the replicas, and return the details of each."""
         most = max((*self._rows, *self._failed, *entries), default=-1) + 1
-        if not any("example_abbr" in each for each in entries.values()):
-            runs = [int(found[1]) for found in map(_RUNS.search, self._result) if found]
+        if not any("example_abbr" in entry for entry in entries.values()):
+            runs = [int(match[1]) for match in map(_RUNS.search, self._result) if match]
             n = runs[0] if runs else 1 if self._result else self._repeats()
             self._n = n if n and most % n == 0 else 1
             self._cases = most // self._n
-            return {self._key(at): each for at, each in entries.items()}
+            return {self._key(at): entry for at, entry in entries.items()}
         # a case each, and each value is a list of its replicas
-        own = f"{self.place.name}_"
+        prefix = f"{self.place.name}_"
         names = {
-            case: plain_name(str(each.get("example_abbr")).removeprefix(own))
-            for case, each in entries.items()
+            case: plain_name(str(entry.get("example_abbr")).removeprefix(prefix))
+            for case, entry in entries.items()
         }
         self._names = names if len({*names.values()}) == len(names) else {}
         self._cases = max(entries) + 1
         self._n = -(-most // self._cases)
-        told = {}
+        joined = {}
         for case, entry in entries.items():
             lists = {k: v for k, v in entry.items() if isinstance(v, list)}
             width = max(map(len, lists.values()), default=1)
             self._n = max(self._n, width)
             for n in range(width):
-                said = {k: v[n] for k, v in lists.items() if n < len(v)}
-                told[case, n] = {**entry, **dict.fromkeys(lists), **said}
-        return told
+                of_replica = {k: v[n] for k, v in lists.items() if n < len(v)}
+                joined[case, n] = {**entry, **dict.fromkeys(lists), **of_replica}
+        return joined
 
     def _repeats(self) -> int:
-        """Return how often all questions come again in the same order."""
-        asked = [
+        """Return the number of times that all questions repeat in the same order."""
+        questions = [
             compact([row.origin_prompt, row.gold]) for row, _ in self._rows.values()
         ]
-        n, rest = divmod(len(asked), cases := len(set(asked)) or 1)
-        is_again = cases > 1 and not rest and asked == asked[:cases] * n
-        return n if is_again and [*self._rows] == [*range(len(asked))] else 1
+        n, rest = divmod(len(questions), cases := len(set(questions)) or 1)
+        is_again = cases > 1 and not rest and questions == questions[:cases] * n
+        return n if is_again and [*self._rows] == [*range(len(questions))] else 1
 
     def _key(self, place: int) -> Key:
         """Return case and replica: in a list of all, replicas follow one another."""
@@ -313,17 +313,17 @@ class _Run:
 
     def write(self, task: TaskWriter) -> None:
         """Write the cases in the order of the data set, and what is missing."""
-        said = {key: convert(each, Detail) for key, each in self.details.items()}
+        details = {key: convert(detail, Detail) for key, detail in self.details.items()}
         named = (k for k in self._result if _ACCURACY.fullmatch(k))
         accuracy = as_float(self._result.get(next(named, "")))
-        verdicts = _verdicts(said, accuracy)
+        verdicts = _verdicts(details, accuracy)
         # AISBench evaluates a stand-in for the answer to a request that failed
         failed = {self._key(at) for at in self._failed.keys() - self._rows.keys()}
-        there = sorted((self.rows.keys() | said.keys()) - failed)
+        there = sorted((self.rows.keys() | details.keys()) - failed)
         n_unjudged = 0
         for key in there:
             row, written = self.rows.get(key, (Row(), {}))
-            detail = said.get(key, Detail())
+            detail = details.get(key, Detail())
             whole = detail.origin_prediction
             labels = {
                 k.removeprefix(_LABEL): written[k] for k in written if _LABEL in k
@@ -353,13 +353,15 @@ class _Run:
                 metadata={"graded": graded} if graded not in (None, output) else None,
                 status=None if values else "unevaluated",
             )
-            for name, given in values.items():
-                write_score(answer, name, given, why=detail.judgement)
-        main = next((name for each in verdicts.values() for name in each), "correct")
+            for name, value in values.items():
+                write_score(answer, name, value, why=detail.judgement)
+        main = next(
+            (name for of_answer in verdicts.values() for name in of_answer), "correct"
+        )
         task.grade(order=[main])
         # up to 1 it may be a share: other tools write this file too
-        is_told = accuracy is not None and not 0 < accuracy <= 1 and not failed
-        means = {main: accuracy / 100} if accuracy is not None and is_told else {}
+        is_percent = accuracy is not None and not 0 < accuracy <= 1 and not failed
+        means = {main: accuracy / 100} if accuracy is not None and is_percent else {}
         task.claim(means, self._n * self._cases)
         self._warn(task, set(there), n_unjudged)
 
@@ -415,13 +417,13 @@ _ROLES = {"HUMAN": "user", "BOT": "assistant", "SYSTEM": "system"}
 
 
 def _placed(path: Path) -> tuple[Place, str]:
-    """Return what a file is of, and what it has of it."""
+    """Return the place of a file, and the kind of its content."""
     path = path.absolute()
     name, has = path.stem, "summary" if path.suffix in (".csv", ".md") else "answers"
     if name.startswith(_UNFINISHED):
         name, has = name.removeprefix(_UNFINISHED), "unfinished"
-    elif path.suffix == ".jsonl" and (found := _BESIDE.fullmatch(name)):
-        name, has = found[1], found[2]
+    elif path.suffix == ".jsonl" and (match := _BESIDE.fullmatch(name)):
+        name, has = match[1], match[2]
     for folder in path.parents[1:]:
         *settings, model = path.parent.relative_to(folder).parts
         if folder.name in ("predictions", "results"):
@@ -433,17 +435,17 @@ def _placed(path: Path) -> tuple[Place, str]:
 
 def _part(path: Path) -> int:
     """Return the number of a part, which is no text: ``_10`` comes after ``_9``."""
-    found = _PART.fullmatch(path.stem)
-    return int(found[2]) if found else -1
+    match = _PART.fullmatch(path.stem)
+    return int(match[2]) if match else -1
 
 
 def _whole(place: Place, known: Collection[Place]) -> Place:
     """Return the data set of a part; a name may also end in ``_0`` by itself."""
-    found = _PART.fullmatch(place.name)
-    if not found or place.result.is_file():
+    match = _PART.fullmatch(place.name)
+    if not match or place.result.is_file():
         return place
-    whole = place._replace(name=found[1])
-    first, second = (place._replace(name=f"{found[1]}_{n}") for n in (0, 1))
+    whole = place._replace(name=match[1])
+    first, second = (place._replace(name=f"{match[1]}_{n}") for n in (0, 1))
     is_split = whole.result.is_file() or whole in known
     return whole if is_split or (first in known and second in known) else place
 
@@ -458,7 +460,7 @@ def _document(source: Source, path: Path) -> dict[str, Any]:
 
 
 def _version(source: Source, paths: Collection[Path], name: str) -> str | None:
-    """Return the hash of the prompt template, which only a summary says."""
+    """Return the hash of the prompt template, which is only in a summary."""
     tables = [path for path in paths if path.suffix == ".csv"]
     for path in sorted(tables, reverse=True):  # the newest first
         written = source.redact(file_bytes(source, path)).decode("utf-8", "replace")
@@ -473,34 +475,35 @@ def _version(source: Source, paths: Collection[Path], name: str) -> str | None:
 def _by_place(details: Any) -> dict[int, dict[str, Any]]:
     """Return the objects of a list, or those with a place as the key."""
     if isinstance(details, list):
-        return {at: as_object(each) for at, each in enumerate(details)}
+        return {at: as_object(detail) for at, detail in enumerate(details)}
     return {
-        int(key): each
-        for key, each in as_object(details).items()
-        if key.isdecimal() and len(key) <= _DIGITS and isinstance(each, dict)
+        int(key): detail
+        for key, detail in as_object(details).items()
+        if key.isdecimal() and len(key) <= _DIGITS and isinstance(detail, dict)
     }
 
 
 def _verdicts(
-    said: Mapping[Key, Detail], accuracy: float | None
+    details: Mapping[Key, Detail], accuracy: float | None
 ) -> dict[Key, dict[str, Any]]:
     """Return the verdict of each answer under its name.
 
-    A judge that wrote neither A nor B gave none; OpenCompass counts it as wrong.
+    An answer of a judge with neither A nor B has no verdict; OpenCompass counts it as
+    wrong.
     """
-    told: dict[Key, dict[str, Any]] = {}
-    are_told = False
-    for key, detail in said.items():
+    verdicts: dict[Key, dict[str, Any]] = {}
+    have_verdicts = False
+    for key, detail in details.items():
         named = [(n, v) for n in _VERDICTS if (v := getattr(detail, n)) is not None]
-        are_told |= bool(named)
+        have_verdicts |= bool(named)
         if detail.judgement is None or _GRADE.search(str(detail.judgement)):
-            told[key] = dict(named[:1])
-    if are_told:
-        return told
+            verdicts[key] = dict(named[:1])
+    if have_verdicts:
+        return verdicts
     for find in (_is_equal, _is_graded_a):
-        found = {key: find(detail) for key, detail in said.items()}
-        known = {key: {_VERDICTS[0]: v} for key, v in found.items() if v is not None}
-        share = 100 * sum(map(bool, found.values())) / (len(found) or 1)
+        matches = {key: find(detail) for key, detail in details.items()}
+        known = {key: {_VERDICTS[0]: v} for key, v in matches.items() if v is not None}
+        share = 100 * sum(map(bool, matches.values())) / (len(matches) or 1)
         # another metric, such as ROUGE, has another total
         if known and accuracy is not None and abs(share - accuracy) < _EQUAL:
             return known
@@ -508,28 +511,32 @@ def _verdicts(
 
 
 def _is_equal(detail: Detail) -> bool | None:
-    given = detail.predictions
-    return None if given is None else str(given) == str(detail.references)
+    prediction = detail.predictions
+    return None if prediction is None else str(prediction) == str(detail.references)
 
 
 def _is_graded_a(detail: Detail) -> bool | None:
-    found = _GRADE.search(detail.judged) if isinstance(detail.judged, str) else None
-    return found and found[0] == "A"
+    grade = _GRADE.search(detail.judged) if isinstance(detail.judged, str) else None
+    return grade and grade[0] == "A"
 
 
-def _question(asked: Any, labels: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was asked: of labels, what all their prompts begin with."""
-    prompts = {label: as_object(each).get("prompt") for label, each in labels.items()}
-    written = {label: each for label, each in prompts.items() if isinstance(each, str)}
+def _question(prompt: Any, labels: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the question: for labels, the common beginning of their prompts."""
+    prompts = {
+        label: as_object(request).get("prompt") for label, request in labels.items()
+    }
+    written = {
+        label: prompt for label, prompt in prompts.items() if isinstance(prompt, str)
+    }
     if written:
         low, high = min(written.values()), max(written.values())
         same = takewhile(lambda pair: pair[0] == pair[1], zip(low, high, strict=False))
-        return {"prompt": "".join(each for each, _ in same), "labels": [*written]}
-    if not isinstance(asked, list) or not all(map(as_object, asked)):
-        return {} if asked is None else {"prompt": asked}
-    turns = ((str(each.get("role")), each.get("prompt")) for each in asked)
+        return {"prompt": "".join(letter for letter, _ in same), "labels": [*written]}
+    if not isinstance(prompt, list) or not all(map(as_object, prompt)):
+        return {} if prompt is None else {"prompt": prompt}
+    turns = ((str(turn.get("role")), turn.get("prompt")) for turn in prompt)
     return {"messages": [{"role": _ROLES.get(r, r), "content": c} for r, c in turns]}
 
 
 def _first(*values: Any) -> Any:
-    return next((each for each in values if each is not None), None)
+    return next((value for value in values if value is not None), None)

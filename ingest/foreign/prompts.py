@@ -1,4 +1,4 @@
-"""What a file says of its run: its settings, and its prompt.
+"""The settings of a run, and its prompt.
 
 Names of settings are chosen by their author. A prompt is a text, or messages with their
 roles.
@@ -39,17 +39,17 @@ _OF_THE_ANSWER = (
 """Usual names of the settings of a model."""
 
 
-def model_settings(*given: Any) -> dict[str, Any]:
-    """Return the settings of the model in these objects, by their given names.
+def model_settings(*settings: Any) -> dict[str, Any]:
+    """Return the settings of the model in these objects, by their names there.
 
     Args:
-        given: The author's settings; values other than objects are ignored.
+        settings: The author's settings; values other than objects are ignored.
     """
     return {
         str(name): value
-        for each in given
-        if isinstance(each, Mapping)
-        for name, value in each.items()
+        for group in settings
+        if isinstance(group, Mapping)
+        for name, value in group.items()
         if value is not None and plain_key(name) in _OF_THE_ANSWER
     }
 
@@ -98,21 +98,23 @@ def about(prompt: Any, **others: Any) -> dict[str, Any]:
     return {k: v for k, v in {"prompt": _read(prompt), **others}.items() if v}
 
 
-def opening(asked: Collection[Any]) -> list[Any]:
-    """Return the system messages at the start of all of several conversations.
+def opening(conversations: Collection[Any]) -> list[Any]:
+    """Return the system messages with which all conversations begin.
 
     Args:
-        asked: Messages, or other prompts, which have no such start.
+        conversations: Messages, or other prompts, which have no such start.
     """
-    if len(asked) < 2 or not all(isinstance(each, list) for each in asked):
+    if len(conversations) < 2 or not all(
+        isinstance(conversation, list) for conversation in conversations
+    ):
         return []
-    found = []
-    for first, *others in zip(*asked, strict=False):
+    common = []
+    for first, *others in zip(*conversations, strict=False):
         role = first.get("role") if isinstance(first, dict) else None
         if role not in ("system", "developer") or others.count(first) < len(others):
             break
-        found.append(first)
-    return found
+        common.append(first)
+    return common
 
 
 def in_settings(settings: Any) -> Any:
@@ -136,14 +138,14 @@ def messages(*parts: tuple[str, Any]) -> Any:
     Returns:
         Messages; a text if only the user speaks; ``None`` if all parts are empty.
     """
-    found = [
+    written = [
         {"role": role, "content": content}
         for role, content in parts
         if isinstance(content, str) and content.strip()
     ]
-    if len(found) == 1 and found[0]["role"] == "user":
-        return found[0]["content"]
-    return found or None
+    if len(written) == 1 and written[0]["role"] == "user":
+        return written[0]["content"]
+    return written or None
 
 
 def _read(prompt: Any) -> str | list[Any] | None:
@@ -154,10 +156,10 @@ def _read(prompt: Any) -> str | list[Any] | None:
     if not prompt.lstrip().startswith("["):
         return prompt
     try:
-        found = json.loads(prompt)
+        parsed = json.loads(prompt)
     except (ValueError, RecursionError):
         return prompt
-    is_conversation = isinstance(found, list) and all(
-        isinstance(each, dict) and "role" in each for each in found
+    is_conversation = isinstance(parsed, list) and all(
+        isinstance(message, dict) and "role" in message for message in parsed
     )
-    return found if found and is_conversation else prompt
+    return parsed if parsed and is_conversation else prompt

@@ -7,8 +7,8 @@ a repeat, and so a round. Failures of the task are rounds with errors.
 
 Assertions are checks and scores, scores are scores of any range, labels are texts
 without a value. An evaluator that raised is missing from its row: it is a check that
-was not judged. Rows have no pass rule. What an evaluator of single cases was given is
-what its assertion expects; without an assertion it is a part of the case.
+was not judged. Rows have no pass rule. The arguments of an evaluator of single cases
+are what its assertion expects; without an assertion they are a part of the case.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from promptlab.ingest.foreign.identity import (
     SameRun,
     case_name,
     content_id,
-    is_given,
+    is_id,
 )
 from promptlab.ingest.foreign.prompts import env_of, model_settings, setting
 from promptlab.ingest.foreign.scorings import verdict, write_score
@@ -63,15 +63,15 @@ class Result(msgspec.Struct):
 
     @property
     def judge(self) -> tuple[str, str | None, str | None] | None:
-        """The model that judged, what else it was told, and what it was asked.
+        """The model that judged, its other arguments, and its rubric.
 
         ``None``: another evaluator.
         """
-        given = as_object(self.source).get("arguments")
+        arguments = as_object(self.source).get("arguments")
         is_judge = self.evaluator == "LLMJudge"
-        if is_judge and isinstance(given, list):  # one argument without its name
-            given = {"rubric": given[0]} if given else {}
-        about = as_object(given)
+        if is_judge and isinstance(arguments, list):  # one argument without its name
+            arguments = {"rubric": arguments[0]} if arguments else {}
+        about = as_object(arguments)
         if not is_judge and "rubric" not in about:
             return None
         other = yardstick({k: v for k, v in about.items() if k not in _NOT_SHOWN})
@@ -83,13 +83,13 @@ class Result(msgspec.Struct):
 
     @property
     def arguments(self) -> str | None:
-        """Return what another evaluator than a judge was given, as JSON."""
-        given = as_object(self.source).get("arguments")
-        return compact(given) if given and self.judge is None else None
+        """Return the arguments of an evaluator that is not a judge, as JSON."""
+        arguments = as_object(self.source).get("arguments")
+        return compact(arguments) if arguments and self.judge is None else None
 
     @property
     def expected(self) -> str | None:
-        """Return what it asks of an answer, as JSON: its rubric, or its arguments."""
+        """Return its rubric or its arguments, which an answer is to meet, as JSON."""
         if self.judge is None:
             return self.arguments
         *_, rubric = self.judge
@@ -143,11 +143,11 @@ class Row(msgspec.Struct):
         return {**self.assertions, **self.scores, **self.labels}
 
     def identity(self, *, judged: bool) -> str:
-        """Return what tells it from the row of another run."""
+        """Return a hash that differs from that of the row in another run."""
         answer = [self.output, self.error_message, self.task_duration]
         row = [self.name, self.inputs, *answer, self.trace_id, self.span_id]
-        said = [(name, each.value) for name, each in self.results.items()]
-        return content_id([*row, said] if judged else row)
+        values = [(name, result.value) for name, result in self.results.items()]
+        return content_id([*row, values] if judged else row)
 
 
 class Report(msgspec.Struct):
@@ -177,10 +177,10 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         *_FILES.items(report.cases, Row, "/cases"),
         *_FILES.items(report.failures, Row, "/failures"),
     ]
-    yield from (each for each in read if isinstance(each, Problem))
-    rows = [each for each in read if isinstance(each, Row)]
+    yield from (item for item in read if isinstance(item, Problem))
+    rows = [item for item in read if isinstance(item, Row)]
     # both stay the same when a run is judged again; without them all of it is the run
-    is_known = any(is_given(each.span_id) or each.task_duration for each in rows)
+    is_known = any(is_id(row.span_id) or row.task_duration for row in rows)
     same_run = SameRun("pydantic_evals", report.name, source=source)
     for row in rows:
         same_run.add(row.identity(judged=not is_known))
@@ -198,9 +198,9 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 
 
 def _parameters(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
-    """Return the evaluators of each dimension, and what all cases gave them.
+    """Return the evaluators of each dimension, and the arguments of all cases.
 
-    Arguments that differ between the cases say what is expected of each.
+    Arguments that differ between the cases are what is expected in each case.
     """
     evaluators: dict[str, set[str]] = defaultdict(set)
     constant = ConstantSettings()
@@ -209,34 +209,36 @@ def _parameters(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
         evaluators[name].add(f"{result.evaluator} {version}".strip())
         constant.add(name, {"arguments": result.arguments})
     same = constant.parameters("same")
-    found: dict[str, dict[str, Any]] = {}
-    for name, of in evaluators.items():
+    parameters: dict[str, dict[str, Any]] = {}
+    for name, names in evaluators.items():
         arguments = first_member(same.get(name), "same.arguments")
         about = {
-            "evaluators": None if of == {name} else sorted(of),
+            "evaluators": None if names == {name} else sorted(names),
             "arguments": arguments and decode(arguments.encode(), Any),
         }
-        found[name] = {key: each for key, each in about.items() if each is not None}
-    return found
+        parameters[name] = {
+            key: value for key, value in about.items() if value is not None
+        }
+    return parameters
 
 
 def _results(rows: Sequence[Row]) -> Iterator[tuple[str, Result]]:
-    return ((name, each) for row in rows for name, each in row.results.items())
+    return ((name, result) for row in rows for name, result in row.results.items())
 
 
 def _of_cases(rows: Sequence[Row]) -> set[str]:
-    """Return the scores whose evaluators were given something else in some cases."""
-    given: dict[str, set[str]] = defaultdict(set)
+    """Return the scores whose evaluators have other arguments in some cases."""
+    arguments: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         for name, result in row.scores.items():
-            given[name].add(compact(as_object(result.source).get("arguments")))
-    return {name for name, of in given.items() if len(of) > 1}
+            arguments[name].add(compact(as_object(result.source).get("arguments")))
+    return {name for name, variants in arguments.items() if len(variants) > 1}
 
 
 def _no_asserters(rows: Sequence[Row]) -> set[str]:
-    """Return the evaluators that give scores or labels, and nowhere an assertion."""
-    asserters = {each.evaluator for row in rows for each in row.assertions.values()}
-    return {each.evaluator for _, each in _results(rows)} - asserters
+    """Return the evaluators that only return scores or labels, never an assertion."""
+    asserters = {result.evaluator for row in rows for result in row.assertions.values()}
+    return {result.evaluator for _, result in _results(rows)} - asserters
 
 
 def _write(
@@ -250,20 +252,20 @@ def _write(
         for name, result in row.scores.items()
         if name in of_cases and result.expected is not None
     }
-    asked = {
+    context = {
         "inputs": row.inputs,
         "metadata": row.metadata,
         "evaluators": evaluators or None,
     }
     case = task.case(
         task.distinct(_case_id(row, repeat), str(n)),
-        {key: value for key, value in asked.items() if value is not None},
+        {key: value for key, value in context.items() if value is not None},
         golden=row.expected_output,
         categories=row.metadata,
     )
     metrics = row.metrics
-    asserted = [each.value for each in row.assertions.values()]
-    broken = {each.evaluator for each in row.evaluator_failures} - no_asserters
+    asserted = [assertion.value for assertion in row.assertions.values()]
+    broken = {failure.evaluator for failure in row.evaluator_failures} - no_asserters
     about = {
         "metrics": metrics,
         "attributes": row.attributes,
@@ -276,7 +278,7 @@ def _write(
         input_tokens=metrics.get("input_tokens"),
         output_tokens=metrics.get("output_tokens"),
         seconds=row.task_duration,
-        metadata={key: each for key, each in about.items() if each},
+        metadata={key: value for key, value in about.items() if value},
         error=row.error_message,
         status=None
         if row.error_message is not None
@@ -315,8 +317,8 @@ def _write_checks(row: Row, answer: RoundWriter) -> None:
 
 def _describe(report: Report, rows: Sequence[Row], task: TaskWriter) -> None:
     settings = as_object(report.experiment_metadata)
-    said = {setting(row.attributes, "model", "model name") for row in rows}
-    models = sorted(filter(None, said))
+    names = {setting(row.attributes, "model", "model name") for row in rows}
+    models = sorted(filter(None, names))
     task.describe(
         report.dataset_name or report.name,
         prompt_version=setting(settings, "prompt version", "prompt"),

@@ -45,7 +45,7 @@ _ASKED_ONCE = {"question": {"answer", "contexts"}}
 _OUTPUT = ("response", "answer")
 _EXPECTED = ("reference", "ground_truth", "ground_truths")
 _EXPECTS = ("reference", "rubric", "ground_truth")
-"""How columns begin that say what is expected."""
+"""Beginnings of the names of columns with expected answers."""
 _REFERENCE = "reference"
 _SAMPLE = frozenset(
     {
@@ -91,11 +91,11 @@ def recognise(head: Head) -> str | None:
     is_json = head.data.lstrip().startswith(b"{")
     keys = head.keys if is_json else frozenset()
     for form, columns in (("csv", head.columns), ("jsonl", keys)):
-        for asked, beside in _ASKED.items():
-            if asked in columns and columns & beside:
+        for question, beside in _ASKED.items():
+            if question in columns and columns & beside:
                 return form
-        for asked, beside in _ASKED_ONCE.items():
-            if asked in columns and columns >= beside:
+        for question, beside in _ASKED_ONCE.items():
+            if question in columns and columns >= beside:
                 return form
     return None
 
@@ -120,7 +120,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 
 
 def _sample(row: Row, mapping: TableMapping, measured: Collection[str]) -> Row:
-    """Return a row with all that is expected, and with the question of a conversation.
+    """Return a row with all expected answers, and with the question of a conversation.
 
     Its replies become the answer, so that they do not identify the case.
     """
@@ -136,7 +136,7 @@ def _sample(row: Row, mapping: TableMapping, measured: Collection[str]) -> Row:
     for name in mapping.inputs:
         if talk := _talk(row.get(name)):
             people, replies = (
-                [each["content"] for each in talk if each.get("type") == kind]
+                [message["content"] for message in talk if message.get("type") == kind]
                 for kind in ("human", "ai")
             )
             row = {**row, name: people, "conversation": talk}
@@ -151,16 +151,16 @@ def _talk(cell: Any) -> list[dict[str, Any]]:
         return []
     held = content(cell)
     is_talk = isinstance(held, list) and all(
-        isinstance(each, dict) and "content" in each for each in held
+        isinstance(message, dict) and "content" in message for message in held
     )
-    people = is_talk and [each for each in held if each.get("type") == "human"]
+    people = is_talk and [message for message in held if message.get("type") == "human"]
     return held if people else []
 
 
 def _meaning(rows: Rows) -> tuple[TableMapping, list[str]] | None:
     """Return the meaning of the columns; ``None`` without rows.
 
-    Also return the truth values of which nothing says that 1 is good.
+    Also return the columns of truth values of which 1 may be the worst.
     """
     from promptlab.contracts.sources import TableMapping
 
@@ -209,7 +209,11 @@ def _meaning(rows: Rows) -> tuple[TableMapping, list[str]] | None:
         "output": next((name for name in _OUTPUT if name in columns), None)
         or ("response" if is_talk else None),
         "expected": next((name for name in _EXPECTED if name in columns), None)
-        or (_REFERENCE if any(each.startswith(_EXPECTS) for each in columns) else None),
+        or (
+            _REFERENCE
+            if any(column.startswith(_EXPECTS) for column in columns)
+            else None
+        ),
         "scores": scores,
         "values": others,
         "lower_is_better": [name for name in others if _base(name) in _LOWER],

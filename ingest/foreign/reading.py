@@ -70,7 +70,7 @@ _BIGINT = 2**63
 
 _TEXTS = {kind: attrgetter(*names) for kind, names in _LONG.items()}
 
-_SAID: dict[str, tuple[str, ...]] = {
+_CONTENT: dict[str, tuple[str, ...]] = {
     "rounds": ("case_id", "round_id", "raw_output", "reported_status"),
     "reported_scores": ("case_id", "round_id", "dimension_id", "value", "summary"),
     "reported_checks": (
@@ -125,7 +125,7 @@ class _Batch:
         self._runs: dict[str, str] = {}
         self._versions: set[str] = set()
         self._written: dict[str, datetime] = {}
-        self._said: dict[str, SameRun] = defaultdict(SameRun)
+        self._contents: dict[str, SameRun] = defaultdict(SameRun)
         self._rejected = False
         self._records: dict[type[Any], list[Any]] = defaultdict(list)
 
@@ -198,40 +198,40 @@ class _Batch:
             rows=dict(rows),
             problems=problems,
             records_loaded=height(rows.get("rounds", {})),
-            records_rejected=sum(each.severity == "reject" for each in problems)
+            records_rejected=sum(problem.severity == "reject" for problem in problems)
             - self._rejected,  # a file is not a record
             rejected=self._rejected,
             keys=[("task", task_id) for task_id in self._new_tasks(rows)],
             runs={
                 task_id: run_hash
                 if task_id in self._versions
-                else f"{run_hash}+{self._said[task_id].hash()}"
+                else f"{run_hash}+{self._contents[task_id].hash()}"
                 for task_id, run_hash in self._runs.items()
             },
             written=dict(self._written),
         )
 
     def _hash(self, rows: _Rows) -> None:
-        """Add what the answers and verdicts of the batch say to the hash of each task.
+        """Add the answers and verdicts of the batch to the hash of each task.
 
         Each row is a line of JSON, so the order of rows does not matter.
         """
-        for table, names in _SAID.items():
+        for table, names in _CONTENT.items():
             if table not in rows:
                 continue
             columns = [rows[table][name] for name in names]
             for place, name in enumerate(names):
                 if name in ("value", "score"):  # CSV may round the last digits
                     columns[place] = [
-                        f"{each:.12g}" if type(each) is float else each
-                        for each in columns[place]
+                        f"{value:.12g}" if type(value) is float else value
+                        for value in columns[place]
                     ]
             written = _encode_lines(list(zip(*columns, strict=True))).split(b"\n")
             for task_id, line in zip(rows[table]["task_id"], written, strict=False):
-                self._said[task_id].add_written(line)
+                self._contents[task_id].add_written(line)
 
     def _new_tasks(self, rows: _Rows) -> list[str]:
-        """Tasks that are not in earlier batches."""
+        """Return the ids of tasks that are not in earlier batches."""
         tasks = set[str]().union(*(columns["task_id"] for columns in rows.values()))
         new = sorted(tasks - self._seen)
         self._seen |= tasks
@@ -276,7 +276,7 @@ def _outside(
 ) -> Iterator[Problem]:
     """Leave out numbers outside of a range, with a warning: negative, or too large."""
     written = columns[name]
-    known = [each for each in written if each is not None]
+    known = [number for number in written if number is not None]
     if not known or (min(known) >= low and max(known) <= high):
         return
     columns[name] = kept = list(written)
@@ -285,13 +285,13 @@ def _outside(
             continue
         kept[row] = instead
         code = "number_negative" if low == 0 else "number_too_large"
-        what = f"{value}, expected a number from 0"
+        outcome = f"{value}, expected a number from 0"
         if low:
             digits = len(str(abs(value)))
-            what = f"a number of {digits} digits, too large to be meant"
+            outcome = f"a number of {digits} digits, too large to be meant"
         yield warning(
             code,
-            f"{name} is {what}: it is left out",
+            f"{name} is {outcome}: it is left out",
             record_id=columns["case_id"][row] if "case_id" in columns else None,
             pointer=f"/{name}",
         )

@@ -14,7 +14,7 @@ from promptlab.ingest.files.finding import FoundFile
 Files = Iterable[FoundFile]
 
 Run = tuple[FoundFile, Sequence[FoundFile]]
-"""The file that leads, and those that belong to it."""
+"""The file that leads, and the other files of the run."""
 
 
 def by_folder(files: Files) -> Iterable[list[FoundFile]]:
@@ -41,7 +41,7 @@ Ids = Callable[[FoundFile], Collection[str]]
 def pages_of_runs(
     files: Files, forms: Collection[str], runs_of: Ids, ids_of: Ids, rows_of: Ids
 ) -> Iterator[Run]:
-    """Group the pages of each run with what other files of their folder say of it.
+    """Group the pages of each run with the other files of their folder about it.
 
     Args:
         files: The files of a tool.
@@ -58,12 +58,12 @@ def pages_of_runs(
                 pages[run].append(file)
         others = [file for file in folder if file.form not in forms]
         unused = {file.path: file for file in others}
-        for own in pages.values():
-            ids = set[str]().union(*map(ids_of, own))
+        for pages_of_run in pages.values():
+            ids = set[str]().union(*map(ids_of, pages_of_run))
             about = [file for file in others if not ids.isdisjoint(ids_of(file))]
             for file in about:
                 unused.pop(file.path, None)
-            for first, *rest in _versions(own, rows_of):
+            for first, *rest in _versions(pages_of_run, rows_of):
                 yield first, [*rest, *about]
         yield from ((file, ()) for file in unused.values())
 
@@ -72,10 +72,10 @@ def _versions(pages: Sequence[FoundFile], rows_of: Ids) -> list[list[FoundFile]]
     groups: list[tuple[list[FoundFile], set[str]]] = []
     for page in pages:
         ids = set(rows_of(page)) if len(pages) > 1 else set()
-        for group, seen in groups:
-            if ids.isdisjoint(seen):
+        for group, ids_of_group in groups:
+            if ids.isdisjoint(ids_of_group):
                 group.append(page)
-                seen |= ids
+                ids_of_group |= ids
                 break
         else:
             groups.append(([page], ids))

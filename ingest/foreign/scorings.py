@@ -1,7 +1,7 @@
-"""What scorers said of an answer: a number, a label, or that they broke.
+"""Results of scorers for an answer: a number, a label, or an error.
 
-A scorer that broke says nothing of the answer. Its check was not judged, it has no
-score, and the answer is neither right nor wrong unless another scorer says so.
+A scorer that broke has no result. Its check was not judged, it has no score, and the
+answer is neither right nor wrong unless another scorer decides.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from promptlab.json_text.writing import compact
 def write_score(
     answer: RoundWriter,
     name: str,
-    given: Any,
+    result: Any,
     *,
     why: Any = None,
     broke: str | None = None,
     is_share: bool = True,
 ) -> None:
-    """Write what a scorer gave.
+    """Write the result of a scorer.
 
     Args:
         answer: The answer.
         name: The dimension.
-        given: A number, a truth value, or a label, which is kept and has no value.
+        result: A number, a truth value, or a label, which is kept and has no value.
         why: Its reason; anything but a text is left out.
-        broke: Why it could not judge: then *given* says nothing.
+        broke: Why it could not judge: then *result* is ignored.
         is_share: False if a number from 0 to 1 need not be a score.
     """
-    value = None if broke else as_float(given)
+    value = None if broke else as_float(result)
     payload: dict[str, Any] = {"error": broke} if broke else {}
-    if value is None and given is not None and not broke:
-        payload["given"] = given
+    if value is None and result is not None and not broke:
+        payload["given"] = result
     answer.score(
         name,
         value,
@@ -50,14 +50,14 @@ def write_score(
 def verdict(passed: Iterable[bool | None]) -> Status | None:
     """Return whether all scorers with a pass rule passed; ``None`` without any.
 
-    One that did not judge leaves open what no other one failed.
+    If one did not judge and no other one failed, the verdict is unevaluated.
     """
     listed = list(passed)
-    if any(each is False for each in listed):
+    if any(result is False for result in listed):
         return "fail"
     if not listed:
         return None
-    return "pass" if all(each is True for each in listed) else "unevaluated"
+    return "pass" if all(result is True for result in listed) else "unevaluated"
 
 
 def unjudged_problems(name: str, case_ids: Sequence[str]) -> Iterator[Problem]:
@@ -73,13 +73,13 @@ def unjudged_problems(name: str, case_ids: Sequence[str]) -> Iterator[Problem]:
         )
 
 
-def error_text(said: Any) -> str | None:
+def error_text(error: Any) -> str | None:
     """Return the words of an error: a text, or an object with a message or a code."""
-    about: Mapping[str, Any] = as_object(said)
+    about: Mapping[str, Any] = as_object(error)
     for name in ("message", "error_message", "code", "error_code"):
         if about.get(name):
-            said = about[name]
+            error = about[name]
             break
-    if not said:
+    if not error:
         return None
-    return said if isinstance(said, str) else compact(said)
+    return error if isinstance(error, str) else compact(error)

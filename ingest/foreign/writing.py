@@ -204,7 +204,7 @@ class Score(msgspec.Struct, gc=False, kw_only=True):
 
 
 class Claim(msgspec.Struct, gc=False):
-    """What the file itself says of its rows: their number, or the mean of a dimension.
+    """A claim of the file about its rows: their number, or the mean of a dimension.
 
     The models compare it with the rows, and an alert names what differs.
     """
@@ -219,7 +219,7 @@ class Claim(msgspec.Struct, gc=False):
 class Judge(msgspec.Struct, gc=False):
     """The model that judged a dimension or an assertion, and its rubric.
 
-    Of a table it is what the mapping says: the column of the verdict, or a scale.
+    For a table it comes from the mapping: the column of the verdict, or a scale.
     """
 
     task_id: str
@@ -425,16 +425,16 @@ class TaskWriter:
             place = len(self.n_rounds) if place is None else place
             self.n_rounds[case_id] = 0
             tag_keys = self.source.overrides.tag_keys
-            tags_said, texts_said = labels(tags, categories, tag_keys)
+            tags_of_case, texts_of_case = labels(tags, categories, tag_keys)
             self.write(
                 Case(
                     self.task_id,
                     case_id,
                     place,
                     compact(context),
-                    tags_said,
+                    tags_of_case,
                     cluster,
-                    texts_said,
+                    texts_of_case,
                     expectation_hash,
                 )
             )
@@ -479,7 +479,10 @@ class TaskWriter:
                 extras=compact(extras or {}),
                 settings=compact(settings) if settings else None,
                 judge=compact(judge) if judge else None,
-                **{name: fields.get(name) or each for name, each in defaults.items()},
+                **{
+                    name: fields.get(name) or default
+                    for name, default in defaults.items()
+                },
                 **{k: v for k, v in fields.items() if k not in defaults},
             )
         )
@@ -555,21 +558,21 @@ class TaskWriter:
                 rubrics.pop() if len(rubrics) == 1 else None,
             )
             if any(known):
-                self.write(Judge(self.task_id, name, *(each or None for each in known)))
+                self.write(Judge(self.task_id, name, *(part or None for part in known)))
         for name, odd in self._odd.items():
             if odd.is_number or name in numbers or self.dimensions.has_numbers(name):
                 self.write(odd.problem(name))
 
-    def see_odd(self, dimension: str, given: Any, case_id: str) -> None:
+    def see_odd(self, dimension: str, value: Any, case_id: str) -> None:
         """Record what a file has in place of a number; a missing value is not odd."""
-        if given is None or (isinstance(given, str) and is_blank(given)):
+        if value is None or (isinstance(value, str) and is_blank(value)):
             return
         odd = self._odd.get(dimension)
         if odd is None:
-            words = given if isinstance(given, str) else compact(given)
+            words = value if isinstance(value, str) else compact(value)
             odd = self._odd[dimension] = _OddScores(words, case_id, self.line)
         odd.n += 1
-        odd.is_number |= isinstance(given, int | float) or is_infinite(given)
+        odd.is_number |= isinstance(value, int | float) or is_infinite(value)
 
     def claim(self, means: Mapping[str, Any], n_rows: Any = None) -> None:
         """Write what the file claims; a task with claims has rows, or is partial.
@@ -627,10 +630,10 @@ def labels(
     """
     if not tags and not metadata:
         return "[]", "{}"
-    given = metadata if isinstance(metadata, dict) else {}
+    categories = metadata if isinstance(metadata, dict) else {}
     texts = {
         str(key): value
-        for key, value in given.items()
+        for key, value in categories.items()
         if isinstance(value, str) and 0 < len(value.strip()) <= _LONGEST_CATEGORY
     }
     if tag_keys is not None:

@@ -42,14 +42,14 @@ def _inside(value: Any) -> Mapping[str, Any] | None:
     if isinstance(value, dict):
         return value
     if isinstance(value, list):
-        return {str(n): each for n, each in enumerate(value[:_MOST_ITEMS])}
+        return {str(n): item for n, item in enumerate(value[:_MOST_ITEMS])}
     return None
 
 
 def with_nested(row: dict[str, Any], paths: Iterable[str]) -> dict[str, Any]:
     """Return the row with the fields at *paths* as columns of these names."""
-    found = {path: _at(row, path) for path in paths if path not in row}
-    return {**row, **found} if found else row
+    nested = {path: _at(row, path) for path in paths if path not in row}
+    return {**row, **nested} if nested else row
 
 
 def _at(row: Any, path: str) -> Any:
@@ -119,9 +119,9 @@ def plain(value: Any) -> Any:
             return value
         return None if math.isnan(value) else str(value)
     if isinstance(value, dict):
-        return {str(name): plain(each) for name, each in value.items()}
+        return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [plain(item) for item in value]
     if isinstance(value, bytes):
         return text_of(value)
     if isinstance(value, datetime) and value.tzinfo is not None:
@@ -224,9 +224,9 @@ def moment(cell: Any) -> datetime | None:
 
 def are_times(cells: Iterable[Any]) -> bool:
     """Return whether all cells are a day with a time, apart from empty ones."""
-    there = [(cell_text(each) or "").strip() for each in cells if not is_nothing(each)]
+    there = [(cell_text(cell) or "").strip() for cell in cells if not is_nothing(cell)]
     return bool(there) and all(
-        _DAY_AND_TIME.match(each) and moment(each) is not None for each in there
+        _DAY_AND_TIME.match(text) and moment(text) is not None for text in there
     )
 
 
@@ -238,15 +238,15 @@ def error_of(cell: Any) -> str | None:
     return None if text.strip().lower().rstrip(".") in _NO_ERROR else text
 
 
-def is_few(odd: int, of: int) -> bool:
+def is_few(odd: int, total: int) -> bool:
     """Return true if unusual cells are few enough to be mistakes."""
-    return odd * _FEW <= of
+    return odd * _FEW <= total
 
 
 def mostly_numbers(cells: Iterable[Any]) -> bool:
     """Return whether a column is numbers, apart from empty cells and a few texts."""
-    there = [each for each in cells if not is_nothing(each)]
-    numbers = sum(number_of(each) is not None for each in there)
+    there = [cell for cell in cells if not is_nothing(cell)]
+    numbers = sum(number_of(cell) is not None for cell in there)
     return numbers > 0 and is_few(len(there) - numbers, len(there))
 
 

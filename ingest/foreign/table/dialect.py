@@ -104,29 +104,29 @@ def _is_name(cell: str) -> bool:
 
 def distinct_names(names: Collection[Any]) -> list[str]:
     """Return the names of columns; one that is empty or repeated gets a number."""
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     result = []
     for place, name in enumerate(names, start=1):
         name = str(name).strip() or f"column {place}"
-        seen[name] = seen.get(name, 0) + 1
-        result.append(name if seen[name] == 1 else f"{name} {seen[name]}")
+        counts[name] = counts.get(name, 0) + 1
+        result.append(name if counts[name] == 1 else f"{name} {counts[name]}")
     return result
 
 
 def repeated_names(names: Collection[Any]) -> Iterator[Problem]:
     """Warn about each name that several columns have."""
-    named = [word for each in names if (word := str(each).strip())]
+    named = [word for name in names if (word := str(name).strip())]
     for name in dict.fromkeys(named):
         if named.count(name) > 1:
             yield repeated_name(name, f"the others are kept as `{name} 2` and so on", 1)
 
 
-def repeated_name(name: str, what: str, line: int | None) -> Problem:
+def repeated_name(name: str, outcome: str, line: int | None) -> Problem:
     """Return a warning about a repeated name in a table or a row."""
     return warning(
         "repeated_column",
-        f"`{name}` is the name of several columns: the first counts, {what}. Give each"
-        " column its own name",
+        f"`{name}` is the name of several columns: the first counts, {outcome}. Give"
+        " each column its own name",
         line=line,
     )
 
@@ -162,31 +162,31 @@ def csv_rows(
         Refused: Its encoding would have to be guessed, and nothing may be guessed.
     """
     mapping = source.mapping
-    found = decoded(data, None if mapping is None else mapping[1].encoding)
-    if found.is_guess:
-        yield guessed_encoding_warning(found, source)
-    if found.n_surrogates:
-        yield lone_surrogate_warning(found.n_surrogates)
-    yield from _CsvRows(found, source, numbers).read()
+    text = decoded(data, None if mapping is None else mapping[1].encoding)
+    if text.is_guess:
+        yield guessed_encoding_warning(text, source)
+    if text.n_surrogates:
+        yield lone_surrogate_warning(text.n_surrogates)
+    yield from _CsvRows(text, source, numbers).read()
 
 
-def guessed_encoding_warning(found: Decoded, source: Source) -> Problem:
+def guessed_encoding_warning(text: Decoded, source: Source) -> Problem:
     """Return the warning of a guessed encoding.
 
     Raises:
         Refused: Nothing may be guessed.
     """
     name = source.path.name
-    fix = f'write encoding = "{found.encoding}" into its mapping'
+    fix = f'write encoding = "{text.encoding}" into its mapping'
     if not source.limits.may_guess:
         raise refused(
             GUESSED,
-            f"the bytes are not UTF-8. They look like {found.name}, and --strict takes"
+            f"the bytes are not UTF-8. They look like {text.name}, and --strict takes"
             f' no guess: save {name} as "CSV UTF-8", or {fix}',
         )
     return warning(
         GUESSED,
-        f"the bytes are not UTF-8 and read as {found.name}: if letters look wrong, save"
+        f"the bytes are not UTF-8 and read as {text.name}: if letters look wrong, save"
         f' {name} as "CSV UTF-8"; if they are right, {fix}',
     )
 
@@ -195,11 +195,11 @@ class _CsvRows:
     """The rows of one CSV text."""
 
     def __init__(
-        self, found: Decoded, source: Source, numbers: Collection[str] | None
+        self, text: Decoded, source: Source, numbers: Collection[str] | None
     ) -> None:
-        self._separator, table = _separator(found.text)
-        self._above = int(table is not found.text)
-        self._encoding = found.name
+        self._separator, table = _separator(text.text)
+        self._above = int(table is not text.text)
+        self._encoding = text.name
         self._source = source
         self._file = io.StringIO(table, newline="")
         self._has_bad_bytes = NO_CHARACTER.search(table) is not None
@@ -318,7 +318,7 @@ def repeated_header(
             " row, and is left out",
             line=line,
         )
-    known = sum(each in names for each in cells)
+    known = sum(cell in names for cell in cells)
     if known >= _FEW and 2 * known > len(cells):
         raise refused(
             "two_headers",

@@ -2,7 +2,7 @@
 
 Usual column names decide; the cells of the first rows confirm numbers and verdicts. A
 number is guessed as a score only if 1 is best according to its name. Also looks into
-up to 3 tables beside it, to see whether ids come again.
+up to 3 tables in the same folder, to see whether ids repeat.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ _WORDS = {name: words.split("|") for name, words in _NAMES.items()}
 _OF_ROWS = frozenset(
     {"case", "round", "title", "prompt_version", "tags", "time", "latency_s"}
 )
-"""Settings of which a field inside an object of a row says nothing."""
+"""Settings that no field inside an object of a row can be."""
 _NUMBERS = frozenset(
     {"latency_ms", "latency_s", "input_tokens", "output_tokens", "cost"}
 )
@@ -121,7 +121,7 @@ _PARAMETER = re.compile(
 """Names of parameters and counts."""
 _NAMES_A_ROW = re.compile(r"(?<!\w)(id|ids|uid|uuid)$|编号$|序号$")
 _DERIVED = re.compile(r"\bweighted (score|total|average|mean)\b|加权")
-"""Names of what a platform computes from the scores beside it."""
+"""Names of numbers that a platform computes from the other scores."""
 _BEST_AT_1 = re.compile(
     r"(?<!\w)(score|scores|accura\w*|acc|correct\w*|faithful\w*|relevan\w*|precision"
     r"|recall|f1|f score|bleu\w*|rouge\w*|meteor|bertscore|chrf\w*|similarity|match\w*"
@@ -140,7 +140,7 @@ _EXPECTS = re.compile(
     r"\b(expect\w*|references?|gold(en)?|ideal|target|truth|label)\b"
     r"|参考|标准|期望|预期|标注|正确答案"
 )
-"""Names of what is asked, and of what is expected: neither is what was answered."""
+"""Names of questions and of expected answers: neither is an answer."""
 _STATES = frozenset(
     (
         *SUCCEEDED,
@@ -158,7 +158,7 @@ _STATES = frozenset(
         *("进行中", "运行中", "排队中", "终止", "已终止", "取消", "已取消"),
     )
 )
-"""Words for the state of a request: that it worked does not make its answer right."""
+"""Words for the state of a request: the answer of one that worked may be wrong."""
 _MOST_SIBLINGS = 3
 _VERSION = re.compile(r"([a-z]+[-_. ]?)?v\.?\d+([._-]\d+)*", re.IGNORECASE)
 
@@ -205,11 +205,11 @@ def guess(path: Path) -> Guess:
         settings |= {} if verdict is None else {"verdict": verdict}
     if "inputs" in settings:
         settings["inputs"] = (settings["inputs"],)
-    taken = {*settings.values(), *settings.get("inputs", ()), *no_ids}
+    used = {*settings.values(), *settings.get("inputs", ()), *no_ids}
     numbers = {
         name: column
         for name, column in cells.items()
-        if name not in taken
+        if name not in used
         and not is_nameless(name)
         and ("." not in name or name in columns or _is_score(fields.get(name)))
     }
@@ -270,7 +270,7 @@ def _by_name(
 
     Args:
         cells: The cells of each column, and of each field inside objects.
-        fields: Own names of the fields inside objects.
+        fields: Plain names of the fields inside objects.
         states: Columns with the state of a request, which are no verdicts.
 
     Returns:
@@ -281,7 +281,7 @@ def _by_name(
     settings: dict[str, Any] = {}
     ids: list[str] = []
     for setting, words in _WORDS.items():
-        taken = set(settings.values())
+        used = set(settings.values())
         named = [name for word in words for name in cells if plain[name] == word]
         if setting not in _OF_ROWS:
             named = _with_fields(setting, named, cells, fields)
@@ -289,7 +289,7 @@ def _by_name(
             name
             for name in named
             if not (setting == "verdict" and name in states)
-            and name not in taken
+            and name not in used
             and _suits(setting, cells[name])
         )
         if setting == "case":
@@ -306,8 +306,8 @@ def _with_fields(
     named = named + [
         name
         for word in _WORDS[setting]
-        for name, own in fields.items()
-        if own == word and not (setting == "expected" and _is_truth(cells[name]))
+        for name, field in fields.items()
+        if field == word and not (setting == "expected" and _is_truth(cells[name]))
     ]
     objects = {name.rpartition(".")[0] for name in named if name in fields}
     return [name for name in named if name not in objects]
@@ -329,7 +329,7 @@ def _swap_answers(settings: dict[str, Any], cells: dict[str, list[Any]]) -> None
 
 
 def _is_truth(cells: list[Any]) -> bool:
-    return all(isinstance(each, bool | None) for each in cells)
+    return all(isinstance(cell, bool | None) for cell in cells)
 
 
 def _is_score(field: str | None) -> bool:
@@ -343,32 +343,32 @@ def _take_id(
     cells: dict[str, list[Any]],
     notes: list[str],
 ) -> list[str]:
-    """Take the first column that tells the questions apart; return those that do not.
+    """Take the first column that identifies cases; return those that do not.
 
-    An id that has several questions in one task does not, nor does one that is new in
+    An id with several questions in one task does not, nor does one that is new in
     every run of the same questions.
     """
-    asked = settings.get("inputs")
+    inputs = settings.get("inputs")
     of_task = ("title", "model", "prompt_version")
-    within = [cells[settings[each]] for each in of_task if each in settings]
+    within = [cells[settings[setting]] for setting in of_task if setting in settings]
     no_ids: list[str] = []
     for name in ids:
         if name in settings.values():
             continue
-        if asked is None:
+        if inputs is None:
             settings["case"] = name
             break
         keys = [
             tuple(map(cell_text, key)) for key in zip(cells[name], *within, strict=True)
         ]
-        questions = list(map(text_key, cells[asked]))
+        questions = list(map(text_key, cells[inputs]))
         if len(set(zip(keys, questions, strict=True))) > len(set(keys)):
             no_ids.append(name)
             notes.append(
                 f"{name}: its values come again with other questions, so it is no id;"
                 " the questions tell cases apart, unless case names a column"
             )
-        elif _is_of_rows(path, name, asked, cells):
+        elif _is_of_rows(path, name, inputs, cells):
             no_ids.append(name)
             notes.append(
                 f"{name}: is new in every row or run of the same questions, so it is no"
@@ -381,18 +381,20 @@ def _take_id(
     return no_ids
 
 
-def _is_of_rows(path: Path, name: str, asked: str, cells: dict[str, list[Any]]) -> bool:
-    """Return true if an id never comes again, and the questions do.
+def _is_of_rows(
+    path: Path, name: str, inputs: str, cells: dict[str, list[Any]]
+) -> bool:
+    """Return true if an id never repeats, and the questions do.
 
-    They may come again in the rows of several runs, or in tables beside this one.
+    They may repeat in the rows of several runs, or in tables next to this one.
     """
-    ids, questions = set(map(cell_text, cells[name])), set(map(text_key, cells[asked]))
+    ids, questions = set(map(cell_text, cells[name])), set(map(text_key, cells[inputs]))
     n_rows = len(cells[name])
     if len(ids) == n_rows and 2 * len(questions) <= n_rows:
         return True
     for beside in _beside(path):
-        rows = [row for row in beside if name in row and asked in row]
-        again = {text_key(row[asked]) for row in rows} & questions
+        rows = [row for row in beside if name in row and inputs in row]
+        again = {text_key(row[inputs]) for row in rows} & questions
         if 2 * len(again) > len(questions):
             return not ids & {cell_text(row[name]) for row in rows}
     return False
@@ -401,27 +403,27 @@ def _is_of_rows(path: Path, name: str, asked: str, cells: dict[str, list[Any]]) 
 def _beside(path: Path) -> Iterator[list[Row]]:
     """Yield the first rows of the tables in the same folder."""
     try:
-        others = sorted(each for each in path.parent.iterdir() if each != path)
+        others = sorted(file for file in path.parent.iterdir() if file != path)
     except OSError:
         return
-    alike = (each for each in others if each.suffix == path.suffix and each.is_file())
-    for each in islice(alike, _MOST_SIBLINGS):
+    alike = (file for file in others if file.suffix == path.suffix and file.is_file())
+    for file in islice(alike, _MOST_SIBLINGS):
         with suppress(InputError):
-            yield _first_rows(each)[0]
+            yield _first_rows(file)[0]
 
 
 def _guess_time(
     settings: dict[str, Any], cells: dict[str, list[Any]], notes: list[str]
 ) -> None:
     """Take the only column with times; name the columns if there are several."""
-    taken = settings.values()
-    free = (name for name in cells if name not in taken and not is_nameless(name))
-    found = [name for name in free if are_times(cells[name])]
-    if len(found) == 1:
-        settings["time"] = found[0]
-    elif found:
+    used = settings.values()
+    free = (name for name in cells if name not in used and not is_nameless(name))
+    times = [name for name in free if are_times(cells[name])]
+    if len(times) == 1:
+        settings["time"] = times[0]
+    elif times:
         notes.append(
-            f"{', '.join(found)}: write time = {_toml(found[0])}, or the other, to say"
+            f"{', '.join(times)}: write time = {_toml(times[0])}, or the other, to say"
             " when the answers were made"
         )
 
@@ -436,7 +438,7 @@ def _guess_unit(
     name = settings.get("latency_s")
     if name is None or plain[name] not in _NO_UNIT:
         return
-    numbers = [v for each in cells[name] if (v := number_of(each)) is not None]
+    numbers = [v for cell in cells[name] if (v := number_of(cell)) is not None]
     if median(numbers) < _MS_FROM:
         notes.append(f"{name}: read as seconds; if these are ms, write latency_ms")
     elif "latency_ms" not in settings:
@@ -485,7 +487,7 @@ def _guess_numbers(
     scores: list[str] = []
     values: list[str] = []
     lower: list[str] = []
-    numbers = {name: each for name, each in cells.items() if mostly_numbers(each)}
+    numbers = {name: column for name, column in cells.items() if mostly_numbers(column)}
     is_evaluated = any(evaluator_of(name)[1] for name in numbers)
     for name, column in numbers.items():
         plain = plain_name(name)
@@ -532,36 +534,36 @@ def _guess_numbers(
 def _start(cells: dict[str, list[Any]], settings: dict[str, Any]) -> TableMapping:
     """Return a mapping to correct, for columns that were not recognised.
 
-    What asks is not what answers, unless there is only one column.
+    The column of questions is not that of answers, unless there is only one column.
     """
     plain = {name: plain_name(name) for name in cells}
     kept = ("case", "inputs", "output", "verdict")
-    found = {name: value for name, value in settings.items() if name in kept}
-    if not found.keys() & {"case", "inputs"}:
-        asked = [name for name in cells if _ASKS.search(plain[name])]
+    start = {name: value for name, value in settings.items() if name in kept}
+    if not start.keys() & {"case", "inputs"}:
+        questions = [name for name in cells if _ASKS.search(plain[name])]
         texts = {name: list(map(cell_text, column)) for name, column in cells.items()}
         unique = (name for name in cells if len(set(texts[name])) == len(texts[name]))
-        if asked or (case := next(unique, None)) is None:
-            found["inputs"] = (*asked, *cells)[:1]
+        if questions or (case := next(unique, None)) is None:
+            start["inputs"] = (*questions, *cells)[:1]
         else:
-            found["case"] = case
+            start["case"] = case
     numbers = {*settings.get("scores", ()), *settings.get("values", ())}
-    asking = {found.get("case"), *found.get("inputs", ())}
+    asking = {start.get("case"), *start.get("inputs", ())}
 
     def likelihood(name: str) -> tuple[bool, bool, int]:
         is_other = _ASKS.search(plain[name]) or _EXPECTS.search(plain[name])
-        written = (cell_text(each) or "" for each in cells[name])
+        written = (cell_text(cell) or "" for cell in cells[name])
         return not is_other, name not in numbers, sum(map(len, written))
 
-    free = [name for name in cells if name not in (*asking, found.get("verdict"))]
-    if "output" not in found and (free or "verdict" not in found):
+    free = [name for name in cells if name not in (*asking, start.get("verdict"))]
+    if "output" not in start and (free or "verdict" not in start):
         no_questions = [name for name in cells if not _ASKS.search(plain[name])]
         answers = [name for name in free if name in no_questions]
-        found["output"] = max(answers or no_questions or free or cells, key=likelihood)
-    taken = {*asking, found.get("output")}
-    for each in ("scores", "values"):
-        found[each] = tuple(n for n in settings.get(each, ()) if n not in taken)
-    return TableMapping(**found)
+        start["output"] = max(answers or no_questions or free or cells, key=likelihood)
+    used = {*asking, start.get("output")}
+    for setting in ("scores", "values"):
+        start[setting] = tuple(n for n in settings.get(setting, ()) if n not in used)
+    return TableMapping(**start)
 
 
 def _first_rows(path: Path) -> tuple[list[Row], str | None]:
@@ -579,8 +581,8 @@ def _first_rows(path: Path) -> tuple[list[Row], str | None]:
             )
         size = path.stat().st_size
         source = Source(path, path.stem, str(path), size=size, form=form)
-        found = rows_of(source, form, numbers=None)
-        read = (each[1] for each in found if not isinstance(each, Problem))
+        table_rows = rows_of(source, form, numbers=None)
+        read = (row[1] for row in table_rows if not isinstance(row, Problem))
         rows = list(islice(read, _ROWS))
         if not rows:
             raise InputError(f"{path}: holds no row below its columns")
@@ -597,35 +599,35 @@ def _suits(setting: str, cells: list[Any]) -> bool:
     if setting in _NUMBERS:
         return mostly_numbers(cells)
     if setting == "verdict":
-        odd = sum(verdict_of(each) is None for each in cells)
+        odd = sum(verdict_of(cell) is None for cell in cells)
         return is_few(odd, len(cells))
     if setting == "round":
-        there = [each for each in cells if not is_nothing(each)]
-        return bool(there) and all(number_of(each) is not None for each in there)
+        there = [cell for cell in cells if not is_nothing(cell)]
+        return bool(there) and all(number_of(cell) is not None for cell in there)
     if setting == "expected":
         return not _are_verdicts(cells)
     if setting == "inputs":
         return not _are_versions(cells)
     if setting == "prompt_version":
-        there = [str(each) for each in cells if not is_nothing(each)]
+        there = [str(cell) for cell in cells if not is_nothing(cell)]
         return max(map(len, there), default=0) <= _LONGEST_VERSION and not any(
-            any(map(str.isspace, each)) for each in there
+            any(map(str.isspace, text)) for text in there
         )
     if setting == "time":
-        there = [each for each in cells if not is_nothing(each)]
-        odd = sum(moment(each) is None for each in there)
+        there = [cell for cell in cells if not is_nothing(cell)]
+        odd = sum(moment(cell) is None for cell in there)
         return len(there) > odd and is_few(odd, len(there))
     if setting == "case":
-        return not any(is_nothing(each) for each in cells)
+        return not any(is_nothing(cell) for cell in cells)
     return True
 
 
 def _are_verdicts(cells: list[Any]) -> bool:
     """Return whether all cells are words for pass and fail, other than yes and no.
 
-    One word beside empty cells may be a mark that a person made of some rows.
+    One word among empty cells may be a mark that a person put on some rows.
     """
-    there = [each for each in cells if not is_nothing(each)]
+    there = [cell for cell in cells if not is_nothing(cell)]
     is_mark = len(there) < len(cells) and len(set(map(verdict_of, there))) == 1
     return bool(there) and not is_mark and all(map(is_verdict_word, there))
 
@@ -633,22 +635,22 @@ def _are_verdicts(cells: list[Any]) -> bool:
 def _are_states(cells: list[Any]) -> bool:
     """Return whether all cells are words for the state of a request."""
     there = {
-        cell for each in cells if not is_nothing(each) for cell in [cell_text(each)]
+        text for cell in cells if not is_nothing(cell) for text in [cell_text(cell)]
     }
     return bool(there) and all(
-        each is not None and each.strip().lower() in _STATES for each in there
+        text is not None and text.strip().lower() in _STATES for text in there
     )
 
 
 def _are_versions(cells: list[Any]) -> bool:
     """Return whether all cells are like ``v2`` or ``prompt-v1.3``."""
-    there = [each for each in cells if not is_nothing(each)]
-    return bool(there) and all(_VERSION.fullmatch(str(each)) for each in there)
+    there = [cell for cell in cells if not is_nothing(cell)]
+    return bool(there) and all(_VERSION.fullmatch(str(cell)) for cell in there)
 
 
 def _on_scale(cells: Iterable[Any]) -> bool:
-    numbers = (number_of(each) for each in cells)
-    return all(0 <= each <= 1 for each in numbers if each is not None)
+    numbers = (number_of(cell) for cell in cells)
+    return all(0 <= number <= 1 for number in numbers if number is not None)
 
 
 def mapping_name(path: Path) -> str:
@@ -678,7 +680,7 @@ def mapping_as_toml(
     if missing:
         lines.append(f"# fixed = {{ {settings} }}  # the same for the whole table")
     in_one_line = str.maketrans(dict.fromkeys([*range(32), 127], " "))
-    lines += [f"# {each.translate(in_one_line)}" for each in notes]
+    lines += [f"# {note.translate(in_one_line)}" for note in notes]
     return "\n".join(lines) + "\n"
 
 

@@ -82,40 +82,40 @@ def form_of(
         return "json"
     if head.data.lstrip()[:1] == b"{":
         return None
-    found = head_of(data, encoding)
-    is_mapped = found.may_be_table and fits(dialect.distinct_names(found.names))
-    return "csv" if is_mapped or found.is_table else None
+    sample = head_of(data, encoding)
+    is_mapped = sample.may_be_table and fits(dialect.distinct_names(sample.names))
+    return "csv" if is_mapped or sample.is_table else None
 
 
 def _has_lines(head: Head) -> bool:
     """Return true if most lines are objects and the first two have a common key."""
     written = [line for line in head.data.split(b"\n") if line.strip()][:ROWS_PROBED]
-    found: list[Row] = []
+    rows: list[Row] = []
     for line in written:
         try:
-            found.append(decode(line, Row))
+            rows.append(decode(line, Row))
         except UNREADABLE:
             continue
-    if 2 * len(found) <= len(written):
+    if 2 * len(rows) <= len(written):
         return False
-    first_two = [row.keys() for row in found if row][:2]
+    first_two = [row.keys() for row in rows if row][:2]
     return len(first_two) == 2 and bool(first_two[0] & first_two[1])
 
 
 def rows_in(document: Any) -> list[Any]:
     """Return the rows of a JSON document: the longest list of objects in it.
 
-    It may be inside objects, and is not looked for inside other lists.
+    It may be inside objects, but not inside other lists.
     """
-    found: list[Any] = []
+    longest: list[Any] = []
     level = [document]
     for _ in range(_DEEPEST):
-        for each in level:
-            if isinstance(each, list) and len(each) > len(found):
-                objects = sum(isinstance(row, dict) for row in each)
-                found = each if 2 * objects > len(each) else found
-        level = [value for each in level for value in as_object(each).values()]
-    return found
+        for value in level:
+            if isinstance(value, list) and len(value) > len(longest):
+                objects = sum(isinstance(row, dict) for row in value)
+                longest = value if 2 * objects > len(value) else longest
+        level = [item for value in level for item in as_object(value).values()]
+    return longest
 
 
 def columns_of(path: Path, form: str, encoding: str | None = None) -> list[str] | None:
@@ -141,11 +141,11 @@ def columns_of(path: Path, form: str, encoding: str | None = None) -> list[str] 
             raise
         return None
     if form == "json":
-        return _names_in_documents(rows_in(each) for each in values_in(path))
+        return _names_in_documents(rows_in(document) for document in values_in(path))
     if form == "jsonl":
         return _names_in_lines(Head(head).data)
-    found = head_of(head, encoding)
-    return dialect.distinct_names(found.names) if found.may_be_table else None
+    table_head = head_of(head, encoding)
+    return dialect.distinct_names(table_head.names) if table_head.may_be_table else None
 
 
 def _names_in_documents(documents: Iterable[list[Any]]) -> list[str]:
@@ -191,14 +191,14 @@ def rows_of(
     """
     mapping = source.mapping
     paths = [] if mapping is None else mapping[1].paths
-    found = _unredacted(source, form, numbers)
+    unredacted = _unredacted(source, form, numbers)
     # JSON is redacted as it is read
-    rows = found if form in ("jsonl", "json") else _redacted(found, source)
-    for each in rows:
-        if isinstance(each, Problem):
-            yield each
-        elif any(cell not in (None, "") for cell in each[1].values()):
-            yield (each[0], with_nested(each[1], paths)) if paths else each
+    rows = unredacted if form in ("jsonl", "json") else _redacted(unredacted, source)
+    for item in rows:
+        if isinstance(item, Problem):
+            yield item
+        elif any(cell not in (None, "") for cell in item[1].values()):
+            yield (item[0], with_nested(item[1], paths)) if paths else item
 
 
 def _unredacted(
@@ -217,8 +217,8 @@ def _unredacted(
     elif form == "xlsx":
         yield from _sheet_rows(Workbook(source.path, source.limits).rows())
     else:
-        for each in parquet_rows(source.path, source.limits):
-            yield _row_or_header(*each)
+        for row in parquet_rows(source.path, source.limits):
+            yield _row_or_header(*row)
 
 
 def _row_or_header(line: int, row: Row) -> tuple[int, Row] | Problem:
@@ -235,8 +235,8 @@ def _jsonl_rows(source: Source) -> Iterator[tuple[int, Row] | Problem]:
 
 def _document_rows(source: Source) -> Iterator[tuple[int, Row] | Problem]:
     for n, row in enumerate(rows_in(_FILES.document(source, Any)), start=1):
-        found = _FILES.converted(row, Row, f"/{n - 1}")
-        yield found if isinstance(found, Problem) else (n, found)
+        converted = _FILES.converted(row, Row, f"/{n - 1}")
+        yield converted if isinstance(converted, Problem) else (n, converted)
 
 
 def _header_names(header: dict[int, Any]) -> dict[int, str]:
@@ -268,14 +268,14 @@ def _sheet_rows(
 
 
 def _cell_error(cell: CellError, name: str, line: int) -> Problem:
-    what = (
+    problem = (
         f"is the error {cell.code}, and is read as empty"
         if cell.code
         else "is a formula without a stored result, and is read as empty: open the file"
         " in a spreadsheet and save it"
     )
     return warning(
-        "cell_error", f"row {line}: the cell below `{name}` {what}", line=line
+        "cell_error", f"row {line}: the cell below `{name}` {problem}", line=line
     )
 
 
@@ -283,11 +283,11 @@ def _redacted(
     rows: Iterator[tuple[int, Row] | Problem], source: Source
 ) -> Iterator[tuple[int, Row] | Problem]:
     batch: list[tuple[int, Row]] = []
-    for each in rows:
-        if isinstance(each, Problem):
-            yield each
+    for item in rows:
+        if isinstance(item, Problem):
+            yield item
             continue
-        batch.append(each)
+        batch.append(item)
         if len(batch) >= _ROWS_AT_ONCE:
             yield from _redacted_batch(batch, source)
             batch = []
@@ -333,10 +333,10 @@ class Rows:
         numbers = () if mapping is None else mapping[1].numbers
         self._kept.seek(0)
         self._kept.truncate()
-        for each in rows_of(self._source, self._form, numbers):
-            self._kept.write(_encode(each))
+        for item in rows_of(self._source, self._form, numbers):
+            self._kept.write(_encode(item))
             self._kept.write(b"\n")
-            yield each
+            yield item
         self._is_read = True
 
 

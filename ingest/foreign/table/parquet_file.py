@@ -39,8 +39,8 @@ def parquet_head(path: Path, most: int) -> tuple[list[str], list[Row]]:
     with _connection() as con:
         types = _types(con, path)
         is_nested = any(_is_nested(kind) for _, kind in types)
-        found = _rows(con, path, types, f" limit {most}") if is_nested else ()
-        rows = [row for _, row in found]
+        numbered = _rows(con, path, types, f" limit {most}") if is_nested else ()
+        rows = [row for _, row in numbered]
     return [name for name, _ in types], rows
 
 
@@ -82,8 +82,10 @@ def _connection() -> duckdb.DuckDBPyConnection:
 
 def _types(con: duckdb.DuckDBPyConnection, path: Path) -> list[tuple[str, str]]:
     described = con.execute("from read_parquet($1) limit 0", [str(path)]).description
-    names = distinct_names([each[0] for each in described])
-    return [(name, str(each[1])) for name, each in zip(names, described, strict=True)]
+    names = distinct_names([column[0] for column in described])
+    return [
+        (name, str(column[1])) for name, column in zip(names, described, strict=True)
+    ]
 
 
 def _measure(
@@ -118,10 +120,10 @@ def _rows(
 ) -> Iterator[tuple[int, Row]]:
     names = [name for name, _ in types]
     shown = ", ".join(_as_read(column, kind) for column, (_, kind) in _numbered(types))
-    found = con.execute(f"select {shown} from {_table(types)}{limit}", [str(path)])
+    result = con.execute(f"select {shown} from {_table(types)}{limit}", [str(path)])
     simple = all(kind in _AS_THEY_ARE for _, kind in types)
     line = 1
-    while rows := found.fetchmany(_ROWS_AT_ONCE):
+    while rows := result.fetchmany(_ROWS_AT_ONCE):
         for cells in rows:
             line += 1
             row = dict(zip(names, cells, strict=True))
@@ -129,7 +131,7 @@ def _rows(
 
 
 def _numbered(types: list[tuple[str, str]]) -> Iterator[tuple[str, tuple[str, str]]]:
-    return ((f"c{place}", each) for place, each in enumerate(types))
+    return ((f"c{place}", column) for place, column in enumerate(types))
 
 
 def _table(types: list[tuple[str, str]]) -> str:

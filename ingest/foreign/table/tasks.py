@@ -114,7 +114,7 @@ _EXPECTED = {
 
 
 class _Survey(NamedTuple):
-    """What the rows of a table say of their run as a whole."""
+    """What the rows of a table have in common: their run, names and scales."""
 
     same_run: SameRun
     names: list[_Name]
@@ -133,8 +133,8 @@ class Tasks:
         mapping: The meaning of its columns.
         source: Its file.
         kind: The tool that wrote it.
-        as_meant: Returns a row with the columns of the mapping, where they mean more
-            than a table says.
+        as_meant: Returns a row with the columns of the mapping, for tools whose
+            columns mean more than their names.
     """
 
     def __init__(
@@ -198,11 +198,11 @@ class Tasks:
             for name in run.names
         }
         tasks = {name: self._new_task(run_id + part) for name, part in parts.items()}
-        for each in rows:
-            if isinstance(each, Problem):
-                yield each
+        for item in rows:
+            if isinstance(item, Problem):
+                yield item
             else:
-                line, row = each[0], self._with_evaluators(each[1])
+                line, row = item[0], self._with_evaluators(item[1])
                 task = tasks[self._name(row)]
                 task.line = line
                 self._write(row, task)
@@ -220,10 +220,10 @@ class Tasks:
         off_scale: dict[str, float] = {}
         times, latencies = set[str](), set[str]()
         key_of = self._keys_of_cells.get
-        for each in rows:
-            if isinstance(each, Problem):
+        for item in rows:
+            if isinstance(item, Problem):
                 continue
-            row = self._with_evaluators(each[1])
+            row = self._with_evaluators(item[1])
             # names too: the order of columns may differ between formats
             same_run.add(
                 *(f"{k}\x1e{key_of(k, cell_key)(row[k])}" for k in sorted(row))
@@ -370,14 +370,14 @@ class Tasks:
         columns = tuple(row)
         if columns not in self._reasons:
             bases = {base: column for column, base in self._dimension_of.items()}
-            found = {}
+            reasons = {}
             for column in set(columns) - {*self._named}:
                 named = _REASON.fullmatch(column)
                 score = named[1] if named else ""
                 score = bases.get(evaluator_of(score)[0], score)
                 if score in self._columns:
-                    found[score] = column
-            self._reasons[columns] = found
+                    reasons[score] = column
+            self._reasons[columns] = reasons
         return self._reasons[columns]
 
     def _is_repeated(self, row: Row, case_id: str, task: TaskWriter) -> bool:
@@ -401,10 +401,10 @@ class Tasks:
     def _case_id(self, row: Row, inputs: Row, task: TaskWriter) -> str | None:
         if self._mapping.case is not None:
             own_id = plain_name(self._cell(row, self._mapping.case) or "")
-            asked = tuple(
-                [text_key(row.get(each)) or None for each in self._question_columns]
+            question = tuple(
+                [text_key(row.get(column)) or None for column in self._question_columns]
             )
-            return self._ids.named(own_id, asked, task.task_id) if own_id else None
+            return self._ids.named(own_id, question, task.task_id) if own_id else None
         same_inputs = {k: text_key(v) for k, v in inputs.items()}
         case_id = case_name(same_inputs, first_text(inputs.values()))
         return case_id if self._mapping.round is not None else task.distinct(case_id)
@@ -460,45 +460,45 @@ class Tasks:
             extras=prompts.about(self._mapping.fixed.get("prompt")),
         )
         dimensions = {
-            each: self._dimension_of.get(each, each) for each in self._columns
+            column: self._dimension_of.get(column, column) for column in self._columns
         }
-        graded = [dimensions[each] for each in self._graded]
+        graded = [dimensions[column] for column in self._graded]
         if self._kind == "table":  # in files of tools a column is always the same
             for judged, template in self._judged_by().items():
                 task.judge(judged, template=template)
         task.grade(
             graded,
-            {dimensions[each]: self._direction(each) for each in self._columns},
+            {dimensions[column]: self._direction(column) for column in self._columns},
             order=graded,
             numbers=[*dimensions.values()],
         )
 
     def _judged_by(self) -> dict[str, str]:
-        """Return what the mapping judges by: the file itself does not say it."""
+        """Return the scale, version or column that the mapping judges by."""
         mapping = self._mapping
-        found = {}
+        judged_by = {}
         for name in mapping.scores:
             worst, best = mapping.scales.get(name, (0.0, 1.0))
-            found[self._dimension_of.get(name, name)] = (
+            judged_by[self._dimension_of.get(name, name)] = (
                 f"scale from {worst:g} to {best:g}"
             )
         for name, versions in self._versions.items():
-            scale = found.get(self._dimension_of[name])
+            scale = judged_by.get(self._dimension_of[name])
             version = f"version {', '.join(sorted(versions))}"
-            found[self._dimension_of[name]] = (
+            judged_by[self._dimension_of[name]] = (
                 f"{scale}, {version}" if scale else version
             )
         if mapping.verdict is not None:
-            also = found.get(_VERDICT)
+            also = judged_by.get(_VERDICT)
             column = f"column {mapping.verdict}"
-            found[_VERDICT] = f"{column}, {also}" if also else column
-        return found
+            judged_by[_VERDICT] = f"{column}, {also}" if also else column
+        return judged_by
 
 
 def _names_without_version(columns: Collection[str]) -> dict[str, str]:
     """Return column → name without a version, for evaluators with one version."""
-    bases = Counter(evaluator_of(each)[0] for each in columns)
-    named = {each: evaluator_of(each) for each in columns}
+    bases = Counter(evaluator_of(column)[0] for column in columns)
+    named = {column: evaluator_of(column) for column in columns}
     return {
         column: base
         for column, (base, version) in named.items()
@@ -528,4 +528,4 @@ def _tags(cell: str | None) -> list[str]:
         return []
     held = content(cell)
     parts = held if isinstance(held, list) else cell.split(",")
-    return [word for each in parts if each is not None and (word := str(each).strip())]
+    return [word for part in parts if part is not None and (word := str(part).strip())]

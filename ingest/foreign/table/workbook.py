@@ -70,10 +70,12 @@ class Workbook:
         except zipfile.BadZipFile as error:
             raise _refused(str(error)) from None
         members = self._archive.infolist()
-        size = sum(each.file_size for each in members)
+        size = sum(member.file_size for member in members)
         if is_whole and size > limits.max_file:
             raise Refused(limits.unpacks_to(size))
-        self._names = {each.filename.lstrip("/").lower(): each for each in members}
+        self._names = {
+            member.filename.lstrip("/").lower(): member for member in members
+        }
         self._size = limits.max_file
         self._strings: list[str] = []
         self._more_strings = self._shared_strings()
@@ -112,13 +114,13 @@ class Workbook:
                 files[attributes.get("Id", "")] = (
                     target.lstrip("/") if is_whole else f"xl/{target}"
                 )
-        found = []
+        sheets = []
         for name, attributes, _ in self._elements("xl/workbook.xml"):
             if name == "workbookPr" and attributes.get("date1904") in ("1", "true"):
                 self._epoch = datetime(1904, 1, 1)
             if name == "sheet":
-                found.append(files.get(attributes.get("id", ""), ""))
-        return [each for each in found if "worksheets/" in each]
+                sheets.append(files.get(attributes.get("id", ""), ""))
+        return [sheet for sheet in sheets if "worksheets/" in sheet]
 
     def _shared_strings(self) -> Iterator[str]:
         """Yield the shared texts, which cells refer to by index."""
@@ -166,8 +168,8 @@ class Workbook:
                 yield number, cells
 
     def _merged_ranges(self, sheet: str) -> list[Range]:
-        """Return the merged ranges, which stand after the rows that they cover."""
-        found: list[Range] = []
+        """Return the merged ranges, which a sheet has after its rows."""
+        ranges: list[Range] = []
         size = 0
         rest = b""
         with self._archive.open(self._names[sheet]) as file:
@@ -175,13 +177,17 @@ class Workbook:
                 size += len(block)
                 data = rest + block
                 complete = data.rfind(b">") + 1
-                for each in _MERGED.finditer(data, 0, complete):
-                    left, top, right, bottom = (part.decode() for part in each.groups())
-                    found.append((int(top), _column(left), int(bottom), _column(right)))
+                for match in _MERGED.finditer(data, 0, complete):
+                    left, top, right, bottom = (
+                        part.decode() for part in match.groups()
+                    )
+                    ranges.append(
+                        (int(top), _column(left), int(bottom), _column(right))
+                    )
                 rest = data[complete:][-_LONGEST_TAG:]
-                if len(found) > _MOST_MERGED:
+                if len(ranges) > _MOST_MERGED:
                     raise ValueError(f"a sheet has over {_MOST_MERGED} merged ranges")
-        return found
+        return ranges
 
     def _cell(self, kind: str, style: str, value: str | None, parts: list[str]) -> Any:
         if kind == "inlineStr":
@@ -212,24 +218,24 @@ class Workbook:
 
     def _elements(self, name: str) -> Iterator[tuple[str, dict[str, str], str | None]]:
         """Yield each start (text ``None``) and end of an element, with its text."""
-        found: list[tuple[str, dict[str, str], str | None]] = []
+        elements: list[tuple[str, dict[str, str], str | None]] = []
         texts: list[str] = []
 
         def opens(tag: str, attributes: dict[str, str]) -> None:
             texts.clear()
-            plain = {key.rpartition(" ")[2]: each for key, each in attributes.items()}
-            found.append((tag.rpartition(" ")[2], plain, None))
+            plain = {key.rpartition(" ")[2]: value for key, value in attributes.items()}
+            elements.append((tag.rpartition(" ")[2], plain, None))
 
         def closes(tag: str) -> None:
-            found.append((tag.rpartition(" ")[2], {}, "".join(texts)))
+            elements.append((tag.rpartition(" ")[2], {}, "".join(texts)))
             texts.clear()
 
         parser = _parser(opens, closes, texts.append)
         with self._archive.open(self._names[name.lower()]) as file:
-            yield from self._parsed(file, parser, found)
+            yield from self._parsed(file, parser, elements)
 
     def _parsed(
-        self, file: IO[bytes], parser: expat.XMLParserType, found: list[T]
+        self, file: IO[bytes], parser: expat.XMLParserType, elements: list[T]
     ) -> Iterator[T]:
         size = 0
         while block := file.read(_BLOCK):
@@ -237,10 +243,10 @@ class Workbook:
             if size > self._size:  # regardless of the size in the archive
                 raise ValueError(f"a part of it is larger than {in_mb(self._size)}")
             parser.Parse(block, False)
-            yield from found
-            found.clear()
+            yield from elements
+            elements.clear()
         parser.Parse(b"", True)
-        yield from found
+        yield from elements
 
 
 Range = tuple[int, int, int, int]
@@ -258,13 +264,13 @@ class _Merged:
     """
 
     def __init__(self, ranges: list[Range], header: int, width: int) -> None:
-        below = [each for each in ranges if each[0] > header and each[1] <= width]
+        below = [box for box in ranges if box[0] > header and box[1] <= width]
         self._next = sorted(below, reverse=True)
         self._width = width
         self._shown: dict[int, tuple[int, Any]] = {}  # column → last row, cell
 
     def fill(self, number: int, cells: Cells) -> None:
-        """Fill the cells of a row that show a cell beside or above them."""
+        """Fill the cells of a row that show a cell to the left or above."""
         while self._next and self._next[-1][0] <= number:
             top, left, bottom, right = self._next.pop()
             if top == number and left in cells:
@@ -361,7 +367,7 @@ def _unescaped(text: str) -> str:
     """Decode ``_x000D_``, the form of characters that XML does not allow."""
     if "_x" not in text:
         return text
-    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
 
 
 @cache
