@@ -155,7 +155,7 @@ def _columns_of_times(reading: Reading) -> list[str]:
     from promptlab.ingest.foreign.table.cells import are_times
 
     rows = reading.rows.get("rounds", {}).get("metadata", ())[:_MOST_ROWS]
-    kept = [json.loads(each) for each in rows]
+    kept = [json.loads(text) for text in rows]
     names = dict.fromkeys(name for row in kept for name in row)
     return [name for name in names if are_times(row.get(name) for row in kept)]
 
@@ -194,22 +194,22 @@ class FileReader:
         on_progress: OnProgress = lambda _path, _size: None,
     ) -> Iterator[ReadBatch]:
         """Read files in their order; ``on_progress`` is called after each."""
-        for found, kind in planned:
-            yield from self.read(found, kind)
-            on_progress(found.path, found.size)
+        for file, kind in planned:
+            yield from self.read(file, kind)
+            on_progress(file.path, file.size)
 
-    def read(self, found: FoundFile, kind: str | None) -> Iterator[ReadBatch]:
+    def read(self, file: FoundFile, kind: str | None) -> Iterator[ReadBatch]:
         """Read one file in batches of bounded size; skip a known file.
 
         A file that cannot be read to its end, or changes meanwhile, is left out. Its
         earlier batches are then withdrawn by one that is ``withdrawn``.
         """
-        if found.fault:
-            yield from _File(self, found, kind).left_out("unreadable", found.fault)
+        if file.fault:
+            yield from _File(self, file, kind).left_out("unreadable", file.fault)
             return
         last: ReadBatch | None = None
         try:
-            for last in _File(self, found, kind).batches():
+            for last in _File(self, file, kind).batches():
                 yield last
             return
         except OSError as error:
@@ -220,25 +220,25 @@ class FileReader:
         if last is not None:
             yield replace(last, more=False, withdrawn=True)
         self.loads.pop()
-        yield from _File(self, found, kind).left_out(code, reason)
+        yield from _File(self, file, kind).left_out(code, reason)
 
 
 class _File:
     """One file of a call."""
 
-    def __init__(self, reader: FileReader, found: FoundFile, kind: str | None) -> None:
+    def __init__(self, reader: FileReader, file: FoundFile, kind: str | None) -> None:
         self._reader = reader
-        self._found = found
+        self._file = file
         self._kind = kind
         self._redactor = Redactor(
             reader.redact, yaml=kind == "pipeline", is_utf8=kind != "labels"
         )
         self._undated: list[str] = []
         self._load = FileLoad(
-            found.path,
+            file.path,
             kind or "unknown",
-            uri=found.uri,
-            name=found.name,
+            uri=file.uri,
+            name=file.name,
             testset=reader.testset if has_tasks(kind or "unknown") else None,
             started_at=next(reader.starts),
             read_with=self._read_with(with_limits=False),
@@ -252,7 +252,7 @@ class _File:
             ChangedWhileRead: it was written while it was read.
             OSError: it cannot be read.
         """
-        file = InputFile(self._found.path)
+        file = InputFile(self._file.path)
         is_whole = self._is_read_whole(file)
         is_too_large = is_whole and file.size > self._reader.limits.max_file
         if self._kind in TOOLS:  # its reader opens a large one itself
@@ -317,7 +317,7 @@ class _File:
         load = self._load
         last: ReadBatch | None = None
         for reading, is_last in _marked(readings):
-            reading = _overridden(reading, self._found.overrides)
+            reading = _overridden(reading, self._file.overrides)
             if is_last:
                 reading = self._completed(reading, source)
                 is_left_out = load.status == "skipped" or reading.rejected
@@ -330,7 +330,7 @@ class _File:
             load.add(reading)
             self._reader.pipelines += _pipelines_in(reading)
             if is_last:
-                if any(each.code in LIMIT_CODES for each in load.problems):
+                if any(problem.code in LIMIT_CODES for problem in load.problems):
                     load.read_with = self._read_with(with_limits=True)
                 load.redacted = dict(self._redactor.counts)
                 load.runs, load.written = reading.runs, reading.written
@@ -368,13 +368,13 @@ class _File:
             yield future
 
     def _loaded_once(self, reading: Reading, source: Source) -> Reading:
-        """Leave out a run that another file brought; warn where one replaces it."""
+        """Leave out a run that was loaded from another file; warn where one replaces it."""
         known = self._reader.known
         if not reading.runs and not reading.rejected:
             problems = reading.problems or [_NO_RUN]  # else its reader says why
             self._load.status, self._load.message = "skipped", problems[0].message
             # a run without any valid row rejects the whole file
-            rejected = any(each.severity == "reject" for each in problems)
+            rejected = any(problem.severity == "reject" for problem in problems)
             return replace(reading, rows={}, problems=problems, rejected=rejected)
         other = known.copy_of(reading.runs, source.uri)
         newer = known.newer_of(reading.runs, reading.written)
@@ -406,16 +406,16 @@ class _File:
         known = self._reader.known.variants
         for task_id, extras in zip(tasks["task_id"], tasks["extras"], strict=True):
             whose = json.loads(extras)
-            own = [whose[name] for name in OWN_FIELDS]
-            file, before = known.get(task_id, (source.uri, own))
-            for name, there, here in zip(OWN_FIELDS, before, own, strict=True):
+            fields = [whose[name] for name in OWN_FIELDS]
+            file, before = known.get(task_id, (source.uri, fields))
+            for name, there, here in zip(OWN_FIELDS, before, fields, strict=True):
                 if file != source.uri and there != here:
                     message = mixed_run(task_id, name, there, f"in {file}", here)
                     problem = Problem(
                         RUN_ID_SHARED, message, record_id=task_id, pointer=f"/{name}"
                     )
                     return Reading(rows={}, rejected=True, problems=[problem])
-            known[task_id] = source.uri, own
+            known[task_id] = source.uri, fields
         return reading
 
     def _run_key(self, source: Source) -> str:
@@ -450,17 +450,17 @@ class _File:
 
         Limits are among them if the file exceeds one.
         """
-        mapping, overrides = self._found.mapping, self._found.overrides
+        mapping, overrides = self._file.mapping, self._file.overrides
         return read_with(
             self._reader.redact,
             self._reader.limits if with_limits else None,
             None if mapping is None else f"{mapping[0]}:{mapping[1].digest()}",
-            repr(self._found.labels) if self._found.labels else overrides.identity,
+            repr(self._file.labels) if self._file.labels else overrides.identity,
         )
 
     def _source(self, data: bytes = b"") -> Source:
-        return Source.of(
-            self._found,
+        return Source.from_file(
+            self._file,
             data=data,
             pipelines=self._reader.pipelines,
             size=self._load.size,
@@ -491,13 +491,13 @@ def _overridden(reading: Reading, overrides: Overrides) -> Reading:
             " memory is not the same; load it as a new run, without --recheck-of",
         )
         return Reading(rows={}, rejected=True, problems=[problem])
-    taken = sorted(overrides.taken.intersection(tasks["task_id"]))
-    if taken:
+    known_ids = sorted(overrides.other_ids.intersection(tasks["task_id"]))
+    if known_ids:
         problem = Problem(
             "recheck_with_a_known_id",
-            f"{taken[0]}: a re-check must not have the id of a run, or of the re-check"
+            f"{known_ids[0]}: a re-check must not have the id of a run, or of the re-check"
             " of another one; give the new rounds an id of their own",
-            record_id=taken[0],
+            record_id=known_ids[0],
         )
         return Reading(rows={}, rejected=True, problems=[problem])
     n = len(tasks["task_id"])
@@ -505,13 +505,15 @@ def _overridden(reading: Reading, overrides: Overrides) -> Reading:
     if overrides.local_commit and table == "tasks":
         known = columns.get("commit_sha") or [None] * n
         sources = columns.get("revision_source") or [None] * n
-        columns["commit_sha"] = [each or overrides.local_commit for each in known]
+        columns["commit_sha"] = [commit or overrides.local_commit for commit in known]
         columns["revision_source"] = [
-            each if commit else "git"
-            for each, commit in zip(sources, known, strict=True)
+            source if commit else "git"
+            for source, commit in zip(sources, known, strict=True)
         ]
     for name in _NAMES & columns.keys():
-        columns[name] = [each and plain_name(each) for each in columns[name]]
+        columns[name] = [
+            name_in_file and plain_name(name_in_file) for name_in_file in columns[name]
+        ]
     reading.rows[table] = columns
     return reading
 
@@ -519,10 +521,10 @@ def _overridden(reading: Reading, overrides: Overrides) -> Reading:
 def _sha256(file: InputFile, source: Source) -> str:
     """Return the hash of a file and its companions."""
     data = source.data
-    own = hashlib.sha256(data).hexdigest() if data else file.sha256()
+    digest = hashlib.sha256(data).hexdigest() if data else file.sha256()
     if not source.companions:
-        return own
-    hashes = [own, *(InputFile(each).sha256() for each in source.companions)]
+        return digest
+    hashes = [digest, *(InputFile(path).sha256() for path in source.companions)]
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
 
 

@@ -93,7 +93,7 @@ _ADVICE = {
     "memory": "keep each run in a folder of its own, a file for each conversation",
 }
 
-_TOLD_ELSEWHERE = frozenset(TOOLS)
+_REPORTED_BY_READERS = frozenset(TOOLS)
 
 _IN_PARTS = frozenset({"results", "scores", "labels"})
 
@@ -113,23 +113,23 @@ def same_ids(loads: Sequence[FileLoad]) -> Iterator[tuple[FileLoad, Problem]]:
     Yields:
         The later file, and one warning for each file that it replaces.
     """
-    told: dict[tuple[str, Path, Path], tuple[FileLoad, list[str]]] = {}
-    for one, those in _in_many_files(loads).items():
-        holder = next((each for each in reversed(those) if _was_there(each)), None)
-        for load in those:
+    replaced: dict[tuple[str, Path, Path], tuple[FileLoad, list[str]]] = {}
+    for one, of_one_id in _in_many_files(loads).items():
+        holder = next((load for load in reversed(of_one_id) if _was_there(load)), None)
+        for load in of_one_id:
             if _was_there(load):
                 continue
             if (
                 holder is not None
                 and holder.sha256 != load.sha256
-                and not {holder.kind, load.kind} <= _TOLD_ELSEWHERE
+                and not {holder.kind, load.kind} <= _REPORTED_BY_READERS
                 and not {holder.kind, load.kind} <= _IN_PARTS
             ):
                 kind, name = one
                 pair = kind, holder.path, load.path
-                told.setdefault(pair, (load, []))[1].append(name)
+                replaced.setdefault(pair, (load, []))[1].append(name)
             holder = load
-    for (kind, earlier, later), (load, names) in told.items():
+    for (kind, earlier, later), (load, names) in replaced.items():
         yield load, _warning(kind, names, earlier, later)
 
 
@@ -152,13 +152,13 @@ def _was_there(load: FileLoad) -> bool:
 
 
 def _warning(kind: str, names: Sequence[str], earlier: Path, later: Path) -> Problem:
-    what = f"{'memory run' if kind == 'memory' else kind} {shown(names[0])}"
+    subject = f"{'memory run' if kind == 'memory' else kind} {shown(names[0])}"
     were, them = "was", "it"
     if len(names) > 1:
-        what, were, them = f"{what} and {len(names) - 1} more", "were", "them"
+        subject, were, them = f"{subject} and {len(names) - 1} more", "were", "them"
     return warning(
         "id_in_two_files",
-        f"{what} {were} in {earlier} too, in this call: the rows of {later} replace"
+        f"{subject} {were} in {earlier} too, in this call: the rows of {later} replace"
         f" {them}; {_ADVICE[kind]}",
         record_id=names[0],
     )
@@ -180,13 +180,13 @@ class References:
         """Record the names that a batch defines, and those that it uses."""
         path, reading = one.load.path, one.reading
         if one.withdrawn:
-            self._used = [each for each in self._used if each[0] != path]
+            self._used = [use for use in self._used if use[0] != path]
         else:
             self.see_reading(path, reading)
 
     def see_reading(self, path: Path, reading: Reading) -> None:
         """Record the names of a file."""
-        self._used += [(path, each) for each in self._named_by(reading)]
+        self._used += [(path, reference) for reference in self._named_by(reading)]
         for name in reading.rows.get("testsets", {}).get("testset_id", ()):
             self._testsets.add(name)
         configured = reading.rows.get("dimension_configs", {})
@@ -195,7 +195,7 @@ class References:
         self._have_tasks(tasks.get("task_id", ()), tasks.get("source_kind", ()))
 
     def join(self, others: References) -> None:
-        """Add the names recorded by others, of other files."""
+        """Add the names that other instances recorded for other files."""
         self._used += others._used
         self._testsets |= others._testsets
         for task_id, dimensions in others._dimensions.items():
@@ -230,7 +230,11 @@ class References:
             return reading.references
         place = Problem("unknown_testset", "", "warning")
         return [
-            *(each for each in reading.references if each[2].code != place.code),
+            *(
+                reference
+                for reference in reading.references
+                if reference[2].code != place.code
+            ),
             *(
                 (self._override, key[1], place)
                 for key in reading.keys
@@ -259,8 +263,8 @@ class References:
 
     def _about_testset(self, name: str) -> str:
         name = name.removesuffix(".jsonl")
-        last_parts = {each: _last(each) for each in self._testsets}
-        meant = sorted(each for each, last in last_parts.items() if last == name)
+        last_parts = {testset: _last(testset) for testset in self._testsets}
+        meant = sorted(testset for testset, last in last_parts.items() if last == name)
         if name in last_parts or len(meant) == 1:
             return ""
         if meant:
@@ -342,8 +346,8 @@ def testsets_by_cases(
     if not {"task", "testset"} & {kind for kind, _ in files}:
         return
     for task_id, n_cases, testsets in con.execute(_BY_CASES).fetchall():
-        ids = [("task", task_id), *(("testset", each) for each in testsets)]
-        path = next((files[each] for each in ids if each in files), None)
+        ids = [("task", task_id), *(("testset", testset) for testset in testsets)]
+        path = next((files[object_id] for object_id in ids if object_id in files), None)
         if path is None:
             continue
         task, names = shown(task_id), ", ".join(map(shown, testsets[:_MOST_LISTED]))
@@ -379,7 +383,7 @@ def _listed(names: set[str]) -> str:
     return f"; there are {some}{', …' if len(names) > _MOST_LISTED else ''}"
 
 
-def told_at_the_end(
+def add_problems_of_call(
     loads: Sequence[FileLoad], references: References
 ) -> list[tuple[Path, Problem]]:
     """Add the problems that need all files of a call.
@@ -387,11 +391,11 @@ def told_at_the_end(
     Returns:
         Path and problem of loaded files, to be stored with their loads.
     """
-    found = [(load.path, problem) for load, problem in same_ids(loads)]
-    found += references.unmet()
+    problems = [(load.path, problem) for load, problem in same_ids(loads)]
+    problems += references.unmet()
     of_files: dict[Path, list[Problem]] = {}
-    for path, problem in found:
+    for path, problem in problems:
         of_files.setdefault(path, []).append(problem)
     for load in loads:
         load.problems = load.problems + of_files.get(load.path, [])
-    return found
+    return problems

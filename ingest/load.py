@@ -20,7 +20,7 @@ from promptlab.ingest.ingested import (
     References,
     same_ids,
     testsets_by_cases,
-    told_at_the_end,
+    add_problems_of_call,
 )
 from promptlab.ingest.raw import judged
 from promptlab.ingest.raw.live import Live, LiveModel
@@ -54,7 +54,7 @@ def read_files(
         files.
     """
     reader = FileReader(Known(), [], None, limits, redact)
-    wanted = [(found, kind) for found, kind in planned if kind or found.fault]
+    wanted = [(file, kind) for file, kind in planned if kind or file.fault]
     for one in reader.read_all(wanted):
         yield one.load.path, one.reading
     for load, problem in same_ids(reader.loads):
@@ -92,14 +92,14 @@ def ingest(
     from concurrent.futures import ThreadPoolExecutor
 
     live = Live(con, live_models)
-    uris = [os.path.realpath(found.path) for found, _ in planned]
+    uris = [os.path.realpath(file.path) for file, _ in planned]
     known = known_files(
         con,
         [
             *uris,
-            *(os.path.realpath(o) for found, _ in planned for o in found.companions),
+            *(os.path.realpath(o) for file, _ in planned for o in file.companions),
         ],
-        [found.size for found, _ in planned],
+        [file.size for file, _ in planned],
         {kind for _, kind in planned},
         purged_too=purged_too,
     )
@@ -133,25 +133,25 @@ def _conclude(
     references: References,
     uris: Sequence[str],
 ) -> None:
-    """Note the judged answers, and the problems that need all files of a call."""
+    """Store the judged answers, and the problems that need all files of a call."""
     paths = {load_id: path for path, (load_id, _) in writer.loads.items()}
     of_paths = {load.path: load for load in loads}
     first = writer.first_load_id
     con.begin()
     try:
         references.know(con)
-        found = [
+        problems = [
             (paths[load_id], problem)
             for load_id, problem in (
                 *replacements(con, first, uris),
                 *judged.note(con, first),
             )
         ]
-        found += testsets_by_cases(con, loads)
-        for path, problem in found:
+        problems += testsets_by_cases(con, loads)
+        for path, problem in problems:
             load = of_paths[path]
             load.problems = [*load.problems, problem]
-        writer.add_problems([*found, *told_at_the_end(loads, references)])
+        writer.add_problems([*problems, *add_problems_of_call(loads, references)])
         con.commit()
     except BaseException:
         raw.roll_back(con)

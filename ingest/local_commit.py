@@ -26,7 +26,7 @@ class LocalCommit:
     tracked: frozenset[str]
     """Paths of tracked files below the top folder."""
 
-    def of(self, path: Path) -> str | None:
+    def sha_for(self, path: Path) -> str | None:
         """Return the commit if a file was written at it."""
         try:
             file = path.resolve()
@@ -46,7 +46,7 @@ def local_commit(folder: Path, files: Iterable[Path]) -> LocalCommit | None:
     """
     folder = folder.resolve()
     here = (folder, *folder.parents)
-    root = next((each for each in here if (each / ".git").exists()), None)
+    root = next((parent for parent in here if (parent / ".git").exists()), None)
     if root is None or not any(_is_below(file, root) for file in files):
         return None
     top, sha, changes = (

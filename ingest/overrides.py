@@ -70,7 +70,7 @@ class Overrides:
     """Commit of the repository that the call is in; not a column."""
     local_commit: str | None = None
     """The same for a file that names none, if it was written there; not a column."""
-    taken: frozenset[str] = frozenset()
+    other_ids: frozenset[str] = frozenset()
     """Ids of other tasks, which a re-check must not replace; not a column."""
     prompt_vars: tuple[str, ...] = ()
     """Variables of promptfoo tests that are part of the prompt; not a column."""
@@ -151,27 +151,27 @@ def for_path(
     """Add the values of the first of *sources* that matches *path*, and of git."""
     is_named = overrides.commit_sha is not None or overrides.branch is not None
     if overrides.local is not None and not is_named:
-        overrides = replace(overrides, local_commit=overrides.local.of(path))
+        overrides = replace(overrides, local_commit=overrides.local.sha_for(path))
     for source in sources:
-        found = source.of(path.resolve().as_posix())
-        if found is None:
+        values = source.values_for(path.resolve().as_posix())
+        if values is None:
             continue
-        date = found.get("date")
-        by_path = (found.keys() & {"branch", "commit"}) - overrides.options
+        date = values.get("date")
+        by_path = (values.keys() & {"branch", "commit"}) - overrides.options
         if by_path:
             is_option = bool(overrides.options)
             overrides = replace(
                 overrides,
-                branch=found["branch"] if "branch" in by_path else overrides.branch,
+                branch=values["branch"] if "branch" in by_path else overrides.branch,
                 commit_sha=(
-                    found["commit"] if "commit" in by_path else overrides.commit_sha
+                    values["commit"] if "commit" in by_path else overrides.commit_sha
                 ),
                 revision_source="option" if is_option else "sources",
             )
         return replace(
             overrides,
-            title=overrides.title or found.get("title"),
-            variant=overrides.variant or found.get("variant"),
+            title=overrides.title or values.get("title"),
+            variant=overrides.variant or values.get("variant"),
             created_at=overrides.created_at or (_moment(date) if date else None),
         )
     return overrides
@@ -179,8 +179,8 @@ def for_path(
 
 def _of_ci(environ: Mapping[str, str]) -> Overrides:
     def first(names: Sequence[str]) -> str | None:
-        found = next((environ[name] for name in names if environ.get(name)), None)
-        return found.removeprefix("refs/heads/") if found else None
+        value = next((environ[name] for name in names if environ.get(name)), None)
+        return value.removeprefix("refs/heads/") if value else None
 
     for name, (known, branch, base, commit) in _CI.items():
         if environ.get(known):

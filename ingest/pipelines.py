@@ -18,7 +18,7 @@ from promptlab.ingest.reading.problems import (
     Severity,
     faults,
     problem_at,
-    told_at,
+    with_place,
 )
 from promptlab.ingest.reading.source import Source
 from promptlab.ingest.reading.yaml_text import YamlText, read_yaml
@@ -109,7 +109,7 @@ def _load(path: Path) -> Pipeline:
     pipeline, problems = parse_pipeline(read_whole(path), path.stem)
     if pipeline is None:
         rejects = [problem for problem in problems if problem.severity == "reject"]
-        raise InputError("\n".join(told_at(path, problem) for problem in rejects))
+        raise InputError("\n".join(with_place(path, problem) for problem in rejects))
     return pipeline
 
 

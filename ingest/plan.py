@@ -51,11 +51,11 @@ def plan(
     if kind not in {"auto", *KINDS}:
         raise UsageError(f"--kind {kind}: there is no such kind; {', '.join(KINDS)}")
     planned: list[Planned] = []
-    for found in find_files(paths):
-        if found.fault:
-            planned.append((found, None))
+    for file in find_files(paths):
+        if file.fault:
+            planned.append((file, None))
         else:
-            planned.append(_with_kind(found, kind, tables or {}))
+            planned.append(_with_kind(file, kind, tables or {}))
     return sorted(gathered(planned), key=_place)
 
 
@@ -63,11 +63,11 @@ def gathered(planned: Iterable[Planned]) -> list[Planned]:
     """Group the files of each run by the rules of its tool; leave others unchanged."""
     result: list[Planned] = []
     of_tool: dict[str, list[FoundFile]] = defaultdict(list)
-    for found, kind in planned:
+    for file, kind in planned:
         if kind in TOOLS and hasattr(tool(kind), "gather"):
-            of_tool[kind].append(found)
+            of_tool[kind].append(file)
         else:
-            result.append((found, kind))
+            result.append((file, kind))
     for kind, files in of_tool.items():
         for lead, others in tool(kind).gather(files):
             companions = tuple(other.path for other in others)
@@ -77,63 +77,65 @@ def gathered(planned: Iterable[Planned]) -> list[Planned]:
 
 def _place(one: Planned) -> tuple[int, int]:
     """Return the sort key; the most complete form of a run comes first."""
-    found, kind = one
+    file, kind = one
     if kind is None:
         return len(KINDS), 0
-    return KINDS.index(kind), order_of(kind, found.form) if kind in TOOLS else 0
+    return KINDS.index(kind), order_of(kind, file.form) if kind in TOOLS else 0
 
 
-def _with_kind(found: FoundFile, kind: str, tables: Mappings) -> Planned:
+def _with_kind(file: FoundFile, kind: str, tables: Mappings) -> Planned:
     if kind not in {"auto", *TOOLS}:
-        return found, kind
+        return file, kind
     try:
-        with found.path.open("rb") as file:
-            head = file.read(min(found.size or HEAD_BYTES, HEAD_BYTES))
+        with file.path.open("rb") as stream:
+            head = stream.read(min(file.size or HEAD_BYTES, HEAD_BYTES))
     except OSError as error:
         reason = error.strerror or str(error)
-        if found.named:
-            raise InputError(f"{found.path}: cannot be read: {reason}") from None
-        return replace(found, fault=reason), None
+        if file.named:
+            raise InputError(f"{file.path}: cannot be read: {reason}") from None
+        return replace(file, fault=reason), None
     plain = without_comments(head)
     foreign = recognise_foreign(plain)
     columns: list[str] = []
     if tables:
-        mapped, columns = _mapped(found, head, tables, is_of_tool=foreign is not None)
+        mapped, columns = _mapped(file, head, tables, is_of_tool=foreign is not None)
         if mapped is not None and kind in {"auto", TABLE}:  # the config is first
             return mapped, TABLE
     if foreign is not None and kind in {"auto", foreign[0]}:
-        return replace(found, form=foreign[1]), foreign[0]
+        return replace(file, form=foreign[1]), foreign[0]
     if kind == "auto":
         kind_of_ours = recognise(plain)
         is_run = kind_of_ours == "testset" and _has_answers(columns, tables)
         if kind_of_ours is not None and not is_run:
-            return found, kind_of_ours
+            return file, kind_of_ours
     from promptlab.ingest.foreign.table.opening import form_of
 
     form = form_of(head)
-    if kind == "auto" and found.named:
-        return replace(found, fault=_fault(found, form, head)), None
+    if kind == "auto" and file.named:
+        return replace(file, fault=_fault(file, form, head)), None
     if form in (None, "json") and kind == "auto":  # any document may hold a list
-        return found, None
-    return replace(found, form=form), TABLE if kind == "auto" else kind
+        return file, None
+    return replace(file, form=form), TABLE if kind == "auto" else kind
 
 
 def _mapped(
-    found: FoundFile, head: bytes, tables: Mappings, *, is_of_tool: bool
+    file: FoundFile, head: bytes, tables: Mappings, *, is_of_tool: bool
 ) -> tuple[FoundFile | None, list[str]]:
     """Return the file as a table of the config, if one fits, and its columns."""
     from promptlab.ingest.foreign.table.opening import columns_of, form_of
 
     columns: list[str] = []
-    for encoding in dict.fromkeys(each.encoding for each in tables.values()):
-        alike = {n: each for n, each in tables.items() if each.encoding == encoding}
+    for encoding in dict.fromkeys(mapping.encoding for mapping in tables.values()):
+        alike = {
+            n: mapping for n, mapping in tables.items() if mapping.encoding == encoding
+        }
         form = form_of(head, partial(_fitting, tables=alike), encoding)
         if form is None or (form == "json" and is_of_tool):
             continue  # a tool's own document is large
-        columns = columns_of(found.path, form, encoding) or []
+        columns = columns_of(file.path, form, encoding) or []
         mapping = _fitting(columns, alike, has_keys=form in ("jsonl", "json"))
         if mapping is not None:
-            return replace(found, form=form, mapping=mapping), columns
+            return replace(file, form=form, mapping=mapping), columns
     return None, columns
 
 
@@ -142,7 +144,7 @@ def _fitting(
 ) -> tuple[str, TableMapping] | None:
     """Return the first mapping that matches the columns of a table.
 
-    If each row *has keys* of its own, a file without any error has no key for it.
+    If each row *has* its own *keys*, a file without any error has no key for it.
     """
     for without_facts in (False, True) if has_keys else (False,):
         for name, mapping in tables.items():
@@ -180,19 +182,19 @@ _BY_ITS_FIRST_BYTES = {
         "is a picture or a PDF: load the data that it shows"
     ),
 }
-"""First bytes of a file in lower case → what it is, and the fix."""
+"""First bytes of a file in lower case → its kind, and the fix."""
 
 
-def _fault(found: FoundFile, form: str | None, head: bytes) -> str:
+def _fault(file: FoundFile, form: str | None, head: bytes) -> str:
     """Return why a file named on the command line cannot be loaded, and the fix."""
     if form is not None:
         from promptlab.ingest.foreign.table.guessing import no_mapping_message
 
-        return no_mapping_message(found.path, form)
+        return no_mapping_message(file.path, form)
     begins = head[:100].lower().removeprefix(BOM).lstrip()
-    for known, what in _BY_ITS_FIRST_BYTES.items():
+    for known, sentence in _BY_ITS_FIRST_BYTES.items():
         if begins.startswith(known):
-            return f"it {what}"
+            return f"it {sentence}"
     if not head.strip():
         return "it is empty: write it again"
     return (

@@ -149,7 +149,7 @@ class ResultRows:
     """The columns of a batch of results, in the order of the file."""
 
     def __init__(self, records: StructRecords, stem: str, so_far: ResultsSoFar) -> None:
-        values_of = records.each
+        values_of = records.values
         self._records = records
         self._so_far = so_far
         self.executed_at, self.executed_zoneless = in_utc_or_none(
@@ -208,8 +208,8 @@ class ResultRows:
 
     def twins(self) -> list[int]:
         """Return the rows whose round id is already in their case."""
-        own = zip(self.task_ids, self.case_ids, self._own_round_ids, strict=True)
-        return twins(own, self._so_far.rounds)
+        identities = zip(self.task_ids, self.case_ids, self._own_round_ids, strict=True)
+        return twins(identities, self._so_far.rounds)
 
     def rounds(self) -> Table:
         """Return a row per result."""
@@ -223,10 +223,12 @@ class ResultRows:
         }
 
     def _round_ids(self) -> list[str]:
-        """Return their own ids, and for rounds without one the next free number."""
+        """Return the ids of rounds, and for rounds without one the next free number."""
         known = self._so_far.rounds
-        own = zip(self.task_ids, self.case_ids, self._own_round_ids, strict=True)
-        taken: set[Id] = {each for each in own if each[2] is not None}
+        identities = zip(self.task_ids, self.case_ids, self._own_round_ids, strict=True)
+        used: set[Id] = {
+            key_of_row for key_of_row in identities if key_of_row[2] is not None
+        }
         ids = []
         for task_id, case_id, round_id, number in zip(
             self.task_ids,
@@ -237,8 +239,8 @@ class ResultRows:
         ):
             if round_id is None:
                 options = ((task_id, case_id, f"{case_id}-{n}") for n in count(number))
-                key = next(o for o in options if o not in taken and o not in known)
-                taken.add(key)
+                key = next(o for o in options if o not in used and o not in known)
+                used.add(key)
                 round_id = key[2]
             ids.append(round_id)
         return ids
@@ -291,7 +293,7 @@ class ResultRows:
         yield from tasks.values()
 
     def _task_field(self, name: str) -> list[str | None]:
-        values = self._records.each(name)
+        values = self._records.values(name)
         if name != "prompt":
             return values
         return [None if value is None else _encode(value).decode() for value in values]
@@ -321,8 +323,8 @@ def judge_columns(so_far: ResultsSoFar) -> Table:
     return {
         "task_id": [task_id for task_id, _ in judges],
         "name": ["judge"] * len(judges),
-        "model": [joined(each.agent_id for each in who) for _, who in judges],
-        "template": [joined(each.flow for each in who) for _, who in judges],
+        "model": [joined(judge.agent_id for judge in who) for _, who in judges],
+        "template": [joined(judge.flow for judge in who) for _, who in judges],
     }
 
 
@@ -337,9 +339,14 @@ def task_columns(so_far: ResultsSoFar) -> Columns:
         if task_id.startswith(f"{task.entity}/")
     }
     runs = {
-        task_id: (stem, each.fields["title"], each.fields["entity_id"], each.created_at)
+        task_id: (
+            stem,
+            fields_of_task.fields["title"],
+            fields_of_task.fields["entity_id"],
+            fields_of_task.created_at,
+        )
         for task_id, stem in stems.items()
-        for each in (so_far.tasks[task_id],)
+        for fields_of_task in (so_far.tasks[task_id],)
     }
     in_runs = Counter(runs.values())
     rows = []
@@ -375,10 +382,12 @@ def _first(value: str | None, other: str | None) -> str | None:
 
 
 def _extras(fields: dict[str, str | None]) -> str:
-    own: dict[str, Any] = {name: fields[name] for name in ("entity_type", *OWN_FIELDS)}
+    extras: dict[str, Any] = {
+        name: fields[name] for name in ("entity_type", *OWN_FIELDS)
+    }
     if fields["prompt"] is not None:
-        own["prompt"] = msgspec.Raw(fields["prompt"].encode())
-    return _encode(own).decode()
+        extras["prompt"] = msgspec.Raw(fields["prompt"].encode())
+    return _encode(extras).decode()
 
 
 def _error(error: Any) -> str | None:
@@ -389,7 +398,7 @@ def _error(error: Any) -> str | None:
 
 
 def _lists(lists: Sequence[list[Any]]) -> list[str]:
-    return [_encode(each).decode() if each else "[]" for each in lists]
+    return [_encode(items).decode() if items else "[]" for items in lists]
 
 
 def read(source: Source) -> Iterator[Reading]:
@@ -490,7 +499,7 @@ OWN_FIELDS = ("entity_id", "variant")
 
 
 def mixed_run(task_id: str, field: str, first: str, where: str, second: str) -> str:
-    """Return why a file is left out if one run_id has two variants."""
+    """Return the message of a file that is left out: one run_id has two variants."""
     return (
         f"run_id {shown(task_id)} has results of the {field} {shown(first)} {where},"
         f" and others of {shown(second)}: this file is left out. Give each of them a"

@@ -31,7 +31,7 @@ def read(source: Source) -> Iterator[Reading]:
         Batch by batch, rows of ``scores``. A record that violates its contract, or
         repeats a score of the same round, scorer and dimension, is rejected.
     """
-    seen = SeenIds()
+    ids = SeenIds()
     unknown = UnknownKeys(lambda model, key, _: not_stored(model, key, "`payload`"))
     dimensions: dict[Id, Reference] = {}
     tasks: set[str] = set()  # of which the file has scores
@@ -39,7 +39,7 @@ def read(source: Source) -> Iterator[Reading]:
         with no_garbage_collection():
             _refuse_above_scale(records)
             table = _columns(records)
-            repeated = twins(_ids(table), seen)
+            repeated = twins(_ids(table), ids)
             if repeated:
                 structs = records.structs
                 records.leave_out(
@@ -48,7 +48,7 @@ def read(source: Source) -> Iterator[Reading]:
                 table = _columns(records)
             if not records.is_last:
                 for each in _ids(table):
-                    seen.add(each)
+                    ids.add(each)
         unknown.count(records)
         _note_dimensions(records, dimensions)
         if records.is_last:
@@ -67,7 +67,7 @@ def read(source: Source) -> Iterator[Reading]:
 def _columns(records: StructRecords) -> Table:
     lines = [records.line(row) for row in range(len(records.structs))]
     return {"line": lines} | {
-        name: records.each(name) for name in ScoreRecord.model_fields
+        name: records.values(name) for name in ScoreRecord.model_fields
     }
 
 
@@ -75,18 +75,18 @@ def _refuse_above_scale(records: StructRecords) -> None:
     """Reject scores above their scale: the only rule of the contract for two fields."""
     above = [
         row
-        for row, each in enumerate(records.structs)
-        if each.score is not None and each.score > each.scale
+        for row, score in enumerate(records.structs)
+        if score.score is not None and score.score > score.scale
     ]
     if above:
         records.refuse(above, "")
 
 
-def _keys(task_ids: Iterable[str], seen: set[str]) -> list[Key]:
-    """Return the objects that begin in a batch: a file's scores of one task each."""
-    new = [each for each in dict.fromkeys(task_ids) if each not in seen]
-    seen.update(new)
-    return [("scores", each) for each in new]
+def _keys(task_ids: Iterable[str], known: set[str]) -> list[Key]:
+    """Return the new objects of a batch, each the scores of one task in a file."""
+    new = [task_id for task_id in dict.fromkeys(task_ids) if task_id not in known]
+    known.update(new)
+    return [("scores", task_id) for task_id in new]
 
 
 def _ids(table: Table) -> Iterator[tuple[str, ...]]:

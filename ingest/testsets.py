@@ -36,7 +36,7 @@ from promptlab.ingest.reading.problems import (
     faults,
     lone_surrogate_warning,
     problem_at,
-    told_at,
+    with_place,
 )
 from promptlab.ingest.reading.source import (
     DEFAULT,
@@ -579,7 +579,7 @@ def load_testset(path: str | Path) -> list[TestCase]:
         if problem.severity == "reject"
     ]
     if rejects:
-        raise InputError("\n".join(told_at(path, problem) for problem in rejects))
+        raise InputError("\n".join(with_place(path, problem) for problem in rejects))
     return [record.case for record in records if record.case is not None]
 
 

@@ -132,7 +132,7 @@ class Warehouse(WarehouseFile):
                 base_branch=self.settings.base_branch,
                 commit=commit,
                 recheck_of=repeated,
-                taken=taken,
+                other_ids=taken,
             ),
             prompt_vars=self.settings.prompt_vars,
             tag_keys=self.settings.tag_keys,
@@ -158,7 +158,7 @@ class Warehouse(WarehouseFile):
             "ingest_version": __version__,
             "testset": testset,
             "purged_too": purged_too,
-            "limits": Limits.of(self.settings, strict=strict),
+            "limits": Limits.from_settings(self.settings, strict=strict),
             "redact": self.settings.redact,
             "on_progress": on_progress,
         }
@@ -168,7 +168,7 @@ class Warehouse(WarehouseFile):
                 return Ingested(ingest(con, planned, live_models(), **options))
         from promptlab.ingest.parquet import ParquetLayer, ingest_parquet, mapping
 
-        layer = ParquetLayer.of(sink)
+        layer = ParquetLayer.from_address(sink)
         with mapping(workers) as map_shards:
             return Ingested(
                 ingest_parquet(

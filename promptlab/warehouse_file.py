@@ -182,7 +182,7 @@ class WarehouseFile:
             return []
         from promptlab.ingest.parquet import ParquetLayer
 
-        return [ParquetLayer.of(self.settings.raw).folder]
+        return [ParquetLayer.from_address(self.settings.raw).folder]
 
     @contextmanager
     def _connect(

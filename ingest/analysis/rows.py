@@ -158,16 +158,16 @@ def _golden_checks(cases: StructRecords) -> Columns:
     """Return the checks of golden answers; reject a case with far too many."""
     while True:
         answers = [
-            (case.case_id, each.baseline_id, each.payload)
+            (case.case_id, baseline.baseline_id, baseline.payload)
             for case in cases.structs
-            for each in case.baselines
-            if each.type == "golden_answer"
+            for baseline in case.baselines
+            if baseline.type == "golden_answer"
         ]
         try:
             return golden_checks(answers)
         except ExpectationTooLargeError:
             longest, *_ = max(answers, key=lambda answer: len(answer[2]))
-            ids = [each.case_id for each in cases.structs]
+            ids = [case.case_id for case in cases.structs]
             cases.refuse(
                 [ids.index(longest)],
                 "flattened, its golden answers are far larger than they are written."

@@ -19,10 +19,10 @@ class QuestionKeys:
     where the file asks it with another category or evidence too.
     """
 
-    def __init__(self, asked: Iterable[Identity]) -> None:
+    def __init__(self, identities: Iterable[Identity]) -> None:
         """Collect the questions of a whole file: a key must not depend on the round."""
         by_text: dict[str, list[Identity]] = defaultdict(list)
-        for identity in dict.fromkeys(asked):
+        for identity in dict.fromkeys(identities):
             by_text[" ".join(identity[0].split())].append(identity)
         self._keys = {
             identity: _key(text, identity, is_alone=len(identities) == 1)
@@ -30,7 +30,7 @@ class QuestionKeys:
             for identity in identities
         }
 
-    def of(self, identity: Identity, number: int) -> str:
+    def key(self, identity: Identity, number: int) -> str:
         """Return the key of a question, the *number*-th of its kind in its round."""
         key = self._keys[identity]
         return key if number == 1 else f"{key} ({number})"

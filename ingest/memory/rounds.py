@@ -57,11 +57,11 @@ class _Answer(NamedTuple):
 
     def row(self, keys: QuestionKeys, *, is_chinese_file: bool) -> tuple[Any, ...]:
         """Return the values of `ANSWER_COLUMNS`."""
-        *own, question, twin = self
+        *fields, question, twin = self
         return (
-            *own,
+            *fields,
             *question,
-            keys.of(_identity(question), twin),
+            keys.key(_identity(question), twin),
             *(self.chinese_scores() if is_chinese_file else (None, None)),
         )
 

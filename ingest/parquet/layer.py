@@ -9,7 +9,7 @@
 
 A load is visible when the manifest's snapshot names it; the manifest is replaced
 atomically, so a reader only sees whole loads, and a killed ingest has changed nothing.
-No row is rewritten: what of them counts is what the models of the schema `live` say.
+No row is rewritten: the models of the schema `live` select the rows that count.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _ODD = frozenset("*?[]{}'`\\\n")
 """Characters in paths that some engine interprets as a pattern or an option."""
 
 _OF_SNAPSHOT = ("loads", "objects")
-"""Tables that are one file, written anew with each snapshot."""
+"""Tables that are one file, written again with each snapshot."""
 
 
 class ParquetLayer:
@@ -64,7 +64,7 @@ class ParquetLayer:
         self.folder = folder.resolve()
 
     @classmethod
-    def of(cls, address: str) -> ParquetLayer:
+    def from_address(cls, address: str) -> ParquetLayer:
         """Return the layer of ``parquet://DIR``.
 
         Raises:
@@ -111,11 +111,11 @@ class ParquetLayer:
             ) from None
         except ValueError as error:
             raise self._damaged(error) from None
-        found = manifest.get("format_version"), manifest.get("schema_version")
-        if found != (FORMAT_VERSION, SCHEMA_VERSION):
+        versions = manifest.get("format_version"), manifest.get("schema_version")
+        if versions != (FORMAT_VERSION, SCHEMA_VERSION):
             raise WarehouseError(
-                f"{self.folder}: is of format {found[0]} with schema version"
-                f" {found[1]}, this promptlab knows {FORMAT_VERSION} and"
+                f"{self.folder}: is of format {versions[0]} with schema version"
+                f" {versions[1]}, this promptlab knows {FORMAT_VERSION} and"
                 f" {SCHEMA_VERSION}; ingest the files into a new folder (nothing was"
                 " changed)"
             )

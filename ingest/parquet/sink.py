@@ -25,7 +25,7 @@ from promptlab.errors import UsageError, WarehouseError
 from promptlab.ingest.file_reader import FileReader, OnProgress, load_starts
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.redaction import Mode
-from promptlab.ingest.ingested import References, told_at_the_end
+from promptlab.ingest.ingested import References, add_problems_of_call
 from promptlab.ingest.parquet.layer import ParquetLayer, frame_of
 from promptlab.ingest.raw.live import LiveModel
 from promptlab.ingest.raw.load_log import Known, known_files, known_pipelines
@@ -88,16 +88,16 @@ def shards_of(
     shard: list[ShardFile] = []
     size = 0
     for file in files:
-        _, found, kind = file
+        _, input_file, kind = file
         if shard and (
-            size + found.size > most_bytes
+            size + input_file.size > most_bytes
             or len(shard) >= SHARD_FILES
             or (shard[-1][2] == "pipeline") != (kind == "pipeline")
         ):
             yield shard
             shard, size = [], 0
         shard.append(file)
-        size += found.size
+        size += input_file.size
     if shard:
         yield shard
 
@@ -109,11 +109,11 @@ def flatten(shard: Shard) -> Flattened:
     )
     references = References(shard.testset)
     written: list[tuple[int, FileLoad]] = []
-    for load_id, found, kind in shard.files:
+    for load_id, file, kind in shard.files:
         start = shard.began + timedelta(microseconds=load_id)
         reader.starts = repeat(start)
         part = 0
-        for one in reader.read(found, kind):
+        for one in reader.read(file, kind):
             references.see(one)
             if one.withdrawn:
                 shard.layer.discard(load_id)
@@ -234,11 +234,11 @@ def ingest_parquet(
     waiting: list[tuple[int, FileLoad]] = []
     with layer.locked():
         with layer.connect("pipelines", live=live_models) as con:
-            paths = [(found.path, *found.companions) for found, _ in planned]
+            paths = [(file.path, *file.companions) for file, _ in planned]
             known = known_files(
                 con,
                 [os.path.realpath(path) for these in paths for path in these],
-                [found.size for found, _ in planned],
+                [file.size for file, _ in planned],
                 {kind for _, kind in planned} - {"results"},
                 purged_too=purged_too,
             )
@@ -264,9 +264,9 @@ def ingest_parquet(
 
         def commit() -> float:
             # reset first: after a failed commit files are read again, not listed twice
-            taken = waiting[:]
+            batch = waiting[:]
             waiting.clear()
-            _commit(layer, taken, ingest_version)
+            _commit(layer, batch, ingest_version)
             return time.monotonic()
 
         committed = time.monotonic()
@@ -284,8 +284,10 @@ def ingest_parquet(
                 names = ("testsets", "tasks", "dimension_configs")
                 with layer.connect(*names, live=live_models) as con:
                     references.know(con)
-            found = told_at_the_end(done, references)
-            _add_problems(layer, [(*load_ids[path], each) for path, each in found])
+            problems = add_problems_of_call(done, references)
+            _add_problems(
+                layer, [(*load_ids[path], problem) for path, problem in problems]
+            )
         finally:
             # keep loads read before a failure
             commit()
@@ -315,11 +317,11 @@ def _commit(
 
 
 def _add_problems(
-    layer: ParquetLayer, found: Sequence[tuple[int, str, Problem]]
+    layer: ParquetLayer, problems: Sequence[tuple[int, str, Problem]]
 ) -> None:
     """Write problems that need all files, next to the parts of their load."""
     of_loads: dict[int, list[tuple[int, str, Problem]]] = {}
-    for one in found:
+    for one in problems:
         of_loads.setdefault(one[0], []).append(one)
     for load_id, rows in of_loads.items():
         frame = frame_of("rejects", problem_columns(rows))

@@ -222,8 +222,8 @@ class _Splitter:
         column = len(block[0].text) - len(block[0].text.lstrip())
         if reader.broken and len(block) > 1 and _may_begin(block[-1], column):
             self.lines.push_back(block.pop())
-        own, inner = _split(block, reader.spans)
-        length = sum(len(line.text) for line in own)
+        first_lines, inner = _split(block, reader.spans)
+        length = sum(len(line.text) for line in first_lines)
         for line in self.lines:
             is_next = _may_begin(line, column) or _is_object_with_id(line)
             if line.too_long or is_next:
@@ -231,8 +231,8 @@ class _Splitter:
                 break
             length += len(line.text)
             if length <= LONGEST_RAW_TEXT:
-                own.append(line)
-        yield _rejected(reader, own, stopped_by)
+                first_lines.append(line)
+        yield _rejected(reader, first_lines, stopped_by)
         for whole in inner:
             again = self._reader(whole[0].number)
             for line in whole:
@@ -283,15 +283,15 @@ def _split(
     block: list[_Line], spans: list[LineSpan]
 ) -> tuple[list[_Line], list[list[_Line]]]:
     """Split a failed block: its own lines, and those of each whole object inside it."""
-    own: list[_Line] = []
+    outside: list[_Line] = []
     inner: list[list[_Line]] = [[] for _ in spans]
     at = 0
     for line in block:
         while at < len(spans) and spans[at][1] < line.number:
             at += 1
         inside = at < len(spans) and spans[at][0] <= line.number
-        (inner[at] if inside else own).append(line)
-    return own, inner
+        (inner[at] if inside else outside).append(line)
+    return outside, inner
 
 
 def _rejected(reader: JsonReader, block: list[_Line], stopped_by: str) -> Rejected:
@@ -337,8 +337,8 @@ def _place(block: list[_Line]) -> RecordPlace:
 
 
 def _id_of(value: Any) -> str | None:
-    found = value.get("id") if isinstance(value, dict) else None
-    return printable(found) if isinstance(found, str) else None
+    own_id = value.get("id") if isinstance(value, dict) else None
+    return printable(own_id) if isinstance(own_id, str) else None
 
 
 def _may_begin(line: _Line, column: int) -> bool:

@@ -21,13 +21,13 @@ def without_negative_costs(
     metadata: Sequence[str | None],
 ) -> tuple[list[str | None], list[tuple[int, str]]]:
     """Return the metadata of rounds without negative costs, and their rows and keys."""
-    found: list[tuple[int, str]] = []
+    negative: list[tuple[int, str]] = []
     kept = list(metadata)
-    for row, each in enumerate(metadata):
-        if each is not None and '"cost' in each:
-            kept[row], keys = without_negative_cost(each)
-            found += [(row, key) for key in keys]
-    return kept, found
+    for row, text in enumerate(metadata):
+        if text is not None and '"cost' in text:
+            kept[row], keys = without_negative_cost(text)
+            negative += [(row, key) for key in keys]
+    return kept, negative
 
 
 def without_negative_cost(metadata: str) -> tuple[str, list[str]]:
@@ -49,15 +49,16 @@ def in_utc_or_none(
     """Return times in UTC, and the rows whose time has no zone."""
     zoneless = [
         row
-        for row, each in enumerate(moments)
-        if each is not None and each.tzinfo is None
+        for row, moment in enumerate(moments)
+        if moment is not None and moment.tzinfo is None
     ]
     return [
-        each if each is None or each.tzinfo is UTC else in_utc(each) for each in moments
+        moment if moment is None or moment.tzinfo is UTC else in_utc(moment)
+        for moment in moments
     ], zoneless
 
 
 def zone_message(count: int) -> str:
     """Return a warning about *count* times without a zone, at the first of them."""
-    what = "a time" if count == 1 else f"{count} times, this one first,"
-    return f"{what} without a zone, read as UTC: write 2024-10-24T12:30:00Z"
+    subject = "a time" if count == 1 else f"{count} times, this one first,"
+    return f"{subject} without a zone, read as UTC: write 2024-10-24T12:30:00Z"

@@ -117,17 +117,19 @@ def kept(text: str) -> str:
     return f"{text[:LONGEST_RAW_TEXT]}… ({len(text)} characters in all)"
 
 
-def told_at(path: str | Path, problem: Problem) -> str:
+def with_place(path: str | Path, problem: Problem) -> str:
     """Return ``file:line:column: pointer: message`` without unknown parts."""
     places = (path, problem.line, problem.column)
-    place = ":".join(str(each) for each in places if each is not None)
+    place = ":".join(str(part) for part in places if part is not None)
     pointer = f" {problem.pointer}:" if problem.pointer else ""
     return f"{place}:{pointer} {problem.message}"
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
     """Return problems in the order of the file."""
-    return sorted(problems, key=lambda each: (each.line or 0, each.column or 0))
+    return sorted(
+        problems, key=lambda problem: (problem.line or 0, problem.column or 0)
+    )
 
 
 def _with_count(_kind: object, first: Problem, count: int) -> str:
@@ -191,16 +193,17 @@ def faults(
         value: The input; distinguishes real keys from pydantic's names of branches.
         model: The contract, which describes missing values.
     """
-    found: dict[tuple[tuple[Key, ...], str], list[str]] = {}
+    messages_at: dict[tuple[tuple[Key, ...], str], list[str]] = {}
     for details in error.errors(include_url=False):
         keys = _real_keys(details, value)
         code, message = _message(details, model)
         if code == "missing" and model is not None and "did you mean" not in message:
             wanted = expected_at(model, keys)
             message += f". Write {wanted}" if wanted else ""
-        found.setdefault((keys, code), []).append(message)
+        messages_at.setdefault((keys, code), []).append(message)
     return [
-        Fault(keys, code, _joined(messages)) for (keys, code), messages in found.items()
+        Fault(keys, code, _joined(messages))
+        for (keys, code), messages in messages_at.items()
     ]
 
 
@@ -211,15 +214,15 @@ def judge(model: type[BaseModel], text: str) -> list[Fault]:
         model: The contract.
         text: The record's JSON, decoded with `surrogateescape`.
     """
-    value, found = parse_all(text)
+    value, errors = parse_all(text)
     try:
         model.model_validate(value)
     except ValidationError as error:
-        known = {fault.keys for fault in found}
-        found += [
-            each for each in faults(error, value, model) if each.keys not in known
+        known = {error.keys for error in errors}
+        errors += [
+            fault for fault in faults(error, value, model) if fault.keys not in known
         ]
-    return found
+    return errors
 
 
 def _real_keys(details: ErrorDetails, value: Any) -> tuple[Key, ...]:
@@ -250,7 +253,7 @@ def _unknown_keys(details: ErrorDetails, model: type[BaseModel] | None) -> list[
 
 def _message(details: ErrorDetails, model: type[BaseModel] | None) -> tuple[str, str]:
     kind, context = details["type"], details.get("ctx", {})
-    found = shown(details["input"])
+    value = shown(details["input"])
     if kind == "missing":
         name = str(details["loc"][-1])
         keys = _unknown_keys(details, model)
@@ -258,19 +261,19 @@ def _message(details: ErrorDetails, model: type[BaseModel] | None) -> tuple[str,
             return "missing", 'required, but missing; did you mean "id"?'
         return "missing", f"required, but missing{nearest(name, keys)}"
     if kind in _EXPECTED:
-        return "wrong_type", f"expected {_EXPECTED[kind]}, found {found}"
+        return "wrong_type", f"expected {_EXPECTED[kind]}, found {value}"
     if kind in _BOUNDS:
         words, key = _BOUNDS[kind]
-        return "out_of_range", f"expected {words} {context[key]}, found {found}"
+        return "out_of_range", f"expected {words} {context[key]}, found {value}"
     if kind == "string_pattern_mismatch":
-        return "blank", f"expected text that is not blank, found {found}"
+        return "blank", f"expected text that is not blank, found {value}"
     if kind == "literal_error":
         words = context["expected"].replace(" or ", ", ").replace("'", "")
         known = words.split(", ")
-        message = f"expected one of {', '.join(known)}, found {found}"
+        message = f"expected one of {', '.join(known)}, found {value}"
         return "unknown_value", message + nearest(str(details["input"]), known)
     if kind == "value_error":
-        return "bad_value", f"{context['error']}, found {found}"
+        return "bad_value", f"{context['error']}, found {value}"
     return kind, details["msg"]
 
 
@@ -278,8 +281,10 @@ def _joined(messages: list[str]) -> str:
     """Join the errors of a union's branches: ``expected text or null, found 5``."""
     first = messages[0]
     head, middle, tail = first.partition(", found ")
-    others = [each.partition(", found ")[0] for each in messages[1:]]
-    words = [each.removeprefix("expected ") for each in others if each != head]
+    others = [message.partition(", found ")[0] for message in messages[1:]]
+    words = [
+        expected.removeprefix("expected ") for expected in others if expected != head
+    ]
     return " or ".join([head, *dict.fromkeys(words)]) + middle + tail
 
 
@@ -319,7 +324,7 @@ def expected_at(model: type[BaseModel], way: Sequence[Key]) -> str:
     sentences = _END_OF_SENTENCE.split(" ".join(description.split()))
     first = sentences[0].replace("`", "").removeprefix("Ours: ")
     words = _type_in_words(_plain(annotation))
-    return ": ".join(each for each in (words, first.rstrip(".")) if each)
+    return ": ".join(part for part in (words, first.rstrip(".")) if part)
 
 
 def _plain(annotation: Any) -> Any:
@@ -327,7 +332,9 @@ def _plain(annotation: Any) -> Any:
     while get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     if get_origin(annotation) in (Union, types.UnionType):
-        return _plain(next(each for each in get_args(annotation) if each is not None))
+        return _plain(
+            next(argument for argument in get_args(annotation) if argument is not None)
+        )
     return annotation
 
 

@@ -1,4 +1,4 @@
-"""Records of a file: decoded into structs; what a struct refuses, its contract judges.
+"""Records of a file, decoded into structs; the contract judges those that fail.
 
 Records come from JSONL, from a JSON list, or from a list inside a document. The place
 of a record is found only when there is a problem to report.
@@ -59,9 +59,9 @@ def unknown_keys(
         if key not in known:
             yield (*way, key), model, value
     for name, part in _listed(model).items():
-        for place, each in enumerate(_LIST.decode(members.get(name, _NOTHING))):
-            if not _names(part).issuperset(each):
-                yield from unknown_keys(part, each, (*way, name, place))
+        for place, item in enumerate(_LIST.decode(members.get(name, _NOTHING))):
+            if not _names(part).issuperset(item):
+                yield from unknown_keys(part, item, (*way, name, place))
 
 
 _LIST = msgspec.json.Decoder(list[Members])
@@ -98,11 +98,11 @@ _BEYOND_DOUBLES = "Number out of range"
 
 
 def list_places(
-    text: str, found: Iterable[Span], way: tuple[Key, ...] = ()
+    text: str, record_spans: Iterable[Span], way: tuple[Key, ...] = ()
 ) -> Iterator[RecordPlace]:
     """Yield the place of each record of a list."""
     line, line_start, before = 1, 0, 0
-    for span in found:
+    for span in record_spans:
         breaks = text.count("\n", before, span.start)
         if breaks:
             line += breaks
@@ -254,22 +254,24 @@ class StructRecords:
         """Read a JSON list of records."""
         text = data.decode("utf-8", "surrogateescape")
         try:
-            found, end = spans(text, after_space(text, 0))
+            record_spans, end = spans(text, after_space(text, 0))
             if after_space(text, end) < len(text):
                 raise JSONDecodeError("Extra data", text, end)
         except JSONDecodeError:
             self.problems.append(broken_document(text))
             self.broken = True
             return
-        for place in list_places(text, found):
+        for place in list_places(text, record_spans):
             if self.limits.fault(place.text):
                 self._refuse(place)
             else:
                 self._read(place)
 
-    def take_list(self, text: str, found: Iterable[Span], way: tuple[Key, ...]) -> None:
+    def take_list(
+        self, text: str, record_spans: Iterable[Span], way: tuple[Key, ...]
+    ) -> None:
         """Read the records of a list one by one; unknown keys have no limits."""
-        for place in list_places(text, found, way):
+        for place in list_places(text, record_spans, way):
             self._read(place)
 
     def _read(self, place: RecordPlace) -> None:
@@ -284,10 +286,10 @@ class StructRecords:
     def _keep(self, place: RecordPlace, struct: Any, is_open: bool) -> None:
         self._places.append(place)
         self.structs.append(struct)
-        found: Sequence[UnknownKey] = ()
+        unknown: Sequence[UnknownKey] = ()
         if is_open:
-            found = list(unknown_keys(self._model, _MEMBERS.decode(place.text)))
-        self._unknown.append(found)
+            unknown = list(unknown_keys(self._model, _MEMBERS.decode(place.text)))
+        self._unknown.append(unknown)
 
     def parse(self, text: str) -> tuple[Any, bool]:
         """Decode one record; true if it has unknown keys.
@@ -308,14 +310,14 @@ class StructRecords:
 
     def unknown(self) -> Iterator[tuple[int, Sequence[UnknownKey]]]:
         """Return the valid records with unknown keys, and these."""
-        return ((row, found) for row, found in enumerate(self._unknown) if found)
+        return ((row, keys) for row, keys in enumerate(self._unknown) if keys)
 
     def _refuse(self, place: RecordPlace, *reasons: Fault) -> None:
         """Report every error of a record; of a valid one *reasons*."""
         self.refused += 1
         too_large = self.limits.fault(place.text)
-        found = [too_large] if too_large else judge(self._model, place.text)
-        self.problems += self._problems(place, found or reasons, "reject")
+        faults = [too_large] if too_large else judge(self._model, place.text)
+        self.problems += self._problems(place, faults or reasons, "reject")
 
     def judge_all(self) -> None:
         """Check every record against the contract; reject those that fail."""
@@ -397,8 +399,8 @@ class StructRecords:
         self.structs = [self.structs[row] for row in kept]
         self._unknown = [self._unknown[row] for row in kept]
 
-    def each(self, name: str) -> list[Any]:
-        """Return one field of all valid records."""
+    def values(self, name: str) -> list[Any]:
+        """Return the values of one field of all valid records."""
         return list(map(attrgetter(name), self.structs))
 
     def sorted_problems(self) -> list[Problem]:
@@ -416,8 +418,8 @@ class UnknownKeys:
 
     def __init__(self, advice: Advice) -> None:
         self._advice = advice
-        self._found = CountedProblems(_unknown_key)
-        self.problems = self._found.problems
+        self._counted = CountedProblems(_unknown_key)
+        self.problems = self._counted.problems
         """A warning for each key, at its first place, with the number of uses."""
 
     def count(self, records: StructRecords) -> None:
@@ -437,7 +439,7 @@ class UnknownKeys:
         """Count one key; *place* is called for the first of a kind."""
         advice = self._advice(model, key, record)
         if advice:
-            self._found.add((model, key, advice), place)
+            self._counted.add((model, key, advice), place)
 
 
 @lru_cache(maxsize=1024)
@@ -458,16 +460,16 @@ def _unknown_key(
 Id = tuple[str, ...]
 
 
-def twins(ids: Iterable[Sequence[str | None]], seen: SeenIds) -> list[int]:
-    """Return the rows whose ids are all given, and are in an earlier row or *seen*."""
+def twins(ids: Iterable[Sequence[str | None]], known: SeenIds) -> list[int]:
+    """Return the rows whose ids are complete, and in an earlier row or among *known*."""
     before: set[Sequence[str | None]] = set()
     again = []
-    for row, each in enumerate(ids):
-        if None in each:
+    for row, key in enumerate(ids):
+        if None in key:
             continue
-        if each in before or each in seen:
+        if key in before or key in known:
             again.append(row)
-        before.add(each)
+        before.add(key)
     return again
 
 
@@ -477,17 +479,17 @@ class SeenIds:
     def __init__(self) -> None:
         self._digests: set[bytes] = set()
 
-    def add(self, each: Id) -> None:
+    def add(self, key: Id) -> None:
         """Remember an id."""
-        self._digests.add(self._digest(each))
+        self._digests.add(self._digest(key))
 
     def __bool__(self) -> bool:
         return bool(self._digests)
 
-    def __contains__(self, each: object) -> bool:
-        return bool(self._digests) and self._digest(each) in self._digests
+    def __contains__(self, key: object) -> bool:
+        return bool(self._digests) and self._digest(key) in self._digests
 
     @staticmethod
-    def _digest(each: object) -> bytes:
-        written = repr(each).encode("utf-8", "surrogatepass")
+    def _digest(key: object) -> bytes:
+        written = repr(key).encode("utf-8", "surrogatepass")
         return hashlib.blake2b(written, digest_size=12).digest()

@@ -68,7 +68,7 @@ class Limits:
     """Whether the encoding of a table may be guessed: not under ``--strict``."""
 
     @classmethod
-    def of(cls, settings: Settings, *, strict: bool = False) -> Limits:
+    def from_settings(cls, settings: Settings, *, strict: bool = False) -> Limits:
         """Return the limits of the settings."""
         return cls(
             may_guess=not strict,
@@ -149,17 +149,17 @@ class Limits:
 
     def file_too_large(self, size: int) -> Problem:
         """Return the reject of a file of *size* bytes that must be read whole."""
-        what = f"is one JSON document of {in_mb(size)}"
-        return self._too_large(what, "Split it, write JSONL, or raise the setting.")
+        fact = f"is one JSON document of {in_mb(size)}"
+        return self._too_large(fact, "Split it, write JSONL, or raise the setting.")
 
     def unpacks_to(self, size: int) -> Problem:
         """Return the reject of a compressed file with at least *size* bytes."""
-        what = f"unpacks to {in_mb(size)} or more"
-        return self._too_large(what, "Split it, or raise the setting.")
+        fact = f"unpacks to {in_mb(size)} or more"
+        return self._too_large(fact, "Split it, or raise the setting.")
 
-    def _too_large(self, what: str, fix: str) -> Problem:
+    def _too_large(self, fact: str, fix: str) -> Problem:
         message = (
-            f"the file {what}; the limit is {in_mb(self.max_file)} (setting"
+            f"the file {fact}; the limit is {in_mb(self.max_file)} (setting"
             f" max_file_mb). {fix} Nothing of the file was loaded."
         )
         return Problem("file_too_large", message)
@@ -181,7 +181,7 @@ def in_mb(size: int) -> str:
 
 
 def _size(token: str) -> int:
-    """UTF-8 bytes of a string, given as it is written."""
+    """Return the number of UTF-8 bytes of a string as it is written in JSON."""
     with contextlib.suppress(ValueError):  # invalid: use its length as written
         token = json.loads(token, strict=False)
     return len(token.encode("utf-8", "surrogatepass"))
@@ -210,9 +210,9 @@ class Source(FoundFile):
     and how often its path had this content before and then another one."""
 
     @classmethod
-    def of(cls, found: FoundFile, **about: Any) -> Source:
-        """Return a found file as a source."""
-        known = {each.name: getattr(found, each.name) for each in fields(found)}
+    def from_file(cls, file: FoundFile, **about: Any) -> Source:
+        """Return a file of a plan as a source."""
+        known = {name.name: getattr(file, name.name) for name in fields(file)}
         return cls(**known, **about)
 
     @property

@@ -127,8 +127,8 @@ def _notes(annotation: Any, metadata: tuple[Any, ...] = ()) -> Iterator[Any]:
     if origin is Annotated:
         yield from _notes(arguments[0], arguments[1:])
     elif origin in (Union, types.UnionType):
-        for each in arguments:
-            yield from _notes(each)
+        for argument in arguments:
+            yield from _notes(argument)
     elif origin is list:
         is_of_models = isinstance(arguments[0], type) and issubclass(
             arguments[0], BaseModel
@@ -163,7 +163,7 @@ _FREE = (
 
 
 def _is_free(annotation: Any) -> bool:
-    return any(annotation == each for each, _ in _FREE)
+    return any(annotation == free for free, _ in _FREE)
 
 
 def _kind(
@@ -177,7 +177,9 @@ def _kind(
     if origin is Annotated:
         return _kind(arguments[0], arguments[1:], closed, limits)
     if origin in (Union, types.UnionType):
-        return Union[tuple(_kind(each, (), closed, limits) for each in arguments)]  # noqa: UP007
+        return Union[
+            tuple(_kind(argument, (), closed, limits) for argument in arguments)
+        ]  # noqa: UP007
     if origin is list:
         return list[_kind(arguments[0], (), closed, limits)]  # type: ignore[misc]  # built
     if origin in (dict, Literal) or annotation in (str, int, float, bool, type(None)):

@@ -94,9 +94,13 @@ _HINTS = {
 def _syntax_problem(error: yaml.YAMLError, text: str) -> Problem:
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         mark = error.problem_mark
-        said = ", ".join(part for part in (error.context, error.problem) if part)
-        hint = next((each for part, each in _HINTS.items() if part in said), "")
-        message = f"not YAML: {said}.{hint}"
+        error_message = ", ".join(
+            part for part in (error.context, error.problem) if part
+        )
+        hint = next(
+            (hint for part, hint in _HINTS.items() if part in error_message), ""
+        )
+        message = f"not YAML: {error_message}.{hint}"
         return Problem("syntax", message, line=mark.line + 1, column=mark.column + 1)
     if isinstance(error, yaml.reader.ReaderError):
         before = text[: error.position]
@@ -240,10 +244,10 @@ class _Unfolding:
             )
             if count:
                 line, column = _place(node)
-                told = lone_surrogate_warning(
+                problem = lone_surrogate_warning(
                     count, line=line, column=column, pointer=pointer(keys)
                 )
-                self._result.problems.append(told)
+                self._result.problems.append(problem)
         return text
 
     def _unknown_tag(self, node: yaml.Node, keys: Keys) -> None:

@@ -140,7 +140,7 @@ def _prepare_for_dbt(warehouse: WarehouseFile) -> None:
 
     settings = warehouse.settings
     if settings.raw is not None:
-        ParquetLayer.of(settings.raw).manifest()
+        ParquetLayer.from_address(settings.raw).manifest()
         if settings.target == "duckdb":
             with warehouse.writable() as con:
                 raw.give_way(con)

@@ -118,7 +118,9 @@ def environment_of(settings: Settings) -> dict[str, str]:
     if settings.raw is not None:
         from promptlab.ingest.parquet import ParquetLayer
 
-        environment[ENV_PREFIX + "RAW"] = ParquetLayer.of(settings.raw).address
+        environment[ENV_PREFIX + "RAW"] = ParquetLayer.from_address(
+            settings.raw
+        ).address
     return environment
 
 

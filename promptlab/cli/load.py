@@ -55,10 +55,10 @@ SHOWN_PER_FILE = 20
 
 def line_of(path: Path, problem: Problem) -> str:
     """Return a problem with its place, in one line; lines to copy stay lines."""
-    from promptlab.ingest.reading.problems import told_at
+    from promptlab.ingest.reading.problems import with_place
 
     mark = "" if problem.severity == "reject" else " (warning)"
-    text = told_at(path, problem) + mark
+    text = with_place(path, problem) + mark
     if problem.code == "unreadable":
         return "\n".join(in_one_line(line) for line in text.split("\n"))
     return in_one_line(text)
@@ -700,7 +700,7 @@ def _validate(call: Call, paths: tuple[Path, ...]) -> int:
     problems = []
     for file, reading in read_files(
         planned,
-        limits=Limits.of(call.settings),
+        limits=Limits.from_settings(call.settings),
         redact=call.settings.redact,
     ):
         references.see_reading(file, reading)

@@ -77,7 +77,7 @@ class SourcePath(BaseModel):
         pieces.append(re.escape(self.path[last:]))
         return re.compile(f"(?:.*/)?{''.join(pieces)}")
 
-    def of(self, path: str) -> dict[str, str] | None:
+    def values_for(self, path: str) -> dict[str, str] | None:
         """Return the properties of the file at *path*; ``None`` without a match."""
         match = self.pattern.fullmatch(path)
         if match is None:

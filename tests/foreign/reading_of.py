@@ -29,7 +29,7 @@ def reading_of(path: Path, tables: Mapping[str, TableMapping] | None = None) -> 
 
 def reading_from(found: FoundFile, kind: str) -> Reading:
     """Return the reading of a run that was found."""
-    return joined(read_batches(kind, Source.of(found, size=found.size)))
+    return joined(read_batches(kind, Source.from_file(found, size=found.size)))
 
 
 def table(reading: Reading, name: str) -> pl.DataFrame:

@@ -190,7 +190,7 @@ def _read(folder: Path, written: Written) -> int:
     for found, kind in plan([folder]):
         if kind is None or kind in {"analysis", "results", "scores", "testset"}:
             continue
-        source = Source.of(found, size=found.size)
+        source = Source.from_file(found, size=found.size)
         for reading in read_batches(kind, source):
             written += [
                 (name, columns)

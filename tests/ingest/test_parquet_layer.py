@@ -356,13 +356,13 @@ def test_a_damaged_layer_is_reported(layer: ParquetLayer) -> None:
 @pytest.mark.parametrize("name", ["a*b", "a[1]", "it's", "{a}"])
 def test_a_path_that_engines_read_as_something_else_is_refused(name: str) -> None:
     with pytest.raises(SettingsError, match="name another folder"):
-        ParquetLayer.of(f"parquet://{name}")
+        ParquetLayer.from_address(f"parquet://{name}")
 
 
 @pytest.mark.parametrize("address", ["raw", "parquet://", "s3://bucket/raw"])
 def test_an_address_says_parquet(address: str) -> None:
     with pytest.raises(SettingsError, match="expected parquet://DIR"):
-        ParquetLayer.of(address)
+        ParquetLayer.from_address(address)
 
 
 def test_a_build_over_a_layer_that_is_not_there_says_how_to_make_one(
