@@ -368,7 +368,7 @@ class _File:
             yield future
 
     def _loaded_once(self, reading: Reading, source: Source) -> Reading:
-        """Leave out a run that was loaded from another file; warn where one replaces it."""
+        """Leave out a run that another file contains; warn where one replaces it."""
         known = self._reader.known
         if not reading.runs and not reading.rejected:
             problems = reading.problems or [_NO_RUN]  # else its reader says why
@@ -495,8 +495,8 @@ def _overridden(reading: Reading, overrides: Overrides) -> Reading:
     if known_ids:
         problem = Problem(
             "recheck_with_a_known_id",
-            f"{known_ids[0]}: a re-check must not have the id of a run, or of the re-check"
-            " of another one; give the new rounds an id of their own",
+            f"{known_ids[0]}: a re-check must not have the id of a run, or of the"
+            " re-check of another one; give the new rounds an id of their own",
             record_id=known_ids[0],
         )
         return Reading(rows={}, rejected=True, problems=[problem])

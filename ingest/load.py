@@ -18,9 +18,9 @@ from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.redaction import Mode
 from promptlab.ingest.ingested import (
     References,
+    add_problems_of_call,
     same_ids,
     testsets_by_cases,
-    add_problems_of_call,
 )
 from promptlab.ingest.raw import judged
 from promptlab.ingest.raw.live import Live, LiveModel

@@ -103,7 +103,14 @@ class Overrides:
         return "|".join(str(value or "") for value in values) if any(values) else None
 
 
-_NO_COLUMNS = {"options", "taken", "prompt_vars", "tag_keys", "local", "local_commit"}
+_NO_COLUMNS = {
+    "options",
+    "other_ids",
+    "prompt_vars",
+    "tag_keys",
+    "local",
+    "local_commit",
+}
 
 NO_OVERRIDES = Overrides()
 

@@ -47,8 +47,8 @@ def read(source: Source) -> Iterator[Reading]:
                 )
                 table = _columns(records)
             if not records.is_last:
-                for each in _ids(table):
-                    ids.add(each)
+                for score_id in _ids(table):
+                    ids.add(score_id)
         unknown.count(records)
         _note_dimensions(records, dimensions)
         if records.is_last:

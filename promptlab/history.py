@@ -84,7 +84,7 @@ def compare(
     """
     with warehouse.built() as con:
         after = _resolve(con, candidate)
-        before = _resolve(con, baseline, of=after)
+        before = _resolve(con, baseline, relative_to=after)
         if before == after:
             raise UsageError(f"{before}: a task cannot be compared with itself")
         if is_compared(con, before, after):
@@ -139,10 +139,10 @@ def _compare_now(warehouse: WarehouseFile, pairs: Sequence[tuple[str, str]]) -> 
 
 
 def _resolve(
-    con: duckdb.DuckDBPyConnection, reference: str, *, of: str | None = None
+    con: duckdb.DuckDBPyConnection, reference: str, *, relative_to: str | None = None
 ) -> str:
     _require_pairs(con)
-    return resolve_task(con, reference, of=of)
+    return resolve_task(con, reference, relative_to=relative_to)
 
 
 def _require_pairs(con: duckdb.DuckDBPyConnection) -> None:

@@ -372,11 +372,13 @@ def load_settings(
 
 def _config_file(folder: Path) -> Path | None:
     """Return the config file of a folder."""
-    own, shared = folder / "promptlab.toml", folder / "pyproject.toml"
-    if own.is_file():
-        return own
-    if shared.is_file() and "promptlab" in _read_toml(shared).get("tool", {}):
-        return shared
+    own_config, shared_config = folder / "promptlab.toml", folder / "pyproject.toml"
+    if own_config.is_file():
+        return own_config
+    if shared_config.is_file() and "promptlab" in _read_toml(shared_config).get(
+        "tool", {}
+    ):
+        return shared_config
     return None
 
 

@@ -119,7 +119,7 @@ def selected_pairs(
     """
     after = selected_tasks(con, candidate)
     if baseline in ("baseline", "previous"):
-        return [(resolve_task(con, baseline, of=task), task) for task in after]
+        return [(resolve_task(con, baseline, relative_to=task), task) for task in after]
     before = selected_tasks(con, baseline)
     if len(before) == len(after) == 1:
         return [(before[0], after[0])]
@@ -295,7 +295,7 @@ def resolve_task(
     con: duckdb.DuckDBPyConnection,
     reference: str,
     *,
-    of: str | None = None,
+    relative_to: str | None = None,
     tasks: str = BUILT,
     names: Mapping[str, str] | None = None,
 ) -> str:
@@ -306,8 +306,8 @@ def resolve_task(
         reference: a task id; a prefix that only one has; ``latest``, the task created
             last; ``previous``, the one of the same title before that; ``baseline``,
             the one that it is compared with.
-        of: the task whose ``previous`` or ``baseline`` is meant; the latest, when not
-            given.
+        relative_to: the task whose ``previous`` or ``baseline`` is meant; by default
+            the latest.
         tasks: ``BUILT``, or ``STORED`` for all tasks that were ingested, of which only
             ``baseline`` needs marts.
         names: what else the caller accepts, for a suggestion: each name, and how it
@@ -318,7 +318,7 @@ def resolve_task(
         UsageError: no task, or several, begin with ``reference``.
     """
     if reference in WORDS:
-        return _by_keyword(con, reference, of, tasks)
+        return _by_keyword(con, reference, relative_to, tasks)
     rows = con.execute(
         f"select task_id from {tasks}"
         " where task_id = $1 or starts_with(task_id, $1) order by task_id",
@@ -347,11 +347,11 @@ def _near(reference: str, names: Mapping[str, str]) -> str:
 
 
 def _by_keyword(
-    con: duckdb.DuckDBPyConnection, word: str, of: str | None, tasks: str
+    con: duckdb.DuckDBPyConnection, word: str, relative_to: str | None, tasks: str
 ) -> str:
     if word == "latest":
         return _latest(con, tasks)
-    task_id = of or _latest(con, tasks)
+    task_id = relative_to or _latest(con, tasks)
     if word == "previous":
         return _previous(con, task_id, tasks)
     return _baseline(con, task_id)

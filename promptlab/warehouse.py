@@ -118,7 +118,7 @@ class Warehouse(WarehouseFile):
         is_new = not self.settings.db.exists()
         if is_new and all(file.fault and file.named for file, _ in planned):
             raise InputError(f"{first.path}: cannot be read: {first.fault}")
-        repeated, taken = (
+        repeated, other_ids = (
             self._rechecked(recheck_of) if recheck_of else (None, frozenset())
         )
         overrides = replace(
@@ -132,7 +132,7 @@ class Warehouse(WarehouseFile):
                 base_branch=self.settings.base_branch,
                 commit=commit,
                 recheck_of=repeated,
-                other_ids=taken,
+                other_ids=other_ids,
             ),
             prompt_vars=self.settings.prompt_vars,
             tag_keys=self.settings.tag_keys,
@@ -194,8 +194,8 @@ class Warehouse(WarehouseFile):
             )
             if known.fetchone() is None:
                 wanted = resolve_task(con, wanted, tasks=STORED)
-                asked = f"select recheck_of from {STORED} where task_id = ?"
-                [[repeats]] = con.execute(asked, [wanted]).fetchall()
+                query = f"select recheck_of from {STORED} where task_id = ?"
+                [[repeats]] = con.execute(query, [wanted]).fetchall()
                 if repeats is not None:
                     raise UsageError(
                         f"{wanted}: is a re-check itself; name what it repeats:"

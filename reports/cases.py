@@ -1,4 +1,4 @@
-"""What the pages and formats say of one case: its question, rounds and evidence.
+"""The question, rounds and evidence of one case, for the pages and formats.
 
 A text is on a page once: rounds that agree are one, an answer next to the baseline's
 is not repeated below, nor is what evidence quotes of it.
@@ -83,8 +83,8 @@ def expectations(case: CaseResult) -> list[tuple[str | None, str]]:
     texts: list[tuple[str | None, str]] = [
         (name, _text(value) or "") for name, value in case.expected.items()
     ]
-    seen = {text for _, text in texts}
-    golden = [text for text in dict.fromkeys(case.golden_answers) if text not in seen]
+    known = {text for _, text in texts}
+    golden = [text for text in dict.fromkeys(case.golden_answers) if text not in known]
     return texts + [(None, text) for text in golden[:_MOST_GOLDEN]]
 
 
@@ -151,9 +151,9 @@ def alike(case: CaseResult, most: int) -> list[list[RoundOutcome]]:
     return list(groups.values())
 
 
-def _shown_actual(difference: CheckDifference, of: RoundOutcome) -> str | None:
+def _shown_actual(difference: CheckDifference, outcome: RoundOutcome) -> str | None:
     """Return the actual value of a check; ``None`` for the whole answer."""
-    is_whole = of.answer is not None and bare(difference.actual) == of.answer
+    is_whole = outcome.answer is not None and bare(difference.actual) == outcome.answer
     return None if is_whole else difference.actual
 
 
@@ -172,19 +172,19 @@ def evidence(link: EvidenceLink, shown: Sequence[str | None] = ()) -> dict[str, 
     payload = {k: v for k, v in link.payload.items() if v is not None}
     texts = {name: _text(payload.get(name)) for name in _SHOWN_BY_NAME}
     snippet = highlighted(texts["snippet"] or "", payload.get("offsets"))
-    seen = {bare(text) for text in shown}
-    if bare(texts["snippet"]) in seen and not any(part.marked for part in snippet):
+    known = {bare(text) for text in shown}
+    if bare(texts["snippet"]) in known and not any(part.marked for part in snippet):
         snippet = []
     sides = {texts["expected"], texts["actual"]} - {None}
     for side in ("expected", "actual"):
-        if bare(texts[side]) in seen or texts[side] == texts["snippet"]:
+        if bare(texts[side]) in known or texts[side] == texts["snippet"]:
             texts[side] = None
-    is_told = bool(sides) and texts["expected"] is None and texts["actual"] is None
+    is_shown = bool(sides) and texts["expected"] is None and texts["actual"] is None
     score, metric = payload.get("score"), payload.get("metric")
     is_number = isinstance(metric, int | float) and metric != score
     return texts | {
         "snippet": snippet,
-        "is_told": is_told,
+        "is_told": is_shown,
         "score": score if is_share(score) else None,
         "metric": metric if is_number else None,
         "more": {

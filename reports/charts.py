@@ -327,11 +327,11 @@ def pareto(variants: Sequence[tuple[int, RunVariant]]) -> Pareto | None:
     Also ``None`` if all cost about the same. A variant comes with its number.
     """
     priced = [
-        (number, of, of.cost_total, of.overall_score)
-        for number, of in variants
-        if of.overall_score is not None
-        and of.cost_total is not None
-        and math.isfinite(of.cost_total)
+        (number, variant, variant.cost_total, variant.overall_score)
+        for number, variant in variants
+        if variant.overall_score is not None
+        and variant.cost_total is not None
+        and math.isfinite(variant.cost_total)
     ]
     if len(priced) < 2:
         return None
@@ -341,7 +341,7 @@ def pareto(variants: Sequence[tuple[int, RunVariant]]) -> Pareto | None:
         return None
     is_logarithmic = least > 0 and most / least >= _LOGARITHMIC_FROM
     start, end = (math.log(least), math.log(most)) if is_logarithmic else (0.0, most)
-    lowest = min(of.ci_low or score for _, of, _, score in priced)
+    lowest = min(variant.ci_low or score for _, variant, _, score in priced)
     floor = 10 * math.floor(10 * lowest)
 
     def x(cost: float) -> float:
@@ -355,20 +355,24 @@ def pareto(variants: Sequence[tuple[int, RunVariant]]) -> Pareto | None:
 
     points = []
     places = [(x(cost), y(score)) for _, _, cost, score in priced]
-    for (number, of, _, score), (left, top) in zip(priced, places, strict=True):
+    for (number, variant, _, score), (left, top) in zip(priced, places, strict=True):
         label = left - 8 if _is_crowded(left, top, places) else left + 8
         y_low, y_high = (
-            y(score if end is None else end) for end in (of.ci_low, of.ci_high)
+            y(score if end is None else end)
+            for end in (variant.ci_low, variant.ci_high)
         )
         base = top + 16 if _is_below(left, top, places) else top - 7
-        points.append(PricedPoint(number, of, left, top, y_low, y_high, label, base))
+        points.append(
+            PricedPoint(number, variant, left, top, y_low, y_high, label, base)
+        )
     front = sorted((p.x, p.y) for p in points if p.of.is_on_front)
     shown = (least, most) if is_logarithmic else (0.0, most / 2, most)
     return Pareto(
         points=points,
         front=" ".join(f"{left},{top}" for left, top in front),
         rules=[
-            (y(each / 100), each) for each in sorted({floor, (floor + 100) // 2, 100})
+            (y(percent / 100), percent)
+            for percent in sorted({floor, (floor + 100) // 2, 100})
         ],
         ticks=[(x(cost), cost) for cost in shown],
         is_logarithmic=is_logarithmic,

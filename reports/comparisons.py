@@ -190,7 +190,7 @@ def comparison(
         select(con, "dim_tasks", order="task_id", task_id=task_id)[0]
         for task_id in (baseline, candidate)
     )
-    speech = Speech.of(language, after["source_kind"])
+    speech = Speech.for_language(language, after["source_kind"])
     overall, *dimensions = (_score(row, speech) for row in every(_SCORES))
     # a report has the conclusions of its dimensions, a terminal has only the notes
     conclusions = {

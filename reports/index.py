@@ -136,7 +136,7 @@ def read_index(
     lines = rows(con, _LINES, {"since": since})
     gates = options.gates_of(con, [row["task_id"] for row in lines])
     is_long = len(lines) > MOST_LONG
-    speech = Speech.of(options.lang)
+    speech = Speech.for_language(options.lang)
     levels = read_levels(con)
     titles: dict[str, list[IndexVariant]] = {}
     for row in lines:

@@ -101,14 +101,14 @@ def read_judge(
 
     *dimension_id* ``verdict`` is the round as a whole.
     """
-    given = {"dimension": dimension_id, "judge": judge}
+    parameters = {"dimension": dimension_id, "judge": judge}
     agreement = [
-        of_contract(JudgeAgreement, row) for row in rows(con, _AGREEMENT, given)
+        of_contract(JudgeAgreement, row) for row in rows(con, _AGREEMENT, parameters)
     ]
     slices = {
         kind: [row for row in agreement if row.slice_kind == kind] for kind in _SLICES
     }
-    differences = rows(con, _DIFFERENCES, given)
+    differences = rows(con, _DIFFERENCES, parameters)
     stability = select(
         con,
         "fct_judge_stability",
@@ -130,8 +130,10 @@ def read_judge(
             if len(of_kind) > 1
         },
         stability=next((of_contract(JudgeStability, row) for row in stability), None),
-        rates=[of_contract(RateOfResult, row) for row in rows(con, _RATES, given)],
-        changes=[of_contract(JudgeChange, row) for row in rows(con, _CHANGES, given)],
+        rates=[of_contract(RateOfResult, row) for row in rows(con, _RATES, parameters)],
+        changes=[
+            of_contract(JudgeChange, row) for row in rows(con, _CHANGES, parameters)
+        ],
         differences=[of_contract(JudgeDifference, row) for row in differences],
         n_differences=differences[0]["n_differences"] if differences else 0,
     )

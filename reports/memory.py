@@ -68,13 +68,16 @@ def memory_result(
         NothingToDo: the run is not in the marts.
     """
     language = catalogue(options.lang).lang
-    speech = Speech.of(language)
+    speech = Speech.for_language(language)
 
     def of_run(mart: str, order: str, **limit: int) -> list[Row]:
         return select(con, mart, order=order, run_id=run_id, **limit)
 
-    def scores(of: str | None) -> list[MemoryScore]:
-        return [of_contract(MemoryScore, r) for r in rows(con, _SCORES, {"run_id": of})]
+    def scores(scored_run_id: str | None) -> list[MemoryScore]:
+        return [
+            of_contract(MemoryScore, r)
+            for r in rows(con, _SCORES, {"run_id": scored_run_id})
+        ]
 
     runs = of_run("dim_memory_runs", "run_id")
     if not runs:

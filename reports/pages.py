@@ -179,7 +179,7 @@ def environment(
     )
     texts = catalogue(lang)
     filters = Filters(texts)
-    speech = Speech.of(lang)
+    speech = Speech.for_language(lang)
     env.filters.update(filters.as_mapping(), why=partial(why, filters=filters))
     env.globals.update(
         t=speech.text,
@@ -237,8 +237,10 @@ def _shown(value: Any) -> Any:
 def _frame(error: BaseException) -> traceback.FrameSummary | None:
     """Return the template's frame; Jinja gives its frames the template's file."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not frame.filename.endswith((".py", ">"))]
-    return own[-1] if own else None
+    frames_of_templates = [
+        frame for frame in frames if not frame.filename.endswith((".py", ">"))
+    ]
+    return frames_of_templates[-1] if frames_of_templates else None
 
 
 def to_html(
@@ -290,6 +292,6 @@ def script_hash(env: Environment, name: str = "report.js") -> str:
 
 def language_of(result: AnalysisResult) -> str:
     """Return the language of *result*; English if unknown."""
-    own = result.extras.get("promptlab")
-    lang = own.get("lang") if isinstance(own, dict) else None
+    provenance = result.extras.get("promptlab")
+    lang = provenance.get("lang") if isinstance(provenance, dict) else None
     return lang if isinstance(lang, str) and lang in languages() else "en"

@@ -461,7 +461,7 @@ class Filters:
 
     def as_mapping(self) -> dict[str, Callable[..., Any]]:
         """Return the filters by their names in templates: methods and functions."""
-        own = [name for name in vars(Filters) if not name.startswith("_")]
+        public = [name for name in vars(Filters) if not name.startswith("_")]
         functions = (
             bare,
             clip,
@@ -474,7 +474,7 @@ class Filters:
             unmarked,
             visible,
         )
-        methods = {name: getattr(self, name) for name in own if name != "as_mapping"}
+        methods = {name: getattr(self, name) for name in public if name != "as_mapping"}
         return methods | {function.__name__: function for function in functions}
 
     def _missing(self, which: str) -> str:

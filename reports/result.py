@@ -275,7 +275,7 @@ def analysis_result(
         "dim_tasks",
         "is not in the warehouse; `promptlab runs` lists the tasks that are",
     )
-    speech = Speech.of(options.lang, task["source_kind"])
+    speech = Speech.for_language(options.lang, task["source_kind"])
     summary = reader.one(SUMMARY, "has no summary yet; run `promptlab build`")
     alerts = [
         _alert(row, speech) for row in reader.of_task("fct_alerts", "alert_position")
@@ -517,7 +517,7 @@ def _extras(
     task: Row, dimensions: Iterable[Row], options: ReportOptions
 ) -> dict[str, Any]:
     extras: dict[str, Any] = dict(task["extras"] or {})
-    own = of_contract(
+    provenance = of_contract(
         Provenance,
         task,
         commit=task["commit_sha"],
@@ -536,4 +536,4 @@ def _extras(
         ],
         given=extras.pop("promptlab", None),
     )
-    return extras | {"promptlab": from_json(own.as_json())}
+    return extras | {"promptlab": from_json(provenance.as_json())}

@@ -63,25 +63,25 @@ class Speech(Formatter):
     not."""
 
     @classmethod
-    def of(cls, lang: str, source_kind: str | None = None) -> Self:
+    def for_language(cls, lang: str, source_kind: str | None = None) -> Self:
         """Return the words of *lang* for a task of this kind.
 
         Raises:
             UsageError: the language is unknown.
         """
         words = catalogue(lang)
-        own: Mapping[str, Any] = {}
+        own_names: Mapping[str, Any] = {}
         if source_kind == _WITH_DEFAULTS:
-            own = words.entries
+            own_names = words.entries
         elif source_kind == _MEMORY:
-            own = {
+            own_names = {
                 key.replace("memory_metric", "default_dimension"): name
                 for key, name in words.entries.items()
                 if key.startswith("memory_metric.")
             }
         elif source_kind != _CONFIGURED:
-            own = {_PASSED: words.entries[_PASSED]}
-        return cls(Filters(words), own, source_kind in (None, _CONFIGURED))
+            own_names = {_PASSED: words.entries[_PASSED]}
+        return cls(Filters(words), own_names, source_kind in (None, _CONFIGURED))
 
     def text(self, key: str, facts: Facts | None = None, /, **values: Any) -> str:
         """Return the text of *key* with *facts* or *values* filled in.
@@ -326,10 +326,10 @@ def errors(speech: Speech, categories: Sequence[Facts], rounds: Facts) -> str | 
         for category in categories
     ]
     is_same = rounds["before"] in (None, rounds["n"])
-    of = speech.text("errors.of" if is_same else "errors.of_both", **rounds)
+    total = speech.text("errors.of" if is_same else "errors.of_both", **rounds)
     listed = speech.text("word.comma").join(parts)
     title = speech.text("errors.title") + speech.text("word.colon")
-    return title + listed + speech.text("word.bracket", text=of)
+    return title + listed + speech.text("word.bracket", text=total)
 
 
 def conclusion(speech: Speech, summary: Facts) -> str:

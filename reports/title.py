@@ -190,7 +190,7 @@ def read_title(
         by_variant,
         key=lambda name: (name not in is_current, -len(by_variant[name]), name),
     )
-    levels, speech = read_levels(con, title=title), Speech.of(options.lang)
+    levels, speech = read_levels(con, title=title), Speech.for_language(options.lang)
     worst_first = sorted(gates.items(), key=lambda pair: badness(pair[1]))
     least = _LEAST_OPEN if len(is_current) == 1 else 0
     cases = [

@@ -461,7 +461,7 @@ Id = tuple[str, ...]
 
 
 def twins(ids: Iterable[Sequence[str | None]], known: SeenIds) -> list[int]:
-    """Return the rows whose ids are complete, and in an earlier row or among *known*."""
+    """Return the rows whose complete id is in an earlier row or in *known*."""
     before: set[Sequence[str | None]] = set()
     again = []
     for row, key in enumerate(ids):

@@ -177,9 +177,8 @@ def _kind(
     if origin is Annotated:
         return _kind(arguments[0], arguments[1:], closed, limits)
     if origin in (Union, types.UnionType):
-        return Union[
-            tuple(_kind(argument, (), closed, limits) for argument in arguments)
-        ]  # noqa: UP007
+        kinds = tuple(_kind(argument, (), closed, limits) for argument in arguments)
+        return Union[kinds]  # noqa: UP007
     if origin is list:
         return list[_kind(arguments[0], (), closed, limits)]  # type: ignore[misc]  # built
     if origin in (dict, Literal) or annotation in (str, int, float, bool, type(None)):

@@ -178,9 +178,9 @@ class Emptiness:
 
     def add_view(self, relation: str, query: str) -> None:
         """Make later queries look through a view."""
-        self._views[relation] = self.of(query)
+        self._views[relation] = self.table_sets(query)
 
-    def of(self, query: str) -> list[Tables]:
+    def table_sets(self, query: str) -> list[Tables]:
         """Return sets of tables: no rows if all tables of any one set are empty."""
         sql = "select json_serialize_sql(?)"
         (text,) = self._con.execute(sql, [query]).fetchall()[0]
@@ -426,7 +426,7 @@ def _nodes(
                 con.execute(f"create {temporary}table {relation} ({definition})")
             elif kind == "seed":
                 columns = _columns(con, sql)
-            empty_if = emptiness.of(sql) if kind not in {"seed", "view"} else []
+            empty_if = emptiness.table_sets(sql) if kind not in {"seed", "view"} else []
             yield Node(
                 name=node.name if kind == "test" else node.alias,
                 kind=kind,

@@ -80,17 +80,17 @@ def execute(
         },
     )
     for place, node in enumerate(plan.nodes, 1):
-        is_empty = any(not any(map(rows.of, tables)) for tables in node.empty_if)
+        is_empty = any(not any(map(rows.has_rows, tables)) for tables in node.empty_if)
         on_node(node.name, place, len(plan.nodes))
         try:
             if node.kind == "test":
                 if not is_empty:
-                    _test(con, node, queries.of(node))
+                    _test(con, node, queries.sql(node))
             else:
                 _write(
                     con,
                     node,
-                    queries.of(node),
+                    queries.sql(node),
                     existing.get(node.relation),
                     rows,
                     rebuild=rebuild,
@@ -117,13 +117,13 @@ class _Queries:
             if node.is_step and node.kind == "view"
         }
 
-    def of(self, node: Node) -> str:
+    def sql(self, node: Node) -> str:
         """Return the query of a node."""
         return _STEP.sub(self._in_place, node.query)
 
     def _in_place(self, name: re.Match[str]) -> str:
         view = self._views.get(name[1])
-        return name[0] if view is None else f"({self.of(view)})"
+        return name[0] if view is None else f"({self.sql(view)})"
 
 
 _STEP = re.compile(rf'"{STEPS}"\."(\w+)"')
@@ -170,7 +170,7 @@ class _Rows:
         self._con = con
         self._known = known
 
-    def of(self, relation: str) -> bool:
+    def has_rows(self, relation: str) -> bool:
         """Return true if a table has rows."""
         if relation not in self._known:
             row = self._con.execute(f"select 1 from {relation} limit 1").fetchone()
@@ -192,7 +192,7 @@ class _Rows:
 
     def delete(self, relation: str, condition: str) -> None:
         """Delete some rows of a table."""
-        if self.of(relation):
+        if self.has_rows(relation):
             statement = f"delete from {relation} where {condition}"
             (count,) = self._con.execute(statement).fetchall()[0]
             if count:
@@ -200,7 +200,7 @@ class _Rows:
 
     def clear(self, relation: str) -> None:
         """Delete all rows of a table."""
-        if self.of(relation):
+        if self.has_rows(relation):
             self._con.execute(f"truncate table {relation}")
             self._known[relation] = False
 

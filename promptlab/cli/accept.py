@@ -68,10 +68,10 @@ def accept(
         n = len(task.cases)
         names = ", ".join(task.cases[:_MOST_CASES])
         more = f", {n - _MOST_CASES} more" if n > _MOST_CASES else ""
-        what = (
+        effect = (
             f"the history of {n} case(s) starts here: {names}{more}"
             if n
             else "what is missing is not missed any more"
         )
-        call.say(f"accepted {task.task_id} ({task.title}, {task.variant}): {what}")
+        call.say(f"accepted {task.task_id} ({task.title}, {task.variant}): {effect}")
     return 0

@@ -297,7 +297,7 @@ def compare(
             with warehouse.built() as con:
                 call.say(f"written: {_write(con, comparison, out, report_options)}")
     _print_comparisons(comparisons, call)
-    codes = {_exit_code(each, allow_inconclusive) for each in comparisons}
+    codes = {_exit_code(comparison, allow_inconclusive) for comparison in comparisons}
     return next(code for code in (1, 4, 0) if code in codes)
 
 
@@ -645,10 +645,12 @@ def _sentences(plan: Plan) -> list[str]:
         )
     needed, more = plan.cases_needed, plan.cases_needed_with_one_more_round
     if plan.drop is not None and plan.power_now is not None:
-        found = f"{needed} cases find" if needed else "not even 100,000 cases find"
+        cases_found = (
+            f"{needed} cases find" if needed else "not even 100,000 cases find"
+        )
         lines.append(
             f"A drop of {100 * plan.drop:.1f} points is found in"
-            f" {plan.power_now:.0%} of comparisons now; {found} it {often}."
+            f" {plan.power_now:.0%} of comparisons now; {cases_found} it {often}."
         )
     if needed and more:
         lines.append(

@@ -279,8 +279,14 @@ def _print_tags(rows: Sequence[Row], call: Call) -> None:
     for row in rows:
         of_variant.setdefault(row["variant"], {})[row["tag"]] = row
     scores = [
-        [next(iter(of.values()))["overall_score"] for of in of_variant.values()],
-        *([of.get(tag, {}).get("score") for of in of_variant.values()] for tag in tags),
+        [
+            next(iter(by_tag.values()))["overall_score"]
+            for by_tag in of_variant.values()
+        ],
+        *(
+            [by_tag.get(tag, {}).get("score") for by_tag in of_variant.values()]
+            for tag in tags
+        ),
     ]
     if call.format in _WRITERS:
         best = [max((v for v in row if v is not None), default=None) for row in scores]
@@ -323,10 +329,10 @@ def _print_matrix(standings: Sequence[Row], titles: list[str], call: Call) -> No
     rows = [
         [
             variant,
-            *(value for title in titles for value in _ends(of.get(title, {}))),
-            *(next(iter(of.values()))[name] for name in fixed),
+            *(value for title in titles for value in _ends(by_title.get(title, {}))),
+            *(next(iter(by_title.values()))[name] for name in fixed),
         ]
-        for variant, of in _by_variant(standings).items()
+        for variant, by_title in _by_variant(standings).items()
     ]
     table = Table(
         columns=(
@@ -376,8 +382,8 @@ def _matrix_lines(standings: Sequence[Row], titles: list[str]) -> list[_Line]:
     # a mean over fewer titles is not comparable
     whole = [row["macro_average"] for row in standings if row["n_titles"] == n_all]
     best = max(whole, default=None)
-    for variant, of in by_variant.items():
-        row = next(iter(of.values()))
+    for variant, by_title in by_variant.items():
+        row = next(iter(by_title.values()))
         is_best = row["n_titles"] == n_all and row["macro_average"] == best
         mean, ends, _ = _scored(
             row["macro_average"], row["macro_low"], row["macro_high"]
@@ -385,8 +391,8 @@ def _matrix_lines(standings: Sequence[Row], titles: list[str]) -> list[_Line]:
         if row["n_titles"] < n_all:
             mean += f" ({row['n_titles']} of {n_all})"
         scores = [
-            _scored(*_ends(of[title]), is_best=of[title]["is_won"])
-            if title in of
+            _scored(*_ends(by_title[title]), is_best=by_title[title]["is_won"])
+            if title in by_title
             else ("–", "", False)
             for title in titles
         ]

@@ -126,7 +126,7 @@ MOST_LISTED = 20
 _COLUMNS = ("file", "kind", "status", "records", "rejected", "warnings", "redacted")
 
 
-given_options = with_options(
+property_options = with_options(
     click.option("--title", help="Title of every task in these files."),
     click.option("--variant", help="Variant of every task in these files."),
     click.option("--time", help="Time of the runs, such as 2026-11-24T09:30."),
@@ -151,7 +151,7 @@ given_options = with_options(
     help="Kind of the files; auto detects it from the content.",
 )
 @click.option("--testset", help="Testset of every task in these files.")
-@given_options
+@property_options
 @click.option("--strict", is_flag=True, help=STRICT)
 @click.option("--purged-too", is_flag=True, help="Load purged files again.")
 @click.option(
@@ -358,7 +358,7 @@ def build_with_progress(
     warehouse.build(
         full_refresh=full_refresh,
         verbose=call.verbose,
-        on_node=lambda name, place, of: bar.put(f"computing {name}", place, of),
+        on_node=lambda name, place, total: bar.put(f"computing {name}", place, total),
     )
 
 
@@ -448,7 +448,7 @@ def report(
 @click.command("run", short_help="Ingest, build and report.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--testset", help="Testset of every task in these files.")
-@given_options
+@property_options
 @click.option("--strict", is_flag=True, help=STRICT)
 @click.option(
     "--publish",
@@ -631,7 +631,7 @@ def _tell(ingested: Ingested, call: Call) -> None:
 
 _MOST_SKIPPED = 5
 _TEXTS_FOR_PEOPLE = frozenset({".md", ".rst", ".txt"})
-"""Suffixes of files that nobody expects to be loaded."""
+"""Suffixes of files that are not reported if they are not loaded."""
 
 
 # ---------- validate

@@ -458,8 +458,13 @@ def trends(
     with call.warehouse().built() as con:
         title = title or _latest_title(con)
         unit = trend_unit(con, measure)
-        asked = {"title": title, "measure": measure, "subject": subject, "last": last}
-        columns, rows = fetched(con, _TRENDS, asked)
+        parameters = {
+            "title": title,
+            "measure": measure,
+            "subject": subject,
+            "last": last,
+        }
+        columns, rows = fetched(con, _TRENDS, parameters)
         if not rows and call.format == "table":
             raise NothingToDo(
                 f"trends: {_reason_for_nothing(con, title, measure, subject)}"
@@ -490,8 +495,8 @@ def _reason_for_nothing(
     of_title = con.execute("select 1 from marts.dim_tasks where title = ?", [title])
     if of_title.fetchone() is None:
         return nothing_titled(con, title)
-    of = f" of {subject!r}" if subject else ""
-    return f"no task titled {title!r} has {measure}{of}"
+    subject_clause = f" of {subject!r}" if subject else ""
+    return f"no task titled {title!r} has {measure}{subject_clause}"
 
 
 # ---------- flaky

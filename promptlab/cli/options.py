@@ -112,13 +112,13 @@ def common(
             )
             return function(call, **values)
 
-        wrapper.__doc__ = f"{cleandoc(function.__doc__ or '')}\n\n{_told(exits)}"
+        wrapper.__doc__ = f"{cleandoc(function.__doc__ or '')}\n\n{_exit_codes(exits)}"
         return _with_options(wrapper, formats)  # type: ignore[return-value]
 
     return decorate
 
 
-def _told(exits: tuple[int, ...]) -> str:
+def _exit_codes(exits: tuple[int, ...]) -> str:
     """Return the exit codes of a command as a paragraph of its help."""
     codes = sorted({0, 2, 70, *exits})
     return f"Exit codes: {'; '.join(f'{code} {EXITS[code]}' for code in codes)}."

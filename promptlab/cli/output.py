@@ -584,8 +584,12 @@ def _in_log(value: Any) -> Any:
 def _room(*, wide: bool = False) -> int:
     """Width of a line. In a pipe ``--wide`` has no limit, else ``COLUMNS`` sets it."""
     if not sys.stdout.isatty():
-        asked = os.environ.get("COLUMNS", "")
-        in_pipe = int(asked) if asked.isdecimal() and int(asked) else PIPE
+        columns_setting = os.environ.get("COLUMNS", "")
+        in_pipe = (
+            int(columns_setting)
+            if columns_setting.isdecimal() and int(columns_setting)
+            else PIPE
+        )
         return _UNLIMITED if wide else max(_LEAST, in_pipe)
     from rich.console import Console
 

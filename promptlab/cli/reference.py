@@ -130,9 +130,9 @@ def _write_examples(call: Call, folder: Path) -> int:
 
 
 def _refuse_to_overwrite(*paths: Path) -> None:
-    taken = [str(path) for path in paths if path.exists()]
-    if taken:
-        raise UsageError(f"{', '.join(taken)}: exists already; nothing was written")
+    existing = [str(path) for path in paths if path.exists()]
+    if existing:
+        raise UsageError(f"{', '.join(existing)}: exists already; nothing was written")
 
 
 def _write_mapping(call: Call, folder: Path, table: Path) -> int:
@@ -147,13 +147,13 @@ def _write_mapping(call: Call, folder: Path, table: Path) -> int:
     mapping, columns, notes = guess(table)
     name = mapping_name(table)
     key = f"tables.{toml_key(name)}"
-    own, shared = folder / "promptlab.toml", folder / "pyproject.toml"
+    own_config, shared_config = folder / "promptlab.toml", folder / "pyproject.toml"
     is_shared = (
-        not own.exists()
-        and shared.is_file()
-        and "[tool.promptlab" in shared.read_text("utf-8")
+        not own_config.exists()
+        and shared_config.is_file()
+        and "[tool.promptlab" in shared_config.read_text("utf-8")
     )
-    config = shared if is_shared else own
+    config = shared_config if is_shared else own_config
     if config.exists() and name in load_settings({}, config=config, environ={}).tables:
         raise UsageError(f"{config}: [{key}] exists already; nothing written")
     before = _config(call.settings.lang)

@@ -65,8 +65,8 @@ def send(
 
     settings = call.settings
     missing = [
-        f"{name} ({what})"
-        for name, what, value in (
+        f"{name} ({meaning})"
+        for name, meaning, value in (
             ("mail_from", "the sender", settings.mail_from),
             ("smtp_host", "the mail server", settings.smtp_host),
         )

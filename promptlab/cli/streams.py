@@ -159,13 +159,13 @@ def asked_form(args: Sequence[str]) -> str:
 
     Errors in the command line itself are reported in the format it asks for, too.
     """
-    asked = os.environ.get("PROMPTLAB_LOG_FORMAT", "text")
+    form = os.environ.get("PROMPTLAB_LOG_FORMAT", "text")
     for place, arg in enumerate(args):
         if arg == "--log-format":
-            asked = "".join(args[place + 1 : place + 2])
+            form = "".join(args[place + 1 : place + 2])
         elif arg.startswith("--log-format="):
-            asked = arg.partition("=")[2]
-    return asked if asked in LOG_FORMATS else "text"
+            form = arg.partition("=")[2]
+    return form if form in LOG_FORMATS else "text"
 
 
 def is_json() -> bool:
@@ -264,19 +264,19 @@ class ProgressBar:
         self._share = self._shares.pop(0)
         self._done, self._total = 0.0, total
 
-    def advance(self, what: str, amount: float = 1) -> None:
-        """Count a step; *what* is its name."""
+    def advance(self, step: str, amount: float = 1) -> None:
+        """Count a step, which is named *step*."""
         self._done += amount
-        self.put(what, self._done, self._total)
+        self.put(step, self._done, self._total)
 
-    def put(self, what: str, done: float, total: float) -> None:
+    def put(self, step: str, done: float, total: float) -> None:
         """Show the progress of the phase."""
         if self._progress is not None and self._task is not None:
             share = self._share * (done / total if total else 1)
             self._progress.update(
                 self._task,
                 completed=self._before + share,
-                description=in_one_line(what),
+                description=in_one_line(step),
             )
 
 

@@ -68,7 +68,7 @@ class _Template(NamedTuple):
     """The number of facts between two pieces: the second of two is a hint."""
 
     @classmethod
-    def of(cls, key: str, translation: str) -> _Template:
+    def from_text(cls, key: str, translation: str) -> _Template:
         """Return the template of a text of the catalogue."""
         sides = [len(facts) // 2 for facts in _FACTS.findall(key)]
         return cls(_FACTS.split(key), translation, sides)
@@ -146,7 +146,7 @@ class _Messages:
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         templates = [
-            _Template.of(key, texts[key])
+            _Template.from_text(key, texts[key])
             for key in sorted(texts, key=_rank)
             if "{}" in key or _END.match(key)
         ]
@@ -156,7 +156,7 @@ class _Messages:
             word = min(template.words(), key=frequency.__getitem__, default="")
             self._by_word.setdefault(word, []).append((place, template))
 
-    def of(self, text: str) -> list[_Template]:
+    def templates(self, text: str) -> list[_Template]:
         """Return the templates that may be those of a message, the likeliest first."""
         words = {"", *_WORD.findall(text)} & self._by_word.keys()
         candidates = [entry for word in words for entry in self._by_word[word]]
@@ -193,7 +193,7 @@ def translated(
     parts.left -= 1
     if parts.left < 0:
         return text
-    templates = _messages(lang).of(text)
+    templates = _messages(lang).templates(text)
     written = _sentences(text, parts, may_have_place)
     if written is not None:
         return written
@@ -230,7 +230,7 @@ def _with_end(
 
 def _parted(fact: str, n: int) -> list[str]:
     """Return *n* facts that stand side by side: one, and a hint or nothing after it."""
-    for end in _messages(LANGUAGE.get()).of(fact) if n > 1 else ():
+    for end in _messages(LANGUAGE.get()).templates(fact) if n > 1 else ():
         place = fact.rfind(end.pieces[0]) if _END.match(end.pieces[0]) else -1
         if place >= 0 and end.facts(fact[place:]) is not None:
             return [fact[:place], fact[place:], *[""] * (n - 2)]
@@ -278,12 +278,12 @@ def _after_place(text: str) -> str:
 
 def asked_language(args: Sequence[str], environ: Mapping[str, str] = os.environ) -> str:
     """Return the language of a call before its settings are read, as for ``--help``."""
-    asked = environ.get("PROMPTLAB_LANG") or language_of(environ)
+    language = environ.get("PROMPTLAB_LANG") or language_of(environ)
     for option, value in zip(args, [*args[1:], ""], strict=True):
         name, _, inside = option.partition("=")
         if name == "--lang":
-            asked = inside or value
-    return asked if asked in languages() else language_of(environ)
+            language = inside or value
+    return language if language in languages() else language_of(environ)
 
 
 _EXITS = re.compile(r"(\d+) ([^;]+?)(?=;|\.$)")

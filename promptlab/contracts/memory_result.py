@@ -201,8 +201,8 @@ class MemoryResult(Contract):
         scored = (
             s.metric for s in self.scores if s.is_headline and s.score is not None
         )
-        own = self.run.score_metric
-        return sorted(dict.fromkeys(scored), key=lambda metric: metric != own)
+        main_metric = self.run.score_metric
+        return sorted(dict.fromkeys(scored), key=lambda metric: metric != main_metric)
 
     def headline(self, category: str, metric: str | None) -> MemoryScore | None:
         """Return the figure to quote of a category by a metric."""

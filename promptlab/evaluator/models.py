@@ -87,7 +87,7 @@ class RuleConfig:
         }
 
     @classmethod
-    def of(cls, rule: RuleConfig | Mapping[str, Any]) -> RuleConfig:
+    def from_rule(cls, rule: RuleConfig | Mapping[str, Any]) -> RuleConfig:
         """Return a rule, given a rule or its mapping from YAML."""
         if isinstance(rule, RuleConfig):
             return rule
@@ -117,7 +117,7 @@ class EvaluationConfig:
     """Passed to the judge: the flow of the agent."""
 
     def __post_init__(self) -> None:
-        rules = tuple(RuleConfig.of(rule) for rule in self.rules)
+        rules = tuple(RuleConfig.from_rule(rule) for rule in self.rules)
         object.__setattr__(self, "rules", rules)
 
 
@@ -175,7 +175,7 @@ class PipelineRun:
         return {} if self.step_outputs is None else self.step_outputs
 
     @classmethod
-    def of(cls, output: PipelineRun | Mapping[str, Any] | str) -> PipelineRun:
+    def from_output(cls, output: PipelineRun | Mapping[str, Any] | str) -> PipelineRun:
         """Accept a run, a mapping with ``step_outputs``, bare step outputs, or a text.
 
         A text is the raw output of a pipeline of one prompt.

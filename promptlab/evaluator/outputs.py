@@ -43,7 +43,7 @@ class PipelineOutline:
         return step is None or step.required
 
     @classmethod
-    def of(cls, config: Any) -> PipelineOutline:
+    def from_config(cls, config: Any) -> PipelineOutline:
         """Read a configuration: a mapping as in YAML, or an object of such fields.
 
         Raises:

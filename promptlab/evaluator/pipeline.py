@@ -38,7 +38,7 @@ from promptlab.json_text.reading import copy_json
 from promptlab.messages import warn
 
 Runner = Callable[..., Any]
-"""Returns a run, an object or a text (``PipelineRun.of``), or an awaitable of one."""
+"""Returns a run, an object, a text (``PipelineRun.from_output``) or an awaitable."""
 
 _PROGRAM_ERRORS = (
     AttributeError,
@@ -83,7 +83,7 @@ class PipelineEvaluator:
         lang: Language | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        self.pipeline = PipelineOutline.of(pipeline_config)
+        self.pipeline = PipelineOutline.from_config(pipeline_config)
         self.runner: Runner | None = runner or _runner_of(pipeline_config)
         self.evaluator = UnifiedEvaluator(
             config or EvaluationConfig(judge_enabled=judge is not None),
@@ -188,7 +188,7 @@ class PipelineEvaluator:
             run = PipelineRun(error=f"{type(error).__name__}: {error}")
         else:
             # an invalid return value is an error of the caller, not of the model
-            run = PipelineRun.of(output)
+            run = PipelineRun.from_output(output)
             copy_json(run.step_outputs, "step_outputs")
             copy_json([run.final_output, run.parsed_output], "final_output")
         if run.execution_time is not None:

@@ -279,7 +279,9 @@ class UnifiedEvaluator:
             raise UsageError(f"lang is {lang!r}; choose zh or en")
         self.config = config or EvaluationConfig()
         self.judge = judge
-        self.pipeline = None if pipeline is None else PipelineOutline.of(pipeline)
+        self.pipeline = (
+            None if pipeline is None else PipelineOutline.from_config(pipeline)
+        )
         self.lang: Language = lang
 
     def evaluate_intermediate_steps(

@@ -700,12 +700,12 @@ class JsonReader:
             self._break("bad_utf8", at, not_utf8(char, self._text))
             return
         word = _FOUND.match(self._text, at)
-        found = word[0] if word else char
+        token = word[0] if word else char
         self._break(
             "syntax",
             at,
-            f"found {short(found)}, expected {self._want}. "
-            f"{_correction(self._want, char, found)}",
+            f"found {short(token)}, expected {self._want}. "
+            f"{_correction(self._want, char, token)}",
         )
 
 
@@ -717,9 +717,9 @@ def _blank_end(text: str, at: int) -> int:
 # --------------------------------------------------------------------------- wording
 
 
-def too_deep(limit: int, found: int | None = None) -> str:
-    """Return the message for too deep nesting; *found* is the depth, if known."""
-    levels = f"more than {limit}" if found is None else str(found)
+def too_deep(limit: int, depth: int | None = None) -> str:
+    """Return the message for too deep nesting; *depth* may be unknown."""
+    levels = f"more than {limit}" if depth is None else str(depth)
     return (
         f"{levels} objects and lists inside each other; the limit is {limit} (setting"
         " max_depth). Flatten the value."
@@ -752,7 +752,7 @@ def _escaped(match: re.Match[str]) -> str:
     return f"\\x{code - 0xDC00:02x}" if is_byte else f"\\u{code:04x}"
 
 
-def _correction(want: str, char: str, found: str) -> str:
+def _correction(want: str, char: str, token: str) -> str:
     """Return the likeliest correction of an unexpected token."""
     if want == Want.NOTHING:
         if char == ",":
@@ -764,7 +764,7 @@ def _correction(want: str, char: str, found: str) -> str:
         return "A comment is a whole line that starts with //."
     if char == "'" or char in "“”‘’":
         return 'Write keys and texts in straight double quotes (").'
-    if found in ("True", "False", "None"):
+    if token in ("True", "False", "None"):
         return "JSON writes true, false and null."
     if char in "}]" and want in (Want.KEY, Want.VALUE):
         return "Remove the comma before it, or add what is missing."

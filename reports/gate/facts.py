@@ -78,13 +78,13 @@ def read_facts(
     Raises:
         NothingToDo: a task is not in the marts.
     """
-    asked = {"tasks": list(task_ids)}
-    tasks = {row["task_id"]: row for row in rows(con, _TASKS, asked)}
+    parameters = {"tasks": list(task_ids)}
+    tasks = {row["task_id"]: row for row in rows(con, _TASKS, parameters)}
     missing = [task_id for task_id in task_ids if task_id not in tasks]
     if missing:
         raise NothingToDo(f"{missing[0]}: there is no such task; `promptlab runs`")
     facts_of = {task_id: Facts(tasks[task_id]) for task_id in task_ids}
-    for row in rows(con, _CASES, asked):
+    for row in rows(con, _CASES, parameters):
         facts_of[row["task_id"]].changed_cases.append(row)
     ids = list(task_ids)
     for row in select(con, "fct_gaps", order="n_cases desc, reason", task_id=ids):

@@ -1,7 +1,7 @@
 """The decision of the gate in one sentence, the same on every page, mail and command.
 
-The words are in ``reports/texts``; this module fills in facts and never says twice what
-chance has to do with it.
+The words are in ``reports/texts``; this module fills in facts and mentions chance only
+once.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BY_OTHER_WORDS = frozenset(
     {"refuse_odds", "whole_rate", "min_compared", "newly_failing"}
 )
 """Rules that have their own clause."""
-_TOLD_AS = {
+_REASON_OF_CHANGE = {
     "cases_removed": "gone",
     "questions": "question",
     "assertions": "assertions",
@@ -65,7 +65,7 @@ def headline_parts(
     """
     words = _Words(
         result,
-        Speech.of(result.lang),
+        Speech.for_language(result.lang),
         MOST_NAMED,
         with_records=with_records,
         with_names=with_names,
@@ -79,7 +79,9 @@ def brief(result: GateResult, most: int) -> str:
     *most* is the width; a Chinese character takes two columns.
     """
     for named in range(MOST_NAMED, -1, -1):
-        words = _Words(result, Speech.of(result.lang), named, with_records=False)
+        words = _Words(
+            result, Speech.for_language(result.lang), named, with_records=False
+        )
         text = one_line(words.sentence(1))
         if columns(text) <= most:
             return text
@@ -116,7 +118,7 @@ def next_step(result: GateResult) -> str | None:
     """
     if not result.advice:
         return None
-    speech = Speech.of(result.lang)
+    speech = Speech.for_language(result.lang)
     run = shlex.quote(result.run_id)
     steps = [
         speech.text(f"advice.{code}", run=run, title=result.title)
@@ -239,7 +241,7 @@ class _Words:
             for rule in self.result.rules
             if rule.verdict == verdict
             and (rule.rule not in _BY_OTHER_WORDS or self._is_nothing_compared(rule))
-            and not self._is_said_by_gaps(rule)
+            and not self._is_among_gaps(rule)
         ]
         reasons = list(dict.fromkeys(texts))
         for text in reasons[:_MOST_REASONS]:
@@ -253,7 +255,7 @@ class _Words:
         """Return true if the last run judged no case: no gap says so."""
         return rule.rule == "min_compared" and not self.result.n_cases_before
 
-    def _is_said_by_gaps(self, rule: GateRule) -> bool:
+    def _is_among_gaps(self, rule: GateRule) -> bool:
         """Return true for an unknown share of a run that judged none of the cases."""
         result = self.result
         is_of_all = rule.rule in _SHARES and rule.value is None
@@ -339,7 +341,7 @@ class _Words:
         texts, result = [], self.result
         gaps = {(gap.why, gap.n) for gap in result.not_compared[: self.named]}
         for change in result.changes:
-            if (_TOLD_AS.get(change.what), change.n) in gaps:
+            if (_REASON_OF_CHANGE.get(change.what), change.n) in gaps:
                 continue
             key = f"changed.{change.what}"
             is_other = change.name not in (None, "", result.variant, result.title)

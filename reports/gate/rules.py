@@ -73,8 +73,8 @@ class Gate:
             return False
         if task["odds"] < policy.refuse_odds:
             return False
-        own, of_run = self._odds("case_odds"), self._odds("case_odds_of_run")
-        return own >= 1 or of_run < 1
+        of_variant, of_run = self._odds("case_odds"), self._odds("case_odds_of_run")
+        return of_variant >= 1 or of_run < 1
 
     def _odds(self, rule: str) -> float:
         fact = self.facts.fact(rule)

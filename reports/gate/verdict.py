@@ -87,7 +87,7 @@ def gate_result(
 ) -> GateResult:
     """Decide about one task; arguments as of `gate_results`."""
     task = facts.task
-    speech = Speech.of(lang, task["source_kind"])
+    speech = Speech.for_language(lang, task["source_kind"])
     gate = Gate(policy.rules, facts, left_out, speech)
     rules = list(gate.rules())
     decision = _decision(rules, is_first=task["is_first_run"])

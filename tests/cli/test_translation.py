@@ -336,11 +336,11 @@ def test_a_megabyte_of_a_model_stays_what_it_is() -> None:
 def test_a_text_with_the_words_of_all_messages_is_looked_up_a_few_times(monkeypatch):
     hostile = " ".join(key.replace("{}", "text") for key in ZH)
     looked_up = []
-    of = translation._Messages.of
+    templates = translation._Messages.templates
     monkeypatch.setattr(
         translation._Messages,
-        "of",
-        lambda self, text: looked_up.append(text) or of(self, text),
+        "templates",
+        lambda self, text: looked_up.append(text) or templates(self, text),
     )
     token = translation.LANGUAGE.set("zh")
     try:

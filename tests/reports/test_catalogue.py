@@ -66,7 +66,7 @@ def test_both_languages_name_the_same_values():
 
 @pytest.mark.parametrize("lang", languages())
 def test_every_text_is_filled_in_with_its_values_and_nothing_is_left(lang):
-    texts = Speech.of(lang)
+    texts = Speech.for_language(lang)
     for key, entry in catalogue(lang).entries.items():
         values = {name: f"<{name}>" for name in placeholders(entry)}
         for n in (1, 2) if "n" in values else (None,):

@@ -44,6 +44,9 @@ def test_a_default_dimension_keeps_its_chinese_name_in_chinese(evaluated):
 def test_a_dimension_that_a_file_names_keeps_its_name(result_of):
     assert result_of("en").dimensions[0].name == "准确性"
     assert (
-        Speech.of("en", "analysis").dimension("expectations", "期望匹配") == "期望匹配"
+        Speech.for_language("en", "analysis").dimension("expectations", "期望匹配")
+        == "期望匹配"
     )
-    assert Speech.of("en", "results").dimension("mine", "期望匹配") == "期望匹配"
+    assert (
+        Speech.for_language("en", "results").dimension("mine", "期望匹配") == "期望匹配"
+    )

@@ -84,7 +84,7 @@ class Scored:
         if row.get("weakest_dimension_id"):
             weakest = self.dimension(row["task_id"], row["weakest_dimension_id"])
             row |= {f"weakest_{name}": weakest[name] for name in ("name", "score")}
-        return WRITERS[mart](sentences.Speech.of(lang), row)
+        return WRITERS[mart](sentences.Speech.for_language(lang), row)
 
     def message(self, task_id: str, code: str, lang: str = "en") -> str:
         """Return the sentence of an alert; the worst of several with this code."""

@@ -85,7 +85,7 @@ def test_a_query_is_empty_whenever_the_tables_of_a_set_are(con, query):
 def test_a_view_is_as_empty_as_the_tables_behind_it(con):
     emptiness = Emptiness(con)
     emptiness.add_view(V, f"select t.a from {T} as t join {U} as u using (a)")
-    assert {frozenset({T}), frozenset({U})} == set(emptiness.of(f"from {V}"))
+    assert {frozenset({T}), frozenset({U})} == set(emptiness.table_sets(f"from {V}"))
 
 
 def test_without_labels_a_build_leaves_out_what_reads_them():
