@@ -1,4 +1,4 @@
-"""Names of cases that nobody named: what the case asks, as its author wrote it."""
+"""Names of cases without a name: the question, as its author wrote it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def cut_name(text: str, digest: str) -> str:
 
     Args:
         text: The readable part; the name of an empty one is the hash.
-        digest: Hash of all that the case asks, of a few characters.
+        digest: Hash of the whole question, of a few characters.
     """
     words = " ".join(text.split())[:_CUT].rstrip()
     return f"{words}… {digest}" if words else digest

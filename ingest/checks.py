@@ -30,7 +30,7 @@ from promptlab.json_text.writing import compact
 from promptlab.patterns import mistyped_prefix, text_check, translate
 
 #: Maximum length of an expected object or list in a check; a longer one is only in
-#: the case itself, and its check says so.
+#: the case itself, which its check mentions.
 LONGEST_EXPECTED = 10_000
 
 

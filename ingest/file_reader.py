@@ -390,7 +390,7 @@ class _File:
         former = known.former_tasks(source.uri, self._load.sha256, reading.runs)
         for path in source.companions:
             uri = os.path.realpath(path)
-            if uri in known.paths:  # it was a run of its own
+            if uri in known.paths:  # it was a separate run
                 sha256 = InputFile(path).sha256()
                 former += known.former_tasks(uri, sha256, reading.runs)
         self._load.former_tasks = former

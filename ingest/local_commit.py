@@ -41,8 +41,8 @@ class LocalCommit:
 def local_commit(folder: Path, files: Iterable[Path]) -> LocalCommit | None:
     """Return the commit of the repository of a folder, if no tracked file is changed.
 
-    ``None`` also stands for no repository, for one without any of *files*, and for git
-    that is missing or fails.
+    Also ``None`` if there is no repository, if none of *files* is in it, and if git is
+    missing or fails.
     """
     folder = folder.resolve()
     here = (folder, *folder.parents)
@@ -61,7 +61,7 @@ def local_commit(folder: Path, files: Iterable[Path]) -> LocalCommit | None:
         return None
     moved = _git(folder, "log", "--walk-reflogs", "-1", "--date=unix", "--format=%gd")
     since = (moved or "").rpartition("@{")[2].removesuffix("}")
-    if not since.isdigit():  # a repository without a log of its own
+    if not since.isdigit():  # a repository without a reflog
         since = _git(folder, "log", "-1", "--format=%ct") or ""
     tracked = _git(Path(top), "ls-files", "-z")
     if not since.isdigit() or tracked is None:

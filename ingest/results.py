@@ -74,7 +74,7 @@ class TaskSoFar:
 
     @property
     def entity(self) -> str:
-        """Return entity and variant, the beginning of an id that no result gives."""
+        """Return entity and variant, with which ids of results without one begin."""
         return f"{self.fields['entity_id']}/{self.fields['variant']}"
 
 

@@ -74,7 +74,7 @@ def plan(
     if drop is None and smallest is not None:
         drop = smallest / 2
     needed = None if drop is None else cases_for_drop(rounds, drop, within, power)
-    more = needed  # of cases that are not flaky, another round says nothing new
+    more = needed  # of cases that are not flaky, another round adds nothing
     if drop is not None and within > 0:
         more = cases_for_drop(rounds + 1, drop, within, power)
     return Plan(

@@ -46,7 +46,7 @@ class KnownFlaky(BaseModel):
     """Last day (UTC) of the runs for which it is."""
 
     why: str | None = None
-    """Reason, or the place where somebody works on it."""
+    """Reason, or the place where it is being worked on."""
 
 
 class TitleSettings(BaseModel):

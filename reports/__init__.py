@@ -14,7 +14,7 @@ Each module imports only those above it::
     report_options  time, language and policy of reports, limits of lists
     case_contents   inputs, expectations, steps and history of cases
     result      marts and gate to AnalysisResult
-    cases       what pages say of one case: question, rounds that agree, evidence
+    cases       the parts of one case: question, rounds that agree, evidence
     levels      changes of level beyond chance, in words
     pages       templates, rendered with one object such as the result
     mail        the mail of a task

@@ -38,7 +38,7 @@ the number."""
 _UNITS = {"share": "percent", "ms": "milliseconds"}
 """Filters of the other units."""
 _BESIDE = {"percent", "score", "day"}
-"""Filters that take what stands beside a value."""
+"""Filters that take the number next to a value."""
 
 Facts = Mapping[str, Any]
 
@@ -114,7 +114,7 @@ class Speech(Formatter):
         return entry.format_map({k: self.formed(v, "") for k, v in facts.items()})
 
     def get_field(self, field_name: str, _args: Any, kwargs: Any) -> Any:
-        """Return the fact and what may stand beside it."""
+        """Return the fact, and all facts, for a filter that takes several."""
         return (kwargs[field_name], kwargs), field_name
 
     def format_field(self, value: Any, format_spec: str) -> str:
@@ -417,7 +417,7 @@ def diagnosis(speech: Speech, row: Facts) -> str:
 
 
 def judge(speech: Speech, row: Facts) -> str:
-    """Return the pass rate that a judge gives, corrected, and how far to trust it.
+    """Return a judge's pass rate, corrected, and how far to trust it.
 
     *row* is of ``queries.JUDGES``.
     """

@@ -46,7 +46,7 @@ MOST_WITH_INTERVALS = 2
 _FLAT = 0.02
 """Times, costs and lengths that differ by less than this share are not drawn."""
 MOST_COLUMNS = 20
-"""Maximum number of runs beside its cases."""
+"""Maximum number of runs next to its cases."""
 
 # Read once for all titles: the plan of these views takes 30 ms.
 _HISTORIES = """

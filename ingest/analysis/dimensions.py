@@ -77,7 +77,7 @@ def dimension_rows(contract: AnalysisInput) -> tuple[Columns, list[Fault]]:
 
 
 def scorer_of(dimension: DimensionConfig) -> str:
-    """Return the name of the scorer that a dimension asks for."""
+    """Return the name of a dimension's scorer; its id is the default."""
     name = _text(dimension.parameters.get("scorer"))
     return (name or "").strip(" ") or dimension.dimension_id
 

@@ -69,7 +69,7 @@ class Archive:
                 " max_file_mb allows",
             )
         try:
-            # reads no more than the size that the archive says, and checks the sum
+            # reads no more than the size in the archive, and checks the sum
             return self._file.read(member)
         except (
             zipfile.BadZipFile,

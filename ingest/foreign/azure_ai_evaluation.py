@@ -384,7 +384,7 @@ class _Verdicts(NamedTuple):
 
 
 def _verdicts(columns: _Columns, outputs: dict[str, Any]) -> _Verdicts:
-    # older releases say so in place of the score, and that the row passed
+    # older releases write it in place of the score, and a row that passed
     skipped = {
         key
         for key, column in columns.judged.items()
@@ -458,7 +458,7 @@ def _inputs(row: dict[str, Any]) -> dict[str, Any]:
 def _questions(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the question of each row, from its inputs.
 
-    Without a query the question cannot be told from a reply, and data begin with the
+    Without a query a question looks like a reply, and data begin with the
     question: it is as many of the first inputs as make it unlike other rows.
     """
     beginnings = [_beginnings(inputs) for inputs in rows]

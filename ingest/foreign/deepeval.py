@@ -137,7 +137,7 @@ _NO_SETTINGS = (
     *("score breakdown", "evaluation cost", "input token count", "output token count"),
     *("run duration", "latency", "completion time", "verbose logs", "verdicts"),
     "expectations data",
-    # these are read by themselves
+    # these are read separately
     *("threshold", "strict mode", "flaky", "evaluation model"),
 )
 """Members of a metric's result that are not settings."""

@@ -1,12 +1,12 @@
 """EvalScope: the folder of a run, ``outputs/<time>`` with reviews and reports.
 
 Tried on 1.14.1, 1.0.0 and 0.13.2. A data set of a model is a task, and its subsets
-are in the names of its reviews, behind the name that the report gives it. Rows come in
+are in the names of its reviews, after its name in the report. Rows come in
 the order in which requests end: a case is known by its subset and the user's id of the
 question, else by its place in the data set; attempts are rounds.
 
-``score.status`` says whether scoring worked, and is no verdict. A request that failed
-has no row: the report says how many were sent, and the gap in the places names the
+``score.status`` is the status of scoring, not a verdict. A request that failed has no
+row: the report has the number of requests, and the gap in the places identifies the
 case. Resuming a run fills the gap in the same folder, so it is a newer version of it.
 """
 

@@ -4,8 +4,8 @@ Tried on schema version 0.3.0. The aggregate ``X.json`` leads the ``X_samples.js
 next to it. A task is one evaluation name; a metric is a dimension, a sample a case, and
 the lines of one sample on one metric are its rounds.
 
-There is no pass rule: the format wants ``is_correct`` of every line, and converters say
-false of every F1 (HELM's), or of every score below 1 (that of lm-evaluation-harness).
+There is no pass rule: the format requires ``is_correct`` in every line, and converters
+write false for every F1 (HELM's), or for every score below 1 (lm-evaluation-harness's).
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class Aggregate(msgspec.Struct):
     eval_library: dict[str, Any] = {}
     source_metadata: dict[str, Any] = {}
     detailed_evaluation_results: Any = None
-    """What is said of the file of samples."""
+    """Settings and size of the file of samples."""
 
     @property
     def when(self) -> datetime | None:

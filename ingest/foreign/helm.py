@@ -199,7 +199,7 @@ class RequestState(msgspec.Struct):
 
     @property
     def is_cached(self) -> bool | None:
-        """Return whether the answer came from HELM's cache, if the file says so."""
+        """Return whether the answer came from HELM's cache; ``None``: not known."""
         cached = (self.result or {}).get("cached")
         return cached if isinstance(cached, bool) else None
 

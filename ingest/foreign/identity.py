@@ -83,7 +83,7 @@ class Occurrences:
         self._seen: dict[tuple[str, ...], int] = {}
 
     def next(self, *key: str) -> int:
-        """Return how often *key* was seen, including this time."""
+        """Return the number of uses of *key*, including this one."""
         count = self._seen[key] = self._seen.get(key, 0) + 1
         return count
 
@@ -205,9 +205,9 @@ class SameRun:
         """Begin the hash of a run.
 
         Args:
-            run: The kind of the run, and the ids that its tool gives it.
-            source: For a run without ids, its file: what the call says about it
-                distinguishes equal rows, and so does `Source.run_key`.
+            run: The kind of the run, and its ids in the tool.
+            source: For a run without ids, its file: the options of the call
+                distinguish equal rows, and so does `Source.run_key`.
         """
         self._run = run if source is None else (*run, *source.overrides.of_run)
         self._run_key = "" if source is None else source.run_key

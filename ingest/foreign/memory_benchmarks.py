@@ -131,7 +131,7 @@ class Layout:
     metrics: str | None = None
     """Object of numbers in a row."""
     system: Sequence[str] = ()
-    """What tells systems apart; of a switch that is on, its name."""
+    """Members that distinguish systems; for a switch that is on, its name."""
     model: Sequence[str] = ()
     title_of: Sequence[str] = ()
 

@@ -119,7 +119,7 @@ class Assessment(msgspec.Struct):
 
     @property
     def error(self) -> str | None:
-        """Return why the scorer broke: what it gave then is no value."""
+        """Return the error of a scorer that broke; its feedback then has no value."""
         return error_text((self.feedback or {}).get("error"))
 
     @property

@@ -1,4 +1,4 @@
-"""What the names of metrics say of them."""
+"""The meaning of names of metrics."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _ACTS = re.compile(
 _RIGHT = re.compile(
     r"\b(accuracy|accurate(ly)?|correct(ly|ness)?|right(ly)?|appropriate(ly)?|proper(ly)?)\b"
 )
-"""Words that say that such an act was the right one."""
+"""Words for an act that was right."""
 _NEGATED = re.compile(
     r"\b(no|not|non|never|without|free|avoid\w*|anti|prevent\w*|resist\w*|robust\w*)\b"
 )

@@ -182,7 +182,7 @@ class _Sample:
         elif event.type == _MATCH:
             self.matches.append(data)
         elif event.type == "metrics":
-            # a judge that named no choice: the lowest score of all says nothing
+            # a judge named no choice: the score is then the lowest, and is not a result
             broke = data.get("choice") == _NO_CHOICE
             for name, value in data.items():
                 self.metrics.setdefault(name, []).append(None if broke else value)

@@ -97,7 +97,7 @@ class Result(Struct):
 
     @property
     def broke(self) -> str | None:
-        """Return why it could not judge; what it says then is no verdict."""
+        """Return the error of a grader that could not judge: it has no verdict."""
         failed = as_object(self.sample).get("error") or self.error
         if not failed and str(self.status).lower() in _BROKEN:
             failed = f"status {self.status}"

@@ -73,7 +73,7 @@ class Row(Struct):
     place: Any = field(default=None, name="id")
     """AISBench's rows come in the order in which requests end."""
     error_info: Any = None
-    """AISBench: why there is no answer."""
+    """AISBench: the error of a request without an answer."""
 
 
 class Detail(Struct):
@@ -231,7 +231,7 @@ class _Run:
         if not results and answers[1:]:
             name = _PART.sub(r"\1", self.place.name)
             self.place = self.place._replace(name=name)
-        # parts beside a whole file are older than it
+        # parts next to a whole file are older than it
         whole = [path for path in answers if path.stem == self.place.name]
         for path in whole or answers:
             self._read(source, path, max(self._rows, default=-1) + 1)
@@ -317,7 +317,7 @@ class _Run:
         named = (k for k in self._result if _ACCURACY.fullmatch(k))
         accuracy = as_float(self._result.get(next(named, "")))
         verdicts = _verdicts(details, accuracy)
-        # AISBench evaluates a stand-in for the answer to a request that failed
+        # for a request that failed AISBench evaluates a placeholder
         failed = {self._key(at) for at in self._failed.keys() - self._rows.keys()}
         there = sorted((self.rows.keys() | details.keys()) - failed)
         n_unjudged = 0
@@ -434,13 +434,13 @@ def _placed(path: Path) -> tuple[Place, str]:
 
 
 def _part(path: Path) -> int:
-    """Return the number of a part, which is no text: ``_10`` comes after ``_9``."""
+    """Return the part's number, so that ``_10`` comes after ``_9``."""
     match = _PART.fullmatch(path.stem)
     return int(match[2]) if match else -1
 
 
 def _whole(place: Place, known: Collection[Place]) -> Place:
-    """Return the data set of a part; a name may also end in ``_0`` by itself."""
+    """Return the data set of a part; other names may end in ``_0`` too."""
     match = _PART.fullmatch(place.name)
     if not match or place.result.is_file():
         return place
@@ -451,7 +451,7 @@ def _whole(place: Place, known: Collection[Place]) -> Place:
 
 
 def _document(source: Source, path: Path) -> dict[str, Any]:
-    """Decode a file, or say which one cannot be read."""
+    """Decode a file; the error for one that cannot be read names it."""
     try:
         return _FILES.document(source, dict[str, Any], path)
     except Refused as refused:

@@ -189,7 +189,7 @@ class Check(msgspec.Struct, gc=False, kw_only=True):
 
 
 class Score(msgspec.Struct, gc=False, kw_only=True):
-    """The number that the tool gave to a round on a dimension."""
+    """The tool's score of a round on a dimension."""
 
     task_id: str
     case_id: str
@@ -275,7 +275,7 @@ class Dimensions:
 
     is_share: Callable[[str], bool] = lambda _name: False
     doubted: set[str] = field(default_factory=set)
-    """Names of which a reader knows that their file does not say which end is good."""
+    """Names whose direction is not known, because their file does not have it."""
     ratings: set[str] = field(default_factory=set)
     """Names that the tool defines on a longer scale, such as 1 to 5: higher is better,
     and a run that only has 1 is not the best."""
@@ -317,7 +317,7 @@ class Dimensions:
         return values.are_binary or self.is_share(name)
 
     def is_unclear(self, name: str) -> bool:
-        """Return true for truth values of which nothing says that true is good."""
+        """Return true for truth values that are not known to be best if true."""
         if not self._values[name].are_binary or name in self.ratings:
             return False
         if self.is_share(name):
@@ -515,8 +515,8 @@ class TaskWriter:
             order: Metrics in the order of the tool, each with the dimensions below its
                 name; else that of their values counts (`Dimensions.first`).
             numbers: Dimensions that should have only numbers.
-            parameters: What the tool computed them with, if its file says so: a
-                dimension with other parameters is another yardstick.
+            parameters: The tool's parameters, if they are in its file: a dimension
+                with other parameters is another yardstick.
         """
         names = self.dimensions
         if graded is None:
@@ -626,7 +626,7 @@ def labels(
     Args:
         tags: Its own tags.
         metadata: Its metadata; anything but an object has no texts.
-        tag_keys: Keys of metadata whose texts are tags, if the call says so.
+        tag_keys: Keys of metadata whose texts are tags; ``None``: all remain texts.
     """
     if not tags and not metadata:
         return "[]", "{}"
@@ -703,7 +703,7 @@ class CaseWriter(msgspec.Struct, gc=False):  # no reference cycles
         Rounds are numbered in order, unless *n* is given; a *name* distinguishes two of
         one number. A round with an error has the status ``error``. What is ``None`` in
         the metadata is not known, and left out. Times and numbers are as the tool wrote
-        them: what is none is left out; the latency may be in *seconds*.
+        them: invalid ones are left out; the latency may be in *seconds*.
         """
         task, case_id = self.task, self.id
         task.n_rounds[case_id] = so_far = task.n_rounds[case_id] + 1

@@ -18,7 +18,7 @@ _OF_CALLS = re.compile(
     # where a model is called
     r"(\w+ ){0,2}(base url|api base|endpoint|api host|api version)|base path|host"
     r"|user agent|proxy|proxies"
-    # how often and how many at once
+    # number of tries, and number at once
     r"|((max|num) )?retr(y|ies)( count| on \w+)?"
     r"|(max )?concurrency|max concurrent|(max |adaptive )?connections|(rate )?delay"
     r"|((max|num) )?(workers|threads|processes)|rate limit|batch( size)?|throttle\w*"
@@ -26,9 +26,9 @@ _OF_CALLS = re.compile(
     r"|verbose( mode)?|debug|quiet|show (progress|indicator)|progress( bar)?|logger"
     r"|log level|(use |write )?cache|cache (dir|path|prompt)"
 )
-"""Settings of calls: they change neither what is asked nor how it is judged.
+"""Settings of calls, which change neither the question nor the judgement.
 
-A time limit is none: what a judge or a test does not finish has failed.
+A time limit is not among them: a judge or a test that does not finish has failed.
 """
 _SECRET = re.compile(
     r"\b(api|access|auth|private|secret|subscription|service|account|signing"
@@ -40,7 +40,7 @@ _NO_SECRET = re.compile(
 )
 """Tokens of a text. Names such as ``max_tokens`` and ``answer_key`` are no secrets."""
 _MAYBE_SECRET = frozenset({"key", "token"})
-"""Names that are as often those of a field or a word: their value tells."""
+"""Names that are as often those of a field or a word: their value decides."""
 _LIKE_SECRET = re.compile(r"(?=\D*\d)\S{16,}")
 _ADDRESS = re.compile(r"\s+at 0x[0-9a-fA-F]+(?=>)")
 _MACHINE = (

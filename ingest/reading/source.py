@@ -207,7 +207,7 @@ class Source(FoundFile):
     """Mends JSON that is decoded before it is redacted; `redact` does it too."""
     run_key: str = ""
     """Distinguishes runs of equal rows, without ids: the numbers in the file's name,
-    and how often its path had this content before and then another one."""
+    and the number of times that its path had this content, and then another one."""
 
     @classmethod
     def from_file(cls, file: FoundFile, **about: Any) -> Source:

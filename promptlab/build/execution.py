@@ -108,7 +108,7 @@ def execute(
 
 
 class _Queries:
-    """The queries of a plan, in which those of a view of steps stand for its name."""
+    """The queries of a plan, with the query of a view of steps in place of its name."""
 
     def __init__(self, plan: Plan) -> None:
         self._views = {

@@ -568,7 +568,7 @@ def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
             who = spoken("{variant}, one of {n} variants", n=n, variant=who)
         elif n > 1:
             who = spoken("the worst of {n} variants: {variant}", n=n, variant=who)
-        # a variant without a name says nothing
+        # a variant without a name is not printed
         print_text("  ".join((decision.gate.title, *named([who]))), lead="  ")
         print_lines(f"  {decision.page}")
         if decision.renamed:

@@ -209,7 +209,7 @@ def translated(
 
 
 def _sentences(text: str, parts: _Parts, may_have_place: bool) -> str | None:
-    """Translate a message and the hint behind it, a sentence of its own."""
+    """Translate a message and the hint after it, a separate sentence."""
     message, _, hint = text.rpartition(". ")
     first = translated(message, parts, may_have_place=may_have_place)
     second = translated(hint, parts) if first != message else hint
@@ -219,7 +219,7 @@ def _sentences(text: str, parts: _Parts, may_have_place: bool) -> str | None:
 def _with_end(
     text: str, end: _Template, parts: _Parts, may_have_place: bool
 ) -> str | None:
-    """Translate a message whose end is a hint or a count of its own."""
+    """Translate a message whose end is a separate hint or count."""
     place = text.rfind(end.pieces[0]) if text.endswith(end.pieces[-1]) else -1
     hint = end.translated(text[place:], parts) if place > 0 else None
     if hint is None:
@@ -229,7 +229,7 @@ def _with_end(
 
 
 def _parted(fact: str, n: int) -> list[str]:
-    """Return *n* facts that stand side by side: one, and a hint or nothing after it."""
+    """Return *n* adjacent facts: one, and a hint or nothing after it."""
     for end in _messages(LANGUAGE.get()).templates(fact) if n > 1 else ():
         place = fact.rfind(end.pieces[0]) if _END.match(end.pieces[0]) else -1
         if place >= 0 and end.facts(fact[place:]) is not None:

@@ -208,7 +208,7 @@ def _answer(code: int, answer: bytes | str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return what a server says on one line, without control characters."""
+    """Return a server's reply on one line, without control characters."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 

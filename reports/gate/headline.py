@@ -252,7 +252,7 @@ class _Words:
             ]
 
     def _is_nothing_compared(self, rule: GateRule) -> bool:
-        """Return true if the last run judged no case: no gap says so."""
+        """Return true if the last run judged no case: the gaps do not show it."""
         return rule.rule == "min_compared" and not self.result.n_cases_before
 
     def _is_among_gaps(self, rule: GateRule) -> bool:

@@ -59,7 +59,7 @@ class Gate:
 
     @property
     def is_accepted(self) -> bool:
-        """True if a person said that the run is as it should be."""
+        """True if a person accepted the run as it should be."""
         return bool(self.facts.task["is_accepted"])
 
     @property
@@ -130,7 +130,7 @@ class Gate:
             yield _rule("all_rows", None, None, "inconclusive", note)
         if self.policy.require_history and task["is_first_run"]:
             yield self._unknown("require_history", None, "first_run")
-        # a later run without any case misses all of the one before: a gap says so
+        # a later run without any case misses all of the one before, which is a gap
         has_cases = task["n_cases"] or task["is_first_run"]
         is_unjudged = has_cases and not task["n_judged"] and not task["measure"]
         if is_unjudged and not (task["is_first_run"] and task["has_new_answers"]):

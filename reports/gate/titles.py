@@ -30,7 +30,7 @@ _SAYS_NOTHING = frozenset(
 def can_repeat(title: str) -> bool:
     """Return false if a title is a number, a hash, a date or the id of a run.
 
-    Words such as "run" next to one say nothing; any other word makes a name.
+    Words such as "run" next to one are ignored; any other word makes a name.
     """
     rest = _CHANGES.sub(" ", title)
     if rest == title:

@@ -68,7 +68,7 @@ def con():
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_a_query_is_empty_whenever_the_tables_of_a_set_are(con, query):
-    found = {frozenset(tables) for tables in Emptiness(con).of(query)}
+    found = {frozenset(tables) for tables in Emptiness(con).table_sets(query)}
     assert found == {frozenset(tables) for tables in QUERIES[query]}
     for filled in itertools.product([False, True], repeat=3):
         empty = set()

@@ -1,6 +1,6 @@
 """Any table: CSV, TSV, JSON, JSONL, Parquet and XLSX, read by a mapping.
 
-The mapping is in the config as ``[tables.<name>]`` and says what the columns mean
+The mapping in the config, ``[tables.<name>]``, defines the meaning of the columns
 (`promptlab.contracts.sources`); ``promptlab init --table FILE`` guesses one. A
 table without a matching mapping is skipped with a message. Tried on files of Excel,
 pandas, polars and DuckDB: byte order marks, semicolons, decimal commas, UTF-16,

@@ -1,7 +1,7 @@
 """Open a table: its form, its columns and its rows.
 
 Cells of CSV and TSV stay texts, so that ``007`` stays an id; those of other formats
-keep the type that the file gives them. The mapping declares numbers. Every cell
+keep their type in the file. The mapping declares numbers. Every cell
 is converted to a JSON value before it is redacted, and each table is read once. The
 formats themselves are read by `dialect` (CSV), `workbook` and `parquet_file`.
 """

@@ -182,7 +182,7 @@ class Tasks:
         """Yield every task of the table.
 
         Args:
-            rows: Iterated twice: what is known of the whole run comes first.
+            rows: Iterated twice: first for the facts of the whole run.
         """
         run = self._surveyed(rows)
         # a part of a column's values is not a score of its rows
