@@ -63,13 +63,13 @@ class Overrides:
     revision_source: str | None = None
     """``option``, ``sources``, ``git``, or the CI system whose variables were read."""
     options: frozenset[str] = frozenset()
-    """Which of branch and commit are those of options; not a column."""
+    """``branch`` and ``commit``, where options set them; not a column."""
     recheck_of: str | None = None
     """The task or run whose cases were asked again."""
     local: LocalCommit | None = None
     """Commit of the repository that the call is in; not a column."""
     local_commit: str | None = None
-    """The same for a file that names none, if it was written there; not a column."""
+    """The same, for a file without a commit that was written there; not a column."""
     other_ids: frozenset[str] = frozenset()
     """Ids of other tasks, which a re-check must not replace; not a column."""
     prompt_vars: tuple[str, ...] = ()

@@ -121,7 +121,7 @@ class ResultsSoFar:
 
 @dataclass
 class TaskInBatch:
-    """What the results of one task in a batch have in common."""
+    """The common fields of the results of one task in a batch."""
 
     task_id: str
     fields: dict[str, str] = field(default_factory=dict)

@@ -297,7 +297,7 @@ class PricedPoint:
     y_low: float
     y_high: float
     label_x: float
-    """Where its number begins; where it ends, if another point is to the right."""
+    """The start of its number; the end, if another point is to the right."""
     label_y: float
     """Its base line: above the point, or below it if another point is above."""
 

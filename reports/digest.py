@@ -189,11 +189,11 @@ class ChatMessage:
 
     service: str
     body: Mapping[str, Any]
-    """What is posted, as JSON."""
+    """The body of the request, as JSON."""
     hosts: Sequence[str]
     """Hosts of the service; with a leading dot, all hosts that end so."""
     signature: str | None
-    """Where the service expects its signature: ``body``, ``query``, or nowhere."""
+    """The place of the signature in the request: ``body``, ``query``, or nowhere."""
 
 
 def chat_template(service: str, options: ReportOptions) -> str:

@@ -38,7 +38,7 @@ MOST_RUNS = 30
 MOST_FACETS = 100
 """Models, owners and tags that the index can be filtered by."""
 MOST_LONG = 200
-"""Of more variants the index draws fewer runs and shortens the decisions."""
+"""With more variants the index draws fewer runs and shortens the decisions."""
 _DRAWN_WHERE_MANY = 15
 
 BRIEF = 110

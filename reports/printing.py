@@ -42,7 +42,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]#|~!@$]|:(?=//)|(?<=www)\.)")
 _REFERENCE = re.compile(
     r"""@(?=[\w"-])|[#!&$](?=\d)|[%~](?=[\w"])|\[(?=\w+:)|\bGH-(?=\d)""", re.IGNORECASE
 )
-"""What GitHub and GitLab link or notify when a name or a number follows."""
+"""Signs before a name or a number that GitHub and GitLab link or notify."""
 _ZERO_WIDTH_SPACE = "\u200b"
 _SHORTEST_CUT = 200  # marts cut values at this length or a larger one
 _MOST_NAMED = 4  # of a run of hidden characters; the others are counted
@@ -59,7 +59,7 @@ class TextPiece:
 
 
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
-"""What makes a spreadsheet read a cell as a formula, full-width forms included."""
+"""Signs with which a formula begins in a spreadsheet, full-width forms included."""
 
 
 def parts(text: object) -> list[TextPiece]:

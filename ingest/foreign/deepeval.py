@@ -111,9 +111,9 @@ class Metric(msgspec.Struct):
     evaluationModel: str | None = None
     evaluationCost: float | None = None
     verdicts: list[Verdict] = []
-    """Of expectations: none if the judge broke, or judged all at once."""
+    """The results of expectations; empty if the judge broke, or judged all at once."""
     expected: str | None = None
-    """What else it judged by, from `_metric`: JSON."""
+    """Its other settings as JSON, from `_metric`."""
 
     @property
     def kind(self) -> str:
@@ -505,11 +505,11 @@ _SHARES = frozenset(
 )
 """DeepEval's built-in metrics, with values from 0 to 1."""
 _FAULTS = frozenset({"Bias", "Hallucination", "Misuse", "Toxicity"})
-"""Those that count faults before 4.3: ``strict_mode`` has a threshold of 0."""
+"""Metrics that count faults before 4.3: ``strict_mode`` has a threshold of 0."""
 _SHARE_ENDING = re.compile(r"[\[(][^\[\]()]*(Eval|DAG|ragas)[\])]$")
-"""Of G-Eval and its relatives, such as ``[Conversational GEval]``."""
+"""The ending of G-Eval and its relatives, such as ``[Conversational GEval]``."""
 _NUMBER = re.compile(r"~\d+$")
-"""Of the second metric of one name."""
+"""The ending of the second metric of one name."""
 
 
 def _is_share(name: str) -> bool:

@@ -77,7 +77,7 @@ _LAYOUT: Layout = {
         *("last.perf_metrics.output_tokens", "prediction.usage.output_tokens"),
     ),
 }
-"""Where the parts of a review of 1.0 and newer are: the first place that it has.
+"""Part of a review of 1.0 and newer → its possible places; the first one counts.
 
 ``last`` is the message of the model, and ``prediction`` the part of it that only 1.0
 has, in its other file.
@@ -93,7 +93,7 @@ _LAYOUT_OF_0_13: Layout = {
     "output_tokens": ("usage.completion_tokens",),
     "created": ("created",),
 }
-"""The same in 0.13: the response of the model, with its review in each choice."""
+"""The same in 0.13: the response of the model, with a review in each choice."""
 _DEGRADED = "degraded"
 """The status of a score where the judge failed and other metrics replace it."""
 

@@ -109,8 +109,8 @@ _NO_SETTINGS = (
     *("reference_suffix", "output_prefix", "output_suffix", "max_eval_instances"),
     *("eval_splits", "multi_label", "output_mapping_pattern"),
 )
-"""Of an ``adapter_spec``: the prompt and its version, the model, how many cases there
-are, and what is a parameter of the metrics."""
+"""Members of an ``adapter_spec`` with the prompt and its version, the model, the number
+of cases and parameters of the metrics."""
 
 
 Perturbation = dict[str, Any]
@@ -161,7 +161,7 @@ class Instance(msgspec.Struct):
     contrast_inputs: Any = None
     contrast_references: Any = None
     extra_data: Any = None
-    """What the scenario's own metrics judge by: a checklist, an answer to compare."""
+    """Data for the scenario's own metrics: a checklist, an answer to compare."""
 
     @property
     def context(self) -> dict[str, Any]:
@@ -241,7 +241,7 @@ class Row(msgspec.Struct):
 
     instance: Instance
     state: RequestState | None = None
-    """Of one request per choice the first."""
+    """The first one, if there is a request per choice."""
     stats: dict[str, Stat] = {}
 
     def add(self, stats: list[Stat]) -> None:

@@ -116,7 +116,7 @@ _LAYOUT = {
     "cost": ("trace.totalCost",),
     "trace_id": ("traceId",),
 }
-"""Where the parts of an item are: the first place that it has.
+"""Part of an item → its possible places; the first one counts.
 
 ``item`` and ``trace`` are those of an item of an older run, which has ids alone.
 """

@@ -110,7 +110,7 @@ class HarnessTask(msgspec.Struct):
     n_samples: Any = None
     hash: Any = None
     higher: dict[str, bool | None] = {}
-    """Metric → whether more is better; some versions say it in ``metric_list`` only."""
+    """Metric → true if more is better; in some versions only in ``metric_list``."""
 
     @property
     def metrics(self) -> dict[str, dict[str, Any]]:
@@ -299,13 +299,13 @@ _NOT_METRICS = frozenset(
     }
 )
 _NO_OPTIONS = frozenset({"metric", "aggregation", "higher_is_better"})
-"""Of an entry of ``metric_list``: what does not change the result of a document, or is
-has its own column."""
+"""Members of an entry of ``metric_list`` that do not change the result of a document,
+or are read separately."""
 _OF_PROMPT = (
     *("use_prompt", "gen_prefix", "target_delimiter", "fewshot_delimiter"),
     *("fewshot_config", "fewshot_split"),
 )
-"""Of the configuration of a task: how its prompt is made, except its template."""
+"""Settings of a task for its prompt, except the template."""
 _NO_YARDSTICK = (
     *("task", "task_alias", "tag", "group", "metadata", "unsafe_code"),
     # the rows have documents and targets, and the task has its prompt and its settings
@@ -318,13 +318,12 @@ _NO_YARDSTICK = (
     # read for each dimension
     *("metric_list", "filter_list"),
 )
-"""Of the configuration of a task: what does not change the result of an answer."""
+"""Settings of a task that do not change the result of an answer."""
 _NO_SETTINGS = (
     *("model", "device", "batch_sizes", "limit", "bootstrap_iters", "gen_kwargs"),
     *("model_num_parameters", "pretrained", "doc_to_text", "doc_to_target"),
 )
-"""Of the configuration of a run: what is not a setting of the model, or has
-its own column."""
+"""Settings of a run that are not settings of the model, or are read separately."""
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
@@ -451,9 +450,9 @@ class _Documents:
         self._filters = harness_task.filters
         self._ids = OwnIds("document and filter")
         self._n_rows: Counter[str] = Counter()
-        """Of each document."""
+        """Document → number of its rows so far."""
         self._rounds: dict[str, RoundWriter] = {}
-        """Of each document, by the position that it has under every filter."""
+        """Document → its round; the id of a document is the same under every filter."""
 
     def records(self, path: Path) -> Iterator[Record | Problem]:
         """Yield the records of a samples file."""

@@ -1,6 +1,6 @@
 """Result files of memory benchmarks: LongMemEval, LoCoMo and their relatives.
 
-One row is one question. `LAYOUTS` says how each project names the parts of a row. A
+One row is one question. `LAYOUTS` has each project's names for the parts of a row. A
 file is one task: its title is the data set, its variant the system that answered; a
 list of answers of several systems is a task of each. The category of a question is a
 tag with the code and the data set's own name.
@@ -110,7 +110,7 @@ Placed = tuple[str | None, Row]
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """How one project writes its rows. Several names: the first that a row has."""
+    """One project's names for the parts of a row; the first one in a row counts."""
 
     title: str
     rows: str | None = None

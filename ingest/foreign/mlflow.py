@@ -472,7 +472,7 @@ _DEFINES = re.compile(
     r"\b(digest|threshold|guidelines?|instructions|rubrics?|criteria|prompt|template"
     r"|model|version|framework|legend|strict|config|settings|options)$"
 )
-"""How names of settings end in the metadata of feedback: the rest is results."""
+"""Endings of names of settings in the metadata of feedback; the rest is results."""
 
 
 def _definitions(

@@ -157,7 +157,7 @@ class _Sample:
 
     id: str
     prompt: Any = None
-    """Of its first call; without calls, of another event or the raw sample."""
+    """That of its first call; without calls, of another event or the raw sample."""
     outputs: list[Any] = field(default_factory=list)
     tokens: list[tuple[int | None, int | None]] = field(default_factory=list)
     matches: list[dict[str, Any]] = field(default_factory=list)

@@ -105,9 +105,9 @@ class Result(Struct):
 
     @property
     def is_judged(self) -> bool:
-        """Return true if it says anything."""
-        says = self.passed is not None or as_float(self.score) is not None
-        return self.broke is None and says
+        """Return true if it has a verdict or a score, and no error."""
+        has_result = self.passed is not None or as_float(self.score) is not None
+        return self.broke is None and has_result
 
 
 class Item(Struct):

@@ -69,7 +69,7 @@ class Row(Struct):
     gold: Any = None
     """Left out by the tool where it is 0 or empty."""
     refr: Any = None
-    """The same in LawBench."""
+    """The expected answer in LawBench."""
     place: Any = field(default=None, name="id")
     """AISBench's rows come in the order in which requests end."""
     error_info: Any = None
@@ -84,7 +84,7 @@ class Detail(Struct):
     prompt: Any = None
     pred: Any = None
     parsed: Any = None
-    """What was graded."""
+    """The part of the answer that was graded."""
     predictions: Any = None
     refr: Any = None
     references: Any = None
@@ -94,9 +94,9 @@ class Detail(Struct):
     is_correct: Any = None
     cascade_correct: Any = None
     judgement: Any = field(default=None, name="origin_grade_response")
-    """What a judge wrote: A is correct, B is not."""
+    """The reply of a judge: A is correct, B is not."""
     judged: Any = field(default=None, name="prediction")
-    """The same, in details that are the judge's answers as they are."""
+    """The reply of a judge, in details that are the judge's answers unchanged."""
 
 
 _VERDICTS = ("correct", "is_correct", "cascade_correct")
@@ -394,10 +394,10 @@ class _Run:
 
 
 _DIGITS = 9
-"""Of the largest place."""
+"""Number of digits of the largest place."""
 _UNFINISHED, _LABEL = "tmp_", "label: "
 _BESIDE = re.compile("(.+)_(failed|details)")
-"""Of AISBench: requests that failed, and measurements of speed."""
+"""AISBench's files of requests that failed, and of measurements of speed."""
 _SUMMARIES = (
     {"dataset", "version", "metric", "mode"},
     {"task", "model_name", "score", "abstention_rate"},  # LawBench
@@ -408,7 +408,7 @@ _RUNS = re.compile(r"\((\d{1,9}) runs average\)", re.ASCII)
 _ACCURACY = re.compile(r"(accuracy|exact_match)( \(\d+ runs average\))?", re.ASCII)
 _GRADE = re.compile("[AB]")
 _EQUAL = 0.01
-"""Percent."""
+"""Largest difference between two equal totals, in percentage points."""
 _NO_SCORE = re.compile(
     # G-Pass@k is of all replicas of a case
     rf"m?G-Pass@.*|{'|'.join(Detail.__struct_encode_fields__)}|gold|i(d|dx|ndex)|type",

@@ -57,7 +57,7 @@ class Result(msgspec.Struct):
 
     @property
     def evaluator(self) -> str:
-        """Its name."""
+        """Return the name of the evaluator."""
         name = as_object(self.source).get("name")
         return name if isinstance(name, str) else "evaluator"
 
@@ -113,7 +113,7 @@ class Broken(msgspec.Struct):
 
     @property
     def evaluator(self) -> str:
-        """Its name, as in the results that it gives elsewhere."""
+        """Return the name of the evaluator, as in its results of other cases."""
         return str(as_object(self.source).get("name") or self.name)
 
 

@@ -229,7 +229,7 @@ class Judge(msgspec.Struct, gc=False):
     template: str | None = None
     """Its prompt; ``None``: the default of the tool."""
     rubric: str | None = None
-    """What it was asked; ``None``: unknown, or different from case to case."""
+    """Its rubric; ``None``: unknown, or different from case to case."""
 
 
 Record = Task | Dimension | Case | Baseline | Round | Check | Score | Claim | Judge
@@ -651,7 +651,7 @@ class _OddScores(msgspec.Struct):
     line: int | None
     n: int = 0
     is_number: bool = False
-    """True if one is a number that no double holds."""
+    """True if one is a number too large for a double."""
 
     def problem(self, dimension: str) -> Problem:
         """Return one warning for all of them."""

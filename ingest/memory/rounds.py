@@ -38,7 +38,7 @@ class _PreparedQuestion(NamedTuple):
     reference_texts: str | None
     reference_stems: str | None
     is_chinese: bool
-    """Of its reference; of a question without one, its own text."""
+    """True for Chinese in its reference; without a reference, in the question."""
 
 
 class _Answer(NamedTuple):
@@ -53,7 +53,7 @@ class _Answer(NamedTuple):
     extras: str
     question: _PreparedQuestion
     twin: int
-    """Which of the equal questions of its round it is, from 1."""
+    """Its number among the equal questions of its round, from 1."""
 
     def row(self, keys: QuestionKeys, *, is_chinese_file: bool) -> tuple[Any, ...]:
         """Return the values of `ANSWER_COLUMNS`."""

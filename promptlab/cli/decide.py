@@ -311,7 +311,7 @@ def _exit_code(comparison: Comparison, allow_inconclusive: bool) -> int:
 
 
 def _newest(con: duckdb.DuckDBPyConnection, call: Call) -> str:
-    """Return the latest task, and say which it is if its run has several."""
+    """Return the latest task; print its id if its run has several."""
     require_built(con)
     task_id = resolve_task(con, "latest")
     variant, n = con.execute(

@@ -34,7 +34,7 @@ _MOST_PARTS = 100
 hostile, and have the words of many messages in it."""
 
 _END = re.compile(r" (?! )|[,;:.)]")
-"""How the end of a message begins."""
+"""The beginning of the end of a message."""
 
 _FACTS = re.compile(r"(?:\{\})+")
 
@@ -115,7 +115,7 @@ class _Template(NamedTuple):
 
     @property
     def needs_words(self) -> bool:
-        """Whether this is a message only if its first fact is words."""
+        """Return whether this is a message only if its first fact is words."""
         first = self.pieces[0]
         return "{0:words}" in self.translation and (
             not first or bool(_END.match(first))

@@ -54,7 +54,7 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True)
 class Facts:
-    """What the gate knows of one task."""
+    """The facts of one task for the gate."""
 
     task: Row
     """The row of ``fct_verdicts``, with names and counts of the task."""

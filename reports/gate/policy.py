@@ -111,7 +111,7 @@ _INSTEAD = {
     "regression.baseline": "a run is judged by all of its earlier runs;"
     " `promptlab accept RUN` says that a run is as it should be",
 }
-"""What replaces rules that other gates, and earlier versions of this one, have."""
+"""Rule of another gate, or of an earlier version of this one → its replacement."""
 
 
 def _keys(tables: Sequence[str]) -> list[str]:

@@ -29,7 +29,7 @@ class Limit(NamedTuple):
     """Key of the policy, and rule of ``fct_gate_facts``."""
     is_minimum: bool
     counted: Part = "all"
-    """What may have no value: then a limit that is met by the others is not enough."""
+    """The parts that may have no value; the limit must hold for them, too."""
 
 
 LIMITS = (

@@ -114,7 +114,7 @@ _EXPECTED = {
 
 
 class _Survey(NamedTuple):
-    """What the rows of a table have in common: their run, names and scales."""
+    """Facts of all rows of a table: their run, names and scales."""
 
     same_run: SameRun
     names: list[_Name]
