@@ -511,9 +511,7 @@ def _overridden(reading: Reading, overrides: Overrides) -> Reading:
             for source, commit in zip(sources, known, strict=True)
         ]
     for name in _NAMES & columns.keys():
-        columns[name] = [
-            name_in_file and plain_name(name_in_file) for name_in_file in columns[name]
-        ]
+        columns[name] = [cell and plain_name(cell) for cell in columns[name]]
     reading.rows[table] = columns
     return reading
 

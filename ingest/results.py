@@ -226,9 +226,7 @@ class ResultRows:
         """Return the ids of rounds, and for rounds without one the next free number."""
         known = self._so_far.rounds
         identities = zip(self.task_ids, self.case_ids, self._own_round_ids, strict=True)
-        used: set[Id] = {
-            key_of_row for key_of_row in identities if key_of_row[2] is not None
-        }
+        used: set[Id] = {identity for identity in identities if identity[2] is not None}
         ids = []
         for task_id, case_id, round_id, number in zip(
             self.task_ids,
@@ -341,12 +339,12 @@ def task_columns(so_far: ResultsSoFar) -> Columns:
     runs = {
         task_id: (
             stem,
-            fields_of_task.fields["title"],
-            fields_of_task.fields["entity_id"],
-            fields_of_task.created_at,
+            task.fields["title"],
+            task.fields["entity_id"],
+            task.created_at,
         )
         for task_id, stem in stems.items()
-        for fields_of_task in (so_far.tasks[task_id],)
+        for task in (so_far.tasks[task_id],)
     }
     in_runs = Counter(runs.values())
     rows = []

@@ -119,17 +119,19 @@ def gather(files: Files) -> Iterator[Run]:
         of_model[above[min(2, len(above) - 1)], above[0].name].append(file)
     for listed in of_model.values():
         leads = {file.path.stem: file for file in listed if file.form == "report"}
-        files_of: dict[str, list[FoundFile]] = defaultdict(list)
+        files_by_lead: dict[str, list[FoundFile]] = defaultdict(list)
         for file in listed:
             if file.form == "report":
                 continue
             names = [name for name in leads if file.path.stem.startswith(f"{name}_")]
-            files_of[max(names, key=len, default=f"/{file.path.stem}")].append(file)
+            files_by_lead[max(names, key=len, default=f"/{file.path.stem}")].append(
+                file
+            )
         for name, lead in leads.items():
-            yield lead, files_of.pop(name, [])
-        for leaderless in files_of.values():
-            leaderless.sort(key=lambda file: FORMS.index(file.form or ""))
-            yield leaderless[0], leaderless[1:]
+            yield lead, files_by_lead.pop(name, [])
+        for group in files_by_lead.values():
+            group.sort(key=lambda file: FORMS.index(file.form or ""))
+            yield group[0], group[1:]
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:

@@ -195,13 +195,15 @@ class Line(msgspec.Struct):
         raw = (self.output or {}).get("raw")
         if isinstance(raw, list):
             return str(raw[0]) if raw else None
-        spoken = [
+        messages = [
             message
             for message in reversed(self.messages or [])
             if message.get("content")
         ]
-        of_model = [message for message in spoken if message.get("role") == "assistant"]
-        return next((str(message["content"]) for message in of_model or spoken), None)
+        of_model = [
+            message for message in messages if message.get("role") == "assistant"
+        ]
+        return next((str(message["content"]) for message in of_model or messages), None)
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:

@@ -232,7 +232,7 @@ class _Pages:
     def joined(self, run: Object) -> list[Object]:
         """Return the items of an older run with question, answer and scores."""
         items, traces = (
-            {thing["id"]: thing for thing in self.objects(kind)}
+            {entry["id"]: entry for entry in self.objects(kind)}
             for kind in (DatasetItem, Trace)
         )
         scores: dict[str, list[Object]] = defaultdict(list)

@@ -488,11 +488,11 @@ class _Documents:
         task.same_run.add(answer.case_id, filter_)
         metrics = _metrics_of(members) if row.metrics is None else row.metrics
         for metric in metrics:
-            value_in_file = members.get(metric)
-            value = as_float(value_in_file)
+            raw_value = members.get(metric)
+            value = as_float(raw_value)
             payload = {"filtered": row.filtered_resps}
             if value is None:
-                payload["given"] = value_in_file
+                payload["given"] = raw_value
             is_graded = self._about.is_graded(metric)
             share = as_share(value) if is_graded else None
             answer.score(f"{metric},{filter_}", value, share, payload=payload)

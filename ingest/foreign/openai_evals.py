@@ -233,10 +233,7 @@ def _write(sample: _Sample, task: TaskWriter) -> None:
             reason=f"picked {compact(match['picked'])}" if "picked" in match else None,
         )
     values = {_MATCH: sample.correct} if sample.matches else {}
-    values |= {
-        name: _mean(values_of_metric)
-        for name, values_of_metric in sample.metrics.items()
-    }
+    values |= {name: _mean(results) for name, results in sample.metrics.items()}
     for name, value in values.items():
         is_share = name in {*_GRADED, _CHOSEN}
         write_score(answer, name, value, is_share=is_share)
@@ -259,11 +256,11 @@ def _judged_by(spec: Spec) -> dict[str, Any]:
         for name, value in _arguments(spec).items()
         if name not in _OF_PROMPTS
     }
-    yardstick_of_eval = {
+    definition = {
         "cls": first_member(spec.run_config, "eval_spec.cls"),
         "arguments": judging,
     }
-    return yardstick(yardstick_of_eval)  # type: ignore[no-any-return]  # an object
+    return yardstick(definition)  # type: ignore[no-any-return]  # an object
 
 
 def _models(spec: Spec) -> tuple[list[str], str | None]:

@@ -150,8 +150,8 @@ def _first_id(path: Path, name: str) -> str | None:
 
 
 def _item_ids(file: FoundFile) -> set[str]:
-    objects = (thing for value in values_in(file.path) for thing in _inside(value))
-    return {str(thing.get("id")) for thing in objects if thing.get("object") == _ITEM}
+    objects = (entry for value in values_in(file.path) for entry in _inside(value))
+    return {str(entry.get("id")) for entry in objects if entry.get("object") == _ITEM}
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
@@ -161,15 +161,15 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     ids = OwnIds("id of an output item")
     more: list[bool] = []
     for path in (source.path, *source.companions):
-        for thing in _objects(source, path):
-            if isinstance(thing, Problem):
-                yield thing
+        for entry in _objects(source, path):
+            if isinstance(entry, Problem):
+                yield entry
                 continue
-            if thing.get("object") != _ITEM:
-                more += [bool(thing["has_more"])] if "has_more" in thing else []
-                about[str(thing.get("id"))] = thing
+            if entry.get("object") != _ITEM:
+                more += [bool(entry["has_more"])] if "has_more" in entry else []
+                about[str(entry.get("id"))] = entry
                 continue
-            item = _FILES.converted(thing, Item, path.name)
+            item = _FILES.converted(entry, Item, path.name)
             if isinstance(item, Problem):
                 yield item
             elif not ids.again(item.id, item.run_id):

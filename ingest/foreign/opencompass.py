@@ -355,9 +355,7 @@ class _Run:
             )
             for name, value in values.items():
                 write_score(answer, name, value, why=detail.judgement)
-        main = next(
-            (name for of_answer in verdicts.values() for name in of_answer), "correct"
-        )
+        main = next((name for named in verdicts.values() for name in named), "correct")
         task.grade(order=[main])
         # up to 1 it may be a share: other tools write this file too
         is_percent = accuracy is not None and not 0 < accuracy <= 1 and not failed
