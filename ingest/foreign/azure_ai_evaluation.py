@@ -486,13 +486,13 @@ def _beginnings(inputs: dict[str, Any]) -> list[dict[str, Any]]:
     """
     if of_query := _of_query(inputs):
         return [of_query]
-    question = [
+    members = [
         (name, value)
         for name, value in inputs.items()
         if name not in _SHOWN and value not in _NOTHING and not isinstance(value, float)
     ]
-    question.sort(key=lambda named: isinstance(named[1], int))
-    return [dict(question[:n]) for n in range(1, len(question) + 1)] or [{}]
+    members.sort(key=lambda named: isinstance(named[1], int))
+    return [dict(members[:n]) for n in range(1, len(members) + 1)] or [{}]
 
 
 def _turns(value: Any) -> Any:

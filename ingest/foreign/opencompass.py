@@ -358,8 +358,8 @@ class _Run:
         main = next((name for named in verdicts.values() for name in named), "correct")
         task.grade(order=[main])
         # up to 1 it may be a share: other tools write this file too
-        is_percent = accuracy is not None and not 0 < accuracy <= 1 and not failed
-        means = {main: accuracy / 100} if accuracy is not None and is_percent else {}
+        is_claimed = accuracy is not None and not 0 < accuracy <= 1 and not failed
+        means = {main: accuracy / 100} if accuracy is not None and is_claimed else {}
         task.claim(means, self._n * self._cases)
         self._warn(task, set(there), n_unjudged)
 
