@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -136,43 +137,48 @@ class Engines:
                     con.execute(f"create table {node.relation} as {node.query}")
         compiled = self.dbt("spark", "compile", "--select", "resource_type:model")
         assert compiled.success, compiled.exception
+        models = [
+            result.node
+            for result in compiled.result.results
+            if result.node.resource_type == "model"
+        ]
         from pyspark.sql import SparkSession
 
         session = SparkSession.builder.getOrCreate()
-        schemas = (*SCHEMAS, "raw", "live")
-        for schema in schemas:
+        for schema in (*SCHEMAS, "raw", "live"):
             session.sql(f"create database if not exists {schema}")
-        found, known = [], set()
         with duckdb.connect(str(warehouse.settings.db), read_only=True) as con:
             con.execute("set TimeZone = 'UTC'")
-            tables = {
-                f"{table.schema}.{table.name}" for table in tables_of(con, views=True)
+            read = {
+                name for model in models for name in _NAME.findall(model.compiled_code)
             }
-            for of_model in compiled.result.results:
-                model = of_model.node
-                if model.resource_type != "model":
-                    continue
-                for read in re.findall(r"\b\w+\.\w+\b", model.compiled_code):
-                    if read in tables and read not in known:
-                        known.add(read)
-                        file = self.folder / f"{read}.parquet"
-                        con.execute(f"copy (from {read}) to '{file}'")
-                        session.sql(
-                            f"create table {read} using parquet location '{file}'"
-                        )
-                name = f"{model.schema}.{model.alias}"
+            for table in tables_of(con, views=True):
+                if (name := f"{table.schema}.{table.name}") in read:
+                    file = self.folder / f"{name}.parquet"
+                    con.execute(f"copy (from {name}) to '{file}'")
+                    session.sql(f"create table {name} using parquet location '{file}'")
+
+            def compare(model: Any) -> Comparison | None:
                 theirs = session.sql(model.compiled_code)
+                name = f"{model.schema}.{model.alias}"
                 assert len({*theirs.columns}) == len(theirs.columns), name
                 for column in model.columns.values() if model.contract.enforced else ():
                     declared = str(column.data_type)
-                    given = theirs.schema[column.name].dataType.simpleString()
-                    assert given == _SPARK_TYPES.get(declared, declared), column.name
+                    actual = theirs.schema[column.name].dataType.simpleString()
+                    assert actual == _SPARK_TYPES.get(declared, declared), column.name
                 if model.name not in QUICK:
-                    continue
+                    return None
                 quoted = ", ".join(f'"{column}"' for column in theirs.columns)
-                ours = con.execute(f"select {quoted} from {name}").fetchall()
-                found.append(compare_rows(name, theirs.columns, ours, theirs.collect()))
-        return found
+                with con.cursor() as own:
+                    own.execute("set TimeZone = 'UTC'")
+                    ours = own.execute(f"select {quoted} from {name}").fetchall()
+                return compare_rows(name, theirs.columns, ours, theirs.collect())
+
+            # Spark analyses a text on one core
+            with ThreadPoolExecutor(os.cpu_count()) as threads:
+                return [
+                    found for found in threads.map(compare, models) if found is not None
+                ]
 
     def compare(self) -> list[Comparison]:
         """Every table and view that the models made, cell by cell."""
@@ -198,6 +204,7 @@ class Engines:
 
 
 SCHEMAS = ("staging", "intermediate", "marts", "policy")
+_NAME = re.compile(r"\b\w+\.\w+\b")
 _SPARK_TYPES = {"varchar": "string", "json": "string", "timestamptz": "timestamp"}
 _TABLES = """
 select schema_name || '.' || table_name, list(column_name)
