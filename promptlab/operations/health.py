@@ -20,7 +20,7 @@ from promptlab.ingest.raw.catalogue import (
     RawTable,
     count_records,
 )
-from promptlab.operations.purge import is_live
+from promptlab.ingest.raw.live import is_live
 
 if TYPE_CHECKING:
     import duckdb

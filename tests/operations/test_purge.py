@@ -11,15 +11,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
 from promptlab import database
+from promptlab.build import plan
 from promptlab.contracts.sources import TableMapping
 from promptlab.errors import NothingToDo, WarehouseError
-from promptlab.operations.purge import find, of_models, purge
-from promptlab.settings import Settings
+from promptlab.operations.purge import find, purge
+from promptlab.settings import Settings, TitleSettings
 from promptlab.warehouse import Warehouse
 from tests.faults.conftest import FULL
 from tests.history.runs import Run, even
@@ -74,9 +76,12 @@ def test_of_two_runs_in_one_file_the_purged_one_leaves_nothing(tmp_path, tool):
         )
     else:
         file = tmp_path / "runs.jsonl"
-        file.write_text("\n".join(json.dumps(line(each)) for each in ("kept", CANARY)))
+        broken = line(CANARY) | {"sample_id": None}
+        lines = [line("kept"), line(CANARY), broken]
+        file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
     loaded = warehouse.ingest(file)
     assert loaded.n_loaded == 1
+    assert loaded.files[0].records_rejected == (0 if tool else 1)
     tasks = [each for (each,) in warehouse.sql("select task_id from raw.tasks").rows()]
     doomed = [each for each in tasks if CANARY in each]
     assert len(doomed) == 1 < len(tasks)
@@ -91,9 +96,11 @@ def test_a_purge_keeps_every_row_of_the_others(warehouse):
     found = purge(warehouse, tasks=[DOOMED, LONE, DOOMED_RUN])
     after = contents(db)
     changed = {"raw.loads", "marts.dim_memory_runs"}
+    models = plan.load().stored
     for table, rows in before.items():
+        model = models.get(table)
         if table == "marts.fct_level_changes" or (
-            table.startswith("intermediate.") and table not in of_models()
+            table.startswith("intermediate.") and (model is None or not model.batch)
         ):
             assert after[table] == [], table  # steps of a build: the next makes them
             continue
@@ -103,8 +110,7 @@ def test_a_purge_keeps_every_row_of_the_others(warehouse):
             ]
             # what was built, and is to be built again; so is a verdict on a history
             # from which a task goes
-            rule = of_models().get(table)
-            if "_build" in table or (rule and "tasks_to_compare" in rule.owners[0]):
+            if "_build" in table or (model and model.batch == "comparisons"):
                 assert set(after[table]) <= set(kept), table
             else:
                 assert after[table] == kept, table
@@ -428,6 +434,41 @@ def test_the_marts_are_those_of_a_warehouse_that_never_saw_them(several, tmp_pat
     purged, other = marts(several), marts(never)
     assert purged.keys() == other.keys()
     assert [name for name in purged if purged[name] != other[name]] == []
+
+
+@pytest.mark.parametrize("purged", ["before-1", "now-6"])
+def test_a_title_of_another_name_is_summed_up_again(tmp_path, purged):
+    settings = Settings(titles={"now": TitleSettings(alias=("before",))})
+    golden = {"baseline_id": "g", "type": "golden_answer", "owner": "t"}
+    golden |= {"payload": {"text": "1"}, "confidence": 1}
+    runs = []
+    for day in range(1, 7):
+        title = "now" if day > 1 else "before"
+        rounds = {"c": {"raw_output": str(day % 2)}}
+        scores: dict[str, dict[str, float]] = {"accuracy": {"c": 1}}
+        document = Run(f"{title}-{day}", title, day, scores, rounds=rounds).document()
+        document["cases"][0]["baselines"] = [golden]
+        runs.append(document)
+
+    def build(name: str, runs: list[dict[str, Any]]) -> Warehouse:
+        warehouse = Warehouse(tmp_path / f"{name}.duckdb", settings=settings)
+        for run in runs:
+            file = tmp_path / name / f"{run['task']['task_id']}.json"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(json.dumps(run), "utf-8")
+        warehouse.ingest(tmp_path / name)
+        warehouse.build()
+        return warehouse
+
+    warehouse = build("all", runs)
+    before = marts(warehouse)
+    assert before["fct_flaky_cases"]
+    purge(warehouse, tasks=[purged])
+    warehouse.build()
+    others = [run for run in runs if run["task"]["task_id"] != purged]
+    never = build("never", others)
+    after, other = marts(warehouse), marts(never)
+    assert [name for name in after if after[name] != other[name]] == []
 
 
 @pytest.mark.parametrize(
