@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from promptlab.database import has_relation
 from promptlab.ingest.raw.catalogue import RawTable
+from promptlab.relations import has_relation
 
 if TYPE_CHECKING:
     import duckdb

@@ -9,7 +9,6 @@ from functools import cache
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
-from promptlab.database import file_of, has_relation
 from promptlab.errors import SettingsError, UsageError, WarehouseError
 from promptlab.ingest.raw.catalogue import (
     BY_NAME,
@@ -17,6 +16,7 @@ from promptlab.ingest.raw.catalogue import (
     SCHEMA_VERSION,
 )
 from promptlab.ingest.raw.rows import Columns, height
+from promptlab.relations import file_of, has_relation
 
 if TYPE_CHECKING:
     import duckdb

@@ -11,8 +11,8 @@ import click
 
 from promptlab.cli.load import target_option
 from promptlab.cli.options import Call, common
-from promptlab.database import run_query
 from promptlab.errors import UsageError
+from promptlab.relations import run_query
 
 if TYPE_CHECKING:
     from promptlab.operations.purge import Purge

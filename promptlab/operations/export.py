@@ -16,17 +16,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptlab.build.dbt import run_dbt
-from promptlab.database import (
-    StoredTable,
+from promptlab.copies import (
     check_space,
     name_beside,
-    open_duckdb,
     remove_leftovers,
     remove_unfinished,
-    tables_of,
 )
+from promptlab.database import open_duckdb
 from promptlab.errors import NothingToDo, UsageError, WarehouseError
 from promptlab.ingest.raw import SCHEMA_VERSION
+from promptlab.relations import StoredTable, literal, tables_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -209,8 +208,7 @@ def _write_rows(
         # one file even without rows, for the columns
         query, options = f"select * from {table.sql}", "format parquet"
         path = path / "data_0.parquet"
-    target = str(path).replace("'", "''")
-    con.execute(f"copy ({query}) to '{target}' ({options})")
+    con.execute(f"copy ({query}) to {literal(path)} ({options})")
     return n_rows, is_by_month
 
 
@@ -276,6 +274,3 @@ def _tables(folder: Path) -> list[dict[str, Any]]:
             }
             for table, names, kinds in columns
         ]
-
-
-# ---------- a read-only copy

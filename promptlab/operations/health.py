@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from promptlab.database import StoredTable, resolve, tables_of
+from promptlab.database import resolve
 from promptlab.errors import DatabaseLocked, PromptlabError
 from promptlab.ingest.raw.catalogue import (
     BY_NAME,
@@ -21,6 +21,7 @@ from promptlab.ingest.raw.catalogue import (
     count_records,
 )
 from promptlab.ingest.raw.live import is_live
+from promptlab.relations import StoredTable, tables_of
 
 if TYPE_CHECKING:
     import duckdb

@@ -21,14 +21,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from promptlab.build import plan
-from promptlab.database import (
-    Select,
-    StoredTable,
-    file_of,
-    has_relation,
-    tables_of,
-    write_copy,
-)
+from promptlab.copies import Select, write_copy
 from promptlab.errors import NothingToDo, UsageError
 from promptlab.ingest import raw
 from promptlab.ingest.raw.catalogue import (
@@ -39,6 +32,7 @@ from promptlab.ingest.raw.catalogue import (
 )
 from promptlab.ingest.raw.live import is_live
 from promptlab.paths import dbt_target
+from promptlab.relations import StoredTable, file_of, has_relation, tables_of
 
 if TYPE_CHECKING:
     import duckdb

@@ -16,7 +16,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from promptlab import database
+from promptlab import copies
 from promptlab.build import plan
 from promptlab.contracts.sources import TableMapping
 from promptlab.errors import NothingToDo, WarehouseError
@@ -269,7 +269,7 @@ def test_a_file_with_a_hard_link_is_not_purged(run, warehouse, tmp_path, asked):
 def test_too_little_room_is_reported_and_changes_nothing(warehouse, monkeypatch):
     before = warehouse.settings.db.read_bytes()
     monkeypatch.setattr(
-        database.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000})
+        copies.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000})
     )
     with pytest.raises(WarehouseError, match=r"but only 0\.0 MB are free"):
         purge(warehouse, tasks=[DOOMED])
