@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptlab.ingest import raw
-from promptlab.ingest.file_reader import FileReader, OnProgress
-from promptlab.ingest.files.finding import FoundFile
-from promptlab.ingest.files.redaction import Mode
-from promptlab.ingest.ingested import (
+from promptlab.ingest.across_files import (
     References,
     same_ids,
     testsets_by_cases,
     told_at_the_end,
 )
+from promptlab.ingest.file_reader import FileReader, OnProgress
+from promptlab.ingest.files.finding import FoundFile
+from promptlab.ingest.files.redaction import Mode
 from promptlab.ingest.raw import judged
 from promptlab.ingest.raw.live import Live, LiveModel
 from promptlab.ingest.raw.load_log import Known, known_files, known_pipelines
