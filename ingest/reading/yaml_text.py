@@ -18,7 +18,7 @@ import yaml
 from yaml.constructor import ConstructorError, SafeConstructor
 
 from promptlab.encoding import SURROGATE
-from promptlab.ingest.files.redaction import MAX_YAML_BYTES
+from promptlab.ingest.files.yaml_secrets import MAX_YAML_BYTES
 from promptlab.ingest.reading.problems import Problem, lone_surrogate_warning
 from promptlab.json_text.places import BOM, Keys, decode, pointer
 from promptlab.json_text.reading import not_utf8
