@@ -22,6 +22,7 @@ from promptlab.relations import (
     identifier,
     literal,
     tables_of,
+    transaction,
 )
 
 if TYPE_CHECKING:
@@ -128,17 +129,12 @@ def _fill(
 ) -> None:
     attach_new(con, file, expected=file_of(con).stat().st_size)
     try:
-        con.begin()
-        if only is None:
-            _fill_with_all(con, select)
-        else:
-            _fill_with_schema(con, only)
-        con.commit()
+        with transaction(con):
+            if only is None:
+                _fill_with_all(con, select)
+            else:
+                _fill_with_schema(con, only)
         con.execute("checkpoint fresh")
-    except BaseException:
-        with suppress(Exception):
-            con.rollback()
-        raise
     finally:
         with suppress(Exception):
             con.execute("detach fresh")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,26 @@ def run_query(
         return result.columns, result.fetchall()
     except duckdb.Error as error:
         raise UsageError(f"query: {error}") from None
+
+
+@contextmanager
+def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Commit at the end of a ``with`` block, or roll back after an error."""
+    con.begin()
+    try:
+        yield
+        con.commit()
+    except BaseException:
+        roll_back(con)
+        raise
+
+
+def roll_back(con: duckdb.DuckDBPyConnection) -> None:
+    """Roll back the transaction; a failed commit has already done so."""
+    import duckdb
+
+    with suppress(duckdb.Error):
+        con.rollback()
 
 
 def identifier(name: str) -> str:
