@@ -68,10 +68,10 @@ class Live:
 def is_live(table: RawTable) -> str:
     """Return the condition of the rows of a raw table that count."""
     if table.owner is None:
-        return "true"
+        return _WITHOUT_OWNER.get(table.name, "true")
     kind = table.owner.kind
     if kind not in ("task", "scores"):  # each of its loads has one object
-        return "load_id in (select load_id from live.objects)"
+        return _IS_OF_LIVE_LOAD
     condition = (
         "(load_id, task_id) in (select (load_id, object_id) from live.objects"
         f" where kind = '{kind}')"
@@ -84,6 +84,15 @@ def is_live(table: RawTable) -> str:
         )
     return condition
 
+
+_IS_OF_LIVE_LOAD = "load_id in (select load_id from live.objects)"
+
+_WITHOUT_OWNER = {
+    "judged_answers": _IS_OF_LIVE_LOAD,
+    # the newest version of a file may be rejected as a whole
+    "rejects": f"({_IS_OF_LIVE_LOAD} or load_id in"
+    " (select max(load_id) from raw.loads group by file_uri))",
+}
 
 _SUPERSEDED_BY = {
     "cases": "load_id, task_id, case_id",

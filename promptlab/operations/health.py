@@ -136,7 +136,6 @@ def _dead(con: duckdb.DuckDBPyConnection) -> Finding:
                 f" from raw.{table.name} as t where not ({is_live(table)})"
             ).fetchall()[0]
             for table in RAW_TABLES
-            if table.owner
         ]
     except duckdb.IOException as error:  # raw tables as Parquet that have changed
         return Finding("rows", "do not count", "warn", _one_line(error))

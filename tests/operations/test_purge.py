@@ -299,6 +299,42 @@ def test_a_killed_purge_changes_nothing_or_everything(warehouse, seed):
     assert CANARY.encode() not in bytes_below(db.parent)
 
 
+# ---------- rows that do not count
+
+
+@pytest.mark.parametrize("is_built", [False, True])
+def test_a_compaction_leaves_no_byte_of_earlier_versions(run, tmp_path, is_built):
+    """Of what was loaded, of what was rejected, and of what was scored."""
+    db = tmp_path / "db" / "w.duckdb"
+    warehouse = Warehouse(db)
+    file, scores = tmp_path / "run.json", tmp_path / "run.scores.jsonl"
+    for text in (CANARY, "clean"):
+        run_ = Run("t", "title", 1, {"quality": even(0.5, 2)})
+        document = run_.document()
+        document["cases"][0]["rounds"][0]["raw_output"] = text
+        document["cases"].append({"case_id": text, "rounds": text})
+        file.write_text(json.dumps(document), "utf-8")
+        records = [one | {"summary": text} for one in run_.judgements()]
+        records.append({"task_id": "t", "case_id": text})
+        scores.write_text("\n".join(map(json.dumps, records)), "utf-8")
+        warehouse.ingest(file, scores)
+    if is_built:
+        warehouse.build()
+    assert rows_with(db, CANARY) == ["raw.rejects", "raw.rounds", "raw.scores"]
+    counted = "select raw_output from live.rounds union all select raw_text from"
+    counted += " raw.rejects where raw_text like '%clean%'"
+    before = warehouse.sql(counted).rows()
+    code, out, err = run("purge", "--compact", "--dry-run", "--db", db)
+    assert (code, "would delete:" in err) == (0, True)
+    assert "raw.rejects" in out
+    assert run("purge", "--compact", "--db", db)[1] == out
+    assert rows_with(db, CANARY) == []
+    assert CANARY.encode() not in bytes_below(db.parent)
+    assert sorted(warehouse.sql(counted).rows()) == sorted(before)
+    assert run("purge", "--compact", "--db", db)[0] == 5
+    assert warehouse.ingest(file, scores).n_unchanged == 2
+
+
 # ---------- after a purge and a plain build, the marts are those of a warehouse that never saw it
 
 
