@@ -274,17 +274,17 @@ class _File:
             # a run without any valid row rejects the whole file
             rejected = any(each.severity == "reject" for each in problems)
             return replace(reading, rows={}, problems=problems, rejected=rejected)
-        other = known.copy_of(reading.runs, source.uri)
-        newer = known.newer_of(reading.runs, reading.written)
+        other = known.runs.copy_of(reading.runs, source.uri)
+        newer = known.runs.newer_of(reading.runs, reading.written)
         if other is not None or (newer and newer != source.uri):
             problem = older_problem(source.uri, newer)
             if other is not None:
                 problem = copy_problem(source.uri, other)
             self._load.status, self._load.message = "skipped", problem.message
             return Reading(rows={}, problems=[problem], runs=reading.runs)
-        replaced = known.replaced_by(reading.runs, source.uri)
+        replaced = known.runs.replaced_by(reading.runs, source.uri)
         reading.problems += replaced_problems(source.uri, replaced)
-        known.add_runs(reading.runs, source.uri, reading.written)
+        known.runs.add(reading.runs, source.uri, reading.written)
         former = known.former_tasks(source.uri, self._load.sha256, reading.runs)
         for path in source.companions:
             uri = os.path.realpath(path)
