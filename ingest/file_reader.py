@@ -147,47 +147,47 @@ class _File:
             ChangedWhileRead: it was written while it was read.
             OSError: it cannot be read.
         """
-        file = InputFile(self._found.path)
+        readings = self._readings(InputFile(self._found.path))
+        if readings is not None:
+            yield from self._as_batches(readings)
+
+    def _readings(self, file: InputFile) -> Iterator[Reading] | None:
+        """Return the readings of the file; ``None`` if it is known."""
         is_whole = self._is_read_whole(file)
         is_too_large = is_whole and file.size > self._reader.limits.max_file
         if self._kind in TOOLS:  # its reader opens a large one itself
             is_held = file.size <= BLOCK_BYTES
         else:
             is_held = is_whole and not is_too_large and self._kind is not None
+        data = file.whole() if is_held else b""
         self._load.size = file.size
-        source = self._source(file.whole() if is_held else b"")
-        self._load.sha256 = _sha256(file, source)
-        source = replace(source, run_key=self._run_key(source))
+        self._load.sha256 = self._sha256(file, data)
         before = self._known_load()
         if before is not None:
             self._report_as_before(before)
-            return
+            return None
+        source = self._source(data)
         redact = self._redactor.redact
         if self._kind in TOOLS:
-            readings = _unchanged(read_batches(self._kind, source), file)
-        elif is_too_large:
-            readings = _rejected(self._reader.limits.file_too_large(file.size))
-        elif self._kind is None:
+            return _unchanged(read_batches(self._kind, source), file)
+        if is_too_large:
+            return _rejected(self._reader.limits.file_too_large(file.size))
+        if self._kind is None:
             self._load.status, self._load.message = "skipped", "of no known kind"
-            readings = iter([Reading(rows={})])
-        elif is_whole:
-            source = replace(source, data=redact(source.data))
-            readings = read_batches(self._kind, source)
-        else:
-            blocks = (
-                redact(block) if isinstance(block, bytes) else block
-                for block in file.blocks(self._reader.limits.max_record)
-            )
-            source = replace(source, blocks=blocks)
-            readings = read_batches(self._kind, source)
-        yield from self._as_batches(readings, source)
+            return iter([Reading(rows={})])
+        if is_whole:
+            return read_batches(self._kind, replace(source, data=redact(data)))
+        blocks = (
+            redact(block) if isinstance(block, bytes) else block
+            for block in file.blocks(self._reader.limits.max_record)
+        )
+        return read_batches(self._kind, replace(source, blocks=blocks))
 
     def left_out(self, code: str, reason: str) -> Iterator[ReadBatch]:
         """Yield one batch with the reason for leaving the file out, unless known.
 
         Every call reports it: the file may have changed, but cannot be read.
         """
-        source = self._source()
         problem = Problem(code, f"cannot be read: {reason}")
         before = self._known_load()
         if before is not None:
@@ -195,7 +195,7 @@ class _File:
             self._load.was_rejected = False
             self._load.add(next(_rejected(problem)))
         else:
-            yield from self._as_batches(_rejected(problem), source)
+            yield from self._as_batches(_rejected(problem))
 
     def _is_read_whole(self, file: InputFile) -> bool:
         if self._kind not in LINE_KINDS or file.size <= BLOCK_BYTES:
@@ -206,22 +206,20 @@ class _File:
         head = without_comments(file.head()).removeprefix(BOM)
         return head.lstrip()[:1] == b"["
 
-    def _as_batches(
-        self, readings: Iterator[Reading], source: Source
-    ) -> Iterator[ReadBatch]:
+    def _as_batches(self, readings: Iterator[Reading]) -> Iterator[ReadBatch]:
         load = self._load
         last: ReadBatch | None = None
         for reading, is_last in _marked(readings):
             reading = _overridden(reading, self._found.overrides)
             if is_last:
-                reading = self._completed(reading, source)
+                reading = self._completed(reading)
                 is_left_out = load.status == "skipped" or reading.rejected
                 if last is not None and is_left_out:
                     # a copy, or refused at its end: none of it is loaded
                     yield replace(last, more=False, withdrawn=True)
                     load.problems, load.keys = [], []
                     load.records_loaded = load.records_rejected = 0
-            reading.problems += self._dated(reading, source, is_last=is_last)
+            reading.problems += self._dated(reading, is_last=is_last)
             load.add(reading)
             self._reader.pipelines += _pipelines_in(reading)
             if is_last:
@@ -234,38 +232,36 @@ class _File:
             last = ReadBatch(load, reading, more=not is_last)
             yield last
 
-    def _completed(self, reading: Reading, source: Source) -> Reading:
+    def _completed(self, reading: Reading) -> Reading:
         """Return the last reading of a file, with what is only known at its end."""
         if self._kind in TOOLS:
-            reading = self._loaded_once(reading, source)
+            reading = self._loaded_once(reading)
         elif self._kind == "results":
             from promptlab.ingest.results import of_one_variant
 
             known = self._reader.known.variants
-            reading = of_one_variant(reading, source.uri, known)
+            reading = of_one_variant(reading, self._found.uri, known)
         elif self._kind == "testset" and self._redactor.counts:
             reading.problems.append(_redacted_expectations(self._redactor))
         if self._redactor.n_surrogates:
-            blocks = InputFile(source.path).blocks(source.limits.max_record)
+            blocks = InputFile(self._found.path).blocks(self._reader.limits.max_record)
             place = place_of_lone_surrogate(blocks)
             problem = lone_surrogate_warning(self._redactor.n_surrogates, **place)
             reading.problems.append(problem)
         return reading
 
-    def _dated(
-        self, reading: Reading, source: Source, *, is_last: bool
-    ) -> Iterator[Problem]:
+    def _dated(self, reading: Reading, *, is_last: bool) -> Iterator[Problem]:
         """Give tasks without a time that of the load; yield warnings of their times."""
         load = self._load
-        known = self._reader.known.first_load(source.uri, load.sha256)
+        known = self._reader.known.first_load(load.uri, load.sha256)
         self._undated += date_runs(reading, known or load.started_at)
         if is_last and self._undated and not reading.rejected and reading.rows:
             columns = columns_of_times(reading) if load.kind == "table" else []
-            yield undated_problem(load.kind, source.path.name, self._undated, columns)
+            yield undated_problem(load.kind, load.path.name, self._undated, columns)
         if (future := future_problem(reading, load.started_at)) is not None:
             yield future
 
-    def _loaded_once(self, reading: Reading, source: Source) -> Reading:
+    def _loaded_once(self, reading: Reading) -> Reading:
         """Leave out a run that another file brought; warn where one replaces it."""
         known = self._reader.known
         if not reading.runs and not reading.rejected:
@@ -274,29 +270,38 @@ class _File:
             # a run without any valid row rejects the whole file
             rejected = any(each.severity == "reject" for each in problems)
             return replace(reading, rows={}, problems=problems, rejected=rejected)
-        other = known.runs.copy_of(reading.runs, source.uri)
+        uri = self._found.uri
+        other = known.runs.copy_of(reading.runs, uri)
         newer = known.runs.newer_of(reading.runs, reading.written)
-        if other is not None or (newer and newer != source.uri):
-            problem = older_problem(source.uri, newer)
+        if other is not None or (newer and newer != uri):
+            problem = older_problem(uri, newer)
             if other is not None:
-                problem = copy_problem(source.uri, other)
+                problem = copy_problem(uri, other)
             self._load.status, self._load.message = "skipped", problem.message
             return Reading(rows={}, problems=[problem], runs=reading.runs)
-        replaced = known.runs.replaced_by(reading.runs, source.uri)
-        reading.problems += replaced_problems(source.uri, replaced)
-        known.runs.add(reading.runs, source.uri, reading.written)
-        former = known.former_tasks(source.uri, self._load.sha256, reading.runs)
-        for path in source.companions:
-            uri = os.path.realpath(path)
-            if uri in known.paths:  # it was a run of its own
+        replaced = known.runs.replaced_by(reading.runs, uri)
+        reading.problems += replaced_problems(uri, replaced)
+        known.runs.add(reading.runs, uri, reading.written)
+        former = known.former_tasks(uri, self._load.sha256, reading.runs)
+        for path in self._found.companions:
+            other_uri = os.path.realpath(path)
+            if other_uri in known.paths:  # it was a run of its own
                 sha256 = InputFile(path).sha256()
-                former += known.former_tasks(uri, sha256, reading.runs)
+                former += known.former_tasks(other_uri, sha256, reading.runs)
         self._load.former_tasks = former
         return reading
 
-    def _run_key(self, source: Source) -> str:
-        again = self._reader.known.returns(source.uri, self._load.sha256)
-        return numbers_of(source.uri) + (f"~{again}" if again else "")
+    def _run_key(self) -> str:
+        again = self._reader.known.returns(self._found.uri, self._load.sha256)
+        return numbers_of(self._found.uri) + (f"~{again}" if again else "")
+
+    def _sha256(self, file: InputFile, data: bytes) -> str:
+        """Return the hash of the file and its companions."""
+        own = hashlib.sha256(data).hexdigest() if data else file.sha256()
+        if not self._found.companions:
+            return own
+        hashes = [own, *(InputFile(each).sha256() for each in self._found.companions)]
+        return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
 
     def _known_load(self) -> FileLoad | None:
         """Return the load of this content that need not be read again, if any."""
@@ -334,13 +339,14 @@ class _File:
             repr(self._found.labels) if self._found.labels else overrides.identity,
         )
 
-    def _source(self, data: bytes = b"") -> Source:
+    def _source(self, data: bytes) -> Source:
         return Source.of(
             self._found,
             data=data,
             pipelines=self._reader.pipelines,
             size=self._load.size,
             limits=self._reader.limits,
+            run_key=self._run_key(),
             redact=self._redactor.redact,
             mend=self._redactor.mend,
         )
@@ -390,16 +396,6 @@ def _overridden(reading: Reading, overrides: Overrides) -> Reading:
         columns[name] = [each and plain_name(each) for each in columns[name]]
     reading.rows[table] = columns
     return reading
-
-
-def _sha256(file: InputFile, source: Source) -> str:
-    """Return the hash of a file and its companions."""
-    data = source.data
-    own = hashlib.sha256(data).hexdigest() if data else file.sha256()
-    if not source.companions:
-        return own
-    hashes = [own, *(InputFile(each).sha256() for each in source.companions)]
-    return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
 
 
 def _marked(readings: Iterator[Reading]) -> Iterator[tuple[Reading, bool]]:
