@@ -12,7 +12,6 @@ only compared for equality. Docs: docs/operations.md.
 
 from __future__ import annotations
 
-import difflib
 import shlex
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from promptlab.build import plan
 from promptlab.copies import Select, write_copy
-from promptlab.errors import NothingToDo, UsageError
+from promptlab.errors import NothingToDo, UsageError, nearest
 from promptlab.ingest import raw
 from promptlab.ingest.raw.catalogue import (
     BY_NAME,
@@ -231,21 +230,16 @@ _OLDER = """
 
 
 def _check_known(con: duckdb.DuckDBPyConnection, tasks: Sequence[str]) -> None:
-    known = {
-        task_id
-        for (task_id,) in con.execute(
-            "select task_id from raw.tasks union select task_id from raw.scores"
-            " union select run_id from raw.memory_runs"
-        ).fetchall()
-    }
-    missing = [one for one in tasks if one not in known]
-    if missing:
-        near = difflib.get_close_matches(missing[0], sorted(known), n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise NothingToDo(
-            f"there is no task {missing[0]!r}{hint} (a purge takes whole ids; nothing"
-            " was changed)"
-        )
+    known = con.execute(
+        "select task_id from raw.tasks union select task_id from raw.scores"
+        " union select run_id from raw.memory_runs order by all"
+    ).fetchall()
+    for task in tasks:
+        if (task,) not in known:
+            raise NothingToDo(
+                f"there is no task {task!r}{nearest(task, [one for (one,) in known])}"
+                " (a purge takes whole ids; nothing was changed)"
+            )
 
 
 # A label may name a round alone; its task is noted with the answer.

@@ -236,7 +236,7 @@ def test_before_takes_tasks_created_and_memory_runs_started_earlier(warehouse):
     [
         ((), 2, "name what goes"),
         (("--task", "nobody", "--yes"), 5, "there is no task 'nobody'"),
-        (("--task", "firs", "--yes"), 5, "did you mean 'first'"),
+        (("--task", "firs", "--yes"), 5, 'did you mean "first"'),
         (("--task", "first", "--task", "nobody", "--yes"), 5, "no task 'nobody'"),
         (("--run", "nobody", "--yes"), 5, "there is no task 'nobody'"),
         (("--before", "1999-01-01", "--yes"), 5, "no task was created before"),
