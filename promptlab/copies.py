@@ -72,26 +72,60 @@ def write_copy(
         WarehouseError: the disk is full, or the folder cannot be written to;
             *target* is unchanged.
     """
-    import duckdb
-
     source = file_of(con)
     target = target.resolve()  # a link stays a link
     if target.exists() and not target.is_file():
         raise UsageError(f"{target}: is not a regular file; name another path")
-    remove_leftovers(target)
-    beside = name_beside(target)
-    check_space(target.parent, source.stat().st_size)
-    try:
+    with _written_beside(target) as beside:
+        check_space(target.parent, source.stat().st_size)
         with _private_files() as umask:
             _fill(con, beside, select, only)
         beside.chmod(source.stat().st_mode & 0o777 if mode is None else mode & ~umask)
         move_into_place(beside, target)
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder that replaces *folder* at the end.
+
+    Raises:
+        WarehouseError: it cannot be written to.
+    """
+    with _written_beside(folder) as beside:
+        beside.mkdir(parents=True)
+        yield beside
+        _swap(beside, folder)
+
+
+@contextmanager
+def _written_beside(target: Path) -> Iterator[Path]:
+    """Yield the path of what will replace *target*; after an error nothing is there."""
+    import duckdb
+
+    remove_leftovers(target)
+    beside = name_beside(target)
+    try:
+        yield beside
     except (OSError, duckdb.Error) as error:
         raise WarehouseError(
             f"{target}: cannot be written: {error} (what was there is as it was)"
         ) from None
     finally:
-        remove_unfinished(beside)
+        _remove(beside)
+
+
+def _swap(beside: Path, folder: Path) -> None:
+    """Replace *folder* by *beside*; between the two renames neither exists."""
+    old = beside.with_suffix(".old")
+    if folder.exists():
+        folder.rename(old)
+    try:
+        beside.rename(folder)
+    except OSError:
+        if old.exists():
+            old.rename(folder)
+        raise
+    _remove(old)
 
 
 def files_of_copy(target: Path) -> list[Path]:
@@ -181,10 +215,10 @@ def remove_leftovers(target: Path) -> None:
         pid, _, kind = left.name.removeprefix(f".{target.name}.").partition(".")
         ours = pid.isdecimal() and kind in ("new", "old")
         if ours and not _is_alive(int(pid)):
-            remove_unfinished(left)
+            _remove(left)
 
 
-def remove_unfinished(path: Path) -> None:
+def _remove(path: Path) -> None:
     """Remove an unfinished folder, or a file and what DuckDB writes next to it."""
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
