@@ -1,24 +1,18 @@
-"""Read planned files one by one in batches; skip known ones.
-
-A run whose file contains no time gets the start of its load. Starts of loads increase,
-so a run that is loaded later is newer. The modification time of a file is not used:
-``git checkout``, ``unzip`` and ``cp`` change it.
-"""
+"""Read planned files one by one in batches; skip known ones."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptlab.contracts.base import plain_name
 from promptlab.encoding import without_comments
-from promptlab.ingest.files.dates import numbers_of, source_pattern
+from promptlab.ingest.files.dates import numbers_of
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.input_file import (
     BLOCK_BYTES,
@@ -48,116 +42,17 @@ from promptlab.ingest.reading.source import (
     Source,
     place_of_lone_surrogate,
 )
+from promptlab.ingest.times_of_runs import (
+    columns_of_times,
+    date_runs,
+    future_problem,
+    load_starts,
+    undated_problem,
+)
 from promptlab.json_text.places import BOM
-from promptlab.json_text.writing import shown
 
 if TYPE_CHECKING:
     from promptlab.contracts.testset import Pipeline
-
-
-TIME_MISSING = "time_missing"
-TIME_IN_FUTURE = "time_in_future"
-
-_A_DAY = timedelta(days=1)
-_TICK = timedelta(microseconds=1)
-_FIXES = {
-    "table": 'Name the column that holds the time in the mapping: time = "…"',
-    "results": "Write `created_at` or `executed_at` into the records",
-}
-_MOST_ROWS = 100
-_FIX = "Ingest such files in the order in which they were made"
-
-
-def load_starts(after: datetime | None = None) -> Iterator[datetime]:
-    """Yield the start of each load: later than *after* and all earlier ones.
-
-    The clock may be put back.
-    """
-    while True:
-        now = datetime.now(UTC)
-        after = now if after is None or now > after else after + _TICK
-        yield after
-
-
-def date_runs(reading: Reading, moment: datetime) -> list[str]:
-    """Set *moment* as the time of tasks without a time; return their ids.
-
-    Memory runs are not among the ids: their reader reports the time from their path.
-    """
-    undated: list[str] = []
-    for table in ("tasks", "memory_runs"):
-        tasks = reading.rows.get(table)
-        if tasks is None or None not in (times := list(tasks["created_at"])):
-            continue
-        dated = [time or moment for time in times]
-        reading.rows[table] = {**tasks, "created_at": dated}
-        if table == "tasks":
-            undated += [
-                task_id
-                for task_id, time in zip(tasks["task_id"], times, strict=True)
-                if time is None
-            ]
-    return undated
-
-
-def undated_problem(
-    kind: str, name: str, task_ids: list[str], columns: Sequence[str] = ()
-) -> Problem:
-    """Return a warning that tasks are ordered by loading, and how to set a time.
-
-    Args:
-        kind: The kind of the file.
-        name: The name of the file.
-        task_ids: The tasks.
-        columns: Columns of a table that seem to hold the time.
-    """
-    fix = _FIXES.get(kind, _FIX)
-    if columns:
-        fix = f"Write time = {shown(columns[0])} into the mapping"
-        others = ", ".join(map(shown, columns[1:]))
-        fix += f" (or one of {others})" * bool(others)
-    elif pattern := source_pattern(name):
-        fix += f'; the date in its name counts with [[sources]] path = "{pattern}"'
-    more = f" and {len(task_ids) - 1} more" if task_ids[1:] else ""
-    return warning(
-        TIME_MISSING,
-        f"the file does not say when {task_ids[0]}{more} ran: the time of this load is"
-        " used, so that runs without a time are ordered as they are loaded."
-        f" {fix}",
-        record_id=task_ids[0],
-    )
-
-
-def future_problem(reading: Reading, now: datetime) -> Problem | None:
-    """Return a warning of the task that is dated a day or more after *now*, if any.
-
-    Args:
-        reading: Tasks or memory runs with their times, and other rows.
-        now: The time of the load.
-    """
-    for table, of_run in (("tasks", "task_id"), ("memory_runs", "memory_system")):
-        rows = reading.rows.get(table, {"created_at": ()})
-        dated = [(time, at) for at, time in enumerate(rows["created_at"])]
-        if dated and (latest := max(dated))[0] >= now + _A_DAY:
-            time, at = latest
-            return warning(
-                TIME_IN_FUTURE,
-                f"{rows[of_run][at]} is dated {time:%Y-%m-%d}, after today: until then"
-                " it is the newest run, and others are compared with older ones."
-                " Correct the time and load the file again",
-                record_id=rows[of_run][at],
-            )
-    return None
-
-
-def _columns_of_times(reading: Reading) -> list[str]:
-    """Return the columns of a table without a meaning whose cells are times."""
-    from promptlab.ingest.foreign.table.cells import are_times
-
-    rows = reading.rows.get("rounds", {}).get("metadata", ())[:_MOST_ROWS]
-    kept = [json.loads(text) for text in rows]
-    names = dict.fromkeys(name for row in kept for name in row)
-    return [name for name in names if are_times(row.get(name) for row in kept)]
 
 
 OnProgress = Callable[[Path, int], None]
@@ -252,47 +147,47 @@ class _File:
             ChangedWhileRead: it was written while it was read.
             OSError: it cannot be read.
         """
-        file = InputFile(self._file.path)
+        readings = self._readings(InputFile(self._file.path))
+        if readings is not None:
+            yield from self._as_batches(readings)
+
+    def _readings(self, file: InputFile) -> Iterator[Reading] | None:
+        """Return the readings of the file; ``None`` if it is known."""
         is_whole = self._is_read_whole(file)
         is_too_large = is_whole and file.size > self._reader.limits.max_file
         if self._kind in TOOLS:  # its reader opens a large one itself
             is_held = file.size <= BLOCK_BYTES
         else:
             is_held = is_whole and not is_too_large and self._kind is not None
+        data = file.whole() if is_held else b""
         self._load.size = file.size
-        source = self._source(file.whole() if is_held else b"")
-        self._load.sha256 = _sha256(file, source)
-        source = replace(source, run_key=self._run_key(source))
+        self._load.sha256 = self._sha256(file, data)
         before = self._known_load()
         if before is not None:
             self._report_as_before(before)
-            return
+            return None
+        source = self._source(data)
         redact = self._redactor.redact
         if self._kind in TOOLS:
-            readings = _unchanged(read_batches(self._kind, source), file)
-        elif is_too_large:
-            readings = _rejected(self._reader.limits.file_too_large(file.size))
-        elif self._kind is None:
+            return _unchanged(read_batches(self._kind, source), file)
+        if is_too_large:
+            return _rejected(self._reader.limits.file_too_large(file.size))
+        if self._kind is None:
             self._load.status, self._load.message = "skipped", "of no known kind"
-            readings = iter([Reading(rows={})])
-        elif is_whole:
-            source = replace(source, data=redact(source.data))
-            readings = read_batches(self._kind, source)
-        else:
-            blocks = (
-                redact(block) if isinstance(block, bytes) else block
-                for block in file.blocks(self._reader.limits.max_record)
-            )
-            source = replace(source, blocks=blocks)
-            readings = read_batches(self._kind, source)
-        yield from self._as_batches(readings, source)
+            return iter([Reading(rows={})])
+        if is_whole:
+            return read_batches(self._kind, replace(source, data=redact(data)))
+        blocks = (
+            redact(block) if isinstance(block, bytes) else block
+            for block in file.blocks(self._reader.limits.max_record)
+        )
+        return read_batches(self._kind, replace(source, blocks=blocks))
 
     def left_out(self, code: str, reason: str) -> Iterator[ReadBatch]:
         """Yield one batch with the reason for leaving the file out, unless known.
 
         Every call reports it: the file may have changed, but cannot be read.
         """
-        source = self._source()
         problem = Problem(code, f"cannot be read: {reason}")
         before = self._known_load()
         if before is not None:
@@ -300,7 +195,7 @@ class _File:
             self._load.was_rejected = False
             self._load.add(next(_rejected(problem)))
         else:
-            yield from self._as_batches(_rejected(problem), source)
+            yield from self._as_batches(_rejected(problem))
 
     def _is_read_whole(self, file: InputFile) -> bool:
         if self._kind not in LINE_KINDS or file.size <= BLOCK_BYTES:
@@ -311,22 +206,20 @@ class _File:
         head = without_comments(file.head()).removeprefix(BOM)
         return head.lstrip()[:1] == b"["
 
-    def _as_batches(
-        self, readings: Iterator[Reading], source: Source
-    ) -> Iterator[ReadBatch]:
+    def _as_batches(self, readings: Iterator[Reading]) -> Iterator[ReadBatch]:
         load = self._load
         last: ReadBatch | None = None
         for reading, is_last in _marked(readings):
             reading = _overridden(reading, self._file.overrides)
             if is_last:
-                reading = self._completed(reading, source)
+                reading = self._completed(reading)
                 is_left_out = load.status == "skipped" or reading.rejected
                 if last is not None and is_left_out:
                     # a copy, or refused at its end: none of it is loaded
                     yield replace(last, more=False, withdrawn=True)
                     load.problems, load.keys = [], []
                     load.records_loaded = load.records_rejected = 0
-            reading.problems += self._dated(reading, source, is_last=is_last)
+            reading.problems += self._dated(reading, is_last=is_last)
             load.add(reading)
             self._reader.pipelines += _pipelines_in(reading)
             if is_last:
@@ -339,36 +232,37 @@ class _File:
             last = ReadBatch(load, reading, more=not is_last)
             yield last
 
-    def _completed(self, reading: Reading, source: Source) -> Reading:
+    def _completed(self, reading: Reading) -> Reading:
         """Return the last reading of a file, with what is only known at its end."""
         if self._kind in TOOLS:
-            reading = self._loaded_once(reading, source)
+            reading = self._loaded_once(reading)
         elif self._kind == "results":
-            reading = self._of_one_variant(reading, source)
+            from promptlab.ingest.results import of_one_variant
+
+            known = self._reader.known.variants
+            reading = of_one_variant(reading, self._file.uri, known)
         elif self._kind == "testset" and self._redactor.counts:
             reading.problems.append(_redacted_expectations(self._redactor))
         if self._redactor.n_surrogates:
-            blocks = InputFile(source.path).blocks(source.limits.max_record)
+            blocks = InputFile(self._file.path).blocks(self._reader.limits.max_record)
             place = place_of_lone_surrogate(blocks)
             problem = lone_surrogate_warning(self._redactor.n_surrogates, **place)
             reading.problems.append(problem)
         return reading
 
-    def _dated(
-        self, reading: Reading, source: Source, *, is_last: bool
-    ) -> Iterator[Problem]:
+    def _dated(self, reading: Reading, *, is_last: bool) -> Iterator[Problem]:
         """Give tasks without a time that of the load; yield warnings of their times."""
         load = self._load
-        known = self._reader.known.first_load(source.uri, load.sha256)
+        known = self._reader.known.first_load(load.uri, load.sha256)
         self._undated += date_runs(reading, known or load.started_at)
         if is_last and self._undated and not reading.rejected and reading.rows:
-            columns = _columns_of_times(reading) if load.kind == "table" else []
-            yield undated_problem(load.kind, source.path.name, self._undated, columns)
+            columns = columns_of_times(reading) if load.kind == "table" else []
+            yield undated_problem(load.kind, load.path.name, self._undated, columns)
         if (future := future_problem(reading, load.started_at)) is not None:
             yield future
 
-    def _loaded_once(self, reading: Reading, source: Source) -> Reading:
-        """Leave out a run that another file contains; warn where one replaces it."""
+    def _loaded_once(self, reading: Reading) -> Reading:
+        """Leave out a run that another file brought; warn where one replaces it."""
         known = self._reader.known
         if not reading.runs and not reading.rejected:
             problems = reading.problems or [_NO_RUN]  # else its reader says why
@@ -376,51 +270,38 @@ class _File:
             # a run without any valid row rejects the whole file
             rejected = any(problem.severity == "reject" for problem in problems)
             return replace(reading, rows={}, problems=problems, rejected=rejected)
-        other = known.copy_of(reading.runs, source.uri)
-        newer = known.newer_of(reading.runs, reading.written)
-        if other is not None or (newer and newer != source.uri):
-            problem = older_problem(source.uri, newer)
+        uri = self._file.uri
+        other = known.runs.copy_of(reading.runs, uri)
+        newer = known.runs.newer_of(reading.runs, reading.written)
+        if other is not None or (newer and newer != uri):
+            problem = older_problem(uri, newer)
             if other is not None:
-                problem = copy_problem(source.uri, other)
+                problem = copy_problem(uri, other)
             self._load.status, self._load.message = "skipped", problem.message
             return Reading(rows={}, problems=[problem], runs=reading.runs)
-        replaced = known.replaced_by(reading.runs, source.uri)
-        reading.problems += replaced_problems(source.uri, replaced)
-        known.add_runs(reading.runs, source.uri, reading.written)
-        former = known.former_tasks(source.uri, self._load.sha256, reading.runs)
-        for path in source.companions:
-            uri = os.path.realpath(path)
-            if uri in known.paths:  # it was a separate run
+        replaced = known.runs.replaced_by(reading.runs, uri)
+        reading.problems += replaced_problems(uri, replaced)
+        known.runs.add(reading.runs, uri, reading.written)
+        former = known.former_tasks(uri, self._load.sha256, reading.runs)
+        for path in self._file.companions:
+            other_uri = os.path.realpath(path)
+            if other_uri in known.paths:  # it was a run of its own
                 sha256 = InputFile(path).sha256()
-                former += known.former_tasks(uri, sha256, reading.runs)
+                former += known.former_tasks(other_uri, sha256, reading.runs)
         self._load.former_tasks = former
         return reading
 
-    def _of_one_variant(self, reading: Reading, source: Source) -> Reading:
-        """Reject a file whose run has results of another variant in another file."""
-        tasks = reading.rows.get("tasks")
-        if tasks is None:
-            return reading
-        from promptlab.ingest.results import OWN_FIELDS, RUN_ID_SHARED, mixed_run
+    def _run_key(self) -> str:
+        again = self._reader.known.returns(self._file.uri, self._load.sha256)
+        return numbers_of(self._file.uri) + (f"~{again}" if again else "")
 
-        known = self._reader.known.variants
-        for task_id, extras in zip(tasks["task_id"], tasks["extras"], strict=True):
-            whose = json.loads(extras)
-            fields = [whose[name] for name in OWN_FIELDS]
-            file, before = known.get(task_id, (source.uri, fields))
-            for name, there, here in zip(OWN_FIELDS, before, fields, strict=True):
-                if file != source.uri and there != here:
-                    message = mixed_run(task_id, name, there, f"in {file}", here)
-                    problem = Problem(
-                        RUN_ID_SHARED, message, record_id=task_id, pointer=f"/{name}"
-                    )
-                    return Reading(rows={}, rejected=True, problems=[problem])
-            known[task_id] = source.uri, fields
-        return reading
-
-    def _run_key(self, source: Source) -> str:
-        again = self._reader.known.returns(source.uri, self._load.sha256)
-        return numbers_of(source.uri) + (f"~{again}" if again else "")
+    def _sha256(self, file: InputFile, data: bytes) -> str:
+        """Return the hash of the file and its companions."""
+        own = hashlib.sha256(data).hexdigest() if data else file.sha256()
+        if not self._file.companions:
+            return own
+        hashes = [own, *(InputFile(each).sha256() for each in self._file.companions)]
+        return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
 
     def _known_load(self) -> FileLoad | None:
         """Return the load of this content that need not be read again, if any."""
@@ -458,13 +339,14 @@ class _File:
             repr(self._file.labels) if self._file.labels else overrides.identity,
         )
 
-    def _source(self, data: bytes = b"") -> Source:
+    def _source(self, data: bytes) -> Source:
         return Source.from_file(
             self._file,
             data=data,
             pipelines=self._reader.pipelines,
             size=self._load.size,
             limits=self._reader.limits,
+            run_key=self._run_key(),
             redact=self._redactor.redact,
             mend=self._redactor.mend,
         )
@@ -514,16 +396,6 @@ def _overridden(reading: Reading, overrides: Overrides) -> Reading:
         columns[name] = [cell and plain_name(cell) for cell in columns[name]]
     reading.rows[table] = columns
     return reading
-
-
-def _sha256(file: InputFile, source: Source) -> str:
-    """Return the hash of a file and its companions."""
-    data = source.data
-    digest = hashlib.sha256(data).hexdigest() if data else file.sha256()
-    if not source.companions:
-        return digest
-    hashes = [digest, *(InputFile(path).sha256() for path in source.companions)]
-    return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
 
 
 def _marked(readings: Iterator[Reading]) -> Iterator[tuple[Reading, bool]]:

@@ -12,16 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlab.ingest import raw
-from promptlab.ingest.file_reader import FileReader, OnProgress
-from promptlab.ingest.files.finding import FoundFile
-from promptlab.ingest.files.redaction import Mode
-from promptlab.ingest.ingested import (
+from promptlab.ingest.across_files import (
     References,
     add_problems_of_call,
     same_ids,
     testsets_by_cases,
 )
+from promptlab.ingest.file_reader import FileReader, OnProgress
+from promptlab.ingest.files.finding import FoundFile
+from promptlab.ingest.files.redaction import Mode
 from promptlab.ingest.raw import judged
 from promptlab.ingest.raw.live import Live, LiveModel
 from promptlab.ingest.raw.load_log import Known, known_files, known_pipelines
@@ -30,6 +29,7 @@ from promptlab.ingest.raw.requests import newest_moment
 from promptlab.ingest.raw.rows import FileLoad, ReadBatch, Reading
 from promptlab.ingest.raw.write import Writer
 from promptlab.ingest.reading.source import DEFAULT, Limits
+from promptlab.relations import transaction
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -137,8 +137,7 @@ def _conclude(
     paths = {load_id: path for path, (load_id, _) in writer.loads.items()}
     of_paths = {load.path: load for load in loads}
     first = writer.first_load_id
-    con.begin()
-    try:
+    with transaction(con):
         references.know(con)
         problems = [
             (paths[load_id], problem)
@@ -152,10 +151,6 @@ def _conclude(
             load = of_paths[path]
             load.problems = [*load.problems, problem]
         writer.add_problems([*problems, *add_problems_of_call(loads, references)])
-        con.commit()
-    except BaseException:
-        raw.roll_back(con)
-        raise
 
 
 def _seen(read: Iterable[ReadBatch], references: References) -> Iterator[ReadBatch]:

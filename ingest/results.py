@@ -381,7 +381,7 @@ def _first(value: str | None, other: str | None) -> str | None:
 
 def _extras(fields: dict[str, str | None]) -> str:
     extras: dict[str, Any] = {
-        name: fields[name] for name in ("entity_type", *OWN_FIELDS)
+        name: fields[name] for name in ("entity_type", *_OWN_FIELDS)
     }
     if fields["prompt"] is not None:
         extras["prompt"] = msgspec.Raw(fields["prompt"].encode())
@@ -491,18 +491,51 @@ def _keep_unknown_keys(records: StructRecords) -> None:
         result.metadata = msgspec.json.encode({**added, **metadata}).decode()
 
 
-RUN_ID_SHARED = "run_id_shared"
-OWN_FIELDS = ("entity_id", "variant")
-"""Fields of which a ``run_id`` has one value; the answers of others are another run."""
+_RUN_ID_SHARED = "run_id_shared"
 
 
-def mixed_run(task_id: str, field: str, first: str, where: str, second: str) -> str:
-    """Return the message of a file that is left out: one run_id has two variants."""
+class _Own(msgspec.Struct):
+    """Of these a ``run_id`` has one value; the answers of others are another run."""
+
+    entity_id: str
+    variant: str
+
+
+_OWN_FIELDS = _Own.__struct_fields__
+_own_of = msgspec.json.Decoder(_Own).decode
+
+
+def _mixed_run(task_id: str, field: str, first: str, where: str, second: str) -> str:
+    """Return why a file is left out if one run_id has two variants."""
     return (
         f"run_id {shown(task_id)} has results of the {field} {shown(first)} {where},"
         f" and others of {shown(second)}: this file is left out. Give each of them a"
         " run_id of its own, and name their run with --run-name"
     )
+
+
+Variants = dict[str, tuple[str, list[str]]]
+"""Task → its file, and the pipeline and variant it is of."""
+
+
+def of_one_variant(reading: Reading, uri: str, known: Variants) -> Reading:
+    """Reject a file whose run has results of another variant in another file.
+
+    *known* are the runs of other files; those of this one are added.
+    """
+    tasks = reading.rows.get("tasks", {"task_id": (), "extras": ()})
+    for task_id, extras in zip(tasks["task_id"], tasks["extras"], strict=True):
+        own = list(msgspec.structs.astuple(_own_of(extras)))
+        file, before = known.get(task_id, (uri, own))
+        for name, there, here in zip(_OWN_FIELDS, before, own, strict=True):
+            if file != uri and there != here:
+                message = _mixed_run(task_id, name, there, f"in {file}", here)
+                problem = Problem(
+                    _RUN_ID_SHARED, message, record_id=task_id, pointer=f"/{name}"
+                )
+                return Reading(rows={}, rejected=True, problems=[problem])
+        known[task_id] = uri, own
+    return reading
 
 
 def _drop_twins(records: StructRecords, rows: list[int]) -> None:
@@ -556,10 +589,10 @@ def _add_task(records: StructRecords, task: TaskInBatch, so_far: ResultsSoFar) -
             continue
         known.warned.add(name)
         first = str(known.fields[name])
-        if name in OWN_FIELDS:
+        if name in _OWN_FIELDS:
             other = getattr(records.structs[row], name)
-            message = mixed_run(task.task_id, name, first, "above", other)
-            problem = records.problem(row, Fault((name,), RUN_ID_SHARED, message))
+            message = _mixed_run(task.task_id, name, first, "above", other)
+            problem = records.problem(row, Fault((name,), _RUN_ID_SHARED, message))
             so_far.mixed = so_far.mixed or replace(problem, severity="reject")
         else:
             message = (

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from promptlab.database import Row, dictionaries
 from promptlab.errors import NothingToDo, PromptlabError, UsageError, did_you_mean
+from promptlab.relations import Row, dictionaries
 from promptlab.reports.printing import clip, visible
 from promptlab.task_ids import require_built, selected_pairs, selected_tasks
 

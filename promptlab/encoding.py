@@ -20,8 +20,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-NO_CHARACTER = re.compile("[\ud800-\udfff]")
-"""Placeholder for a byte that is invalid in the encoding of the file."""
+SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half of a surrogate pair; in a decoded file the placeholder of an invalid byte."""
 
 LONE_SURROGATE = "lone_surrogate"
 
@@ -67,7 +67,7 @@ def decoded(data: bytes, encoding: str | None = None) -> Decoded:
         text, n_surrogates = _text(data, declared)
         return Decoded(text.removeprefix("\ufeff"), declared, n_surrogates=n_surrogates)
     text, n_surrogates = _text(data, "utf-8")
-    n_bad = 0 if text.isascii() else len(NO_CHARACTER.findall(text))
+    n_bad = 0 if text.isascii() else len(SURROGATE.findall(text))
     n_good = len(text) - len(text.encode("ascii", "ignore")) - n_bad
     # characters of several bytes are not UTF-8 by chance
     if n_bad == 0 or n_good > n_bad:
@@ -88,7 +88,7 @@ def _text(data: bytes, encoding: str) -> tuple[str, int]:
         return _DECODED_SURROGATE.subn("\ufffd", text)
     rest = len(data) % unit
     whole = data[: len(data) - rest].decode(encoding, "surrogatepass")
-    whole, n_surrogates = NO_CHARACTER.subn("\ufffd", whole)
+    whole, n_surrogates = SURROGATE.subn("\ufffd", whole)
     return whole + "\udcff" * rest, n_surrogates
 
 

@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from promptlab.build import build
-from promptlab.database import has_relation
 from promptlab.errors import (
     NothingToDo,
     UsageError,
@@ -19,6 +18,7 @@ from promptlab.errors import (
 )
 from promptlab.ingest.raw.requests import request_comparison
 from promptlab.messages import say
+from promptlab.relations import has_relation
 from promptlab.reports.comparisons import comparison, is_compared
 from promptlab.reports.gate.policy import Policy
 from promptlab.reports.gate.verdict import badness, gate_results

@@ -15,8 +15,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlab.database import Row, dictionaries
 from promptlab.errors import NothingToDo
+from promptlab.relations import Row, dictionaries
 from promptlab.task_ids import require_built, selected_tasks
 
 if TYPE_CHECKING:

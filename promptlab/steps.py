@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from promptlab.contracts.base import LARGEST
 from promptlab.json_text.reading import parse_as_duckdb
 from promptlab.json_text.writing import compact, compact_as_duckdb
 
@@ -205,6 +206,6 @@ def _figures(message: dict[str, Any]) -> dict[str, Any]:
         figures = {"latency_ms": float(latency)} if 0 <= latency < math.inf else {}
     for name in ("input_tokens", "output_tokens"):
         count = message.get(name)
-        if type(count) is int and 0 <= count < 2**63:
+        if type(count) is int and 0 <= count <= LARGEST:
             figures[name] = count
     return figures

@@ -573,7 +573,7 @@ class Warehouse(WarehouseFile):
         """
         import polars as pl
 
-        from promptlab.database import run_query
+        from promptlab.relations import run_query
 
         with self.connect() as con:
             columns, rows = run_query(con, query, parameters)

@@ -100,12 +100,13 @@ class WarehouseFile:
             NothingToDo: the marts were never built.
         """
         if self.exported is not None:
-            from promptlab.database import exported_marts
+            from promptlab.exported import exported_marts
 
             with exported_marts(self.exported) as con:
                 yield con
             return
-        from promptlab.database import SMALL, has_relation, plan_quickly
+        from promptlab.database import SMALL, plan_quickly
+        from promptlab.relations import has_relation
 
         with self.reading() as con:
             if not has_relation(con, "marts.fct_task_summaries"):
@@ -159,13 +160,10 @@ class WarehouseFile:
 
     @contextmanager
     def _up_to_date(self, expected: int) -> Iterator[duckdb.DuckDBPyConnection]:
-        from promptlab.database import (
-            file_of,
-            files_of_copy,
-            remove_leftovers,
-            shut_in,
-        )
+        from promptlab.copies import files_of_copy, remove_leftovers
+        from promptlab.database import shut_in
         from promptlab.ingest import raw
+        from promptlab.relations import file_of
         from promptlab.version import __version__
 
         with self._connect(read_only=False, expected=expected) as con:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from promptlab.database import Row as Row
+from promptlab.relations import Row as Row
 
 if TYPE_CHECKING:
     import duckdb

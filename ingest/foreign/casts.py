@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from promptlab.contracts.base import in_utc, read_time
+from promptlab.contracts.base import LARGEST, in_utc, read_time
 from promptlab.json_text.writing import compact
 
 LONGEST_LINE = 200
@@ -92,9 +92,9 @@ def is_blank(written: str) -> bool:
 def as_int(value: Any) -> int | None:
     """Return a number as a 64-bit integer; ``None`` for anything else."""
     if type(value) is int:
-        return value if abs(value) < 2**63 else None
+        return value if abs(value) <= LARGEST else None
     as_double = as_float(value)
-    if as_double is None or abs(as_double) >= 2**63:
+    if as_double is None or abs(as_double) > LARGEST:
         return None
     return int(as_double)
 

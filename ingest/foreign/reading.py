@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import astuple
 
+from promptlab.contracts.base import LARGEST, SMALLEST
 from promptlab.ingest.foreign.casts import first_line
 from promptlab.ingest.foreign.documents import UNREADABLE, Refused, ToolFiles
 from promptlab.ingest.foreign.identity import SameRun
@@ -65,8 +66,6 @@ _WHOLE: dict[str, dict[str, int | None]] = {
     "reported_checks": {"position": 0, "parent_position": None},
 }
 """Table → column of whole numbers → replacement of a number beyond 64 bits."""
-
-_BIGINT = 2**63
 
 _TEXTS = {kind: attrgetter(*names) for kind, names in _LONG.items()}
 
@@ -176,7 +175,7 @@ class _Batch:
             self._hash(rows)
         for table, of_table in _WHOLE.items():
             for name, instead in of_table.items() if table in rows else ():
-                problems += _outside(rows[table], name, -_BIGINT, _BIGINT - 1, instead)
+                problems += _outside(rows[table], name, SMALLEST, LARGEST, instead)
         if "rounds" in rows:
             for name in ("latency_ms", "input_tokens", "output_tokens"):
                 problems += _outside(rows["rounds"], name, 0)

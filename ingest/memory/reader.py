@@ -57,7 +57,7 @@ def _read(data: bytes, path: PurePath, limits: Limits) -> Reading:
     document = _decode(data, problems)
     # Counting levels of the value is faster than scanning the text.
     if len(data) > limits.max_string or depth(document, limits.max_depth) is None:
-        text = data.decode("utf-8-sig", "surrogateescape")
+        text = decode(data)
         fault = limits.fault(text)
         if fault is not None:
             problem = Problem(

@@ -22,7 +22,7 @@ from promptlab.ingest.reading.problems import (
     in_order,
     problem_at,
 )
-from promptlab.json_text.places import Keys, SpanIndex
+from promptlab.json_text.places import Keys, SpanIndex, decode
 from promptlab.json_text.reading import Fault
 from promptlab.json_text.writing import compact
 
@@ -94,7 +94,7 @@ class FileProblems:
 
     @cached_property
     def _index(self) -> SpanIndex:
-        return SpanIndex(self.data.decode("utf-8-sig", "surrogateescape"))
+        return SpanIndex(decode(self.data))
 
 
 Extras = dict[str, Any]

@@ -31,6 +31,7 @@ from promptlab.errors import DatabaseLocked, SettingsError, WarehouseError
 from promptlab.ingest.raw.catalogue import OF_BUILDS, SCHEMA_VERSION
 from promptlab.ingest.raw.live import LiveModel
 from promptlab.ingest.raw.tables import as_frame, polars_types
+from promptlab.relations import literal
 
 if TYPE_CHECKING:
     import duckdb
@@ -226,10 +227,10 @@ class ParquetLayer:
         with open_duckdb() as con:
             con.execute("create schema raw")
             for table in _OF_SNAPSHOT:
-                file = _quoted(self._snapshot_file(table, name))
+                file = literal(self._snapshot_file(table, name))
                 con.execute(f"create view raw.{table} as from read_parquet({file})")
             for table in tables:
-                files = _quoted(self.folder / "tables" / table / "*" / "*.parquet")
+                files = literal(self.folder / "tables" / table / "*" / "*.parquet")
                 con.execute(
                     f"create view raw.{table} as select *"
                     f" from read_parquet({files}, hive_partitioning = true)"
@@ -342,7 +343,3 @@ def _replace(file: Path, text: str) -> None:
     beside = file.with_name(f"{file.name}.new")
     beside.write_text(text, "utf-8")
     beside.replace(file)
-
-
-def _quoted(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 
 from promptlab.contracts.testset import Pipeline
 from promptlab.errors import UsageError, WarehouseError
-from promptlab.ingest.file_reader import FileReader, OnProgress, load_starts
+from promptlab.ingest.across_files import References, add_problems_of_call
+from promptlab.ingest.file_reader import FileReader, OnProgress
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.redaction import Mode
-from promptlab.ingest.ingested import References, add_problems_of_call
 from promptlab.ingest.parquet.layer import ParquetLayer, frame_of
 from promptlab.ingest.raw.live import LiveModel
 from promptlab.ingest.raw.load_log import Known, known_files, known_pipelines
@@ -42,6 +42,7 @@ from promptlab.ingest.raw.rows import (
 )
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import DEFAULT, Limits
+from promptlab.ingest.times_of_runs import load_starts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,6 @@ from promptlab.ingest.raw.tables import (
     check_version,
     ensure_schema,
     give_way,
-    roll_back,
     schema_version,
 )
 
@@ -22,6 +21,5 @@ __all__ = [
     "check_version",
     "ensure_schema",
     "give_way",
-    "roll_back",
     "schema_version",
 ]

@@ -12,9 +12,6 @@ from dataclasses import dataclass
 SCHEMA_VERSION = 1
 """Raised with every change of ``raw.sql``; files of another version are refused."""
 
-Ids = tuple[str, str]
-"""A column, and the temporary table of a purge with the ids for it."""
-
 EVERY_ROW = "every row"
 
 
@@ -27,8 +24,9 @@ class RawObject:
     key: tuple[str, ...] = ()
     """Columns with the other parts, before the file if that is one; empty if it is the
     only one."""
-    on_purge: tuple[Ids, ...] = ()
-    """Its rows are deleted if one of these is purged; empty: they stay."""
+    tasks: tuple[str, ...] = ()
+    """Columns with the tasks and memory runs that its rows are of; a purge of one
+    deletes the row."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +42,8 @@ class RawTable:
     """Parent table: each row must have its row there."""
     records: str | None = None
     """Rows that count as records of a load: ``EVERY_ROW``, or those of some tasks."""
-    on_purge: tuple[Ids, ...] = ()
-    """Its rows are deleted if one of these is purged; empty: like its owner's."""
-    mentions: tuple[Ids, ...] = ()
-    """References to other objects, which a purge clears in rows that stay."""
+    of_tasks: tuple[str, ...] = ()
+    """The same columns where it has no owner."""
     has_file: bool = False
     """True if its rows contain the path of their file."""
     by_build: bool = False
@@ -59,20 +55,17 @@ class RawTable:
         return (*self.owner.key, *self.key) if self.owner else self.key
 
     @property
-    def purged_by(self) -> tuple[Ids, ...]:
-        """Return the ids that decide whether a purge deletes a row."""
-        return self.on_purge or (self.owner.on_purge if self.owner else ())
+    def tasks(self) -> tuple[str, ...]:
+        """Return the columns with tasks and memory runs that a row is of."""
+        return self.owner.tasks if self.owner else self.of_tasks
 
-
-_BY_TASK = (("task_id", "purged_tasks"),)
-_BY_RUN = (("run_id", "purged_tasks"),)
 
 _TESTSET = RawObject("testset", ("testset_id",))
 _PIPELINE = RawObject("pipeline", ("pipeline_id",))
-_TASK = RawObject("task", ("task_id",), _BY_TASK)
-_MEMORY = RawObject("memory", ("run_id", "task_id"), _BY_RUN)
-_SCORES = RawObject("scores", ("task_id",), _BY_TASK)
-_LABELS = RawObject("labels", on_purge=_BY_TASK)
+_TASK = RawObject("task", ("task_id",), ("task_id",))
+_MEMORY = RawObject("memory", ("run_id", "task_id"), ("run_id",))
+_SCORES = RawObject("scores", ("task_id",), ("task_id",))
+_LABELS = RawObject("labels")
 
 _OF_ANALYSES = "source_kind = 'analysis'"
 _OF_OTHERS = "source_kind <> 'analysis'"
@@ -80,12 +73,12 @@ _OF_OTHERS = "source_kind <> 'analysis'"
 # The first table of an object has one row per object, or is the only table.
 RAW_TABLES = (
     RawTable("schema_versions", by_build=True),
-    # promptlab/operations/purge.py says which of their rows go, also of rejects
+    # of these, and of labels and builds, the purge says which rows go
     RawTable("loads"),
     RawTable("objects"),
-    RawTable("judged_answers", on_purge=_BY_TASK),
+    RawTable("judged_answers", of_tasks=("task_id",)),
     RawTable("rejects"),
-    RawTable("redactions", on_purge=(("load_id", "purged_loads"),)),
+    RawTable("redactions"),
     RawTable("testsets", _TESTSET, has_file=True),
     RawTable("test_cases", _TESTSET, key=("case_id",), records=EVERY_ROW),
     RawTable("expectations", _TESTSET, parent="test_cases"),
@@ -106,12 +99,9 @@ RAW_TABLES = (
     RawTable("labels", _LABELS, records=EVERY_ROW),
     RawTable(
         "requested_comparisons",
-        on_purge=(
-            ("baseline_task_id", "purged_tasks"),
-            ("candidate_task_id", "purged_tasks"),
-        ),
+        of_tasks=("baseline_task_id", "candidate_task_id"),
     ),
-    RawTable("accepts", on_purge=_BY_TASK, by_build=True),
+    RawTable("accepts", of_tasks=("task_id",), by_build=True),
     RawTable("settings", by_build=True),
     RawTable("memory_runs", _MEMORY),
     RawTable("memory_tests", _MEMORY),
@@ -119,12 +109,8 @@ RAW_TABLES = (
     RawTable("memory_invalid_questions", _MEMORY),
     RawTable("memory_timings", _MEMORY),
     RawTable("builds", by_build=True),
-    RawTable("task_builds", on_purge=(("task_id", "tasks_to_build"),), by_build=True),
-    RawTable(
-        "comparison_builds",
-        on_purge=(("candidate_task_id", "tasks_to_compare"),),
-        by_build=True,
-    ),
+    RawTable("task_builds", by_build=True),
+    RawTable("comparison_builds", by_build=True),
     RawTable("reported_runs", by_build=True),
 )
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from promptlab.database import has_relation
+from promptlab.ingest.raw.catalogue import RawTable
+from promptlab.relations import has_relation
 
 if TYPE_CHECKING:
     import duckdb
@@ -62,3 +63,39 @@ class Live:
             if model.kind == "table":
                 self._con.execute(f"delete from {model.relation}")
                 self._con.execute(f"insert into {model.relation} by name {model.query}")
+
+
+def is_live(table: RawTable) -> str:
+    """Return the condition of the rows of a raw table that count."""
+    if table.owner is None:
+        return _WITHOUT_OWNER.get(table.name, "true")
+    kind = table.owner.kind
+    if kind not in ("task", "scores"):  # each of its loads has one object
+        return _IS_OF_LIVE_LOAD
+    condition = (
+        "(load_id, task_id) in (select (load_id, object_id) from live.objects"
+        f" where kind = '{kind}')"
+    )
+    if key := _SUPERSEDED_BY.get(table.name):
+        is_case = "is" if table.name == "cases" else "is not"
+        condition += (
+            f" and ({key}) not in (select ({key}) from live.superseded"
+            f" where round_id {is_case} null)"
+        )
+    return condition
+
+
+_IS_OF_LIVE_LOAD = "load_id in (select load_id from live.objects)"
+
+_WITHOUT_OWNER = {
+    "judged_answers": _IS_OF_LIVE_LOAD,
+    # the newest version of a file may be rejected as a whole
+    "rejects": f"({_IS_OF_LIVE_LOAD} or load_id in"
+    " (select max(load_id) from raw.loads group by file_uri))",
+}
+
+_SUPERSEDED_BY = {
+    "cases": "load_id, task_id, case_id",
+    "rounds": "load_id, task_id, case_id, round_id",
+}
+"""Table of which a newer file may have a row, too → its key."""

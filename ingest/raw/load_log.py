@@ -7,7 +7,7 @@ still counts is what the views of the schema `live` say.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from promptlab.ingest.files.dates import differ_in_numbers
+from promptlab.ingest.raw.known_runs import KnownRuns
 from promptlab.ingest.raw.rows import EPOCH, FileLoad
 from promptlab.ingest.reading.source import Limits
 
@@ -62,15 +63,11 @@ class Known:
     """SHA-256 → the paths that had this content."""
     purged: set[str] = field(default_factory=set)
     """SHA-256 of purged files, which are not loaded again, whatever their path."""
-    runs: dict[str, tuple[str, str, datetime | None]] = field(default_factory=dict)
-    """Task → the hash of its loaded run of another tool, the file, and the time at
-    which the tool wrote it, if the file says so."""
+    runs: KnownRuns = field(default_factory=KnownRuns)
     last_start: datetime | None = None
     """Start of the last load."""
     variants: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
     """Task of evaluation results → its file, and the pipeline and variant it is of."""
-    _tasks: dict[str, list[str]] = field(default_factory=dict)
-    """Hash of a run → tasks loaded from it; some may have been replaced."""
 
     def seen(self, versions: Iterable[Version], uri: str) -> FileLoad | None:
         """Return the load of a file that need not be read again, if any.
@@ -86,12 +83,12 @@ class Known:
             if before not in {each._replace(place=before.place) for each in versions}:
                 continue
             was_copy = last.status == "skipped" and last.runs
-            if not was_copy or not self.runs.keys().isdisjoint(last.runs):
+            if not was_copy or any(task in self.runs for task in last.runs):
                 return last
         other = next((self.contents[v] for v in versions if v in self.contents), None)
         if other is not None and other.runs and other.status != "rejected":
             again = differ_in_numbers(uri, other.uri) or self.returns(uri, other.sha256)
-            other = other if self._are_live(other.runs) and not again else None
+            other = other if self.runs.are_live(other.runs) and not again else None
         if other is None and any(each.sha256 in self.purged for each in versions):
             return FileLoad(Path(), versions[0].kind, status="purged")
         return other
@@ -133,8 +130,8 @@ class Known:
         contents = self._contents_of(uri)
         if not contents or contents[-1].sha256 != sha256:
             return []
-        own = (each for each in contents[-1].runs if each in self.runs)
-        return sorted({each for each in own if self.runs[each][1] == uri} - {*runs})
+        own = {task for task in contents[-1].runs if self.runs.file_of(task) == uri}
+        return sorted(own - {*runs})
 
     def first_load(self, uri: str, sha256: str) -> datetime | None:
         """Return when the path was first loaded with this content, which it still has.
@@ -150,55 +147,6 @@ class Known:
                 had = self._contents_of(other)
                 return next(each.started_at for each in had if each.sha256 == sha256)
         return None
-
-    def add_runs(
-        self,
-        runs: Mapping[str, str],
-        uri: str,
-        written: Mapping[str, datetime],
-    ) -> None:
-        """Record the runs (task → hash) of a file that was just loaded."""
-        for task_id, run_hash in runs.items():
-            self.runs[task_id] = run_hash, uri, written.get(task_id)
-            self._tasks.setdefault(run_hash, []).append(task_id)
-
-    def copy_of(self, runs: Mapping[str, str], uri: str) -> str | None:
-        """Return another file that contains all these runs, if any.
-
-        Runs without ids are the same only on one night.
-        """
-        files = [self._file_with(task_id, runs[task_id], uri) for task_id in runs]
-        return files[0] if files and all(files) else None
-
-    def _file_with(self, own_id: str, run_hash: str, other_than: str) -> str | None:
-        for task_id in self._tasks.get(run_hash, ()):
-            now, uri, _ = self.runs[task_id]
-            is_same = task_id == own_id or not differ_in_numbers(uri, other_than)
-            if now == run_hash and uri != other_than and is_same:
-                return uri
-        return None
-
-    def _are_live(self, runs: Mapping[str, str]) -> bool:
-        """Return true if exactly these versions of runs are loaded, from any file."""
-        return all(self._file_with(task, runs[task], "") for task in runs)
-
-    def newer_of(self, runs: Mapping[str, str], written: Mapping[str, datetime]) -> str:
-        """Return the file with newer versions of all these runs, or ``""``."""
-        newer = ""
-        for task_id in runs:
-            _, uri, before = self.runs.get(task_id, ("", "", None))
-            moment = written.get(task_id)
-            if before is None or moment is None or before <= moment:
-                return ""
-            newer = uri
-        return newer
-
-    def replaced_by(self, runs: Mapping[str, str], uri: str) -> dict[str, str]:
-        """Return task → the other file that contained it, with other content."""
-        known = {
-            task_id: self.runs[task_id][1] for task_id in runs if task_id in self.runs
-        }
-        return {task_id: other for task_id, other in known.items() if other != uri}
 
 
 def version_of(load: FileLoad) -> Version:
@@ -355,7 +303,7 @@ def known_files(
     if kinds - _OUR_KINDS:
         for task_id, run_hash, uri, moment in con.execute(_RUNS).fetchall():
             written = {} if moment is None else {task_id: _time(moment)}
-            known.add_runs({task_id: run_hash}, uri, written)
+            known.runs.add({task_id: run_hash}, uri, written)
     if "results" in kinds:
         for task_id, uri, *own in con.execute(_VARIANTS).fetchall():
             known.variants[task_id] = uri, own

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
-from promptlab.database import file_of, has_relation
 from promptlab.errors import SettingsError, UsageError, WarehouseError
 from promptlab.ingest.raw.catalogue import (
     BY_NAME,
@@ -17,6 +15,7 @@ from promptlab.ingest.raw.catalogue import (
     SCHEMA_VERSION,
 )
 from promptlab.ingest.raw.rows import Columns, height
+from promptlab.relations import file_of, has_relation, transaction
 
 if TYPE_CHECKING:
     import duckdb
@@ -51,26 +50,13 @@ def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> Non
     from importlib import resources
 
     statements = resources.files("promptlab.ingest.raw").joinpath("raw.sql")
-    con.begin()
-    try:
+    with transaction(con):
         con.execute(statements.read_text("utf-8"))
         if is_new:
             con.execute(
                 "insert into raw.schema_versions values (?, now(), ?)",
                 [SCHEMA_VERSION, ingest_version],
             )
-        con.commit()
-    except BaseException:
-        roll_back(con)
-        raise
-
-
-def roll_back(con: duckdb.DuckDBPyConnection) -> None:
-    """Roll back the transaction; a failed commit has already done so."""
-    import duckdb
-
-    with contextlib.suppress(duckdb.Error):
-        con.rollback()
 
 
 def check_not_foreign(con: duckdb.DuckDBPyConnection) -> None:

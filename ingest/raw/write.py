@@ -18,6 +18,7 @@ from promptlab.ingest.raw.rows import (
     with_load,
 )
 from promptlab.ingest.reading.problems import Problem
+from promptlab.relations import roll_back
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,7 +63,7 @@ class Writer:
             self._roll_back()
 
     def _roll_back(self) -> None:
-        raw.roll_back(self._con)
+        roll_back(self._con)
         self._is_open = False
 
     def _write(self, batch: Sequence[ReadBatch]) -> None:

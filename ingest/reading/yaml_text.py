@@ -17,10 +17,11 @@ from typing import Any
 import yaml
 from yaml.constructor import ConstructorError, SafeConstructor
 
-from promptlab.ingest.files.redaction import MAX_YAML_BYTES
+from promptlab.encoding import SURROGATE
+from promptlab.ingest.files.yaml_secrets import MAX_YAML_BYTES
 from promptlab.ingest.reading.problems import Problem, lone_surrogate_warning
 from promptlab.json_text.places import BOM, Keys, decode, pointer
-from promptlab.json_text.reading import SURROGATE, not_utf8
+from promptlab.json_text.reading import not_utf8
 
 #: Maximum nesting depth of mappings and lists.
 MAX_DEPTH = 100

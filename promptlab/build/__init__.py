@@ -56,6 +56,7 @@ def build(
     from promptlab.build.unknown_settings import warn_of_unknown_names
     from promptlab.ingest import raw
     from promptlab.ingest.raw.requests import keep_settings
+    from promptlab.relations import transaction
 
     # check the file before compiling: it may be missing, locked or too new
     with warehouse.examining():
@@ -66,30 +67,25 @@ def build(
         tune(con)
 
         def run(plan: Plan) -> None:
-            con.begin()
-            try:
-                keep_settings(con, settings)
-                if request is not None:
-                    request(con)
-                execute(
-                    con,
-                    plan,
-                    full_refresh=full_refresh,
-                    lang=settings.lang,
-                    on_node=on_node,
-                )
-                warn_of_unknown_names(con, settings)
-            except BaseException:
-                con.rollback()
-                raise
+            keep_settings(con, settings)
+            if request is not None:
+                request(con)
+            execute(
+                con,
+                plan,
+                full_refresh=full_refresh,
+                lang=settings.lang,
+                on_node=on_node,
+            )
+            warn_of_unknown_names(con, settings)
 
         try:
-            run(compiled)
+            with transaction(con):
+                run(compiled)
         except BrokenContract as broken:
-            run(plan_that_names_rows(compiled, broken.node))
-            con.rollback()
-            raise
-        con.commit()
+            with transaction(con):  # nothing of it stays
+                run(plan_that_names_rows(compiled, broken.node))
+                raise
         con.execute("reset preserve_insertion_order")  # `run` reports with it
 
 

@@ -27,6 +27,7 @@ from promptlab.database import open_duckdb
 from promptlab.errors import BuildError, UsageError
 from promptlab.messages import LinesAsEvents
 from promptlab.paths import dbt_project, dbt_target, prune_dbt_targets
+from promptlab.relations import literal
 from promptlab.settings import ENV_PREFIX, Settings
 from promptlab.version import __version__
 
@@ -491,7 +492,7 @@ def _literal(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
+        return literal(value)
     return str(value)
 
 

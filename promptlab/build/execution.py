@@ -20,16 +20,10 @@ import msgspec
 from promptlab.build import plan
 from promptlab.build.comments import comments_in
 from promptlab.build.plan import STEPS, Node
-from promptlab.database import (
-    SMALL,
-    comment_sql,
-    dictionaries,
-    has_relation,
-    is_of_the_file,
-    plan_quickly,
-)
+from promptlab.database import SMALL, is_of_the_file, plan_quickly
 from promptlab.errors import BuildError
 from promptlab.ingest.raw.requests import are_settings_kept
+from promptlab.relations import comment_sql, dictionaries, has_relation
 from promptlab.version import __version__
 
 if TYPE_CHECKING:

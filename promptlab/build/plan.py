@@ -96,6 +96,15 @@ class Plan(msgspec.Struct, frozen=True):
     nodes: list[Node]
     comments: list[MartComments] = []
 
+    @property
+    def stored(self) -> dict[str, Node]:
+        """``schema.table`` → the model of each table that the warehouse keeps."""
+        return {
+            f"{node.schema}.{node.name}": node
+            for node in self.nodes
+            if node.kind in ("table", "incremental") and not node.is_step
+        }
+
 
 def live_models() -> list[Node]:
     """Return the tables and views of the schema `live`, in their order."""

@@ -11,8 +11,8 @@ import click
 
 from promptlab.cli.load import target_option
 from promptlab.cli.options import Call, common
-from promptlab.database import run_query
 from promptlab.errors import UsageError
+from promptlab.relations import run_query
 
 if TYPE_CHECKING:
     from promptlab.operations.purge import Purge
@@ -193,11 +193,7 @@ def _compact(call: Call, *, named: bool, dry_run: bool) -> int:
     if named:
         raise UsageError("purge: --compact deletes no task, so none can be named")
     warehouse = call.warehouse()
-    if dry_run:
-        with warehouse.connect() as con:
-            dead = find_dead(con)
-    else:
-        dead = compact(warehouse)
+    dead = find_dead(warehouse) if dry_run else compact(warehouse)
     call.print_rows(("table", "rows"), sorted(dead.rows.items()))
     call.say(
         f"{'would delete' if dry_run else 'deleted'}: {sum(dead.rows.values())} rows"

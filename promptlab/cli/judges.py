@@ -15,8 +15,8 @@ from promptlab.cli.output import (
     score,
     words,
 )
-from promptlab.database import fetched
 from promptlab.errors import NothingToDo
+from promptlab.relations import fetched
 
 SLICES = ("tag", "length", "model", "family", "position", "month", "title")
 

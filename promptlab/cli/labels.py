@@ -13,8 +13,8 @@ import click
 from promptlab.cli.load import STRICT, ingest_exit_code, print_problems
 from promptlab.cli.options import Call, common
 from promptlab.cli.translation import translated
-from promptlab.database import dictionaries
 from promptlab.errors import NothingToDo, UsageError, did_you_mean
+from promptlab.relations import dictionaries
 from promptlab.task_ids import selected_tasks
 
 if TYPE_CHECKING:

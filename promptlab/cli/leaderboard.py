@@ -22,8 +22,8 @@ from promptlab.cli.output import (
     score,
     spoken,
 )
-from promptlab.database import Row, dictionaries, fetched
 from promptlab.errors import NothingToDo, UsageError
+from promptlab.relations import Row, dictionaries, fetched
 
 _LEADERBOARD = """
     select

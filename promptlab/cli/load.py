@@ -35,7 +35,8 @@ from promptlab.ingest.foreign.registry import TOOLS
 from promptlab.task_ids import selected_tasks
 
 if TYPE_CHECKING:
-    from promptlab.ingest.ingested import Ingested, References
+    from promptlab.ingest.across_files import References
+    from promptlab.ingest.ingested import Ingested
     from promptlab.ingest.raw.rows import FileLoad
     from promptlab.ingest.reading.problems import Problem
     from promptlab.reports.write import TitleDecision
@@ -688,7 +689,7 @@ def _schema(name: str, out: Path | None) -> int:
 
 
 def _validate(call: Call, paths: tuple[Path, ...]) -> int:
-    from promptlab.ingest.ingested import References
+    from promptlab.ingest.across_files import References
     from promptlab.ingest.load import read_files
     from promptlab.ingest.plan import plan
     from promptlab.ingest.reading.source import Limits

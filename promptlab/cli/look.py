@@ -34,8 +34,8 @@ from promptlab.cli.output import (
     target,
     words,
 )
-from promptlab.database import fetched
 from promptlab.errors import NothingToDo, UsageError
+from promptlab.relations import fetched
 from promptlab.task_ids import selected_tasks
 
 if TYPE_CHECKING:

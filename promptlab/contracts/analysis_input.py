@@ -13,10 +13,15 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from promptlab.contracts.base import CaseId, Input, JsonObject, Moment, NonBlank, Share
-
-LARGEST = 2**63 - 1
-"""The largest integer that the warehouse keeps."""
+from promptlab.contracts.base import (
+    LARGEST,
+    CaseId,
+    Input,
+    JsonObject,
+    Moment,
+    NonBlank,
+    Share,
+)
 
 Count = Annotated[int, Field(ge=0, le=LARGEST)]
 """A whole number, not negative."""

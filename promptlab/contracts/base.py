@@ -21,6 +21,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
+LARGEST, SMALLEST = 2**63 - 1, -(2**63)
+"""Whole numbers that the warehouse keeps; beyond them a column has no room."""
+
 
 def read_time(text: str) -> datetime:
     """Read an ISO 8601 time; it has no ``tzinfo`` if the text has no zone.

@@ -11,11 +11,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from promptlab.contracts.base import Input, JsonObject, NonBlank
+from promptlab.contracts.base import LARGEST, SMALLEST, Input, JsonObject, NonBlank
 
-_SMALLEST, _LARGEST = -(2**63), 2**63 - 1
-
-Whole = Annotated[int, Field(ge=_SMALLEST, le=_LARGEST)]
+Whole = Annotated[int, Field(ge=SMALLEST, le=LARGEST)]
 """A whole number that fits the warehouse's type."""
 
 MOST = 2**31 - 1

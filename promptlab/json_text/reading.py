@@ -25,7 +25,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from promptlab.encoding import looks_like
+from promptlab.encoding import SURROGATE, looks_like
 from promptlab.errors import InputError, UsageError
 from promptlab.json_text.places import Keys, escape_pointer
 from promptlab.json_text.writing import OutOfRange, RepeatedKeys
@@ -40,7 +40,6 @@ MAX_DIGITS = 4300
 MAX_FAULTS = 20
 """Maximum number of reported errors of one text; hostile text may have millions."""
 
-SURROGATE = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _CONTAINERS = frozenset({dict, list})
 

@@ -9,24 +9,17 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptlab.build.dbt import run_dbt
-from promptlab.database import (
-    StoredTable,
-    check_space,
-    name_beside,
-    open_duckdb,
-    remove_leftovers,
-    remove_unfinished,
-    tables_of,
-)
-from promptlab.errors import NothingToDo, UsageError, WarehouseError
+from promptlab.copies import check_space, name_beside, new_folder
+from promptlab.database import open_duckdb
+from promptlab.errors import NothingToDo, UsageError
 from promptlab.ingest.raw import SCHEMA_VERSION
+from promptlab.relations import StoredTable, literal, tables_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -70,34 +63,9 @@ def export_parquet(
                 f"{warehouse.settings.db}: there is no {missing.pop()} yet;"
                 " `promptlab build`"
             )
-        with written_beside(folder) as beside:
+        with new_folder(folder) as beside:
             check_space(beside.parent, warehouse.settings.db.stat().st_size)
             return _manifest(con, tables, beside, exported_at)
-
-
-@contextmanager
-def written_beside(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder that replaces *folder* at the end.
-
-    Raises:
-        UsageError: *folder* contains other files.
-        WarehouseError: it cannot be written to.
-    """
-    import duckdb
-
-    folder = _checked(folder)
-    remove_leftovers(folder)
-    beside = name_beside(folder)
-    try:
-        beside.mkdir(parents=True)
-        yield beside
-        _swap(beside, folder)
-    except (OSError, duckdb.Error) as error:
-        raise WarehouseError(
-            f"{folder}: cannot be written: {error} (what was there is as it was)"
-        ) from None
-    finally:
-        remove_unfinished(beside)
 
 
 def _checked(folder: Path) -> Path:
@@ -209,23 +177,8 @@ def _write_rows(
         # one file even without rows, for the columns
         query, options = f"select * from {table.sql}", "format parquet"
         path = path / "data_0.parquet"
-    target = str(path).replace("'", "''")
-    con.execute(f"copy ({query}) to '{target}' ({options})")
+    con.execute(f"copy ({query}) to {literal(path)} ({options})")
     return n_rows, is_by_month
-
-
-def _swap(beside: Path, folder: Path) -> None:
-    """Replace *folder* by *beside*; between the two renames neither exists."""
-    old = beside.with_suffix(".old")
-    if folder.exists():
-        folder.rename(old)
-    try:
-        beside.rename(folder)
-    except OSError:
-        if old.exists():
-            old.rename(folder)
-        raise
-    remove_unfinished(old)
 
 
 def export_from_spark(
@@ -240,7 +193,7 @@ def export_from_spark(
         BuildError: Spark could not write.
         WarehouseError: the folder cannot be written to.
     """
-    with written_beside(folder) as beside:
+    with new_folder(_checked(folder)) as beside:
         run_dbt(
             settings,
             ["--args", json.dumps({"folder": str(beside)})],
@@ -276,6 +229,3 @@ def _tables(folder: Path) -> list[dict[str, Any]]:
             }
             for table, names, kinds in columns
         ]
-
-
-# ---------- a read-only copy

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from promptlab.database import StoredTable, resolve, tables_of
+from promptlab.database import resolve
 from promptlab.errors import DatabaseLocked, PromptlabError
 from promptlab.ingest.raw.catalogue import (
     BY_NAME,
@@ -20,7 +20,8 @@ from promptlab.ingest.raw.catalogue import (
     RawTable,
     count_records,
 )
-from promptlab.operations.purge import is_live
+from promptlab.ingest.raw.live import is_live
+from promptlab.relations import StoredTable, tables_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -135,7 +136,6 @@ def _dead(con: duckdb.DuckDBPyConnection) -> Finding:
                 f" from raw.{table.name} as t where not ({is_live(table)})"
             ).fetchall()[0]
             for table in RAW_TABLES
-            if table.owner
         ]
     except duckdb.IOException as error:  # raw tables as Parquet that have changed
         return Finding("rows", "do not count", "warn", _one_line(error))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlab.database import files_of_copy, schema_of_name, write_copy
+from promptlab.copies import files_of_copy, write_copy
+from promptlab.database import schema_of_name
 from promptlab.errors import UsageError
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ from promptlab.contracts.analysis_input import (
     ScoreRecord,
     TestCaseBundle,
 )
-from promptlab.database import Row, dictionaries
 from promptlab.errors import (
     NothingToDo,
     PromptlabError,
@@ -26,6 +25,7 @@ from promptlab.errors import (
     UsageError,
     did_you_mean,
 )
+from promptlab.relations import Row, dictionaries
 from promptlab.reports.files import folder_name, write_file
 from promptlab.scorers import RoundScore, Scorer
 from promptlab.seeds import builtin_scorers

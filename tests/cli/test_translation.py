@@ -75,7 +75,7 @@ FOR_PROGRAMS = {
     "promptlab/pytest_plugin.py": "printed by pytest",
     "promptlab/spark_sql": "SQL",
     "promptlab/json_text/places.py": "never printed: places of values in a valid text",
-    "ingest/files/redaction.py": "words that rules look for",
+    "ingest/files/secret_values.py": "words that rules look for",
     "ingest/foreign/names.py": "words of score names",
 }
 NO_MESSAGES = """

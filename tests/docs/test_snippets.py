@@ -18,7 +18,8 @@ import click
 import pytest
 
 from promptlab.cli import cli
-from promptlab.database import connect, run_query
+from promptlab.database import connect
+from promptlab.relations import run_query
 from tests.conftest import ROOT
 from tests.docs import console, markdown
 

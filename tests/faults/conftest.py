@@ -10,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 
-from promptlab import database
+from promptlab import relations
 from promptlab.contracts.analysis_input import AnalysisInput
 from tests.ingest.test_load import task, write
 
@@ -69,7 +69,7 @@ def contents(db: Path, schemas: Sequence[str] = ("raw", "marts")) -> dict[str, l
     with duckdb.connect(str(db), read_only=True) as con:
         con.execute("set TimeZone = 'UTC'")
         found = {}
-        for table in database.tables_of(con, *schemas):
+        for table in relations.tables_of(con, *schemas):
             columns = [f'"{c}"' for c in table.columns if c not in _TIMES]
             found[str(table)] = con.execute(
                 f"select {', '.join(columns)} from {table.sql} order by all"

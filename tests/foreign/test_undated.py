@@ -13,9 +13,9 @@ import duckdb
 import pytest
 
 from promptlab.contracts.sources import SourcePath, TableMapping
-from promptlab.ingest import file_reader
-from promptlab.ingest.file_reader import load_starts
+from promptlab.ingest import times_of_runs
 from promptlab.ingest.raw.rows import FileLoad
+from promptlab.ingest.times_of_runs import load_starts
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA, reading_of, table
@@ -107,7 +107,7 @@ def test_runs_without_a_time_are_in_the_order_of_loading_whatever_the_disk_says(
         return loads
 
     for load in loaded("one after the other", *calls):
-        (problem,) = (p for p in load.problems if p.code == file_reader.TIME_MISSING)
+        (problem,) = (p for p in load.problems if p.code == times_of_runs.TIME_MISSING)
         assert problem.severity == "warning"
         assert "ordered as they are loaded" in problem.message
     loaded("in one call", [*calls[0], *calls[1]])
@@ -139,7 +139,7 @@ def test_files_without_a_time_are_in_the_order_of_the_numbers_in_their_names(
 
 
 @pytest.mark.parametrize(
-    ("days", "codes"), [(-1, []), (0, []), (2, [file_reader.TIME_IN_FUTURE])]
+    ("days", "codes"), [(-1, []), (0, []), (2, [times_of_runs.TIME_IN_FUTURE])]
 )
 def test_a_run_of_a_day_to_come_is_reported(
     days: int, codes: list[str], tmp_path: Path
@@ -157,7 +157,7 @@ def test_the_columns_that_may_hold_the_time_of_a_table_are_named(
     path.write_text("id,a,end,n,begin\n1,x,2025-06-01 10:00,1,2025-06-01T09:00:00Z\n")
     (load,) = Warehouse(tmp_path / "w.duckdb", settings=SETTINGS).ingest(path).files
     (problem,) = load.problems
-    assert problem.code == file_reader.TIME_MISSING
+    assert problem.code == times_of_runs.TIME_MISSING
     assert problem.message.endswith(
         'Write time = "end" into the mapping (or one of "begin")'
     )

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from promptlab.database import connect, run_query
+from promptlab.database import connect
+from promptlab.relations import run_query
 from promptlab.warehouse import Warehouse
 
 ROOT = Path(__file__).resolve().parents[2]

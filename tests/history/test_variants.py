@@ -17,7 +17,7 @@ import pytest
 
 from promptlab.cli import run_cli
 from promptlab.contracts.pages import RunPage
-from promptlab.database import dictionaries
+from promptlab.relations import dictionaries
 from promptlab.reports import ReportOptions
 from promptlab.reports.run import to_run_html
 from promptlab.settings import load_settings

@@ -2,7 +2,7 @@
 
 Files of one run, of other kinds and of one tool are loaded in any partition into calls,
 with their records in any order; what was loaded before a file had its last content
-leaves nothing behind.
+leaves nothing behind. Neither does what was purged, whenever that was.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from promptlab.errors import NothingToDo
-from promptlab.operations.purge import compact
+from promptlab.operations.health import examine
+from promptlab.operations.purge import compact, purge
 from promptlab.warehouse import Warehouse
 from tests.marts import only
 
@@ -176,12 +177,12 @@ def _write(folder: Path, file: tuple[str, str]) -> Path:
     return path
 
 
-def _ingest(warehouse: Warehouse, *paths: Path) -> int:
+def _ingest(warehouse: Warehouse, *paths: Path, purged_too: bool = False) -> int:
     """Load files, of which labels need a call of their kind; return how many are new."""
     labels = [path for path in paths if path.suffix == ".csv"]
     others = [path for path in paths if path not in labels]
     return sum(
-        warehouse.ingest(*files, kind=kind).n_loaded
+        warehouse.ingest(*files, kind=kind, purged_too=purged_too).n_loaded
         for files, kind in ((others, "auto"), (labels, "labels"))
         if files
     )
@@ -250,6 +251,59 @@ def test_any_partition_and_order_of_files_and_their_versions_gives_the_same(
         warehouse.build(full_refresh=True)
         assert _facts(warehouse) == found
         assert _ingest(warehouse, *(folder / file for file, _ in last)) == 0
+
+
+TASKS = ["R", "A", "eval-1/0"]
+
+
+@given(
+    tasks=st.lists(st.sampled_from(TASKS), min_size=1, unique=True),
+    seed=st.integers(0, 1 << 16),
+    is_compact=st.booleans(),
+)
+@settings(max_examples=2, deadline=None, phases=(Phase.generate,))
+@only_facts
+def test_a_purge_leaves_what_the_files_say_of_the_others(
+    tasks: list[str], seed: int, is_compact: bool
+) -> None:
+    """Before or after a build and a compaction; and all of it can come back."""
+    draw = random.Random(seed)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        warehouse = Warehouse(folder / "w.duckdb")
+        for back in (1, 0):
+            for versions in FILES:
+                if versions[back:]:
+                    _ingest(warehouse, _write(folder, versions[back]))
+        last = [folder / versions[0][0] for versions in FILES]
+        if draw.random() < 0.5:
+            warehouse.build()
+        if is_compact:
+            compact(warehouse)
+        purge(warehouse, tasks=tasks)
+        warehouse.build()
+        expected = {
+            fact: [row for row in rows if _is_of_others(fact, row, tasks)]
+            for fact, rows in _expected().items()
+        }
+        assert _facts(warehouse) == expected
+        assert _ingest(warehouse, *last) == 0
+        with suppress(NothingToDo):
+            compact(warehouse)
+        warehouse.build(full_refresh=True)
+        assert _facts(warehouse) == expected
+        assert [
+            finding for finding in examine(warehouse) if finding.state == "fail"
+        ] == []
+        _ingest(warehouse, *last, purged_too=True)
+        warehouse.build()
+        assert _facts(warehouse) == _expected()
+
+
+def _is_of_others(fact: str, row: tuple[Any, ...], tasks: Sequence[str]) -> bool:
+    if fact == "testsets":
+        return True
+    return row[0] not in tasks if fact != "labels" else "R" not in tasks
 
 
 def _parts(files: list[tuple[str, str]], draw: random.Random) -> list[list[Any]]:

@@ -18,8 +18,8 @@ import pytest
 
 from promptlab.build import build, call_dbt
 from promptlab.build.plan import live_models
-from promptlab.database import exported_marts
 from promptlab.errors import DatabaseLocked, SettingsError, UsageError, WarehouseError
+from promptlab.exported import exported_marts
 from promptlab.ingest import file_reader
 from promptlab.ingest.parquet import ParquetLayer, ingest_parquet, sink
 from promptlab.ingest.parquet import layer as layer_module

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptlab.errors import InputError
-from promptlab.ingest.files.redaction import MAX_YAML_BYTES
+from promptlab.ingest.files.yaml_secrets import MAX_YAML_BYTES
 from promptlab.ingest.pipelines import load_pipeline_config, parse_pipeline
 from promptlab.ingest.reading.yaml_text import read_yaml
 from tests.ingest.at_once import read_pipeline

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from promptlab import database
+from promptlab import copies, relations
 from promptlab.cli import run_cli
 from promptlab.ingest.raw.requests import accept
 from promptlab.warehouse import Warehouse
@@ -100,7 +100,7 @@ def built(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             )
             con.execute("set force_compression = 'uncompressed'")
             con.execute("checkpoint")
-            database.write_copy(con, warehouse.settings.db)
+            copies.write_copy(con, warehouse.settings.db)
 
     return shared_once(tmp_path_factory, "operations", make) / "w.duckdb"
 
@@ -132,5 +132,5 @@ def contents(db: Path, *schemas: str) -> dict[str, list[tuple]]:
         con.execute("set TimeZone = 'UTC'")
         return {
             str(table): con.execute(f"from {table.sql} order by all").fetchall()
-            for table in database.tables_of(con, *schemas)
+            for table in relations.tables_of(con, *schemas)
         }

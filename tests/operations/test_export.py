@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from promptlab import database
+from promptlab import relations
 from promptlab.errors import UsageError, WarehouseError
 from promptlab.ingest.raw import SCHEMA_VERSION
 from promptlab.operations.export import export_parquet
@@ -46,7 +46,7 @@ def test_every_table_reads_back_equal(built, exported):
     con = read(exported, built)
     manifest = json.loads((exported / "manifest.json").read_text("utf-8"))
     listed = {f"{t['schema']}.{t['name']}": t for t in manifest["tables"]}
-    tables = database.tables_of(con, "marts", "raw", views=True)
+    tables = relations.tables_of(con, "marts", "raw", views=True)
     assert set(listed) == {str(table) for table in tables}
     for table in tables:
         columns = ", ".join(f'"{c}"' for c in table.columns)

@@ -9,7 +9,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from promptlab import database
+from promptlab import relations
 from promptlab.cli import run_cli
 from promptlab.warehouse import Warehouse
 from tests.conftest import EXHAUSTIVE
@@ -129,7 +129,7 @@ def _tables(db: Path) -> list[object]:
     with duckdb.connect(str(db), read_only=True) as con:
         return [
             con.execute(f"from {table.sql}").fetchall()
-            for table in database.tables_of(con)
+            for table in relations.tables_of(con)
         ]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from promptlab import database
+from promptlab import copies
 from promptlab.errors import NothingToDo, UsageError, WarehouseError
 from promptlab.operations.publish import publish
 from promptlab.warehouse import Warehouse
@@ -114,7 +114,7 @@ def test_a_copy_that_fails_leaves_the_one_before(warehouse, tmp_path, monkeypatc
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(database, "move_into_place", full)
+    monkeypatch.setattr(copies, "move_into_place", full)
     with pytest.raises(WarehouseError, match="No space left"):
         publish(warehouse, copy)
     assert copy.read_bytes() == before

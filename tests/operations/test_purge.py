@@ -11,15 +11,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
-from promptlab import database
+from promptlab import copies
+from promptlab.build import plan
 from promptlab.contracts.sources import TableMapping
 from promptlab.errors import NothingToDo, WarehouseError
-from promptlab.operations.purge import find, of_models, purge
-from promptlab.settings import Settings
+from promptlab.operations.purge import find, purge
+from promptlab.settings import Settings, TitleSettings
 from promptlab.warehouse import Warehouse
 from tests.faults.conftest import FULL
 from tests.history.runs import Run, even
@@ -74,9 +76,12 @@ def test_of_two_runs_in_one_file_the_purged_one_leaves_nothing(tmp_path, tool):
         )
     else:
         file = tmp_path / "runs.jsonl"
-        file.write_text("\n".join(json.dumps(line(each)) for each in ("kept", CANARY)))
+        broken = line(CANARY) | {"sample_id": None}
+        lines = [line("kept"), line(CANARY), broken]
+        file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
     loaded = warehouse.ingest(file)
     assert loaded.n_loaded == 1
+    assert loaded.files[0].records_rejected == (0 if tool else 1)
     tasks = [each for (each,) in warehouse.sql("select task_id from raw.tasks").rows()]
     doomed = [each for each in tasks if CANARY in each]
     assert len(doomed) == 1 < len(tasks)
@@ -91,9 +96,11 @@ def test_a_purge_keeps_every_row_of_the_others(warehouse):
     found = purge(warehouse, tasks=[DOOMED, LONE, DOOMED_RUN])
     after = contents(db)
     changed = {"raw.loads", "marts.dim_memory_runs"}
+    models = plan.load().stored
     for table, rows in before.items():
+        model = models.get(table)
         if table == "marts.fct_level_changes" or (
-            table.startswith("intermediate.") and table not in of_models()
+            table.startswith("intermediate.") and (model is None or not model.batch)
         ):
             assert after[table] == [], table  # steps of a build: the next makes them
             continue
@@ -103,8 +110,7 @@ def test_a_purge_keeps_every_row_of_the_others(warehouse):
             ]
             # what was built, and is to be built again; so is a verdict on a history
             # from which a task goes
-            rule = of_models().get(table)
-            if "_build" in table or (rule and "tasks_to_compare" in rule.owners[0]):
+            if "_build" in table or (model and model.batch == "comparisons"):
                 assert set(after[table]) <= set(kept), table
             else:
                 assert after[table] == kept, table
@@ -230,7 +236,7 @@ def test_before_takes_tasks_created_and_memory_runs_started_earlier(warehouse):
     [
         ((), 2, "name what goes"),
         (("--task", "nobody", "--yes"), 5, "there is no task 'nobody'"),
-        (("--task", "firs", "--yes"), 5, "did you mean 'first'"),
+        (("--task", "firs", "--yes"), 5, 'did you mean "first"'),
         (("--task", "first", "--task", "nobody", "--yes"), 5, "no task 'nobody'"),
         (("--run", "nobody", "--yes"), 5, "there is no task 'nobody'"),
         (("--before", "1999-01-01", "--yes"), 5, "no task was created before"),
@@ -263,7 +269,7 @@ def test_a_file_with_a_hard_link_is_not_purged(run, warehouse, tmp_path, asked):
 def test_too_little_room_is_reported_and_changes_nothing(warehouse, monkeypatch):
     before = warehouse.settings.db.read_bytes()
     monkeypatch.setattr(
-        database.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000})
+        copies.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000})
     )
     with pytest.raises(WarehouseError, match=r"but only 0\.0 MB are free"):
         purge(warehouse, tasks=[DOOMED])
@@ -291,6 +297,42 @@ def test_a_killed_purge_changes_nothing_or_everything(warehouse, seed):
     if after == before:
         assert purge(warehouse, tasks=[DOOMED, LONE, DOOMED_RUN]).tasks
     assert CANARY.encode() not in bytes_below(db.parent)
+
+
+# ---------- rows that do not count
+
+
+@pytest.mark.parametrize("is_built", [False, True])
+def test_a_compaction_leaves_no_byte_of_earlier_versions(run, tmp_path, is_built):
+    """Of what was loaded, of what was rejected, and of what was scored."""
+    db = tmp_path / "db" / "w.duckdb"
+    warehouse = Warehouse(db)
+    file, scores = tmp_path / "run.json", tmp_path / "run.scores.jsonl"
+    for text in (CANARY, "clean"):
+        run_ = Run("t", "title", 1, {"quality": even(0.5, 2)})
+        document = run_.document()
+        document["cases"][0]["rounds"][0]["raw_output"] = text
+        document["cases"].append({"case_id": text, "rounds": text})
+        file.write_text(json.dumps(document), "utf-8")
+        records = [one | {"summary": text} for one in run_.judgements()]
+        records.append({"task_id": "t", "case_id": text})
+        scores.write_text("\n".join(map(json.dumps, records)), "utf-8")
+        warehouse.ingest(file, scores)
+    if is_built:
+        warehouse.build()
+    assert rows_with(db, CANARY) == ["raw.rejects", "raw.rounds", "raw.scores"]
+    counted = "select raw_output from live.rounds union all select raw_text from"
+    counted += " raw.rejects where raw_text like '%clean%'"
+    before = warehouse.sql(counted).rows()
+    code, out, err = run("purge", "--compact", "--dry-run", "--db", db)
+    assert (code, "would delete:" in err) == (0, True)
+    assert "raw.rejects" in out
+    assert run("purge", "--compact", "--db", db)[1] == out
+    assert rows_with(db, CANARY) == []
+    assert CANARY.encode() not in bytes_below(db.parent)
+    assert sorted(warehouse.sql(counted).rows()) == sorted(before)
+    assert run("purge", "--compact", "--db", db)[0] == 5
+    assert warehouse.ingest(file, scores).n_unchanged == 2
 
 
 # ---------- after a purge and a plain build, the marts are those of a warehouse that never saw it
@@ -428,6 +470,41 @@ def test_the_marts_are_those_of_a_warehouse_that_never_saw_them(several, tmp_pat
     purged, other = marts(several), marts(never)
     assert purged.keys() == other.keys()
     assert [name for name in purged if purged[name] != other[name]] == []
+
+
+@pytest.mark.parametrize("purged", ["before-1", "now-6"])
+def test_a_title_of_another_name_is_summed_up_again(tmp_path, purged):
+    settings = Settings(titles={"now": TitleSettings(alias=("before",))})
+    golden = {"baseline_id": "g", "type": "golden_answer", "owner": "t"}
+    golden |= {"payload": {"text": "1"}, "confidence": 1}
+    runs = []
+    for day in range(1, 7):
+        title = "now" if day > 1 else "before"
+        rounds = {"c": {"raw_output": str(day % 2)}}
+        scores: dict[str, dict[str, float]] = {"accuracy": {"c": 1}}
+        document = Run(f"{title}-{day}", title, day, scores, rounds=rounds).document()
+        document["cases"][0]["baselines"] = [golden]
+        runs.append(document)
+
+    def build(name: str, runs: list[dict[str, Any]]) -> Warehouse:
+        warehouse = Warehouse(tmp_path / f"{name}.duckdb", settings=settings)
+        for run in runs:
+            file = tmp_path / name / f"{run['task']['task_id']}.json"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(json.dumps(run), "utf-8")
+        warehouse.ingest(tmp_path / name)
+        warehouse.build()
+        return warehouse
+
+    warehouse = build("all", runs)
+    before = marts(warehouse)
+    assert before["fct_flaky_cases"]
+    purge(warehouse, tasks=[purged])
+    warehouse.build()
+    others = [run for run in runs if run["task"]["task_id"] != purged]
+    never = build("never", others)
+    after, other = marts(warehouse), marts(never)
+    assert [name for name in after if after[name] != other[name]] == []
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_an_older_client_reads_every_table_and_view(example_db, other_client):
 @from_nothing()
 def test_a_file_for_a_large_load_has_large_blocks(tmp_path, monkeypatch):
     """They make it smaller and quicker; a small one would be mostly empty."""
-    monkeypatch.setattr("promptlab.database._LARGE_FILE", 1000)
+    monkeypatch.setattr("promptlab.copies._LARGE_FILE", 1000)
     (tmp_path / "one.jsonl").write_text('{"id": "a", "inputs": {}}\n', "utf-8")
     (tmp_path / "many.jsonl").write_text('{"id": "a", "inputs": {}}\n' * 100, "utf-8")
     assert block_size(tmp_path / "one.jsonl") < block_size(tmp_path / "many.jsonl")

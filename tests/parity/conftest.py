@@ -19,8 +19,8 @@ from benchmarks.stored_steps import plan_with_stored_steps
 from promptlab.build import call_dbt
 from promptlab.build.dbt import environment_of
 from promptlab.build.spark_models import compiled_for
-from promptlab.database import tables_of
 from promptlab.paths import dbt_project
+from promptlab.relations import tables_of
 from promptlab.settings import Settings
 from promptlab.spark import OLDEST_JAVA, java_version
 from promptlab.warehouse import Warehouse

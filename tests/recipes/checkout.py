@@ -18,7 +18,7 @@ from typing import Any
 
 import duckdb
 
-from promptlab.database import dictionaries
+from promptlab.relations import dictionaries
 from tests.conftest import ROOT
 
 PACKAGES = ("promptlab", "ingest", "reports", "dbt_project")

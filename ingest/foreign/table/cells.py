@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from promptlab.contracts.base import LARGEST
 from promptlab.contracts.sources import steps_of
 from promptlab.ingest.foreign.casts import as_float, as_time, is_blank
 from promptlab.ingest.foreign.documents import decode
@@ -201,7 +202,7 @@ def is_nothing(cell: Any) -> bool:
 def count_of(cell: Any) -> int | None:
     """Return a cell as a whole number from 0 to 2^63; ``None`` for others."""
     value = number_of(cell)
-    if value is None or not 0 <= value < 2**63 or not value.is_integer():
+    if value is None or not 0 <= value <= LARGEST or not value.is_integer():
         return None
     text = cell_text(cell)
     # doubles have 53 bits

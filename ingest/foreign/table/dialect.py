@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from promptlab.encoding import NO_CHARACTER, Decoded, decoded
+from promptlab.encoding import SURROGATE, Decoded, decoded
 from promptlab.ingest.foreign.documents import refused
 from promptlab.ingest.foreign.table.cells import with_point
 from promptlab.ingest.reading.problems import Problem, lone_surrogate_warning, warning
@@ -202,7 +202,7 @@ class _CsvRows:
         self._encoding = text.name
         self._source = source
         self._file = io.StringIO(table, newline="")
-        self._has_bad_bytes = NO_CHARACTER.search(table) is not None
+        self._has_bad_bytes = SURROGATE.search(table) is not None
         self._commas = numbers if self._separator == ";" else ()
         self._short: list[int] = []
         csv.field_size_limit(max(source.limits.max_record, 1 << 17))
@@ -253,7 +253,7 @@ class _CsvRows:
                 at,
             )
             return
-        if self._has_bad_bytes and any(map(NO_CHARACTER.search, cells)):
+        if self._has_bad_bytes and any(map(SURROGATE.search, cells)):
             yield self._rejected(
                 "not_in_encoding",
                 f"the file is read as {self._encoding}, and the row holds bytes that"
