@@ -100,7 +100,8 @@ def find_dead(warehouse: WarehouseFile) -> Purge:
 
     Raises:
         NothingToDo: there are none.
-        UsageError: the file has hard links, or reads its raw tables from Parquet.
+        UsageError: the file has hard links, or reads its raw tables from Parquet; or
+            its marts are older than the newest load.
     """
     with warehouse.connect() as con:
         return _find_dead(con)
@@ -113,7 +114,7 @@ def compact(warehouse: WarehouseFile) -> Purge:
 
     Raises:
         NothingToDo: every row counts.
-        UsageError: the file has hard links; nothing was changed.
+        UsageError: as for `find_dead`; nothing was changed.
         DatabaseLocked: another process holds the file.
         WarehouseError: no space for the new file next to the old one.
     """
@@ -434,6 +435,16 @@ def _find_dead(con: duckdb.DuckDBPyConnection) -> Purge:
     rows = _numbers(con, {f"raw.{one.name}": _is_dead(one) for one in RAW_TABLES})
     if not rows:
         raise NothingToDo(f"{file_of(con)}: every row counts; nothing was changed")
+    (is_behind,) = con.execute(
+        "select (select max(load_id) from raw.loads) > max(last_load_id)"
+        " from raw.builds"
+    ).fetchall()[0]
+    if is_behind:
+        raise UsageError(
+            f"{file_of(con)}: the marts are older than the newest load, and may hold"
+            " texts of earlier versions of files: call `promptlab build` first"
+            " (nothing was changed)"
+        )
     return Purge(tasks=[], rows=rows, unknown=[])
 
 

@@ -335,6 +335,27 @@ def test_a_compaction_leaves_no_byte_of_earlier_versions(run, tmp_path, is_built
     assert warehouse.ingest(file, scores).n_unchanged == 2
 
 
+def test_a_compaction_asks_for_a_build_while_marts_have_earlier_versions(run, tmp_path):
+    db = tmp_path / "db" / "w.duckdb"
+    warehouse = Warehouse(db)
+    file = tmp_path / "run.json"
+    for text in (CANARY, "clean"):
+        document = Run("t", "title", 1, {"quality": even(0.5, 2)}).document()
+        document["cases"][0]["rounds"][0]["raw_output"] = text
+        file.write_text(json.dumps(document), "utf-8")
+        warehouse.ingest(file)
+        if text == CANARY:
+            warehouse.build()
+    code, _, err = run("purge", "--compact", "--db", db)
+    assert (code, "call `promptlab build` first (nothing was changed)" in err) == (
+        2,
+        True,
+    )
+    warehouse.build()
+    assert run("purge", "--compact", "--db", db)[0] == 0
+    assert CANARY.encode() not in bytes_below(db.parent)
+
+
 # ---------- after a purge and a plain build, the marts are those of a warehouse that never saw it
 
 
