@@ -1,4 +1,5 @@
--- One row per compared pair of tasks and name that a tool's judge judged in both, by another model, prompt or rubric.
+-- One row per compared pair of tasks and name (a dimension or an assertion) that a judge of a tool
+-- judged in both, but by another model, prompt or rubric.
 with
 
 pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),

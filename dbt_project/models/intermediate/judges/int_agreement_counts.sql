@@ -1,7 +1,7 @@
 {{ config(materialized='view') }}
 
--- One row per dimension, judge and slice (all, a title, a model, a tag and others): labels of people against
--- verdicts of the judge.
+-- One row per dimension, judge and slice (all, a title, a model, a tag and others): counts and weighted
+-- sums of labels of people against verdicts of the judge, which fct_judge_agreement turns into rates.
 with
 
 answers as (select * from {{ ref('promptlab', 'int_labelled_answers') }}),
@@ -52,7 +52,7 @@ sliced as (
 
 -- An answer that rounds repeat was judged by people once: it counts by the round with most
 -- labels, the newest of these. The weight of an answer that both judged, or graded, else null.
-judged as (
+counted_once as (
 
     select
         *,
@@ -81,7 +81,7 @@ clusters as (
         sum(sum(w) filter (where truth = verdict)) over in_slice
         / sum(sum(w)) over in_slice as agreement
 
-    from judged
+    from counted_once
     where w is not null
     group by dimension_id, judge, slice_kind, slice, cluster_id
     window in_slice as (partition by dimension_id, judge, slice_kind, slice)
@@ -151,7 +151,7 @@ sums as (
         sum(g_weight * score * grade) as g_both,
         sum(g_weight * abs(score - grade)) as g_absolute
 
-    from judged
+    from counted_once
     group by all
 
 ),

@@ -1,6 +1,7 @@
 {{ config(materialized='view') }}
 
--- One row per task, dimension and judge: the mean score as people would see it, computed from grades.
+-- One row per task, dimension and judge with grades: the mean score that people would give, from their
+-- grades of answers drawn at random and the judge's scores of all others.
 with
 
 rates as (select * from {{ ref('promptlab', 'int_judge_rates') }}),

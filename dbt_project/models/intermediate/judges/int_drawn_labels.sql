@@ -1,6 +1,7 @@
 {{ config(materialized='view') }}
 
--- One row per round that was drawn by chance, dimension and judge: what people say of the answer.
+-- One row per round that was drawn by chance to be labelled, dimension and judge: what people say of
+-- the answer (`truth`, `grade`), and what the judge says.
 with
 
 labels as (select * from {{ ref('promptlab', 'fct_labels') }}),

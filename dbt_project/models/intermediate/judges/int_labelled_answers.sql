@@ -1,6 +1,7 @@
 {{ config(materialized='view') }}
 
--- One row per round that people labelled, dimension and judge: what they say of the answer, and what the judge says.
+-- One row per round that people labelled, dimension and judge: what people say of the answer, what the
+-- judge says, and by which slices it may be counted.
 with
 
 labels as (select * from {{ ref('promptlab', 'fct_labels') }}),

@@ -1,4 +1,5 @@
--- One row per answer of a memory run that the F1 of LoCoMo can score.
+-- One row per answer of a memory run that LoCoMo's published F1 can score, which is not in category 5:
+-- the F1 over stems of words, of the best alternative of its reference.
 with
 
 answers as (

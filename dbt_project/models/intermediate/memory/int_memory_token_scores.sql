@@ -1,4 +1,5 @@
--- One row per answer of a memory run that has a reference: what it shares with the best of its references.
+-- One row per answer of a memory run that has a reference and did not fail: F1 over tokens and over
+-- mem0's words, exact match, and containment, by the best of its references.
 with
 
 answers as (

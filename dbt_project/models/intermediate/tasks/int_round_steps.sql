@@ -1,6 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per round and step before its answer: of a pipeline, or a message or tool call of an agent.
+-- One row per round and step before its answer, in order: an output of a pipeline's step, or a message
+-- or tool call of an agent, with its time and tokens.
 with
 
 rounds as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }} where {{ in_this_build() }}),

@@ -1,6 +1,7 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- One row per task and case: how many of its rounds gave a verdict, and how many of these passed.
+-- One row per task and case: how many of its rounds ran, gave a verdict and passed. Errors, answers
+-- from a cache and copies of another round's answer give none.
 with
 
 rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
@@ -25,7 +26,7 @@ answered as (
 ),
 
 -- a long answer that comes again word for word is a copy: it counts once
-placed as (
+with_copies as (
 
     select
         *,
@@ -38,7 +39,7 @@ placed as (
 
 ),
 
-counted as (
+counts as (
 
     select
 
@@ -54,9 +55,9 @@ counted as (
         count(*) filter (where status = 'error') as n_errors,
         count(*) filter (where status = 'unevaluated') as n_unjudged
 
-    from placed
+    from with_copies
     group by task_id, case_id
 
 )
 
-select * from counted
+select * from counts

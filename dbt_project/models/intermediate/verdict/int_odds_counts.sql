@@ -1,6 +1,7 @@
 {{ config(materialized='table') }}
 
--- One row per series of one variant (int_odds_series), case and run: `x` passes in `n` rounds.
+-- One row per series of one variant (int_odds_series), case and run of it: `x` passes in `n` rounds,
+-- of those that were judged by the yardstick of the newest run.
 with
 
 series as (select * from {{ ref('promptlab', 'int_odds_series') }}),
@@ -15,7 +16,7 @@ yardsticks as (
 ),
 accepted as (select * from {{ ref('promptlab', 'int_accepted_cases') }}),
 
-counted as (
+rounds_of_runs as (
 
     select
         tasks.series_id,
@@ -39,23 +40,23 @@ counted as (
 counts as (
 
     select
-        counted.series_id,
-        counted.case_id,
-        counted.runs_ago,
-        cast(sum(counted.n_passed) as double) as x,
-        cast(sum(counted.n_rounds) as double) as n
+        rounds_of_runs.series_id,
+        rounds_of_runs.case_id,
+        rounds_of_runs.runs_ago,
+        cast(sum(rounds_of_runs.n_passed) as double) as x,
+        cast(sum(rounds_of_runs.n_rounds) as double) as n
 
-    from counted
+    from rounds_of_runs
     inner join series using (series_id)
     left join accepted
         on
             series.task_id = accepted.task_id
             and series.history = accepted.history
-            and counted.case_id = accepted.case_id
+            and rounds_of_runs.case_id = accepted.case_id
     where
-        counted.yardstick = counted.own_yardstick
-        and counted.runs_ago <= coalesce(accepted.accepted_runs_ago, counted.runs_ago)
-    group by counted.series_id, counted.case_id, counted.runs_ago
+        rounds_of_runs.yardstick = rounds_of_runs.own_yardstick
+        and rounds_of_runs.runs_ago <= coalesce(accepted.accepted_runs_ago, rounds_of_runs.runs_ago)
+    group by rounds_of_runs.series_id, rounds_of_runs.case_id, rounds_of_runs.runs_ago
 
 )
 

@@ -1,7 +1,7 @@
 {{ config(materialized='table') }}
 
--- One row per series and case that passes less than before: how much likelier its rounds are if it broke, as a
--- logarithm.
+-- One row per series (int_odds_series) and case that passes less than before: how much likelier its
+-- rounds are if it broke than if it did not, as a logarithm, and since how many runs.
 with
 
 windows as (select * from {{ ref('promptlab', 'int_odds_windows') }}),

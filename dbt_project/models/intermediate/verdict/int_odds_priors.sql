@@ -1,7 +1,7 @@
 {{ config(materialized='table') }}
 
--- One row per series: the shares of stable, flaky and failing cases in its runs before the last,
--- by two steps of expectation maximisation, and the failure rate of the stable ones.
+-- One row per series (int_odds_series): the shares of stable, flaky and failing cases in its earlier
+-- runs, by two steps of expectation maximisation, and the failure rate of stable ones.
 with
 
 windows as (

@@ -1,6 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per task that asks cases of another task again, with that task.
+-- One row per task that asks cases of another task again (`recheck_task_id`), with that task: its
+-- rounds count as rounds of it.
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }}),

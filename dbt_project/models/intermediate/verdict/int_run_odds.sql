@@ -1,6 +1,7 @@
 {{ config(materialized='table') }}
 
--- One row per title and run: the odds that it broke a case.
+-- One row per title and run: the odds that it broke a case at all, by its history (`base` or `branch`)
+-- with the higher odds. Cases that are known to be flaky do not count.
 with
 
 cases as (select * from {{ ref('promptlab', 'int_odds_cases') }} where not is_known_flaky),

@@ -1,6 +1,7 @@
 {{ config(materialized='table', meta={'mentions': ['since_task_id']}) }}
 
--- One row per title, variant and measure: since which run it is at its present level.
+-- One row per title, variant and measure: since which run it is at its present level, and whether that
+-- change is more than chance.
 with
 
 trends as (select * from {{ ref('promptlab', 'fct_trends') }} where subject is null),

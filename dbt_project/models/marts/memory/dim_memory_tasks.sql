@@ -52,7 +52,7 @@ invalid_counts as (
 
 ),
 
-counted as (
+with_counts as (
 
     select
         runs.*,
@@ -114,7 +114,7 @@ final as (
         ---------- json
         extras
 
-    from counted
+    from with_counts
 
 )
 

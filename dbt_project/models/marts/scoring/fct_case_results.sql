@@ -1,4 +1,4 @@
--- One row per task and case: its status over its rounds, and its scores.
+-- One row per task and case: its status over its rounds, its score, and both by dimension.
 with
 
 results as (select * from {{ ref('promptlab', 'int_case_results') }} where {{ in_this_build() }}),
