@@ -62,6 +62,7 @@ final as (
         dimension_id,
         title,
         judge,
+        -- the interval is one for large numbers
         case when n_labels_own < 30 then 'few_labels' end as reason,
         n_cases_scored,
         n_scored,

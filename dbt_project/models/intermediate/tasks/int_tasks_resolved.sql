@@ -9,6 +9,7 @@ loads as (select * from {{ ref('promptlab', 'stg_loads__loads') }}),
 testsets as (select * from {{ ref('promptlab', 'stg_testsets__testsets') }}),
 cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }}),
 test_cases as (select * from {{ ref('promptlab', 'stg_testsets__test_cases') }}),
+testset_names as (select * from {{ ref('promptlab', 'int_testset_names') }}),
 
 pipelines as (
 
@@ -17,42 +18,6 @@ pipelines as (
         regexp_replace(default_testset, '[.]jsonl$', '', 'g') as default_testset
 
     from {{ ref('promptlab', 'stg_pipelines__pipelines') }}
-
-),
-
--- a testset is called by its id or, where no other is, by the last part of its id
-calls as (
-
-    select
-        testset_id,
-        testset_id as called,
-        true as is_id
-
-    from testsets
-
-    union all
-
-    select
-        testset_id,
-        split_part(testset_id, '/', -1) as called,
-        false as is_id
-
-    from testsets
-    where testset_id <> split_part(testset_id, '/', -1)
-
-),
-
-testset_names as (
-
-    select
-        called,
-        case
-            when bool_or(is_id) then max(case when is_id then testset_id end)
-            when count(*) = 1 then max(testset_id)
-        end as testset_id
-
-    from calls
-    group by called
 
 ),
 
@@ -72,7 +37,7 @@ default_pipelines as (
 
 ),
 
--- what each place of a task says that its testset is
+-- what the option of the load, each field of the task and its pipeline say that its testset is
 named as (
 
     select
@@ -103,7 +68,7 @@ named as (
 
 ),
 
--- the first place counts that names exactly one testset
+-- the first of these counts that names exactly one testset
 chosen as (
 
     select

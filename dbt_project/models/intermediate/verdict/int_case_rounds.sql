@@ -17,6 +17,7 @@ answered as (
         rounds.run_index,
         coalesce(rounds.is_cached, false) as is_cached,
         results.status in ('pass', 'fail') and not coalesce(rounds.is_cached, false) as has_verdict,
+        -- short answers are the same by chance
         case when length(rounds.answer) >= 40 then md5(rounds.answer) else results.round_id end
             as answer_key
 

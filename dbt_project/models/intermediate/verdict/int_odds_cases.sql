@@ -83,6 +83,7 @@ weighed as (
         round_counts.case_id,
         evidence.log_evidence,
         together.log_evidence as log_evidence_together,
+        -- -50 is no evidence at all: where likelihood_ratio ends
         case
             when together.log_evidence > coalesce(evidence.log_evidence, -50)
                 then together.n_broken_runs

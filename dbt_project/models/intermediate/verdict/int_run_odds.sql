@@ -63,12 +63,9 @@ combined as (
 
     select
         runs.*,
-        case
-            when runs.n_earlier = 0 then null
-            when runs.n_earlier <= policy.few_runs then coalesce(summed.sum_of_odds, 0)
-            -- `least` of DuckDB leaves nulls out: first the sum of no case
-            else {{ exp_minus_one('least(coalesce(summed.sum_of_logs, 0), 300)') }}
-        end as odds
+        {{ odds_of_any(
+            'runs.n_earlier', 'policy.few_runs', 'summed.sum_of_odds', 'summed.sum_of_logs'
+        ) }} as odds
 
     from runs
     cross join policy

@@ -34,7 +34,7 @@ leveled as (
 
 ),
 
--- each run as the first of the present level: what was before it, and what is since
+-- each of the last 40 runs as the first of the present level: what was before it, and what is since
 split as (
 
     select
@@ -90,6 +90,7 @@ tested as (
 
 ),
 
+-- p counts for all the runs that were tried
 ranked as (
 
     select *

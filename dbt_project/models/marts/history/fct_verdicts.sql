@@ -108,12 +108,9 @@ final as (
         cast(run_odds.n_earlier as bigint) as n_earlier_runs,
         round(run_odds.odds, 9) as odds,
         round(
-            case
-                when run_odds.n_earlier = 0 then null
-                when run_odds.n_earlier <= policy.few_runs
-                    then coalesce(of_variants.sum_of_odds, 0)
-                else {{ exp_minus_one('least(coalesce(of_variants.sum_of_logs, 0), 300)') }}
-            end,
+            {{ odds_of_any(
+                'run_odds.n_earlier', 'policy.few_runs', 'of_variants.sum_of_odds', 'of_variants.sum_of_logs'
+            ) }},
             9
         ) as odds_of_variant,
         overall_tests.p as p_whole,
