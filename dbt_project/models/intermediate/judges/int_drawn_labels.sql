@@ -21,7 +21,7 @@ final as (
         max(score) as score
 
     from labels
-    where draw in ('random', 'verdict') and coalesce(split_name, '') <> 'train'
+    where draw in ('random', 'verdict') and not {{ is_for_training('split_name') }}
     group by all
 
 )

@@ -1,7 +1,6 @@
 {{ config(unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- One row per task: which testset and which pipeline it belongs to, and where it says so
--- (`testset_source`).
+-- One row per task: which testset and which pipeline it belongs to, and where it says so (`testset_source`).
 with
 
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),

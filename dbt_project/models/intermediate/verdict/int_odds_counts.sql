@@ -16,7 +16,7 @@ yardsticks as (
 ),
 accepted as (select * from {{ ref('promptlab', 'int_accepted_cases') }}),
 
-rounds_of_runs as (
+counted as (
 
     select
         tasks.series_id,
@@ -40,23 +40,23 @@ rounds_of_runs as (
 counts as (
 
     select
-        rounds_of_runs.series_id,
-        rounds_of_runs.case_id,
-        rounds_of_runs.runs_ago,
-        cast(sum(rounds_of_runs.n_passed) as double) as x,
-        cast(sum(rounds_of_runs.n_rounds) as double) as n
+        counted.series_id,
+        counted.case_id,
+        counted.runs_ago,
+        cast(sum(counted.n_passed) as double) as x,
+        cast(sum(counted.n_rounds) as double) as n
 
-    from rounds_of_runs
+    from counted
     inner join series using (series_id)
     left join accepted
         on
             series.task_id = accepted.task_id
             and series.history = accepted.history
-            and rounds_of_runs.case_id = accepted.case_id
+            and counted.case_id = accepted.case_id
     where
-        rounds_of_runs.yardstick = rounds_of_runs.own_yardstick
-        and rounds_of_runs.runs_ago <= coalesce(accepted.accepted_runs_ago, rounds_of_runs.runs_ago)
-    group by rounds_of_runs.series_id, rounds_of_runs.case_id, rounds_of_runs.runs_ago
+        counted.yardstick = counted.own_yardstick
+        and counted.runs_ago <= coalesce(accepted.accepted_runs_ago, counted.runs_ago)
+    group by counted.series_id, counted.case_id, counted.runs_ago
 
 )
 

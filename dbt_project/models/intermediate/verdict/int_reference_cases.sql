@@ -19,7 +19,8 @@ earlier_tasks as (
         runs_ago,
         history_task_id,
         runs_ago = min(runs_ago) over (partition by task_id, history) as is_last_run,
-        bool_or(history = 'base') over (partition by task_id) as has_base_runs
+        bool_or(history = 'base') over (partition by task_id) as has_base_runs,
+        row_number() over (partition by task_id order by history <> 'base', runs_ago) as run_rank
 
     from histories
     where runs_ago > 0
@@ -32,9 +33,8 @@ earlier_cases as (
 
     select
         earlier_tasks.task_id as task_id_now,
-        earlier_tasks.history,
-        earlier_tasks.runs_ago,
         earlier_tasks.is_last_run,
+        earlier_tasks.run_rank,
         case_counts.*,
         counts_now.n_passed as n_passed_now,
         case_counts.yardstick = counts_now.yardstick as has_own_yardstick
@@ -60,7 +60,8 @@ earlier_cases as (
 
 ),
 
--- what a case was by the yardstick of now, and by others before
+-- what a case was by the yardstick of now, and by others before, and in which run it last had a
+-- verdict by them
 case_histories as (
 
     select
@@ -70,7 +71,10 @@ case_histories as (
         max(n_passed) > 0 as has_passed,
         max(case when has_own_yardstick then n_passed else 0 end)
         + coalesce(max(n_passed_now), 0) > 0 as has_passed_by_own,
-        max(case when not has_own_yardstick then n_passed else 0 end) > 0 as has_passed_by_other
+        max(case when not has_own_yardstick then n_passed else 0 end) > 0 as has_passed_by_other,
+        min(case when has_verdict then run_rank end) as newest_verdict,
+        min(case when has_verdict and not has_own_yardstick then run_rank end)
+            as newest_verdict_by_other
 
     from earlier_cases
     group by task_id_now, case_id
@@ -81,21 +85,14 @@ case_histories as (
 -- another yardstick and never by its own is compared with the last run of the other
 last_verdicts as (
 
-    select earlier_cases.*
+    select
+        *,
+        case
+            when has_passed_by_other and not has_passed_by_own then newest_verdict_by_other
+            else newest_verdict
+        end as run_rank
 
-    from earlier_cases
-    inner join case_histories using (task_id_now, case_id)
-    where earlier_cases.has_verdict
-    qualify
-        row_number() over (
-            partition by earlier_cases.task_id_now, earlier_cases.case_id
-            order by
-                case_histories.has_passed_by_other
-                and not case_histories.has_passed_by_own
-                and earlier_cases.has_own_yardstick,
-                earlier_cases.history <> 'base',
-                earlier_cases.runs_ago
-        ) = 1
+    from case_histories
 
 ),
 
@@ -106,25 +103,25 @@ reference_cases as (
     select
 
         ---------- ids
-        last_verdicts.task_id_now as task_id,
-        last_verdicts.case_id,
+        earlier_cases.task_id_now as task_id,
+        earlier_cases.case_id,
 
         ---------- strings
-        last_verdicts.question_hash,
-        last_verdicts.assertions_hash,
-        last_verdicts.judge_hash,
+        earlier_cases.question_hash,
+        earlier_cases.assertions_hash,
+        earlier_cases.judge_hash,
 
         ---------- numerics
-        last_verdicts.n_run,
-        last_verdicts.n_rounds,
-        last_verdicts.n_passed,
-        last_verdicts.n_judged
+        earlier_cases.n_run,
+        earlier_cases.n_rounds,
+        earlier_cases.n_passed,
+        earlier_cases.n_judged
 
     from last_verdicts
-    inner join case_histories using (task_id_now, case_id)
+    inner join earlier_cases using (task_id_now, case_id, run_rank)
     where
-        case_histories.is_in_last_run
-        or (case_histories.has_passed and last_verdicts.n_passed < last_verdicts.n_rounds)
+        last_verdicts.is_in_last_run
+        or (last_verdicts.has_passed and earlier_cases.n_passed < earlier_cases.n_rounds)
 
 )
 

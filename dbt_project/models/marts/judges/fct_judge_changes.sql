@@ -6,7 +6,7 @@ with
 
 labels as (
     select * from {{ ref('promptlab', 'fct_labels') }}
-    where truth is not null and coalesce(split_name, '') <> 'train'
+    where truth is not null and not {{ is_for_training('split_name') }}
 ),
 tasks as (select * from {{ ref('promptlab', 'dim_tasks') }}),
 
@@ -22,7 +22,7 @@ outputs as (
         rounds.task_id,
         rounds.case_id,
         rounds.round_id,
-        coalesce(rounds.answer_hash, md5(rounds.answer)) as output_hash,
+        {{ whole_answer_hash('rounds') }} as output_hash,
         tasks.created_at
 
     from rounds

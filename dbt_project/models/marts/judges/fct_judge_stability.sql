@@ -58,7 +58,7 @@ verdicts_on_outputs as (
             ' ',
             tasks.title,
             verdicts.case_id,
-            coalesce(rounds.answer_hash, md5(rounds.answer))
+            {{ whole_answer_hash('rounds') }}
         ) as output_id,
         verdicts.verdict,
         verdicts.place

@@ -12,24 +12,24 @@ verdicts as (select * from {{ ref('promptlab', 'fct_judge_verdicts') }} where is
 label_keys as (
 
     select
-        task_id,
-        case_id,
-        round_id,
-        coalesce(answer_hash, md5(answer)) as answer_hash,
+        rounds.task_id,
+        rounds.case_id,
+        rounds.round_id,
+        {{ whole_answer_hash('rounds') }} as answer_hash,
         'round' as matched_by,
-        round_id as label_key
+        rounds.round_id as label_key
 
     from rounds
 
     union all
 
     select
-        task_id,
-        case_id,
-        round_id,
-        coalesce(answer_hash, md5(answer)) as answer_hash,
+        rounds.task_id,
+        rounds.case_id,
+        rounds.round_id,
+        {{ whole_answer_hash('rounds') }} as answer_hash,
         'output' as matched_by,
-        coalesce(answer_hash, md5(answer)) as label_key
+        {{ whole_answer_hash('rounds') }} as label_key
 
     from rounds
 

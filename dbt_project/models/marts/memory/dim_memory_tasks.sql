@@ -1,4 +1,5 @@
--- One row per memory run and conversation (`task_id`).
+-- One row per memory run and conversation (`task_id`), which is a file: its size, its questions
+-- (valid, asked, never asked) and its answers.
 with
 
 runs as (select * from {{ ref('promptlab', 'stg_memory__runs') }} where {{ in_this_build('memory_runs') }}),

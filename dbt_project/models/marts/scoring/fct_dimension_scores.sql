@@ -1,5 +1,4 @@
--- One row per task and dimension: its score over all cases with its interval, and statistics of what
--- was measured.
+-- One row per task and dimension: its score over all cases with its interval, and statistics of what was measured.
 with
 
 dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
