@@ -16,7 +16,7 @@ tasks as (
 
 ),
 
-named as (
+named_judges as (
     select * from {{ ref('promptlab', 'stg_reported__judges') }}
     where task_id in (select tasks.task_id from tasks)
 ),
@@ -24,7 +24,7 @@ checks as (
     select * from {{ ref('promptlab', 'stg_reported__checks') }}
     where
         task_id in (select tasks.task_id from tasks)
-        and check_name in (select named.judged_name from named)
+        and check_name in (select named_judges.judged_name from named_judges)
 ),
 
 -- a check whose judge the file does not name was judged by the default of its tool
@@ -35,9 +35,9 @@ unnamed as (
         checks.check_name as judged_name
 
     from checks
-    left join named
-        on checks.task_id = named.task_id and checks.check_name = named.judged_name
-    where named.task_id is null
+    left join named_judges
+        on checks.task_id = named_judges.task_id and checks.check_name = named_judges.judged_name
+    where named_judges.task_id is null
 
 ),
 
@@ -50,7 +50,7 @@ judges as (
         template,
         rubric
 
-    from named
+    from named_judges
 
     union all
 

@@ -81,7 +81,7 @@ final as (
         ---------- strings
         verdicts.judge,
         verdicts.verdict,
-        verdicts.place,
+        verdicts.place as answer_position,
         labelled.truth,
         tasks.title,
         tasks.model,

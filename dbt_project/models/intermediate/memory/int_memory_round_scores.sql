@@ -76,7 +76,7 @@ counts as (
 
 ),
 
-measured as (
+by_metric as (
 
     select
         counts.run_id,
@@ -100,29 +100,29 @@ final as (
     select
 
         ---------- ids
-        measured.run_id,
-        measured.task_id,
-        measured.test_index,
+        by_metric.run_id,
+        by_metric.task_id,
+        by_metric.test_index,
         labels.label as category,
-        measured.metric,
+        by_metric.metric,
 
         ---------- numerics
-        cast(sum(measured.n_questions) as bigint) as n_questions,
-        cast(sum(measured.n_failed) as bigint) as n_failed,
-        coalesce({{ exact_sum('measured.score_sum') }}, 0) as score_sum,
+        cast(sum(by_metric.n_questions) as bigint) as n_questions,
+        cast(sum(by_metric.n_failed) as bigint) as n_failed,
+        coalesce({{ exact_sum('by_metric.score_sum') }}, 0) as score_sum,
 
         ---------- booleans
-        measured.is_last_round
+        by_metric.is_last_round
 
-    from measured
+    from by_metric
     inner join labels using (run_id, category)
     group by
-        measured.run_id,
-        measured.task_id,
-        measured.test_index,
+        by_metric.run_id,
+        by_metric.task_id,
+        by_metric.test_index,
         labels.label,
-        measured.metric,
-        measured.is_last_round
+        by_metric.metric,
+        by_metric.is_last_round
 
 )
 

@@ -98,7 +98,7 @@ judges_of_verdicts as (
 ),
 
 -- several models that judged one dimension are one judge together
-named as (
+joined as (
 
     select
         task_id,
@@ -112,4 +112,4 @@ named as (
 
 )
 
-select * from named
+select * from joined

@@ -37,7 +37,7 @@ default_pipelines as (
 ),
 
 -- what the option of the load, each field of the task and its pipeline say that its testset is
-named as (
+named_testsets as (
 
     select
         tasks.task_id,
@@ -71,10 +71,10 @@ named as (
 chosen as (
 
     select
-        named.task_id,
-        named.load_id,
-        named.source_kind,
-        named.pipeline_id,
+        named_testsets.task_id,
+        named_testsets.load_id,
+        named_testsets.source_kind,
+        named_testsets.pipeline_id,
         case
             when by_option.testset_id is not null then 'option'
             when by_record.testset_id is not null then 'record'
@@ -83,23 +83,23 @@ chosen as (
             when by_dataset.testset_id is not null then 'env.dataset'
             when by_pipeline.testset_id is not null then 'pipeline'
         end as testset_source,
-        named.source_kind = 'results'
+        named_testsets.source_kind = 'results'
         and coalesce(
-            named.option_testset, named.record_testset, named.extras_testset,
-            named.env_testset, named.pipeline_testset
+            named_testsets.option_testset, named_testsets.record_testset, named_testsets.extras_testset,
+            named_testsets.env_testset, named_testsets.pipeline_testset
         ) is null as is_unnamed,
         coalesce(
             by_option.testset_id, by_record.testset_id, by_extras.testset_id,
             by_env.testset_id, by_dataset.testset_id, by_pipeline.testset_id
         ) as testset_id
 
-    from named
-    left join testset_names as by_option on named.option_testset = by_option.called
-    left join testset_names as by_record on named.record_testset = by_record.called
-    left join testset_names as by_extras on named.extras_testset = by_extras.called
-    left join testset_names as by_env on named.env_testset = by_env.called
-    left join testset_names as by_dataset on named.env_dataset = by_dataset.called
-    left join testset_names as by_pipeline on named.pipeline_testset = by_pipeline.called
+    from named_testsets
+    left join testset_names as by_option on named_testsets.option_testset = by_option.called
+    left join testset_names as by_record on named_testsets.record_testset = by_record.called
+    left join testset_names as by_extras on named_testsets.extras_testset = by_extras.called
+    left join testset_names as by_env on named_testsets.env_testset = by_env.called
+    left join testset_names as by_dataset on named_testsets.env_dataset = by_dataset.called
+    left join testset_names as by_pipeline on named_testsets.pipeline_testset = by_pipeline.called
 
 ),
 

@@ -9,7 +9,7 @@ variants as (select * from {{ ref('promptlab', 'int_task_variants') }}),
 repeated as (select * from variants where recheck_of is null),
 
 -- a re-check names a task, or a run with several variants: then it is of its own variant
-named as (
+resolved as (
 
     select
         rechecks.task_id as recheck_task_id,
@@ -39,7 +39,7 @@ rechecks as (
         recheck_task_id,
         task_id
 
-    from named
+    from resolved
 
 )
 
