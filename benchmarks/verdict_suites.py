@@ -23,11 +23,13 @@ MODELS = (
     "int_known_outages", "int_title_runs", "int_replaced_variants",
     "int_variant_histories", "int_run_histories", "int_task_histories", "int_rechecks",
     "int_last_runs", "int_task_baselines", "int_missing_variants",
-    "int_accepted_cases", "int_case_comparability",
-    "int_changes", "int_odds_series", "int_odds_tasks", "int_odds_counts",
-    "int_odds_cells", "int_score_cells", "int_odds_windows", "int_odds_effects",
+    "int_accepted_cases", "int_case_counts", "int_reference_cases",
+    "int_case_comparability",
+    "int_edited_cases", "int_changes_since_last_run",
+    "int_odds_series", "int_odds_tasks", "int_odds_counts", "int_odds_cells",
+    "int_score_cells", "int_odds_windows", "int_odds_effects",
     "int_odds_priors", "int_odds_evidence", "int_odds_cases", "int_run_odds",
-    "int_rate_changes", "int_whole_rates", "int_case_records", "fct_case_odds",
+    "int_rate_changes", "int_overall_rate_tests", "int_case_records", "fct_case_odds",
     "fct_gaps", "fct_verdicts",
 )  # fmt: skip
 

@@ -32,6 +32,8 @@ GATE = (
     "dim_tasks",
     "dim_task_baselines",
     "fct_case_odds",
+    "fct_corrected_pass_rates",
+    "fct_dimension_scores",
     "fct_gaps",
     "fct_gate_facts",
     "fct_task_summaries",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from promptlab.errors import NothingToDo
-from promptlab.reports.queries import Row, rows, select
+from promptlab.reports.queries import JUDGES, Row, rows, select
 
 if TYPE_CHECKING:
     import duckdb
@@ -45,7 +45,7 @@ class Fact(NamedTuple):
     subject: str | None
     value: float | None
     n: int | None
-    """Number of cases, rounds or labels behind the value …"""
+    """Number of cases or rounds behind the value …"""
     n_total: int | None
     """… of so many."""
     names: Sequence[str]
@@ -62,6 +62,8 @@ class Facts:
     """Rows of ``fct_case_odds``: cases that newly fail or pass, the worst first."""
     gaps: list[Row] = field(default_factory=list)
     """Rows of ``fct_gaps``: cases of the last run that are not compared."""
+    judges: list[Row] = field(default_factory=list)
+    """Rows of ``fct_corrected_pass_rates``: judges that have labels of people."""
     of_rule: dict[str, list[Fact]] = field(default_factory=dict)
 
     def fact(self, rule: str, subject: str | None = None) -> Fact | None:
@@ -91,6 +93,8 @@ def read_facts(
         facts_of[row["task_id"]].gaps.append(
             row | {"n": row["n_cases"], "names": row["names"] or []}
         )
+    for row in rows(con, JUDGES, asked):
+        facts_of[row["task_id"]].judges.append(row)
     for row in select(con, "fct_gate_facts", order="rule, subject", task_id=ids):
         row["names"] = row["names"] or []
         fact = Fact(**{name: row[name] for name in Fact._fields})

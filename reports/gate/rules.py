@@ -245,12 +245,12 @@ class Gate:
 
     def _judges(self, limit: float) -> GateRule:
         """Say of the worst judge whether people confirm that it catches failures."""
-        judges = self.facts.of_rule.get("min_tnr", [])
-        unlabelled = [judge for judge in judges if judge.reason == "unlabelled"]
-        if not judges or len(unlabelled) == len(judges):
+        judges = self.facts.judges
+        unlabelled = self.facts.of_rule.get("min_tnr", [])
+        if not judges:
             return self._unknown("min_tnr", limit, "judge_unlabelled")
         if unlabelled:
-            names = [self._dimension_name(judge.subject or "") for judge in unlabelled]
+            names = [self._dimension_name(fact.subject or "") for fact in unlabelled]
             return self._unknown(
                 "min_tnr",
                 limit,
@@ -259,23 +259,22 @@ class Gate:
                 dimensions=self._named(names),
             )
         worst = min(
-            judges, key=lambda judge: (judge.reason is None, judge.value or 0.0)
+            judges,
+            key=lambda judge: (judge["judge_reason"] is None, judge["tnr_low"] or 0.0),
         )
-        low = worst.value
-        if worst.reason is None and low is not None and low >= limit:
+        low, is_sure = worst["tnr_low"], worst["judge_reason"] is None
+        if is_sure and low is not None and low >= limit:
             return _rule("min_tnr", low, limit, "pass")
-        judge, *rates = worst.names
-        tnr, high = (None if rate is None else float(rate) for rate in rates)
         percent = self.speech.filters.percent
         note = self._note(
-            "judge_misses" if worst.reason is None else "judge_few_labels",
-            judge=clip(judge, 80),
-            dimension=clip(worst.subject or "", 60),
-            n_fail=worst.n,
-            n_pass=worst.n_total,
-            tnr=percent(tnr),
+            "judge_misses" if is_sure else "judge_few_labels",
+            judge=clip(worst["judge"], 80),
+            dimension=clip(worst["dimension_id"], 60),
+            n_fail=worst["n_labels_fail"],
+            n_pass=worst["n_labels_pass"],
+            tnr=percent(worst["tnr"]),
             low=percent(low),
-            high=percent(high),
+            high=percent(worst["tnr_high"]),
         )
         return _rule("min_tnr", low, limit, "inconclusive", note)
 

@@ -220,6 +220,10 @@ def tested(history_db: Path):
                 "create or replace table intermediate.int_comparison_sums as select"
                 f" * replace (cast(n_pairs as bigint) as n_pairs) from ({sums})"
             )
+            con.execute(
+                "create or replace view intermediate.int_comparison_subjects as "
+                + sql_of("int_comparison_subjects")
+            )
             rows = con.execute(sql_of("int_comparison_tests")).fetchall()
             names = [c[0] for c in con.description or ()]
             return [dict(zip(names, row, strict=True)) for row in rows]

@@ -46,7 +46,8 @@ KIND = os.environ.get("PROMPTLAB_PARITY", "local")
 QUICK = (
     *(file.stem for file in (dbt_project() / "models/intermediate/verdict").glob("*.sql")),
     "int_round_results", "int_case_results", "int_case_scores",
-    "int_task_baselines", "int_changes", "fct_case_odds", "fct_gaps", "fct_verdicts",
+    "int_task_baselines", "int_edited_cases", "int_changes_since_last_run",
+    "fct_case_odds", "fct_gaps", "fct_verdicts",
     *(file.stem for file in (dbt_project() / "models/marts/judges").glob("*.sql")),
 )  # fmt: skip
 """From rounds and scores to the verdict, and the judges; DuckDB computes what they read."""

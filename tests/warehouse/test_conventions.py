@@ -180,15 +180,13 @@ def test_a_model_is_a_page(models):
     assert statistics.quantiles(lengths, n=20, method="inclusive")[-1] <= 180
 
 
-def test_an_intermediate_model_is_described_in_its_yaml_and_at_its_head_in_two_lines(
-    models,
-):
+def test_every_model_is_described_in_its_yaml_and_at_its_head_in_two_lines(models):
     """The SQL alone says what one row is."""
     for model in models:
-        if model["schema"] == "intermediate":
-            assert model["description"], model["name"]
-            head = model["raw_code"].split("with\n", 1)[0]
-            assert head.count("--") <= 2 and "{#" not in head, model["name"]
+        assert model["description"], model["name"]
+        head = re.split(r"(?m)^(?:with|select)\b", model["raw_code"])[0]
+        assert "One row per" in head.replace("\n-- ", " "), model["name"]
+        assert head.count("--") <= 2 and "{#" not in head, model["name"]
 
 
 def imports(model: dict[str, Any]) -> list[tuple[str, str]]:

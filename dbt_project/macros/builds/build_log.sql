@@ -62,6 +62,7 @@
 {% endmacro %}
 
 
+{#- The table or view of a node; none if it is not there. -#}
 {% macro relation_that_is_there(node) %}
     {{ return(adapter.get_relation(node.database, node.schema, node.alias)) }}
 {% endmacro %}
@@ -131,11 +132,13 @@
 {% endmacro %}
 
 
+{#- Statements after which all tasks and comparisons count as built. -#}
 {% macro remember_batches() %}
     {{ return(remember_batch('tasks') + remember_batch('comparisons')) }}
 {% endmacro %}
 
 
+{#- Statements that record the hashes of one batch as built. -#}
 {% macro remember_batch(of) %}
     {%- set batch = batches()[of] -%}
     {{ return(replace_rows(

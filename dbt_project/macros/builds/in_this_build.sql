@@ -69,6 +69,7 @@
 {%- endmacro %}
 
 
+{#- The relation of a model of staging or intermediate, by its name. -#}
 {% macro relation_of(model_name) %}
     {%- set layer = 'staging' if model_name.startswith('stg_') else 'intermediate' -%}
     {{ return(api.Relation.create(

@@ -14,6 +14,7 @@
     end
 {%- endmacro %}
 
+{#- The quantile for many degrees of freedom, from that of the normal distribution. -#}
 {% macro t_series(df, z) -%}
     {{ z }} + (power({{ z }}, 3) + {{ z }}) / (4e0 * {{ df }})
     + (5 * power({{ z }}, 5) + 16 * power({{ z }}, 3) + 3 * {{ z }}) / (96e0 * power({{ df }}, 2))

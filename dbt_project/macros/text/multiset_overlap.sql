@@ -35,6 +35,7 @@
     end
 {%- endmacro %}
 
+{#- How many elements a list has at most that is looked through. -#}
 {% macro short_list() -%}
     32
 {%- endmacro %}

@@ -1,5 +1,6 @@
 {{ config(alias='tasks', materialized='table') }}
 
+-- One row per task that is live: of a run in several files the newest file counts, with the time of the earliest.
 with
 
 loaded as (select * from {{ source('raw', 'tasks') }} where {{ is_live(of='task') }}),

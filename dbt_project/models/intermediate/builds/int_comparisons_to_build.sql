@@ -1,5 +1,5 @@
--- One row per task (the candidate) whose comparisons with earlier tasks are computed again in this build; of a
--- task that is gone they are only deleted.
+-- One row per task (the candidate) whose verdict and comparisons with earlier tasks are computed in this build,
+-- with a hash of what they depend on; of a task that is gone they are only deleted. Read by `in_this_build`.
 with
 
 versions as (select * from {{ ref('promptlab', 'int_task_versions') }}),
@@ -37,7 +37,7 @@ compared_with as (
 
 ),
 
-compared as (
+candidates as (
 
     select
         versions.task_id as candidate_task_id,
@@ -60,9 +60,9 @@ compared as (
 
 new_or_changed as (
 
-    select compared.*
+    select candidates.*
 
-    from compared
+    from candidates
     left join built using (candidate_task_id, fingerprint)
     where built.candidate_task_id is null
 
@@ -75,8 +75,8 @@ gone as (
         cast(null as string) as fingerprint
 
     from built
-    left join compared using (candidate_task_id)
-    where compared.candidate_task_id is null
+    left join candidates using (candidate_task_id)
+    where candidates.candidate_task_id is null
 
 ),
 

@@ -1,3 +1,5 @@
+-- One row per memory run that is new or changed since the last build: its answers are scored in this
+-- one. Models read it by `in_this_build`.
 with
 
 runs as (select * from {{ ref('promptlab', 'stg_memory__runs') }}),

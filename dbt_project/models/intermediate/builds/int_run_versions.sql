@@ -1,4 +1,5 @@
--- One row per title and run: a hash of all that its verdict is computed from. Another hash, and it is computed again.
+-- One row per title and run: a hash of all that its verdict depends on: itself, its history and its
+-- re-checks. Where it is another one, int_comparisons_to_build has the verdict computed again.
 with
 
 versions as (select * from {{ ref('promptlab', 'int_task_versions') }}),

@@ -1,4 +1,5 @@
--- One row per task: a hash of all that its numbers are computed from. Another hash, and it is computed again.
+-- One row per task: a hash of all that its numbers depend on. Where it is another one than at the last
+-- build, int_tasks_to_build has the task computed again.
 with
 
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),

@@ -1,5 +1,5 @@
--- One row per task to compute in this build (with its fingerprint) and per task whose old rows are deleted
--- (without): a changed task has both.
+-- One row per task to compute in this build (with its fingerprint) and per task whose old rows are deleted (without):
+-- a changed task has both. Models read it by `in_this_build`, never by ref.
 with
 
 versions as (select * from {{ ref('promptlab', 'int_task_versions') }}),

@@ -1,6 +1,7 @@
 {{ config(materialized='view') }}
 
--- One row per task, rule of the gate's policy and tag: the number that the rule limits.
+-- One row per task, rule of the gate's policy and tag: the number that the rule limits, over the cases
+-- that have the tag now or had it in the last run: the share that passes, or that does not fail.
 with
 
 tags as (select * from {{ ref('promptlab', 'dim_case_tags') }}),
@@ -57,7 +58,7 @@ all_cases as (
 
 ),
 
-judged as (
+with_outcomes as (
 
     select
         *,
@@ -86,7 +87,7 @@ rates as (
             when count(*) filter (where is_unknown) > 0 then 'unevaluated'
         end as reason
 
-    from judged
+    from with_outcomes
     group by task_id, tag
 
 ),
@@ -103,7 +104,7 @@ by_majority as (
         {{ json_list_of('case_id', 'case_id', 'is_failing_mostly', 1000) }} as names,
         cast(null as string) as reason
 
-    from judged
+    from with_outcomes
     group by task_id, tag
 
 ),
@@ -120,12 +121,12 @@ by_every_round as (
         {{ json_list_of('case_id', 'case_id', 'is_failing_once', 1000) }} as names,
         cast(null as string) as reason
 
-    from judged
+    from with_outcomes
     group by task_id, tag
 
 ),
 
-facts as (
+rules as (
 
     select * from rates
     union all
@@ -135,4 +136,4 @@ facts as (
 
 )
 
-select * from facts
+select * from rules

@@ -1,6 +1,7 @@
 {{ config(materialized='view') }}
 
--- One row per task and rule of the gate's policy, and for `all_rows` per reason: the number that the rule limits.
+-- One row per task and rule of the gate's policy about the whole task, and for `all_rows` per reason:
+-- the number that the rule limits, of how many cases or rounds it is, and what is amiss (`names`).
 with
 
 trends as (select * from {{ ref('promptlab', 'fct_trends') }} where subject is null),
@@ -36,7 +37,7 @@ weighted as (
 
 ),
 
-measured as (
+limited_numbers as (
 
     select
         trends.task_id,
@@ -70,7 +71,7 @@ measured as (
 
 ),
 
-critical as (
+critical_alerts as (
 
     select
         summaries.task_id,
@@ -89,7 +90,7 @@ critical as (
 
 ),
 
-missed as (
+missed_targets as (
 
     select
         summaries.task_id,
@@ -154,16 +155,16 @@ rows_missing as (
 
 ),
 
-facts as (
+rules as (
 
-    select * from measured where rule is not null
+    select * from limited_numbers where rule is not null
     union all
-    select * from critical
+    select * from critical_alerts
     union all
-    select * from missed
+    select * from missed_targets
     union all
     select * from rows_missing
 
 )
 
-select * from facts
+select * from rules

@@ -1,6 +1,7 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'comparisons'}) }}
 
--- One row per alert about a task against its baseline task: a score that fell, must-haves that were lost.
+-- One row per task and alert (`code`) from the comparison with its baseline task: a score that fell by
+-- more than chance, must-haves that were lost. Alerts about a task alone are in int_task_alerts.
 with
 
 pairs as (
@@ -105,7 +106,7 @@ must_haves as (
 
 ),
 
-facts as (
+alerts_raised as (
 
     select
         candidate_task_id as task_id,
@@ -151,26 +152,26 @@ rated as (
     select
 
         ---------- ids
-        facts.task_id,
+        alerts_raised.task_id,
 
         ---------- strings
-        facts.code,
+        alerts_raised.code,
         policy.severity,
 
         ---------- numerics
         severities.severity_rank,
-        facts.dimension_position,
-        facts.n_cases,
+        alerts_raised.dimension_position,
+        alerts_raised.n_cases,
 
         ---------- json
         case
-            when facts.dimension_id is null then cast('[]' as json)
-            else to_json([facts.dimension_id])
+            when alerts_raised.dimension_id is null then cast('[]' as json)
+            else to_json([alerts_raised.dimension_id])
         end as dimension_ids,
-        facts.case_ids,
-        facts.facts
+        alerts_raised.case_ids,
+        alerts_raised.facts
 
-    from facts
+    from alerts_raised
     inner join policy using (code)
     inner join severities on policy.severity = severities.severity
 

@@ -1,7 +1,7 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- One row per task and case: hashes of what is asked and what is expected, to tell whether two tasks have the
--- same case.
+-- One row per task and case: hashes of what is asked (`inputs_hash`) and of what is expected, by the
+-- testset, the tool and the references. Two tasks have the same case where these are equal.
 with
 
 cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }} where {{ in_this_build() }}),

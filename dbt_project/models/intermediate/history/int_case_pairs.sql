@@ -1,4 +1,5 @@
--- One row per compared pair of tasks and case of either: whether both ask and expect the same (`is_comparable`).
+-- One row per compared pair of tasks and case of either: whether both ask and expect the same
+-- (`is_comparable`), else what differs.
 with
 
 pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),

@@ -1,4 +1,5 @@
--- One row per compared pair of tasks, case and dimension that both scored: the score before and after.
+-- One row per compared pair of tasks, case that is the same in both and dimension that means the same
+-- in both, with a score on both sides: score and metric before and after.
 with
 
 pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),

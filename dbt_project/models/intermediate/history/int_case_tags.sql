@@ -1,6 +1,7 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- One row per task, case and tag: from the file of the task, the metadata of the case or the testset.
+-- One row per task, case and tag, the name of a group of cases: from the file of the task, the
+-- metadata of the case (`key:text`) or its testset.
 with
 
 cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }} where {{ in_this_build() }}),
@@ -44,7 +45,8 @@ categories as (
 
 ),
 
--- a key with a text for nearly every case says nothing of groups
+-- a key with a text for nearly every case says nothing of groups: 20 texts at most, each for two
+-- cases on average
 few_texts as (
 
     select

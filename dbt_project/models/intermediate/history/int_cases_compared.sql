@@ -1,5 +1,5 @@
--- One row per compared pair of tasks and case of either: whether it became better or worse, over the
--- dimensions that mean the same in both.
+-- One row per compared pair of tasks and case of either: its score on both sides, over the dimensions that
+-- mean the same in both, and whether it became better or worse; also whether it newly passes or fails.
 with
 
 cases as (select * from {{ ref('promptlab', 'int_case_pairs') }}),

@@ -1,4 +1,5 @@
--- One row per compared pair of tasks and subject (the overall score, a dimension or a tag): sums over the cases.
+-- One row per compared pair of tasks and subject (the overall score, a dimension or a tag): counts,
+-- means and spread of the scores of its cases, which int_comparison_tests tests.
 with
 
 units as (select * from {{ ref('promptlab', 'int_comparison_units') }}),
@@ -13,7 +14,7 @@ in_millionths as (
 
 ),
 
-counted as (
+totals as (
 
     select
         baseline_task_id,
@@ -60,40 +61,38 @@ summed as (
     select
 
         ---------- ids
-        counted.baseline_task_id,
-        counted.candidate_task_id,
-        counted.level,
-        counted.subject,
+        totals.baseline_task_id,
+        totals.candidate_task_id,
+        totals.level,
+        totals.subject,
 
         ---------- numerics
-        counted.n_shared,
-        counted.n_comparable,
-        counted.n_pairs,
-        counted.n_better,
-        counted.n_worse,
-        counted.n_same,
-        counted.baseline_total / nullif(counted.n_pairs, 0) as baseline_mean,
-        counted.candidate_total / nullif(counted.n_pairs, 0) as candidate_mean,
-        counted.baseline_metric,
-        counted.candidate_metric,
-        counted.delta_total / nullif(counted.n_pairs, 0) as mean_delta,
+        totals.n_shared,
+        totals.n_comparable,
+        totals.n_pairs,
+        totals.n_better,
+        totals.n_worse,
+        totals.n_same,
+        totals.baseline_total / nullif(totals.n_pairs, 0) as baseline_mean,
+        totals.candidate_total / nullif(totals.n_pairs, 0) as candidate_mean,
+        totals.baseline_metric,
+        totals.candidate_metric,
+        totals.delta_total / nullif(totals.n_pairs, 0) as mean_delta,
         -- of whole millionths: equal scores spread by exactly 0, in any order of the rows
         sqrt(
-            cast(
-                counted.n_pairs * counted.squares_total
-                - counted.millionths_total * counted.millionths_total as double
-            ) / nullif(counted.n_pairs * (counted.n_pairs - 1e0), 0)
+            cast(totals.n_pairs * totals.squares_total - totals.millionths_total * totals.millionths_total as double)
+            / nullif(totals.n_pairs * (totals.n_pairs - 1e0), 0)
         ) / 1e6 as sd,
-        counted.n_judged,
-        counted.n_lost,
-        counted.n_gained,
+        totals.n_judged,
+        totals.n_lost,
+        totals.n_gained,
         clustered.n_clusters,
         clustered.standard_error as cluster_error,
 
         ---------- booleans
-        counted.is_all_or_nothing
+        totals.is_all_or_nothing
 
-    from counted
+    from totals
     left join clustered using (baseline_task_id, candidate_task_id, level, subject)
 
 )

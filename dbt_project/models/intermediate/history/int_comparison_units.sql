@@ -1,7 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per compared pair of tasks, subject (the overall score, a dimension or a tag) and case: the units
--- that a test is over.
+-- One row per compared pair of tasks, subject (the overall score, a dimension or a tag) and case: the scores that
+-- int_comparison_tests pairs. `baseline_metric` and `candidate_metric` are in the unit of a dimension's scorer.
 with
 
 cases as (select * from {{ ref('promptlab', 'int_cases_compared') }}),
@@ -49,6 +49,7 @@ units as (
         cases.delta,
         cases.is_comparable,
         cases.status_change,
+        -- tags are the candidate's, so no case with one was removed
         cases.change <> 'added' as is_shared
 
     from cases
@@ -58,7 +59,7 @@ units as (
 
     union all
 
-    -- a dimension's own passes: scores of 1 among scores of 0 and 1
+    -- a pass of a dimension is a score of 1, where all scores are 0 or 1; all rows count as judged
     select
         baseline_task_id,
         candidate_task_id,
@@ -74,7 +75,7 @@ units as (
         case delta
             when -1 then 'newly_failing'
             when 1 then 'newly_fixed'
-            else 'as before'
+            else 'unchanged'
         end as status_change,
         true as is_shared
 

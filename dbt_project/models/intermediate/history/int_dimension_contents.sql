@@ -1,6 +1,7 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- One row per task and dimension: what has to be equal in two tasks before their scores on it are compared.
+-- One row per task and dimension: what has to be equal in two tasks before their scores on it are
+-- compared, and what of it makes grades and verdicts (`grading_text`), if it does (`is_deciding`).
 with
 
 dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
@@ -63,6 +64,20 @@ described as (
         dimensions.scoring_mode,
         judges_joined.judges,
         {{ canonical_json('dimensions.parameters') }} as parameters_text,
+        -- the limits of a share only raise alerts, those of a number make its score
+        concat_ws(
+            ' ',
+            coalesce(parameters_text, '-'),
+            coalesce(cast(dimensions.weight_configured as string), '-'),
+            case
+                when not dimensions.is_share
+                    then concat_ws(
+                        '..',
+                        coalesce(cast(dimensions.lower_limit as string), ''),
+                        cast(dimensions.upper_limit as string)
+                    )
+            end
+        ) as grading_text,
 
         ---------- numerics
         dimensions.dimension_position,
@@ -72,7 +87,8 @@ described as (
 
         ---------- booleans
         dimensions.is_share,
-        dimensions.has_verdict
+        -- what neither weighs nor passes or fails may change
+        dimensions.weight_configured > 0 or dimensions.has_verdict as is_deciding
 
     from dimensions
     left join judges_joined using (task_id, dimension_id)

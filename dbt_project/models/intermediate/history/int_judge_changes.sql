@@ -1,4 +1,5 @@
--- One row per compared pair of tasks and name that a tool's judge judged in both, by another model, prompt or rubric.
+-- One row per compared pair of tasks and name (a dimension or an assertion) that a judge of a tool
+-- judged in both, but by another model, prompt or rubric.
 with
 
 pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),
@@ -15,7 +16,7 @@ tasks as (
 
 ),
 
-named as (
+named_judges as (
     select * from {{ ref('promptlab', 'stg_reported__judges') }}
     where task_id in (select tasks.task_id from tasks)
 ),
@@ -23,7 +24,7 @@ checks as (
     select * from {{ ref('promptlab', 'stg_reported__checks') }}
     where
         task_id in (select tasks.task_id from tasks)
-        and check_name in (select named.judged_name from named)
+        and check_name in (select named_judges.judged_name from named_judges)
 ),
 
 -- a check whose judge the file does not name was judged by the default of its tool
@@ -34,9 +35,9 @@ unnamed as (
         checks.check_name as judged_name
 
     from checks
-    left join named
-        on checks.task_id = named.task_id and checks.check_name = named.judged_name
-    where named.task_id is null
+    left join named_judges
+        on checks.task_id = named_judges.task_id and checks.check_name = named_judges.judged_name
+    where named_judges.task_id is null
 
 ),
 
@@ -49,7 +50,7 @@ judges as (
         template,
         rubric
 
-    from named
+    from named_judges
 
     union all
 

@@ -1,4 +1,5 @@
--- One row per compared pair of tasks, case and number of another tool that is not graded, such as a perplexity.
+-- One row per compared pair of tasks, case and number of another tool that is not graded on both sides, such as a
+-- perplexity: its value before and after, in the unit of the tool.
 with
 
 pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),

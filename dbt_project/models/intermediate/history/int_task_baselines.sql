@@ -1,7 +1,7 @@
 {{ config(materialized='table', unique_key='task_id') }}
 
--- One row per task that is no re-check: the earlier task that it is compared with (`baseline_task_id`), and
--- the last one of its own variant.
+-- One row per task that is no re-check: the earlier task that pages show it against
+-- (`baseline_task_id`), and the last task of its history (`last_task_id`), which its verdict is about.
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),

@@ -1,6 +1,7 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- One row per task: hashes of its settings, its judges and its expectations.
+-- One row per task: hashes of its model's settings, its judges, its expectations, and of all that grades
+-- it (its yardstick: the dimensions and judges that decide), to tell what changed from run to run.
 with
 
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }} where {{ in_this_build() }}),
@@ -8,10 +9,9 @@ cases as (select * from {{ ref('promptlab', 'int_case_contents') }} where {{ in_
 dimensions as (select * from {{ ref('promptlab', 'stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
 scores as (select * from {{ ref('promptlab', 'stg_scores__scores') }} where {{ in_this_build() }}),
 reported_judges as (select * from {{ ref('promptlab', 'stg_reported__judges') }} where {{ in_this_build() }}),
--- what decides nothing may change
 deciding as (
     select * from {{ ref('promptlab', 'int_dimension_contents') }}
-    where {{ in_this_build() }} and (weight_configured > 0 or has_verdict)
+    where {{ in_this_build() }} and is_deciding
 ),
 
 expectations as (
@@ -98,14 +98,7 @@ yardstick_parts as (
             scorer,
             scoring_mode,
             coalesce(judges, '-'),
-            coalesce(parameters_text, '-'),
-            coalesce(cast(weight_configured as string), '-'),
-            case
-                when not is_share
-                    then concat_ws(
-                        '..', coalesce(cast(lower_limit as string), ''), cast(upper_limit as string)
-                    )
-            end
+            grading_text
         ) as part
 
     from deciding

@@ -1,6 +1,7 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- One row per task, tag and measure: a number of the cases with the tag.
+-- One row per task, tag and measure: the mean score or the pass rate of the cases with the tag, its
+-- interval and their number. fct_trends follows it from run to run.
 with
 
 tags as (select * from {{ ref('promptlab', 'int_case_tags') }} where {{ in_this_build() }}),

@@ -1,6 +1,7 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- One row per task and measure: a number of the whole task, such as its pass rate.
+-- One row per task and measure (pass rate, latency, cost and others): the number, its interval, and
+-- how many cases or rounds it is of. fct_trends follows it from run to run.
 with
 
 results as (select * from {{ ref('promptlab', 'int_task_results') }}),
@@ -32,7 +33,7 @@ clusters as (
 ),
 
 -- an answer that never came has no time and no length
-answered as (
+answered_rounds as (
 
     select
         task_id,
@@ -52,7 +53,7 @@ answered as (
 
 ),
 
-counted as (
+all_rounds as (
 
     select
         task_id,
@@ -68,30 +69,30 @@ counted as (
 
 ),
 
-wide as (
+joined as (
 
     select
         results.*,
         results.n_pass + results.n_fail + results.n_error as n_judged,
-        cast(counted.n_errors as double) / results.n_rounds as error_share,
-        counted.tokens_total,
-        counted.n_tokens,
-        answered.latency_p50,
-        answered.latency_p95,
-        answered.n_latencies,
-        answered.input_tokens_mean,
-        answered.n_inputs,
-        answered.output_tokens_mean,
-        answered.n_outputs,
-        answered.answer_chars_mean,
-        answered.n_answers,
-        counted.cost_mean,
-        counted.cost_total,
-        counted.n_costs
+        cast(all_rounds.n_errors as double) / results.n_rounds as error_share,
+        all_rounds.tokens_total,
+        all_rounds.n_tokens,
+        answered_rounds.latency_p50,
+        answered_rounds.latency_p95,
+        answered_rounds.n_latencies,
+        answered_rounds.input_tokens_mean,
+        answered_rounds.n_inputs,
+        answered_rounds.output_tokens_mean,
+        answered_rounds.n_outputs,
+        answered_rounds.answer_chars_mean,
+        answered_rounds.n_answers,
+        all_rounds.cost_mean,
+        all_rounds.cost_total,
+        all_rounds.n_costs
 
     from results
-    left join counted using (task_id)
-    left join answered using (task_id)
+    left join all_rounds using (task_id)
+    left join answered_rounds using (task_id)
 
 ),
 
@@ -100,56 +101,56 @@ numbers as (
     select
 
         ---------- ids
-        wide.task_id,
+        joined.task_id,
 
         ---------- strings
         measures.measure,
 
         ---------- numerics
         case measures.measure
-            when 'overall_score' then wide.overall_score
-            when 'pass_rate' then wide.pass_rate
-            when 'coverage' then wide.coverage
-            when 'error_share' then wide.error_share
-            when 'latency_p50' then wide.latency_p50
-            when 'latency_p95' then wide.latency_p95
-            when 'input_tokens_mean' then wide.input_tokens_mean
-            when 'output_tokens_mean' then wide.output_tokens_mean
-            when 'answer_chars_mean' then wide.answer_chars_mean
-            when 'tokens_total' then wide.tokens_total
-            when 'cost_mean' then wide.cost_mean
-            when 'cost_total' then wide.cost_total
-            when 'cost_per_pass' then wide.cost_total / nullif(wide.n_pass, 0)
+            when 'overall_score' then joined.overall_score
+            when 'pass_rate' then joined.pass_rate
+            when 'coverage' then joined.coverage
+            when 'error_share' then joined.error_share
+            when 'latency_p50' then joined.latency_p50
+            when 'latency_p95' then joined.latency_p95
+            when 'input_tokens_mean' then joined.input_tokens_mean
+            when 'output_tokens_mean' then joined.output_tokens_mean
+            when 'answer_chars_mean' then joined.answer_chars_mean
+            when 'tokens_total' then joined.tokens_total
+            when 'cost_mean' then joined.cost_mean
+            when 'cost_total' then joined.cost_total
+            when 'cost_per_pass' then joined.cost_total / nullif(joined.n_pass, 0)
         end as value,
         case
-            when measures.measure = 'overall_score' then wide.ci_low
-            when measures.measure = 'pass_rate' and wide.n_judged > 0
-                then {{ pass_rate_bound('wide.pass_rate', 'wide.n_judged', 'clusters', -1) }}
+            when measures.measure = 'overall_score' then joined.ci_low
+            when measures.measure = 'pass_rate' and joined.n_judged > 0
+                then {{ pass_rate_bound('joined.pass_rate', 'joined.n_judged', 'clusters', -1) }}
         end as ci_low,
         case
-            when measures.measure = 'overall_score' then wide.ci_high
-            when measures.measure = 'pass_rate' and wide.n_judged > 0
-                then {{ pass_rate_bound('wide.pass_rate', 'wide.n_judged', 'clusters', 1) }}
+            when measures.measure = 'overall_score' then joined.ci_high
+            when measures.measure = 'pass_rate' and joined.n_judged > 0
+                then {{ pass_rate_bound('joined.pass_rate', 'joined.n_judged', 'clusters', 1) }}
         end as ci_high,
         case measures.measure
-            when 'overall_score' then wide.n_cases
-            when 'pass_rate' then wide.n_judged
-            when 'coverage' then wide.n_rounds
-            when 'error_share' then wide.n_rounds
-            when 'latency_p50' then wide.n_latencies
-            when 'latency_p95' then wide.n_latencies
-            when 'input_tokens_mean' then wide.n_inputs
-            when 'output_tokens_mean' then wide.n_outputs
-            when 'answer_chars_mean' then wide.n_answers
-            when 'tokens_total' then wide.n_tokens
-            when 'cost_mean' then wide.n_costs
-            when 'cost_total' then wide.n_costs
-            when 'cost_per_pass' then wide.n_pass
+            when 'overall_score' then joined.n_cases
+            when 'pass_rate' then joined.n_judged
+            when 'coverage' then joined.n_rounds
+            when 'error_share' then joined.n_rounds
+            when 'latency_p50' then joined.n_latencies
+            when 'latency_p95' then joined.n_latencies
+            when 'input_tokens_mean' then joined.n_inputs
+            when 'output_tokens_mean' then joined.n_outputs
+            when 'answer_chars_mean' then joined.n_answers
+            when 'tokens_total' then joined.n_tokens
+            when 'cost_mean' then joined.n_costs
+            when 'cost_total' then joined.n_costs
+            when 'cost_per_pass' then joined.n_pass
         end as n
 
-    from wide
+    from joined
     cross join measures
-    left join clusters on wide.task_id = clusters.task_id
+    left join clusters on joined.task_id = clusters.task_id
 
 )
 

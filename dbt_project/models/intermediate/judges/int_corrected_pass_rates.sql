@@ -1,6 +1,7 @@
 {{ config(materialized='view') }}
 
--- One row per task, dimension and judge: the pass rate as people would see it, computed from labels.
+-- One row per task, dimension and judge with labels: the pass rate that people would give, from the
+-- judge's own rate and how often labels agree with it, or from labels that were drawn in this task.
 with
 
 rates as (select * from {{ ref('promptlab', 'int_judge_rates') }}),
@@ -70,7 +71,7 @@ final as (
             when spread.theta1 is null then 'judge_no_better_than_chance'
             when spread.pass_rate < 1 - spread.tnr then 'below_false_passes'
             when spread.pass_rate > spread.tpr then 'above_true_passes'
-            when least(spread.n_labels_pass, spread.n_labels_fail) < 15 then 'few_labels'
+            when {{ has_few_labels('spread.n_labels_pass', 'spread.n_labels_fail') }} then 'few_labels'
             when spread.slice_kind = 'all' then 'labels_of_other_titles'
         end as reason,
         spread.judge_reason,

@@ -1,6 +1,7 @@
 {{ config(materialized='view') }}
 
--- One row per task, dimension and judge: the mean score as people would see it, computed from grades.
+-- One row per task, dimension and judge with grades: the mean score that people would give, from their
+-- grades of answers drawn at random and the judge's scores of all others.
 with
 
 rates as (select * from {{ ref('promptlab', 'int_judge_rates') }}),
@@ -61,6 +62,7 @@ final as (
         dimension_id,
         title,
         judge,
+        -- the interval is one for large numbers
         case when n_labels_own < 30 then 'few_labels' end as reason,
         n_cases_scored,
         n_scored,

@@ -1,6 +1,7 @@
 {{ config(materialized='view') }}
 
--- One row per round that was drawn by chance, dimension and judge: what people say of the answer.
+-- One row per round that was drawn by chance to be labelled, dimension and judge: what people say of
+-- the answer (`truth`, `grade`), and what the judge says.
 with
 
 labels as (select * from {{ ref('promptlab', 'fct_labels') }}),
@@ -20,7 +21,7 @@ final as (
         max(score) as score
 
     from labels
-    where draw in ('random', 'verdict') and coalesce(split_name, '') <> 'train'
+    where draw in ('random', 'verdict') and not {{ is_for_training('split_name') }}
     group by all
 
 )

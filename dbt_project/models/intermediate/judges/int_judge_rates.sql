@@ -1,5 +1,5 @@
--- One row per task, dimension and judge: its pass rate and mean score there, and how often people agree with
--- it, by labels of the title or of all.
+-- One row per task, dimension and judge with labels: its pass rate and mean score in the task, and how
+-- often people agree with it (`tpr`, `tnr`), by labels of the title, else of all titles.
 with
 
 agreement as (

@@ -1,6 +1,7 @@
 {{ config(materialized='view') }}
 
--- One row per round that people labelled, dimension and judge: what they say of the answer, and what the judge says.
+-- One row per round that people labelled, dimension and judge: what people say of the answer, what the
+-- judge says, and by which slices it may be counted.
 with
 
 labels as (select * from {{ ref('promptlab', 'fct_labels') }}),
@@ -9,9 +10,8 @@ tasks as (select * from {{ ref('promptlab', 'dim_tasks') }}),
 rounds as (select * from {{ ref('promptlab', 'fct_rounds') }}),
 families as (select * from {{ ref('promptlab', 'promptlab_model_families') }}),
 
--- Rounds in the judge's own prompt prove nothing about it; rounds that were drawn because
--- judges differ say nothing about rates. A mark is 1 for a pass, and of a grade its share
--- of the best one.
+-- Rounds that were drawn because judges differ say nothing about rates. A mark is 1 for a pass,
+-- and of a grade its share of the best one.
 marked as (
 
     select
@@ -19,7 +19,7 @@ marked as (
         coalesce(grade / scale, case label when 'pass' then 1e0 when 'fail' then 0e0 end) as mark
 
     from labels
-    where coalesce(split_name, '') <> 'train' and coalesce(draw, '') <> 'disagree'
+    where not {{ is_for_training('split_name') }} and coalesce(draw, '') <> 'disagree'
 
 ),
 
@@ -74,15 +74,14 @@ final as (
         -- answers of one case of a title are not independent
         concat_ws(' ', tasks.title, labelled.case_id) as cluster_id,
         coalesce(
-            rounds.answer_hash,
-            md5(rounds.answer),
+            {{ whole_answer_hash('rounds') }},
             concat_ws(' ', labelled.task_id, labelled.round_id)
         ) as answer_id,
 
         ---------- strings
         verdicts.judge,
         verdicts.verdict,
-        verdicts.place,
+        verdicts.place as answer_position,
         labelled.truth,
         tasks.title,
         tasks.model,

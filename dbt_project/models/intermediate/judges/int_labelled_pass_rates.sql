@@ -1,6 +1,7 @@
 {{ config(materialized='view') }}
 
--- One row per task, dimension and judge: the pass rate by labels of people, weighted by the judge's verdicts.
+-- One row per task, dimension and judge with labels that were drawn in the task: the share that people
+-- pass, weighted by how much the judge passes and fails, and the reach of its interval.
 with
 
 rates as (select * from {{ ref('promptlab', 'int_judge_rates') }}),

@@ -3,7 +3,7 @@
 -- One row per round and expected value or container of its testset: expected against actual.
 with
 
-scopes as (select * from {{ ref('promptlab', 'int_round_scopes') }}),
+scopes as (select * from {{ ref('promptlab', 'int_expected_outputs') }}),
 expectations as (select * from {{ ref('promptlab', 'stg_testsets__expectations') }}),
 
 extracted as (

@@ -1,6 +1,7 @@
 {{ config(materialized='incremental', unique_key='run_id', meta={'batch': 'memory_runs'}) }}
 
--- One row per answer of a memory run: by conversation (`task_id`), round (`test_index`) and question.
+-- One row per answer of a memory run, by conversation (`task_id`), round (`test_index`) and question: its scores by
+-- every metric, and whether it passes by the metric and threshold of its run (int_memory_right_metrics).
 with
 
 answers as (
@@ -10,7 +11,7 @@ answers as (
 token_scores as (select * from {{ ref('promptlab', 'int_memory_token_scores') }}),
 locomo_scores as (select * from {{ ref('promptlab', 'int_memory_locomo_scores') }}),
 chinese_scores as (select * from {{ ref('promptlab', 'int_memory_chinese_scores') }}),
-right_metrics as (
+run_metrics as (
     select * from {{ ref('promptlab', 'int_memory_right_metrics') }}
     where {{ in_this_build('memory_runs') }}
 ),
@@ -35,8 +36,8 @@ scored as (
             if metric not in ('locomo_f1', 'cmrc_f1', 'chinese_match') %}
             case when {{ counts }} then token_scores.{{ metric }} end as {{ metric }},
         {% endfor %}
-        case when right_metrics.is_chinese then chinese_scores.cmrc_f1 end as cmrc_f1,
-        case when right_metrics.is_chinese then chinese_scores.chinese_match end as chinese_match,
+        case when run_metrics.is_chinese_run then chinese_scores.cmrc_f1 end as cmrc_f1,
+        case when run_metrics.is_chinese_run then chinese_scores.chinese_match end as chinese_match,
         case
             when answers.is_failed then null
             -- the two phrases that LoCoMo's published score looks for
@@ -51,13 +52,13 @@ scored as (
             -- An answer without stems scores 0, as in the published metric.
             when answers.has_reference then coalesce(locomo_scores.locomo_f1, 0.0)
         end as locomo_f1,
-        right_metrics.right_metric,
-        right_metrics.right_threshold,
-        right_metrics.is_chinese as is_chinese_run,
+        run_metrics.right_metric,
+        run_metrics.right_threshold,
+        run_metrics.is_chinese_run,
         answers.test_index = last_rounds.last_test_index as is_last_round
 
     from answers
-    inner join right_metrics using (run_id)
+    inner join run_metrics using (run_id)
     inner join last_rounds using (run_id, task_id)
     left join token_scores using (run_id, task_id, test_index, question_index)
     left join locomo_scores using (run_id, task_id, test_index, question_index)
@@ -65,7 +66,7 @@ scored as (
 
 ),
 
-judged as (
+with_right_score as (
 
     select
         *,
@@ -117,7 +118,7 @@ final as (
         evidence,
         extras
 
-    from judged
+    from with_right_score
 
 )
 

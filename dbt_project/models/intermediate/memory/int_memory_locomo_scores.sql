@@ -1,4 +1,5 @@
--- One row per answer of a memory run that the F1 of LoCoMo can score.
+-- One row per answer of a memory run that LoCoMo's published F1 can score, which is not in category 5:
+-- the F1 over stems of words, of the best alternative of its reference.
 with
 
 answers as (
@@ -43,7 +44,7 @@ reference_parts as (
 
 ),
 
-wanted as (
+tokenised_references as (
 
     select
         reference_stems,
@@ -69,7 +70,7 @@ answer_parts as (
 
 ),
 
-tokenised as (
+tokenised_answers as (
 
     select
         *,
@@ -79,21 +80,21 @@ tokenised as (
 
 ),
 
-compared as (
+part_overlaps as (
 
     select
-        tokenised.run_id,
-        tokenised.task_id,
-        tokenised.test_index,
-        tokenised.question_index,
-        wanted.alternative_no,
-        wanted.part_no,
-        {{ multiset_overlap('tokenised.answer_tokens', 'wanted.reference_tokens') }} as n_shared,
-        len(tokenised.answer_tokens)
-        + len(wanted.reference_tokens) as n_tokens
+        tokenised_answers.run_id,
+        tokenised_answers.task_id,
+        tokenised_answers.test_index,
+        tokenised_answers.question_index,
+        tokenised_references.alternative_no,
+        tokenised_references.part_no,
+        {{ multiset_overlap('tokenised_answers.answer_tokens', 'tokenised_references.reference_tokens') }} as n_shared,
+        len(tokenised_answers.answer_tokens)
+        + len(tokenised_references.reference_tokens) as n_tokens
 
-    from tokenised
-    inner join wanted using (reference_stems)
+    from tokenised_answers
+    inner join tokenised_references using (reference_stems)
 
 ),
 
@@ -109,7 +110,7 @@ best_part as (
         part_no,
         max(case when n_shared = 0 then 0e0 else 2e0 * n_shared / n_tokens end) as f1
 
-    from compared
+    from part_overlaps
     group by run_id, task_id, test_index, question_index, alternative_no, part_no
 
 ),

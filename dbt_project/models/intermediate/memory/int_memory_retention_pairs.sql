@@ -1,4 +1,5 @@
--- One row per question with a right answer in one round, and later round that asked it again.
+-- One row per question of a memory run that was right in one round, and later round that asked it
+-- again: what became of it. Retention and forgotten questions are counted from it.
 with
 
 answers as (

@@ -1,6 +1,7 @@
 {{ config(materialized='incremental', unique_key='run_id', meta={'batch': 'memory_runs'}) }}
 
--- One row per memory run: the metric and the threshold that make an answer right.
+-- One row per memory run: the metric and the threshold that make an answer right, from [memory] in promptlab.toml,
+-- else by its language and categories; and the metric whose mean is the score of the run.
 with
 
 answers as (
@@ -20,12 +21,13 @@ chosen as (
 
 ),
 
-counted as (
+run_kinds as (
 
     select
         run_id,
+        -- LoCoMo numbers its five categories, other data sets name theirs
         count(*) filter (where category in ('1', '2', '3', '4', '5')) > 0 as is_locomo,
-        2 * count(*) filter (where is_chinese) > count(*) as is_chinese
+        2 * count(*) filter (where is_chinese_question) > count(*) as is_chinese_run
 
     from answers
     group by run_id
@@ -35,17 +37,17 @@ counted as (
 decided as (
 
     select
-        counted.run_id,
-        counted.is_chinese,
+        run_kinds.run_id,
+        run_kinds.is_chinese_run,
         coalesce(chosen.right_threshold, 0.5) as right_threshold,
         case
-            when counted.is_chinese then coalesce(chosen.right_metric, 'chinese_match')
+            when run_kinds.is_chinese_run then coalesce(chosen.right_metric, 'chinese_match')
             when chosen.right_metric not in {{ chinese_metrics() }} then chosen.right_metric
-            when counted.is_locomo then 'locomo_f1'
+            when run_kinds.is_locomo then 'locomo_f1'
             else 'token_f1'
         end as right_metric
 
-    from counted
+    from run_kinds
     cross join chosen
 
 ),
@@ -67,7 +69,7 @@ final as (
         cast(right_threshold as double) as right_threshold,
 
         ---------- booleans
-        is_chinese
+        is_chinese_run
 
     from decided
 

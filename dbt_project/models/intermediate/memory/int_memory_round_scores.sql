@@ -1,4 +1,5 @@
--- One row per memory run, conversation (`task_id`), round, category and metric: the sums that averages are made of.
+-- One row per memory run, conversation (`task_id`), round, category (its own name, its group, `all`)
+-- and metric: the number of questions and the sum of their scores, which all averages are made of.
 with
 
 answers as (
@@ -54,7 +55,7 @@ labels as (
 ),
 
 -- One pass over the answers; everything after it works on a row per round and category.
-counted as (
+counts as (
 
     select
         run_id,
@@ -75,22 +76,22 @@ counted as (
 
 ),
 
-measured as (
+by_metric as (
 
     select
-        counted.run_id,
-        counted.task_id,
-        counted.test_index,
-        counted.is_last_round,
-        counted.category,
+        counts.run_id,
+        counts.task_id,
+        counts.test_index,
+        counts.is_last_round,
+        counts.category,
         metrics.metric,
-        {{ by_memory_metric('metrics.metric', 'counted.n_{metric}') }} as n_questions,
-        {{ by_memory_metric('metrics.metric', 'counted.n_failed_{metric}') }} as n_failed,
-        {{ by_memory_metric('metrics.metric', 'counted.sum_{metric}') }} as score_sum
+        {{ by_memory_metric('metrics.metric', 'counts.n_{metric}') }} as n_questions,
+        {{ by_memory_metric('metrics.metric', 'counts.n_failed_{metric}') }} as n_failed,
+        {{ by_memory_metric('metrics.metric', 'counts.sum_{metric}') }} as score_sum
 
-    from counted
+    from counts
     cross join {{ memory_metric_rows() }} as metrics
-    where counted.is_chinese_run or metrics.metric not in {{ chinese_metrics() }}
+    where counts.is_chinese_run or metrics.metric not in {{ chinese_metrics() }}
 
 ),
 
@@ -99,29 +100,29 @@ final as (
     select
 
         ---------- ids
-        measured.run_id,
-        measured.task_id,
-        measured.test_index,
+        by_metric.run_id,
+        by_metric.task_id,
+        by_metric.test_index,
         labels.label as category,
-        measured.metric,
+        by_metric.metric,
 
         ---------- numerics
-        cast(sum(measured.n_questions) as bigint) as n_questions,
-        cast(sum(measured.n_failed) as bigint) as n_failed,
-        coalesce({{ exact_sum('measured.score_sum') }}, 0) as score_sum,
+        cast(sum(by_metric.n_questions) as bigint) as n_questions,
+        cast(sum(by_metric.n_failed) as bigint) as n_failed,
+        coalesce({{ exact_sum('by_metric.score_sum') }}, 0) as score_sum,
 
         ---------- booleans
-        measured.is_last_round
+        by_metric.is_last_round
 
-    from measured
+    from by_metric
     inner join labels using (run_id, category)
     group by
-        measured.run_id,
-        measured.task_id,
-        measured.test_index,
+        by_metric.run_id,
+        by_metric.task_id,
+        by_metric.test_index,
         labels.label,
-        measured.metric,
-        measured.is_last_round
+        by_metric.metric,
+        by_metric.is_last_round
 
 )
 

@@ -1,4 +1,5 @@
--- One row per answer of a memory run that has a reference: what it shares with the best of its references.
+-- One row per answer of a memory run that has a reference and did not fail: F1 over tokens and over
+-- mem0's words, exact match, and containment, by the best of its references.
 with
 
 answers as (
@@ -25,7 +26,7 @@ alternatives as (
 
 ),
 
-wanted as (
+tokenised_references as (
 
     select
         reference_texts,
@@ -36,7 +37,7 @@ wanted as (
 
 ),
 
-tokenised as (
+tokenised_answers as (
 
     select
         run_id,
@@ -54,17 +55,17 @@ tokenised as (
 overlapping as (
 
     select
-        tokenised.*,
-        wanted.reference_tokens,
-        wanted.reference_words,
-        {{ multiset_overlap('tokenised.answer_tokens', 'wanted.reference_tokens') }} as n_shared
+        tokenised_answers.*,
+        tokenised_references.reference_tokens,
+        tokenised_references.reference_words,
+        {{ multiset_overlap('tokenised_answers.answer_tokens', 'tokenised_references.reference_tokens') }} as n_shared
 
-    from tokenised
-    inner join wanted using (reference_texts)
+    from tokenised_answers
+    inner join tokenised_references using (reference_texts)
 
 ),
 
-compared as (
+scored_pairs as (
 
     select
         run_id,
@@ -104,7 +105,7 @@ final as (
         cast(max(case when is_held then 1 else 0 end) as double) as contains_reference,
         max(mem0_f1) as mem0_f1
 
-    from compared
+    from scored_pairs
     group by run_id, task_id, test_index, question_index
 
 )

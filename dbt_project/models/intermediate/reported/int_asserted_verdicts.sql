@@ -1,9 +1,8 @@
--- One row per round and name of an assertion of its tool: several of one name are one verdict.
+-- One row per round and name of an assertion that its tool judged: whether all assertions of that name passed.
 with
 
-checks as (select * from {{ ref('promptlab', 'int_reported_checks') }} where {{ in_this_build() }}),
+checks as (select * from {{ ref('promptlab', 'stg_reported__checks') }} where {{ in_this_build() }}),
 
--- all assertions of one name have to pass
 final as (
 
     select

@@ -1,7 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per total that the file of a tool claims (its number of rows, or the mean of a dimension): whether
--- its rows differ from it.
+-- One row per total that the file of a tool claims (its number of rows, or the mean of a dimension) and
+-- that its rows can confirm: whether they differ from it. Files that list only a part are left out.
 with
 
 claims as (select * from {{ ref('promptlab', 'stg_reported__claims') }} where {{ in_this_build() }}),

@@ -1,4 +1,5 @@
--- One row per round, dimension and judge: the verdict and the score that the judge gave.
+-- One row per round, dimension and who scored it (a judge, a scorer, an outside score; not the verdict on the whole
+-- round): its score, and the verdict by `pass_score`, else by the tool's assertion, else by 0 or 1.
 with
 
 rounds as (select * from {{ ref('promptlab', 'int_round_results') }}),
@@ -38,7 +39,7 @@ used as (
         asserted.task_id is not null as is_asserted,
         asserted.verdict as asserted_verdict,
         round_scores.score,
-        scorers.place,
+        scorers.answer_position,
         true as is_used
 
     from round_scores
@@ -65,8 +66,8 @@ used as (
 
 ),
 
--- a file of scores may call its scorer as the file of the tool calls its judge
-replaced as (
+-- scores of which another scorer's counts; a name that has its own used row is not listed twice
+not_used as (
 
     select
         scorers.task_id,
@@ -77,7 +78,7 @@ replaced as (
         false as is_asserted,
         cast(null as string) as asserted_verdict,
         scorers.score,
-        scorers.place,
+        scorers.answer_position,
         false as is_used
 
     from scorers
@@ -100,7 +101,7 @@ of_dimensions as (
 
     union all
 
-    select * from replaced
+    select * from not_used
     where dimension_id <> 'verdict'
 
 ),
@@ -137,7 +138,7 @@ final as (
             when of_dimensions.score = 1 then 'pass'
             when of_dimensions.score = 0 then 'fail'
         end as verdict,
-        of_dimensions.place,
+        of_dimensions.answer_position,
         of_dimensions.score,
         of_dimensions.is_used
 

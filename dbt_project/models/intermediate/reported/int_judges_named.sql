@@ -1,5 +1,5 @@
 -- One row per task and thing that its tool's judges judged (a dimension, an assertion, the whole verdict):
--- their models, and a hash of their instructions.
+-- their models, and a hash of their instructions (`version`), which name the judge in fct_judge_verdicts.
 with
 
 judges as (
@@ -98,7 +98,7 @@ judges_of_verdicts as (
 ),
 
 -- several models that judged one dimension are one judge together
-named as (
+joined as (
 
     select
         task_id,
@@ -112,4 +112,4 @@ named as (
 
 )
 
-select * from named
+select * from joined

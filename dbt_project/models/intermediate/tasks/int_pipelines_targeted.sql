@@ -1,6 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per pipeline: the step whose output is its final output.
+-- One row per pipeline: the step whose output is its final output: the evaluation target that it
+-- names, else its last step.
 with
 
 pipelines as (select * from {{ ref('promptlab', 'stg_pipelines__pipelines') }}),

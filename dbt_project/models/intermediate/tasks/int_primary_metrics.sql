@@ -1,4 +1,5 @@
--- One row per task whose score is one dimension: which.
+-- One row per task whose overall score is that of one dimension (`primary_metric`): the one that the
+-- config names, the verdicts of its tool (`passed`), or the only one with a weight in another tool's file.
 with
 
 titles as (select * from {{ ref('promptlab', 'int_titles') }}),
@@ -19,7 +20,7 @@ tasks as (
 
 ),
 
-counted as (
+weighted_dimensions as (
 
     select
         task_id,
@@ -43,8 +44,8 @@ chosen as (
             configs.dimension_id,
             case when tasks.is_by_verdict then 'passed' end,
             case
-                when counted.n_weighted = 1 and tasks.source_kind not in ('analysis', 'results')
-                    then counted.weighted_dimension_id
+                when weighted_dimensions.n_weighted = 1 and tasks.source_kind not in ('analysis', 'results')
+                    then weighted_dimensions.weighted_dimension_id
             end
         ) as primary_metric,
 
@@ -52,7 +53,7 @@ chosen as (
         configs.dimension_id is not null or tasks.is_by_verdict as is_configured
 
     from tasks
-    left join counted using (task_id)
+    left join weighted_dimensions using (task_id)
     left join configs
         on
             tasks.task_id = configs.task_id

@@ -1,6 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per variant of a run that is new there, and variant of the run before that it replaces.
+-- One row per variant of a run that is new there, and variant of the run before that it replaces, as
+-- the latter is missing: the model or a name has changed, and the history goes on under the new name.
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
@@ -33,7 +34,7 @@ new_variants as (
         row_number() over (
             partition by runs.title, runs.run_id
             order by variants.prompt_name nulls last, variants.variant
-        ) as place,
+        ) as pair_number,
         count(*) over (partition by runs.title, runs.run_id) as n_to_pair
 
     from runs
@@ -74,7 +75,7 @@ missing_variants as (
         row_number() over (
             partition by runs.title, runs.run_id
             order by earlier.prompt_name nulls last, earlier.variant
-        ) as place,
+        ) as pair_number,
         count(*) over (partition by runs.title, runs.run_id) as n_to_pair
 
     from runs
@@ -105,7 +106,7 @@ replaced as (
         missing_variants.variant as replaced_variant
 
     from new_variants
-    inner join missing_variants using (title, run_id, place, n_to_pair)
+    inner join missing_variants using (title, run_id, pair_number, n_to_pair)
 
 ),
 

@@ -1,4 +1,5 @@
--- One row per round without a usable answer: why (`error_code`).
+-- One row per round without a usable answer: why (`error_code`): an error in its file, a required step
+-- that failed, or `[ERROR]` in the answer's place.
 with
 
 rounds as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }} where {{ in_this_build() }}),

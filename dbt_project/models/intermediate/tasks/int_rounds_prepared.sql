@@ -1,4 +1,5 @@
--- One row per round, with its answer as text and as JSON, and the testset and pipeline of its task.
+-- One row per round, ready to be scored: its answer as text and as JSON, its step outputs, its time
+-- and tokens, and the testset and pipeline of its task.
 with
 
 rounds as (select * from {{ ref('promptlab', 'stg_tasks__rounds') }} where {{ in_this_build() }}),

@@ -1,6 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per task: the number of its run in its title, and the name of its variant, which may not be unique yet.
+-- One row per task: the number of its run in its title, by time, and the name of its variant: as
+-- given, else provider and prompt. It may not be unique in the run; int_task_variants makes it so.
 with
 
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),

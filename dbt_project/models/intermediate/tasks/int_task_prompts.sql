@@ -1,5 +1,6 @@
 {{ config(materialized='table', unique_key='task_id') }}
 
+-- One row per task whose file or pipeline contains its prompt: the prompt, and its hash.
 with
 
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),

@@ -1,6 +1,6 @@
 {{ config(unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- One row per task: which testset and which pipeline it belongs to.
+-- One row per task: which testset and which pipeline it belongs to, and where it says so (`testset_source`).
 with
 
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),
@@ -8,6 +8,7 @@ loads as (select * from {{ ref('promptlab', 'stg_loads__loads') }}),
 testsets as (select * from {{ ref('promptlab', 'stg_testsets__testsets') }}),
 cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }}),
 test_cases as (select * from {{ ref('promptlab', 'stg_testsets__test_cases') }}),
+testset_names as (select * from {{ ref('promptlab', 'int_testset_names') }}),
 
 pipelines as (
 
@@ -16,42 +17,6 @@ pipelines as (
         regexp_replace(default_testset, '[.]jsonl$', '', 'g') as default_testset
 
     from {{ ref('promptlab', 'stg_pipelines__pipelines') }}
-
-),
-
--- a testset is called by its id or, where no other is, by the last part of its id
-calls as (
-
-    select
-        testset_id,
-        testset_id as called,
-        true as is_id
-
-    from testsets
-
-    union all
-
-    select
-        testset_id,
-        split_part(testset_id, '/', -1) as called,
-        false as is_id
-
-    from testsets
-    where testset_id <> split_part(testset_id, '/', -1)
-
-),
-
-testset_names as (
-
-    select
-        called,
-        case
-            when bool_or(is_id) then max(case when is_id then testset_id end)
-            when count(*) = 1 then max(testset_id)
-        end as testset_id
-
-    from calls
-    group by called
 
 ),
 
@@ -71,8 +36,8 @@ default_pipelines as (
 
 ),
 
--- what each place of a task says that its testset is
-named as (
+-- what the option of the load, each field of the task and its pipeline say that its testset is
+named_testsets as (
 
     select
         tasks.task_id,
@@ -102,14 +67,14 @@ named as (
 
 ),
 
--- the first place counts that names exactly one testset
+-- the first of these counts that names exactly one testset
 chosen as (
 
     select
-        named.task_id,
-        named.load_id,
-        named.source_kind,
-        named.pipeline_id,
+        named_testsets.task_id,
+        named_testsets.load_id,
+        named_testsets.source_kind,
+        named_testsets.pipeline_id,
         case
             when by_option.testset_id is not null then 'option'
             when by_record.testset_id is not null then 'record'
@@ -118,23 +83,23 @@ chosen as (
             when by_dataset.testset_id is not null then 'env.dataset'
             when by_pipeline.testset_id is not null then 'pipeline'
         end as testset_source,
-        named.source_kind = 'results'
+        named_testsets.source_kind = 'results'
         and coalesce(
-            named.option_testset, named.record_testset, named.extras_testset,
-            named.env_testset, named.pipeline_testset
+            named_testsets.option_testset, named_testsets.record_testset, named_testsets.extras_testset,
+            named_testsets.env_testset, named_testsets.pipeline_testset
         ) is null as is_unnamed,
         coalesce(
             by_option.testset_id, by_record.testset_id, by_extras.testset_id,
             by_env.testset_id, by_dataset.testset_id, by_pipeline.testset_id
         ) as testset_id
 
-    from named
-    left join testset_names as by_option on named.option_testset = by_option.called
-    left join testset_names as by_record on named.record_testset = by_record.called
-    left join testset_names as by_extras on named.extras_testset = by_extras.called
-    left join testset_names as by_env on named.env_testset = by_env.called
-    left join testset_names as by_dataset on named.env_dataset = by_dataset.called
-    left join testset_names as by_pipeline on named.pipeline_testset = by_pipeline.called
+    from named_testsets
+    left join testset_names as by_option on named_testsets.option_testset = by_option.called
+    left join testset_names as by_record on named_testsets.record_testset = by_record.called
+    left join testset_names as by_extras on named_testsets.extras_testset = by_extras.called
+    left join testset_names as by_env on named_testsets.env_testset = by_env.called
+    left join testset_names as by_dataset on named_testsets.env_dataset = by_dataset.called
+    left join testset_names as by_pipeline on named_testsets.pipeline_testset = by_pipeline.called
 
 ),
 

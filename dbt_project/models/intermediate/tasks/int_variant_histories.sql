@@ -1,6 +1,7 @@
 {{ config(materialized='table') }}
 
--- One row per variant of a run and variant whose earlier runs count as its own: itself, and those that it replaced.
+-- One row per variant of a run and variant whose runs before `until_run_number` count as its own:
+-- itself, and those that it replaced, directly or one after another.
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
@@ -103,7 +104,7 @@ of_replaced as (
 
 ),
 
-counted as (
+of_other_names as (
 
     select * from of_variants
 
@@ -131,13 +132,13 @@ final as (
 
     union all
 
-    select counted.*
-    from counted
+    select of_other_names.*
+    from of_other_names
     left join variants as in_same_run
         on
-            counted.title = in_same_run.title
-            and counted.run_id = in_same_run.run_id
-            and counted.history_variant = in_same_run.variant
+            of_other_names.title = in_same_run.title
+            and of_other_names.run_id = in_same_run.run_id
+            and of_other_names.history_variant = in_same_run.variant
     where in_same_run.task_id is null
 
 )

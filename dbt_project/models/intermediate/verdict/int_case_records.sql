@@ -1,6 +1,7 @@
 {{ config(materialized='table') }}
 
--- One row per task and case: its rounds and passes now, before, and since the run in which it most likely broke.
+-- One row per task and case with rounds in its history: rounds and passes now, before, and since the
+-- run in which it most likely broke, with the odds for that.
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }} where recheck_of is null),
@@ -16,7 +17,7 @@ case_rounds as (
 ),
 
 -- of the history that gives the run its odds
-chosen as (
+chosen_cases as (
 
     select cases.*
     from cases
@@ -27,19 +28,19 @@ chosen as (
 sums as (
 
     select
-        chosen.task_id,
-        chosen.case_id,
+        chosen_cases.task_id,
+        chosen_cases.case_id,
         sum(case when cells.runs_ago = 0 then cells.x else 0 end) as n_passed_now,
         sum(case when cells.runs_ago = 0 then cells.n else 0 end) as n_rounds_now,
         sum(case when cells.runs_ago > 0 then cells.x else 0 end) as n_passed_before,
         sum(case when cells.runs_ago > 0 then cells.n else 0 end) as n_rounds_before,
         sum(case when cells.runs_ago > 0 then 1 else 0 end) as n_runs_before,
-        sum(case when cells.runs_ago < chosen.n_broken_runs then cells.x else 0 end) as n_passed_since,
-        sum(case when cells.runs_ago < chosen.n_broken_runs then cells.n else 0 end) as n_rounds_since
+        sum(case when cells.runs_ago < chosen_cases.n_broken_runs then cells.x else 0 end) as n_passed_since,
+        sum(case when cells.runs_ago < chosen_cases.n_broken_runs then cells.n else 0 end) as n_rounds_since
 
-    from chosen
+    from chosen_cases
     inner join cells using (series_id, case_id)
-    group by chosen.task_id, chosen.case_id
+    group by chosen_cases.task_id, chosen_cases.case_id
 
 ),
 
@@ -57,25 +58,25 @@ rechecked as (
 ),
 
 -- the run in which it began, and the task of the variant there
-began as (
+breaks as (
 
     select
-        chosen.task_id,
-        chosen.case_id,
+        chosen_cases.task_id,
+        chosen_cases.case_id,
         histories.history_run_id as since_run_id,
         earlier.task_id as since_task_id,
         earlier.created_at as since_at
 
-    from chosen
+    from chosen_cases
     inner join histories
         on
-            chosen.title = histories.title
-            and chosen.run_id = histories.run_id
-            and chosen.history = histories.history
-            and chosen.n_broken_runs = histories.runs_ago + 1
+            chosen_cases.title = histories.title
+            and chosen_cases.run_id = histories.run_id
+            and chosen_cases.history = histories.history
+            and chosen_cases.n_broken_runs = histories.runs_ago + 1
     left join task_histories
         on
-            chosen.task_id = task_histories.task_id
+            chosen_cases.task_id = task_histories.task_id
             and histories.history = task_histories.history
             and histories.runs_ago = task_histories.runs_ago
     left join variants as earlier on task_histories.history_task_id = earlier.task_id
@@ -87,10 +88,10 @@ records as (
     select
 
         ---------- ids
-        chosen.task_id,
-        chosen.case_id,
-        began.since_run_id,
-        began.since_task_id,
+        chosen_cases.task_id,
+        chosen_cases.case_id,
+        breaks.since_run_id,
+        breaks.since_task_id,
 
         ---------- numerics
         sums.n_passed_now,
@@ -101,20 +102,20 @@ records as (
         sums.n_passed_since,
         sums.n_rounds_since,
         rechecked.n_rounds as n_rounds_recheck,
-        chosen.log_evidence,
-        chosen.log_evidence_together,
-        case when sums.n_rounds_before > 0 then chosen.odds_in_one + chosen.odds_in_all end as odds,
+        chosen_cases.log_evidence,
+        chosen_cases.log_evidence_together,
+        case when sums.n_rounds_before > 0 then chosen_cases.odds_in_one + chosen_cases.odds_in_all end as odds,
 
         ---------- booleans
-        chosen.is_known_flaky,
+        chosen_cases.is_known_flaky,
 
         ---------- timestamps
-        began.since_at
+        breaks.since_at
 
-    from chosen
+    from chosen_cases
     inner join sums using (task_id, case_id)
     left join rechecked using (task_id, case_id)
-    left join began using (task_id, case_id)
+    left join breaks using (task_id, case_id)
 
 )
 

@@ -1,6 +1,7 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- One row per task and case: how many of its rounds gave a verdict, and how many of these passed.
+-- One row per task and case: how many of its rounds ran, gave a verdict and passed. Errors, answers
+-- from a cache and copies of another round's answer give none.
 with
 
 rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
@@ -16,6 +17,7 @@ answered as (
         rounds.run_index,
         coalesce(rounds.is_cached, false) as is_cached,
         results.status in ('pass', 'fail') and not coalesce(rounds.is_cached, false) as has_verdict,
+        -- short answers are the same by chance
         case when length(rounds.answer) >= 40 then md5(rounds.answer) else results.round_id end
             as answer_key
 
@@ -25,7 +27,7 @@ answered as (
 ),
 
 -- a long answer that comes again word for word is a copy: it counts once
-placed as (
+with_copies as (
 
     select
         *,
@@ -38,7 +40,7 @@ placed as (
 
 ),
 
-counted as (
+counts as (
 
     select
 
@@ -54,9 +56,9 @@ counted as (
         count(*) filter (where status = 'error') as n_errors,
         count(*) filter (where status = 'unevaluated') as n_unjudged
 
-    from placed
+    from with_copies
     group by task_id, case_id
 
 )
 
-select * from counted
+select * from counts

@@ -1,6 +1,7 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- One row per task and case: a hash of what its verdict depends on besides the answer.
+-- One row per task and case: its yardstick, a hash of what its verdict depends on besides the answer
+-- (question, assertions, judge). Verdicts by different yardsticks are not compared.
 with
 
 contents as (select * from {{ ref('promptlab', 'int_case_contents') }} where {{ in_this_build() }}),
@@ -29,8 +30,7 @@ judges as (
 
 ),
 
--- a dimension that decides nothing may change; one that a tool reports is only of the cases that
--- have a score on it
+-- one that a tool reports is only of the cases that have a score on it
 deciding as (
 
     select
@@ -42,22 +42,13 @@ deciding as (
             case_scores.dimension_id,
             dimensions.scorer,
             dimensions.scoring_mode,
-            coalesce(dimensions.parameters_text, '-'),
-            coalesce(cast(dimensions.weight_configured as string), '-'),
-            case
-                when not dimensions.is_share
-                    then concat_ws(
-                        '..',
-                        coalesce(cast(dimensions.lower_limit as string), ''),
-                        cast(dimensions.upper_limit as string)
-                    )
-            end
+            dimensions.grading_text
         ) as part
 
     from case_scores
     inner join dimensions using (task_id, dimension_id)
     where
-        (dimensions.weight_configured > 0 or dimensions.has_verdict)
+        dimensions.is_deciding
         and (case_scores.n_scored_rounds > 0 or dimensions.scorer <> 'reported')
 
 ),

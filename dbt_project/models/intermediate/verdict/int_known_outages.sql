@@ -1,3 +1,5 @@
+-- One row per task that the config names as a known outage, by its run or its id: something else was
+-- down, so no history counts it.
 with
 
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }}),

@@ -1,4 +1,5 @@
--- One row per title and run: the last run before it, which it is held against.
+-- One row per title and run: the last run before it (`last_run_id`), by which int_missing_variants
+-- tells what is missing: that of its own variants on the base branch, else the last one of that branch.
 with
 
 runs as (select * from {{ ref('promptlab', 'int_title_runs') }}),

@@ -77,7 +77,7 @@ case_rounds as (
     where n_rounds > 0 and task_id in (select missing.gone_task_id from missing)
 ),
 
-counted as (
+case_counts as (
 
     select
         missing.title,
@@ -100,14 +100,14 @@ final as (
         variants.task_id,
 
         ---------- strings
-        counted.reason,
-        counted.name,
+        case_counts.reason,
+        case_counts.name,
 
         ---------- numerics
-        counted.n_cases
+        case_counts.n_cases
 
     from variants
-    inner join counted using (title, run_id)
+    inner join case_counts using (title, run_id)
 
 )
 

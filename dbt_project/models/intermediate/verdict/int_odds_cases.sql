@@ -1,7 +1,7 @@
 {{ config(materialized='table') }}
 
--- One row per history, task and case: the odds that the case broke in this variant alone, and in all variants
--- of the run.
+-- One row per history, task and case: the odds that this run broke the case, in this variant alone
+-- (`odds_in_one`) and in all variants at once (`odds_in_all`): the evidence, if one case is expected to break.
 with
 
 series as (select * from {{ ref('promptlab', 'int_odds_series') }}),
@@ -28,7 +28,7 @@ known_flaky as (
 
 ),
 
-counted as (
+round_counts as (
 
     select
         series_id,
@@ -41,17 +41,17 @@ counted as (
 
 ),
 
-sizes as (
+history_sizes as (
 
     select
         series.title,
         series.run_id,
         series.history,
-        count(distinct counted.case_id) as n_cases
+        count(distinct round_counts.case_id) as n_cases
 
     from series
-    inner join counted using (series_id)
-    where series.task_id is not null and counted.n_now > 0 and counted.n_before > 0
+    inner join round_counts using (series_id)
+    where series.task_id is not null and round_counts.n_now > 0 and round_counts.n_before > 0
     group by series.title, series.run_id, series.history
 
 ),
@@ -80,9 +80,10 @@ weighed as (
         series.run_id,
         series.history,
         series.task_id,
-        counted.case_id,
+        round_counts.case_id,
         evidence.log_evidence,
         together.log_evidence as log_evidence_together,
+        -- -50 is no evidence at all: where likelihood_ratio ends
         case
             when together.log_evidence > coalesce(evidence.log_evidence, -50)
                 then together.n_broken_runs
@@ -90,16 +91,16 @@ weighed as (
         end as n_broken_runs,
         -- one case is expected to break: half of the time in one variant, else in all
         {{ likelihood_ratio('evidence.log_evidence') }}
-        / greatest(coalesce(sizes.n_cases, 0), policy.min_cases)
+        / greatest(coalesce(history_sizes.n_cases, 0), policy.min_cases)
         / case when series.n_variants > 1 then 2 * series.n_variants else 1 end as odds_in_one,
         {{ likelihood_ratio('together.log_evidence') }}
-        / greatest(coalesce(sizes.n_cases, 0), policy.min_cases) / 2 as odds_in_all,
+        / greatest(coalesce(history_sizes.n_cases, 0), policy.min_cases) / 2 as odds_in_all,
         known_flaky.case_id is not null as is_known_flaky
 
     from series
-    inner join counted using (series_id)
+    inner join round_counts using (series_id)
     cross join policy
-    left join sizes using (title, run_id, history)
+    left join history_sizes using (title, run_id, history)
     left join evidence using (series_id, case_id)
     left join together using (title, run_id, history, case_id)
     left join known_flaky using (task_id, case_id)

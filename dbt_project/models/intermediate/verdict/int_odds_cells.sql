@@ -1,6 +1,7 @@
 {{ config(materialized='table') }}
 
--- One row per series (int_odds_series), case and run: `x` passes in `n` rounds; also of all variants together.
+-- One row per series (int_odds_series), case and run of it: `x` passes in `n` rounds with a verdict,
+-- and whether the case was not solved yet; a series of all variants has their sums.
 with
 
 series as (select * from {{ ref('promptlab', 'int_odds_series') }}),

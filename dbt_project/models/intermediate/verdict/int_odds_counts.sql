@@ -1,6 +1,7 @@
 {{ config(materialized='table') }}
 
--- One row per series of one variant (int_odds_series), case and run: `x` passes in `n` rounds.
+-- One row per series of one variant (int_odds_series), case and run of it: `x` passes in `n` rounds,
+-- of those that were judged by the yardstick of the newest run.
 with
 
 series as (select * from {{ ref('promptlab', 'int_odds_series') }}),

@@ -1,5 +1,5 @@
--- One row per series (int_odds_series) and window (a number of runs since a break): the design effect, by which
--- numbers of rounds are divided.
+-- One row per series (int_odds_series) and window (int_odds_windows): the design effect, by how much
+-- passes vary more from run to run than independent rounds would. Numbers of rounds are divided by it.
 with
 
 windows as (select * from {{ ref('promptlab', 'int_odds_windows') }}),

@@ -1,7 +1,7 @@
 {{ config(materialized='table') }}
 
--- One row per series and case that passes less than before: how much likelier its rounds are if it broke, as a
--- logarithm.
+-- One row per series (int_odds_series) and case that passes less than before: how much likelier its
+-- rounds are if it broke than if it did not, as a logarithm, and since how many runs.
 with
 
 windows as (select * from {{ ref('promptlab', 'int_odds_windows') }}),
@@ -106,12 +106,12 @@ compared as (
 
     select
         *,
-        ln_before + {{ ln_likelihood('0.5e0', '4.5e0', 'x_since', 'n_since') }} - ln_all as ln_ratio
+        ln_before + {{ ln_likelihood_if_broken('x_since', 'n_since') }} - ln_all as ln_ratio
 
     from likelihoods_of_windows
     -- the candidate's own rounds have to look like a break
     where
-        ln_before + {{ ln_likelihood('0.5e0', '4.5e0', 'x_now', 'n_now') }} > ln_before_and_now
+        ln_before + {{ ln_likelihood_if_broken('x_now', 'n_now') }} > ln_before_and_now
 
 ),
 

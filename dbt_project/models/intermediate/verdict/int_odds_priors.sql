@@ -1,7 +1,7 @@
 {{ config(materialized='table') }}
 
--- One row per series: the shares of stable, flaky and failing cases in its runs before the last,
--- by two steps of expectation maximisation, and the failure rate of the stable ones.
+-- One row per series (int_odds_series): the shares of stable, flaky and failing cases in its earlier
+-- runs, by two steps of expectation maximisation, and the failure rate of stable ones.
 with
 
 windows as (
@@ -23,6 +23,7 @@ cases as (
 
 ),
 
+-- where to start: what an ordinary suite is like
 priors_0 as (
 
     select
@@ -73,7 +74,8 @@ priors_0 as (
 
     ),
 
-    -- the default is worth ten cases
+    -- the start is worth ten cases, and of the failure rate 100 rounds; a stable case fails once
+    -- in 33 rounds at most
     priors_{{ step }} as (
 
         select

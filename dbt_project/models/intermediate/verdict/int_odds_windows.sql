@@ -1,6 +1,7 @@
 {{ config(materialized='table') }}
 
--- One row per series, case and number of last runs in which it may be broken: its rounds before them and since.
+-- One row per series (int_odds_series), case and window, the last `n_broken_runs` runs in which it may
+-- be broken: passes `x` and rounds `n` now, in the window and before it, and how those before it vary.
 with
 
 series as (select * from {{ ref('promptlab', 'int_odds_series') }} where n_earlier > 0),
@@ -38,7 +39,7 @@ cases as (
 
 ),
 
-places as (
+runs_of_cases as (
 
     select
         cases.series_id,
@@ -56,10 +57,10 @@ places as (
 summed as (
 
     select
-        places.series_id,
-        places.case_id,
-        places.runs_ago,
-        places.n_earlier,
+        runs_of_cases.series_id,
+        runs_of_cases.case_id,
+        runs_of_cases.runs_ago,
+        runs_of_cases.n_earlier,
         sum(coalesce(folded.x, 0)) over from_the_first as x_before,
         sum(coalesce(folded.n, 0)) over from_the_first as n_before,
         sum(coalesce(folded.xx, 0)) over from_the_first as xx,
@@ -69,16 +70,16 @@ summed as (
         max(coalesce(folded.most_rounds, 0)) over from_the_first as most_rounds,
         sum(coalesce(folded.x, 0)) over of_case as x_all,
         sum(coalesce(folded.n, 0)) over of_case as n_all,
-        sum(case when places.runs_ago = 0 then coalesce(folded.x, 0) end) over of_case as x_now,
-        sum(case when places.runs_ago = 0 then coalesce(folded.n, 0) end) over of_case as n_now
+        sum(case when runs_of_cases.runs_ago = 0 then coalesce(folded.x, 0) end) over of_case as x_now,
+        sum(case when runs_of_cases.runs_ago = 0 then coalesce(folded.n, 0) end) over of_case as n_now
 
-    from places
+    from runs_of_cases
     left join folded using (series_id, case_id, runs_ago)
     window
-        of_case as (partition by places.series_id, places.case_id),
+        of_case as (partition by runs_of_cases.series_id, runs_of_cases.case_id),
         from_the_first as (
-            partition by places.series_id, places.case_id
-            order by places.runs_ago desc rows between unbounded preceding and current row
+            partition by runs_of_cases.series_id, runs_of_cases.case_id
+            order by runs_of_cases.runs_ago desc rows between unbounded preceding and current row
         )
 
 ),

@@ -1,6 +1,7 @@
 {{ config(materialized='table') }}
 
--- One row per task, measure (verdict or score), case and run: its rate there less the mean of its earlier runs.
+-- One row per task, measure (verdict or score), case and run of its history: the case's pass rate or
+-- score there less the mean of its earlier runs.
 with
 
 series as (

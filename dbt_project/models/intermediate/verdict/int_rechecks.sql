@@ -1,6 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per task that asks cases of another task again, with that task.
+-- One row per task that asks cases of another task again (`recheck_task_id`), with that task: its
+-- rounds count as rounds of it.
 with
 
 variants as (select * from {{ ref('promptlab', 'int_task_variants') }}),
@@ -8,7 +9,7 @@ variants as (select * from {{ ref('promptlab', 'int_task_variants') }}),
 repeated as (select * from variants where recheck_of is null),
 
 -- a re-check names a task, or a run with several variants: then it is of its own variant
-named as (
+resolved as (
 
     select
         rechecks.task_id as recheck_task_id,
@@ -38,7 +39,7 @@ rechecks as (
         recheck_task_id,
         task_id
 
-    from named
+    from resolved
 
 )
 

@@ -56,7 +56,7 @@ pairs as (
 
 ),
 
-pushed as (
+with_pushes as (
 
     select
         *,
@@ -85,12 +85,12 @@ histories as (
         is_base_branch,
         'branch' as history
 
-    from pushed
+    from with_pushes
     where has_pushes
 
 ),
 
-placed as (
+numbered as (
 
     select
         title,
@@ -140,10 +140,10 @@ final as (
 
     union all
 
-    select placed.*
-    from placed
+    select numbered.*
+    from numbered
     cross join policy
-    where placed.runs_ago <= policy.max_runs
+    where numbered.runs_ago <= policy.max_runs
 
 )
 

@@ -1,6 +1,7 @@
 {{ config(materialized='table') }}
 
--- One row per title and run: the odds that it broke a case.
+-- One row per title and run: the odds that it broke a case at all, by its history (`base` or `branch`)
+-- with the higher odds. Cases that are known to be flaky do not count.
 with
 
 cases as (select * from {{ ref('promptlab', 'int_odds_cases') }} where not is_known_flaky),
@@ -62,12 +63,9 @@ combined as (
 
     select
         runs.*,
-        case
-            when runs.n_earlier = 0 then null
-            when runs.n_earlier <= policy.few_runs then coalesce(summed.sum_of_odds, 0)
-            -- `least` of DuckDB leaves nulls out: first the sum of no case
-            else {{ exp_minus_one('least(coalesce(summed.sum_of_logs, 0), 300)') }}
-        end as odds
+        {{ odds_of_any(
+            'runs.n_earlier', 'policy.few_runs', 'summed.sum_of_odds', 'summed.sum_of_logs'
+        ) }} as odds
 
     from runs
     cross join policy

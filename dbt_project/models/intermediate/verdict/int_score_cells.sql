@@ -1,4 +1,5 @@
--- One row per series (int_odds_series), case and run with scores and no verdicts: the mean score.
+-- One row per series (int_odds_series), case and run of it that has scores and no verdicts: the mean
+-- score, of runs that were judged as the newest.
 with
 
 series as (select * from {{ ref('promptlab', 'int_odds_series') }}),
@@ -27,7 +28,7 @@ means as (
 ),
 
 -- a mean over other dimensions is another number
-judged as (
+scored_cases as (
 
     select
         means.task_id,
@@ -40,21 +41,21 @@ judged as (
 
 ),
 
-counted as (
+scores_of_runs as (
 
     select
         tasks.series_id,
         tasks.runs_ago,
-        judged.task_id,
-        judged.case_id,
-        judged.score,
-        judged.yardstick,
-        first_value(judged.yardstick) over (
-            partition by tasks.series_id, judged.case_id order by tasks.runs_ago
+        scored_cases.task_id,
+        scored_cases.case_id,
+        scored_cases.score,
+        scored_cases.yardstick,
+        first_value(scored_cases.yardstick) over (
+            partition by tasks.series_id, scored_cases.case_id order by tasks.runs_ago
         ) as own_yardstick
 
     from tasks
-    inner join judged using (task_id)
+    inner join scored_cases using (task_id)
 
 ),
 
@@ -63,23 +64,23 @@ cells as (
     select
 
         ---------- ids
-        counted.series_id,
-        counted.case_id,
+        scores_of_runs.series_id,
+        scores_of_runs.case_id,
 
         ---------- numerics
-        counted.runs_ago,
-        counted.score
+        scores_of_runs.runs_ago,
+        scores_of_runs.score
 
-    from counted
+    from scores_of_runs
     inner join series using (series_id)
     left join accepted
         on
             series.task_id = accepted.task_id
             and series.history = accepted.history
-            and counted.case_id = accepted.case_id
+            and scores_of_runs.case_id = accepted.case_id
     where
-        counted.yardstick = counted.own_yardstick
-        and counted.runs_ago <= coalesce(accepted.accepted_runs_ago, counted.runs_ago)
+        scores_of_runs.yardstick = scores_of_runs.own_yardstick
+        and scores_of_runs.runs_ago <= coalesce(accepted.accepted_runs_ago, scores_of_runs.runs_ago)
 
 )
 

@@ -1,6 +1,7 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- One row per round with a score, of tasks in which nothing passes or fails.
+-- One row per round with a score, of tasks in which no round passes or fails: their verdict is over
+-- scores. Rounds that have fewer dimensions than others of the case are left out.
 with
 
 rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),

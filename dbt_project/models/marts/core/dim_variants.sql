@@ -1,6 +1,6 @@
 {{ config(materialized='view') }}
 
--- One row per title and variant.
+-- One row per title and variant: its newest task, and whether it is current, a variant of the newest run.
 with
 
 tasks as (select * from {{ ref('promptlab', 'dim_tasks') }} where recheck_of is null),

@@ -1,6 +1,7 @@
 {{ config(materialized='view') }}
 
--- One row per task and case: its status, and its status when it was last judged with the same contents.
+-- One row per task and case: its status, and its status when it was last judged with the same contents
+-- and graded alike.
 with
 
 results as (select * from {{ ref('promptlab', 'int_case_results') }}),

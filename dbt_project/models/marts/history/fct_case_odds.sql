@@ -1,6 +1,7 @@
 {{ config(unique_key='task_id', meta={'batch': 'comparisons', 'mentions': ['since_task_id', 'since_run_id']}) }}
 
--- One row per task and case, of its run or of the last one that judged it: the odds that it broke.
+-- One row per task and case of its run, or only of the run that it is compared with: whether it newly
+-- fails, since which run, and the odds that this run broke it.
 with
 
 variants as (

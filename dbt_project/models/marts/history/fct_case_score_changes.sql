@@ -1,6 +1,6 @@
 {{ config(unique_key='candidate_task_id', meta={'batch': 'comparisons'}) }}
 
--- One row per compared pair of tasks, case and dimension that both scored.
+-- One row per compared pair of tasks, case and dimension that both scored: the score before and after.
 with
 
 changes as (select * from {{ ref('promptlab', 'int_case_score_changes') }}),

@@ -5,8 +5,8 @@ with
 
 pairs as (select * from {{ ref('promptlab', 'fct_task_pairs') }} where {{ in_this_build('comparisons') }}),
 task_pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),
-judged as (select * from {{ ref('promptlab', 'int_comparison_tests') }}),
-dimensions as (select * from judged where level = 'dimension' and verdict = 'not_comparable'),
+tests as (select * from {{ ref('promptlab', 'int_comparison_tests') }}),
+dimensions as (select * from tests where level = 'dimension' and verdict = 'not_comparable'),
 unscored_cases as (select * from {{ ref('promptlab', 'int_cases_compared') }} where reason like 'no%'),
 kinds as (select * from {{ ref('promptlab', 'promptlab_comparison_notes') }}),
 partial as (select * from {{ ref('promptlab', 'int_partial_tasks') }}),

@@ -1,5 +1,6 @@
 {{ config(materialized='view') }}
 
+-- One row per task whose cost is known: in all, by round and by case that passed.
 with
 
 numbers as (

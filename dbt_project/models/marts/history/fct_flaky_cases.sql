@@ -1,9 +1,7 @@
 {{ config(unique_key='title', meta={'batch': 'titles'}) }}
 
--- Cases that passed and failed though nothing had changed: neither the prompt, nor the
--- model, nor what was asked and expected. A round in error gave no answer: it says nothing
--- about the case, and a task without an answer does not stand between two others. One row per title, variant, prompt,
--- model, case and contents.
+-- One row per title, variant, prompt, model, case and contents (what is asked and expected) whose answers
+-- both passed and failed, though none of these had changed. A round in error says nothing of the case.
 with
 
 history as (

@@ -40,7 +40,7 @@ worst_cases_of_runs as (
 
 ),
 
-facts as (
+rules as (
 
     select
         task_id,
@@ -112,7 +112,7 @@ final as (
         ---------- json
         coalesce(names, cast('[]' as json)) as names
 
-    from facts
+    from rules
 
 )
 

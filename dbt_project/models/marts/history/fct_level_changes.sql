@@ -1,6 +1,7 @@
 {{ config(materialized='table', meta={'mentions': ['since_task_id']}) }}
 
--- One row per title, variant and measure: since which run it is at its present level.
+-- One row per title, variant and measure: since which run it is at its present level, and whether that
+-- change is more than chance.
 with
 
 trends as (select * from {{ ref('promptlab', 'fct_trends') }} where subject is null),
@@ -33,7 +34,7 @@ leveled as (
 
 ),
 
--- each run as the first of the present level: what was before it, and what is since
+-- each of the last 40 runs as the first of the present level: what was before it, and what is since
 split as (
 
     select
@@ -89,6 +90,7 @@ tested as (
 
 ),
 
+-- p counts for all the runs that were tried
 ranked as (
 
     select *

@@ -87,7 +87,7 @@ sizes as (
 
 ),
 
-counted as (
+with_results as (
 
     select
         *,
@@ -102,20 +102,20 @@ final as (
     select
 
         ---------- ids
-        counted.task_id,
+        with_results.task_id,
 
         ---------- strings
-        counted.title,
-        counted.variant,
+        with_results.title,
+        with_results.variant,
 
         ---------- numerics
-        counted.n_cases,
-        case when counted.n_clusters < counted.n_cases then counted.n_clusters end as n_clusters,
-        counted.n_rounds,
-        counted.n_results,
+        with_results.n_cases,
+        case when with_results.n_clusters < with_results.n_cases then with_results.n_clusters end as n_clusters,
+        with_results.n_rounds,
+        with_results.n_results,
         round(variances.within_variance, 6) as within_variance
 
-    from counted
+    from with_results
     left join variances using (title, variant)
 
 )

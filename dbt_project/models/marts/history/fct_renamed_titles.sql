@@ -1,6 +1,7 @@
 {{ config(materialized='view') }}
 
--- One row per title that ran once and earlier title without a run since that has most of its cases.
+-- One row per title that ran once and earlier title without a run since that has most of its cases: it
+-- was probably renamed.
 with
 
 tasks as (select * from {{ ref('promptlab', 'dim_tasks') }} where role = 'full'),

@@ -9,7 +9,7 @@ changes as (select * from {{ ref('promptlab', 'int_cases_compared') }}),
 dimensions as (select * from {{ ref('promptlab', 'int_dimension_pairs') }}),
 overall as (select * from {{ ref('promptlab', 'int_comparison_tests') }} where level = 'overall'),
 
-counted as (
+case_counts as (
 
     select
         baseline_task_id,
@@ -64,20 +64,20 @@ final as (
         overall.verdict,
 
         ---------- numerics
-        coalesce(counted.n_better, 0) as n_better,
-        coalesce(counted.n_worse, 0) as n_worse,
-        coalesce(counted.n_same, 0) as n_same,
-        coalesce(counted.n_added, 0) as n_added,
-        coalesce(counted.n_removed, 0) as n_removed,
-        coalesce(counted.n_not_comparable, 0) as n_not_comparable,
-        coalesce(counted.n_must_have_lost, 0) as n_must_have_lost,
-        coalesce(counted.n_must_have_gained, 0) as n_must_have_gained,
-        coalesce(counted.n_newly_failing, 0) as n_newly_failing,
-        coalesce(counted.n_newly_fixed, 0) as n_newly_fixed,
-        coalesce(counted.n_inputs_differ, 0) as n_inputs_differ,
-        coalesce(counted.n_expectations_differ, 0) as n_expectations_differ,
-        coalesce(counted.n_references_differ, 0) as n_references_differ,
-        coalesce(counted.n_assertions_differ, 0) as n_assertions_differ,
+        coalesce(case_counts.n_better, 0) as n_better,
+        coalesce(case_counts.n_worse, 0) as n_worse,
+        coalesce(case_counts.n_same, 0) as n_same,
+        coalesce(case_counts.n_added, 0) as n_added,
+        coalesce(case_counts.n_removed, 0) as n_removed,
+        coalesce(case_counts.n_not_comparable, 0) as n_not_comparable,
+        coalesce(case_counts.n_must_have_lost, 0) as n_must_have_lost,
+        coalesce(case_counts.n_must_have_gained, 0) as n_must_have_gained,
+        coalesce(case_counts.n_newly_failing, 0) as n_newly_failing,
+        coalesce(case_counts.n_newly_fixed, 0) as n_newly_fixed,
+        coalesce(case_counts.n_inputs_differ, 0) as n_inputs_differ,
+        coalesce(case_counts.n_expectations_differ, 0) as n_expectations_differ,
+        coalesce(case_counts.n_references_differ, 0) as n_references_differ,
+        coalesce(case_counts.n_assertions_differ, 0) as n_assertions_differ,
 
         ---------- booleans
         coalesce(configs.has_other_weights, false) as has_other_weights,
@@ -90,7 +90,7 @@ final as (
     inner join tasks as baseline_tasks on pairs.baseline_task_id = baseline_tasks.task_id
     inner join tasks as candidate_tasks on pairs.candidate_task_id = candidate_tasks.task_id
     inner join overall using (baseline_task_id, candidate_task_id)
-    left join counted using (baseline_task_id, candidate_task_id)
+    left join case_counts using (baseline_task_id, candidate_task_id)
     left join configs using (baseline_task_id, candidate_task_id)
 
 )

@@ -1,6 +1,6 @@
 {{ config(materialized='view') }}
 
--- One row per variant, over the titles that have several variants.
+-- One row per variant, over the titles that have several variants: its mean score, and in how many it is the best.
 with
 
 scores as (select * from {{ ref('promptlab', 'fct_variant_scores') }} where n_variants > 1),

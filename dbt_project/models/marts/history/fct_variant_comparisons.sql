@@ -1,7 +1,7 @@
 {{ config(unique_key='title', meta={'batch': 'titles', 'mentions': ['leader_task_id']}) }}
 
--- The current variants of a title against the best of them, case by case: the cases that ask and
--- expect the same, of variants that were judged alike.
+-- One row per current variant of a title other than its best (the leader): both case by case, over
+-- cases that ask and expect the same, where both variants were judged alike.
 with
 
 variants as (
@@ -156,7 +156,7 @@ tested as (
 
 ),
 
-judged as (
+with_p_values as (
 
     select
         *,
@@ -180,30 +180,30 @@ final as (
         others.variant,
 
         ---------- numerics
-        coalesce(judged.n_pairs, 0) as n_pairs,
-        coalesce(judged.n_only_here, 0) as n_only_here,
-        coalesce(judged.n_only_leader, 0) as n_only_leader,
-        round(judged.delta, 6) as delta,
+        coalesce(with_p_values.n_pairs, 0) as n_pairs,
+        coalesce(with_p_values.n_only_here, 0) as n_only_here,
+        coalesce(with_p_values.n_only_leader, 0) as n_only_leader,
+        round(with_p_values.delta, 6) as delta,
         case
-            when judged.half_width is not null
-                then round(greatest(-1.0, judged.delta - judged.half_width), 6)
+            when with_p_values.half_width is not null
+                then round(greatest(-1.0, with_p_values.delta - with_p_values.half_width), 6)
         end as ci_low,
         case
-            when judged.half_width is not null
-                then round(least(1.0, judged.delta + judged.half_width), 6)
+            when with_p_values.half_width is not null
+                then round(least(1.0, with_p_values.delta + with_p_values.half_width), 6)
         end as ci_high,
-        round(judged.p_value, 6) as p_value,
+        round(with_p_values.p_value, 6) as p_value,
         -- the leader is held against all others at once (Bonferroni)
         case
-            when judged.p_value is not null
-                then round(least(1.0, judged.p_value * (others.n_variants - 1)), 6)
+            when with_p_values.p_value is not null
+                then round(least(1.0, with_p_values.p_value * (others.n_variants - 1)), 6)
         end as p_adjusted,
 
         ---------- booleans
-        coalesce(judged.p_value * (others.n_variants - 1) >= 0.05, true) as is_within_chance
+        coalesce(with_p_values.p_value * (others.n_variants - 1) >= 0.05, true) as is_within_chance
 
     from others
-    left join judged using (title, task_id)
+    left join with_p_values using (title, task_id)
 
 )
 

@@ -15,8 +15,8 @@ case_odds as (
 ),
 comparability as (select * from {{ ref('promptlab', 'int_case_comparability') }}),
 missing as (select * from {{ ref('promptlab', 'int_missing_variants') }}),
-whole_rates as (select * from {{ ref('promptlab', 'int_whole_rates') }}),
-changes as (select * from {{ ref('promptlab', 'int_changes') }}),
+overall_tests as (select * from {{ ref('promptlab', 'int_overall_rate_tests') }}),
+changes as (select * from {{ ref('promptlab', 'int_changes_since_last_run') }}),
 accepts as (select * from {{ ref('promptlab', 'stg_tasks__accepts') }}),
 policy as (select * from {{ ref('promptlab', 'promptlab_verdict_policy') }}),
 
@@ -36,7 +36,7 @@ of_variants as (
 
 ),
 
-counted as (
+compared_cases as (
 
     select
         comparability.task_id,
@@ -50,7 +50,7 @@ counted as (
 
 ),
 
-failing as (
+changed_cases as (
 
     select
         task_id,
@@ -62,7 +62,7 @@ failing as (
 
 ),
 
-gone as (
+gone_variants as (
 
     select
         task_id,
@@ -73,7 +73,7 @@ gone as (
 
 ),
 
-described as (
+changes_joined as (
 
     select
         task_id,
@@ -100,7 +100,7 @@ final as (
         ---------- strings
         variants.title,
         variants.variant,
-        whole_rates.measure,
+        overall_tests.measure,
         accepts.reason as accept_reason,
 
         ---------- numerics
@@ -108,44 +108,42 @@ final as (
         cast(run_odds.n_earlier as bigint) as n_earlier_runs,
         round(run_odds.odds, 9) as odds,
         round(
-            case
-                when run_odds.n_earlier = 0 then null
-                when run_odds.n_earlier <= policy.few_runs
-                    then coalesce(of_variants.sum_of_odds, 0)
-                else {{ exp_minus_one('least(coalesce(of_variants.sum_of_logs, 0), 300)') }}
-            end,
+            {{ odds_of_any(
+                'run_odds.n_earlier', 'policy.few_runs', 'of_variants.sum_of_odds', 'of_variants.sum_of_logs'
+            ) }},
             9
         ) as odds_of_variant,
-        whole_rates.p as p_whole,
+        overall_tests.p as p_whole,
         policy.broad_level / run_odds.n_variants as p_whole_limit,
-        round(whole_rates.rate_now, 6) as rate_now,
-        round(whole_rates.rate_before, 6) as rate_before,
-        cast(coalesce(counted.n_cases_before, 0) + coalesce(gone.n_cases, 0) as bigint) as n_cases_before,
-        coalesce(counted.n_cases_compared, 0) as n_cases_compared,
-        coalesce(failing.n_newly_failing, 0) as n_newly_failing,
-        coalesce(failing.n_newly_passing, 0) as n_newly_passing,
+        round(overall_tests.rate_now, 6) as rate_now,
+        round(overall_tests.rate_before, 6) as rate_before,
+        cast(coalesce(compared_cases.n_cases_before, 0) + coalesce(gone_variants.n_cases, 0) as bigint)
+            as n_cases_before,
+        coalesce(compared_cases.n_cases_compared, 0) as n_cases_compared,
+        coalesce(changed_cases.n_newly_failing, 0) as n_newly_failing,
+        coalesce(changed_cases.n_newly_passing, 0) as n_newly_passing,
 
         ---------- booleans
         baselines.last_task_id is null as is_first_run,
         accepts.task_id is not null as is_accepted,
-        coalesce(counted.has_new_answers, false) as has_new_answers,
+        coalesce(compared_cases.has_new_answers, false) as has_new_answers,
 
         ---------- timestamps
         accepts.accepted_at,
 
         ---------- json
-        cast(coalesce(described.changes_text, '[]') as json) as changes
+        cast(coalesce(changes_joined.changes_text, '[]') as json) as changes
 
     from variants
     inner join baselines using (task_id)
     inner join run_odds using (title, run_id)
     cross join policy
     left join of_variants using (task_id)
-    left join counted using (task_id)
-    left join failing using (task_id)
-    left join gone using (task_id)
-    left join whole_rates using (task_id)
-    left join described using (task_id)
+    left join compared_cases using (task_id)
+    left join changed_cases using (task_id)
+    left join gone_variants using (task_id)
+    left join overall_tests using (task_id)
+    left join changes_joined using (task_id)
     left join accepts using (task_id)
 
 )

@@ -120,7 +120,7 @@ final as (
             when n_judged = 0 then 'nothing_judged'
             when n_pass = 0 then 'no_passing_label'
             when n_fail = 0 then 'no_failing_label'
-            when least(n_pass, n_fail) < 15 then 'few_labels'
+            when {{ has_few_labels('n_pass', 'n_fail') }} then 'few_labels'
         end as reason,
 
         ---------- numerics

@@ -1,12 +1,12 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per dimension and pair of judges, on the same labelled outputs: comparing rates of different labels
--- would compare the labels.
+-- One row per dimension and pair of judges: how often each is right about the outputs that both judged
+-- and people labelled. Rates over different labels would compare the labels.
 with
 
 labels as (
     select * from {{ ref('promptlab', 'fct_labels') }}
-    where truth is not null and coalesce(split_name, '') <> 'train'
+    where truth is not null and not {{ is_for_training('split_name') }}
 ),
 tasks as (select * from {{ ref('promptlab', 'dim_tasks') }}),
 
@@ -22,7 +22,7 @@ outputs as (
         rounds.task_id,
         rounds.case_id,
         rounds.round_id,
-        coalesce(rounds.answer_hash, md5(rounds.answer)) as output_hash,
+        {{ whole_answer_hash('rounds') }} as output_hash,
         tasks.created_at
 
     from rounds
@@ -48,7 +48,7 @@ labelled as (
 
 ),
 
-judged as (
+output_verdicts as (
 
     select
         labelled.dimension_id,
@@ -84,14 +84,14 @@ judges as (
         row_number() over (
             partition by dimension_id
             order by max(created_at), max(case when is_used then 1 else 0 end), judge
-        ) as place
+        ) as age_rank
 
-    from judged
+    from output_verdicts
     group by dimension_id, judge
 
 ),
 
-counted as (
+judge_pairs as (
 
     select
         older.dimension_id,
@@ -106,13 +106,13 @@ counted as (
         count(*) filter (where not before.is_right and not after.is_right)
             as n_both_wrong
 
-    from judged as before
-    inner join judged as after using (dimension_id, output_id)
+    from output_verdicts as before
+    inner join output_verdicts as after using (dimension_id, output_id)
     inner join judges as older
         on before.dimension_id = older.dimension_id and before.judge = older.judge
     inner join judges as newer
         on after.dimension_id = newer.dimension_id and after.judge = newer.judge
-    where older.place < newer.place
+    where older.age_rank < newer.age_rank
     group by older.dimension_id, older.judge, newer.judge
 
 ),
@@ -134,7 +134,7 @@ final as (
         n_both_wrong,
         {{ mcnemar_p_value('n_only_before_right', 'n_only_after_right') }} as p_value
 
-    from counted
+    from judge_pairs
 
 )
 

@@ -1,6 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per dimension and judge that judged an output several times: whether it says the same again.
+-- One row per dimension and judge that judged an output several times: whether it says the same again,
+-- and whether it depends on the order in which a pair is shown.
 with
 
 labels as (select distinct task_id from {{ ref('promptlab', 'fct_labels') }}),
@@ -57,7 +58,7 @@ verdicts_on_outputs as (
             ' ',
             tasks.title,
             verdicts.case_id,
-            coalesce(rounds.answer_hash, md5(rounds.answer))
+            {{ whole_answer_hash('rounds') }}
         ) as output_id,
         verdicts.verdict,
         verdicts.place

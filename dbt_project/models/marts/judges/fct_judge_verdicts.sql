@@ -73,7 +73,18 @@ verdicts as (
 
     union all
 
-    select * from of_dimensions
+    select
+        task_id,
+        case_id,
+        round_id,
+        dimension_id,
+        judge,
+        verdict,
+        answer_position as place,
+        score,
+        is_used
+
+    from of_dimensions
 
     union all
 

@@ -1,6 +1,7 @@
 {{ config(materialized='table') }}
 
--- One row per round, dimension and person who labelled it.
+-- One row per round, dimension and person who labelled it: the label, what most people say (`truth`),
+-- and what the judge says.
 with
 
 labels as (select * from {{ ref('promptlab', 'stg_labels__labels') }}),
@@ -11,24 +12,24 @@ verdicts as (select * from {{ ref('promptlab', 'fct_judge_verdicts') }} where is
 label_keys as (
 
     select
-        task_id,
-        case_id,
-        round_id,
-        coalesce(answer_hash, md5(answer)) as answer_hash,
+        rounds.task_id,
+        rounds.case_id,
+        rounds.round_id,
+        {{ whole_answer_hash('rounds') }} as answer_hash,
         'round' as matched_by,
-        round_id as label_key
+        rounds.round_id as label_key
 
     from rounds
 
     union all
 
     select
-        task_id,
-        case_id,
-        round_id,
-        coalesce(answer_hash, md5(answer)) as answer_hash,
+        rounds.task_id,
+        rounds.case_id,
+        rounds.round_id,
+        {{ whole_answer_hash('rounds') }} as answer_hash,
         'output' as matched_by,
-        coalesce(answer_hash, md5(answer)) as label_key
+        {{ whole_answer_hash('rounds') }} as label_key
 
     from rounds
 
@@ -89,7 +90,7 @@ ordered as (
 
 ),
 
-counted as (
+with_votes as (
 
     select
         *,
@@ -107,42 +108,42 @@ final as (
     select
 
         ---------- ids
-        counted.task_id,
-        counted.case_id,
-        counted.round_id,
-        counted.dimension_id,
-        counted.load_id,
+        with_votes.task_id,
+        with_votes.case_id,
+        with_votes.round_id,
+        with_votes.dimension_id,
+        with_votes.load_id,
 
         ---------- strings
-        counted.labeler,
-        counted.label,
+        with_votes.labeler,
+        with_votes.label,
         -- what most labelers say; a tie is disputed and has none
         case
-            when counted.n_pass > counted.n_fail then 'pass'
-            when counted.n_fail > counted.n_pass then 'fail'
+            when with_votes.n_pass > with_votes.n_fail then 'pass'
+            when with_votes.n_fail > with_votes.n_pass then 'fail'
         end as truth,
         verdicts.judge,
         verdicts.verdict,
-        counted.matched_by,
-        counted.policy,
-        counted.split_name,
-        counted.draw,
-        counted.label_comment,
+        with_votes.matched_by,
+        with_votes.policy,
+        with_votes.split_name,
+        with_votes.draw,
+        with_votes.label_comment,
 
         ---------- numerics
-        counted.n_labels,
-        counted.weight,
-        counted.grade,
-        counted.scale,
+        with_votes.n_labels,
+        with_votes.weight,
+        with_votes.grade,
+        with_votes.scale,
         verdicts.score,
 
         ---------- booleans
-        counted.n_pass > 0 and counted.n_pass = counted.n_fail as is_disputed,
+        with_votes.n_pass > 0 and with_votes.n_pass = with_votes.n_fail as is_disputed,
 
         ---------- timestamps
-        counted.labeled_at
+        with_votes.labeled_at
 
-    from counted
+    from with_votes
     left join verdicts using (task_id, case_id, round_id, dimension_id)
 
 )

@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
 
+-- One row per memory run: counts over all its conversations, and the metric by which its answers are right.
 with
 
 tasks as (select * from {{ ref('promptlab', 'dim_memory_tasks') }}),

@@ -1,4 +1,5 @@
--- One row per memory run and conversation (`task_id`).
+-- One row per memory run and conversation (`task_id`), which is a file: its size, its questions
+-- (valid, asked, never asked) and its answers.
 with
 
 runs as (select * from {{ ref('promptlab', 'stg_memory__runs') }} where {{ in_this_build('memory_runs') }}),
@@ -52,7 +53,7 @@ invalid_counts as (
 
 ),
 
-counted as (
+with_counts as (
 
     select
         runs.*,
@@ -114,7 +115,7 @@ final as (
         ---------- json
         extras
 
-    from counted
+    from with_counts
 
 )
 

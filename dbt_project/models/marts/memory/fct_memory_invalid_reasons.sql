@@ -1,3 +1,4 @@
+-- One row per memory run and reason why questions of it could not be asked: how many.
 with
 
 invalid_questions as (

@@ -7,7 +7,7 @@ right_metrics as (
     where {{ in_this_build('memory_runs') }}
 ),
 
-counted as (
+pair_counts as (
 
     select
         run_id,
@@ -26,8 +26,8 @@ final as (
     select
 
         ---------- ids
-        counted.run_id,
-        counted.lag,
+        pair_counts.run_id,
+        pair_counts.lag,
 
         ---------- strings
         right_metrics.right_metric as metric,
@@ -35,14 +35,14 @@ final as (
 
         ---------- numerics
         right_metrics.right_threshold as threshold,
-        counted.n_right_before,
-        counted.n_still_right,
-        counted.n_failed,
+        pair_counts.n_right_before,
+        pair_counts.n_still_right,
+        pair_counts.n_failed,
         round(
-            cast(counted.n_still_right as double) / nullif(counted.n_right_before, 0), 6
+            cast(pair_counts.n_still_right as double) / nullif(pair_counts.n_right_before, 0), 6
         ) as retention
 
-    from counted
+    from pair_counts
     inner join right_metrics using (run_id)
 
 )

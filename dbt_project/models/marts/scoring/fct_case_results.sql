@@ -1,4 +1,5 @@
--- One row per task and case: its status over its rounds, and its scores.
+-- One row per task and case: its status over its rounds, its score over its dimensions and by each of
+-- them, and what is missing or went wrong (`notes`).
 with
 
 results as (select * from {{ ref('promptlab', 'int_case_results') }} where {{ in_this_build() }}),

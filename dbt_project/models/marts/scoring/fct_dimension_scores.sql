@@ -1,4 +1,4 @@
--- One row per task and dimension: its score over all cases.
+-- One row per task and dimension: its score over all cases with its interval, and statistics of what was measured.
 with
 
 dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
@@ -79,7 +79,7 @@ worst as (
 
 ),
 
-judged as (
+joined as (
 
     select
         dimensions.*,
@@ -193,7 +193,7 @@ final as (
         parameters,
         coalesce(scorer_versions, cast('[]' as json)) as scorer_versions
 
-    from judged
+    from joined
 
 )
 

@@ -56,7 +56,8 @@ gathered as (
 
 ),
 
--- the place to look at: a keyword that must not be there, the first character that differs
+-- the place to look at: a keyword that must not be there, the first character that differs;
+-- the snippet is 200 characters, of which 40 are before it
 located as (
 
     select

@@ -1,3 +1,5 @@
+-- One row per setting of the config that SQL needs, by its kind (`setting`) and what it is about
+-- (`setting_name`); of several files that set it the newest counts.
 with
 
 source as (select * from {{ source('raw', 'settings') }}),

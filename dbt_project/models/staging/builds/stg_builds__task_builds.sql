@@ -1,3 +1,4 @@
+-- One row per task whose numbers were computed: the hash of what they depended on.
 with
 
 source as (select * from {{ source('raw', 'task_builds') }}),

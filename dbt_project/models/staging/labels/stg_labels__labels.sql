@@ -1,3 +1,4 @@
+-- One row per label that a person gave an answer, on a dimension or the whole round.
 with
 
 source as (select * from {{ ref('promptlab', 'live_labels') }}),

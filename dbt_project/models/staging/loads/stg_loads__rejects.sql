@@ -1,3 +1,4 @@
+-- One row per problem of a file: a record that was left out, or a warning.
 with
 
 source as (select * from {{ source('raw', 'rejects') }}),

@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per answer of a memory run, by conversation (`task_id`), round (`test_index`) and question.
 with
 
 source as (select * from {{ source('raw', 'memory_answers') }} where {{ is_live() }}),
@@ -39,7 +40,7 @@ renamed as (
             false
         ) as is_failed,
         reference_texts is not null as has_reference,
-        is_chinese,
+        is_chinese as is_chinese_question,
         is_same,
 
         ---------- json

@@ -1,3 +1,4 @@
+-- One row per question of a memory run's conversation (`task_id`) that could not be asked.
 with
 
 source as (select * from {{ source('raw', 'memory_invalid_questions') }} where {{ is_live() }}),

@@ -1,5 +1,7 @@
--- all that reads cases and rounds reads it: a table, since every build reads those often
 {{ config(materialized='table', unique_key='task_id', meta={'batch': 'tasks'}) }}
+
+-- One row per question in the last round of a memory run's conversation: a case of the run, with its only answer.
+-- A table, since all that reads cases and rounds reads it.
 
 with
 

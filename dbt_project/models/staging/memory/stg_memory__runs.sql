@@ -1,3 +1,4 @@
+-- One row per memory run and conversation of it (`task_id`), which is a file.
 with
 
 source as (select * from {{ source('raw', 'memory_runs') }} where {{ is_live() }}),

@@ -1,3 +1,4 @@
+-- One row per call of a memory system that is timed, or summary of calls (`grain`), by conversation (`task_id`).
 with
 
 source as (select * from {{ source('raw', 'memory_timings') }} where {{ is_live() }}),

@@ -1,3 +1,4 @@
+-- One row per pipeline and step of it.
 with
 
 source as (select * from {{ source('raw', 'pipeline_steps') }} where {{ is_live() }}),

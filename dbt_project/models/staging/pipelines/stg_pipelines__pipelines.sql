@@ -1,3 +1,4 @@
+-- One row per pipeline, the steps by which a system under test answers.
 with
 
 source as (select * from {{ source('raw', 'pipelines') }} where {{ is_live() }}),

@@ -1,3 +1,4 @@
+-- One row per task and name (a dimension or an assertion) that a judge of its tool judged: model, prompt and rubric.
 with
 
 source as (select * from {{ source('raw', 'judges') }} where {{ is_live(of='task') }}),

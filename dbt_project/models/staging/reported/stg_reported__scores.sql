@@ -1,3 +1,4 @@
+-- One row per round and dimension that its tool scored: the value as the tool wrote it, and as a score from 0 to 1.
 with
 
 source as (select * from {{ source('raw', 'reported_scores') }} where {{ is_live(of='task') }}),

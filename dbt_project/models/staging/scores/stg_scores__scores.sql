@@ -1,3 +1,4 @@
+-- One row per score from a file of scores, of a round on a dimension; several scorers may score one.
 with
 
 source as (select * from {{ ref('promptlab', 'live_scores') }}),

@@ -1,3 +1,4 @@
+-- One row per task that a person accepted as it is, with the reason and the cases.
 with
 
 source as (select * from {{ source('raw', 'accepts') }}),

@@ -1,3 +1,4 @@
+-- One row per task and case, with its cluster of cases that are not independent of each other.
 with
 
 source as (select * from {{ ref('promptlab', 'live_cases') }}),

@@ -1,3 +1,4 @@
+-- One row per task and dimension that its file asks for: how it is scored and weighed.
 with
 
 source as (select * from {{ source('raw', 'dimension_configs') }} where {{ is_live(of='task') }}),

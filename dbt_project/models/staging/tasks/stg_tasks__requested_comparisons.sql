@@ -1,3 +1,4 @@
+-- One row per pair of tasks that a user asked to compare.
 with
 
 source as (select * from {{ source('raw', 'requested_comparisons') }}),

@@ -1,3 +1,4 @@
+-- One row per round: one answer of the system under test to one case, as its file has it.
 with
 
 source as (select * from {{ ref('promptlab', 'live_rounds') }}),

@@ -1,4 +1,5 @@
--- One row per task: one variant in one run.
+-- One row per task: one variant in one run. A memory run is one task, whose id is `run_id` in models of memory; what
+-- its files call a task is a conversation, their `task_id`.
 with
 
 source as (select * from {{ ref('promptlab', 'live_tasks') }}),

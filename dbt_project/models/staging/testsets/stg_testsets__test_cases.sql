@@ -1,3 +1,4 @@
+-- One row per testset and case.
 with
 
 source as (select * from {{ source('raw', 'test_cases') }} where {{ is_live() }}),

@@ -1,3 +1,4 @@
+-- One row per testset, a set of cases with what is expected.
 with
 
 source as (select * from {{ source('raw', 'testsets') }} where {{ is_live() }}),

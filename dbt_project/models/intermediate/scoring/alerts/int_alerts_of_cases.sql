@@ -1,7 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per task, alert (`code`), dimension and reason: how many cases it is about, and the
--- first 50 of them.
+-- One row per task, alert (`code`), dimension and reason: the number of its cases, and the first 50. It is about cases
+-- missing in the file or in its testset, rejected, without a reference, or not judgeable (int_cases_concerned).
 with
 
 concerned as (select * from {{ ref('promptlab', 'int_cases_concerned') }}),
@@ -39,7 +39,7 @@ listed as (
         dimension_id,
         reason,
         count(*) as n,
-        {{ json_list_of('case_id', 'case_id') }} as case_ids
+        {{ json_list_of('case_id', 'case_id', at_most=50) }} as case_ids
 
     from concerned
     group by task_id, code, dimension_id, reason
@@ -66,6 +66,7 @@ alerts as (
             when listed.code in ('case_not_in_testset', 'testset_case_missing')
                 then tasks.testset_id
         end as detail,
+        -- what is counted are cases; of other alerts `n` may count rounds
         listed.n as n_cases,
         listed.case_ids
 

@@ -1,6 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per task, alert (`code`), case, dimension and reason: what int_alerts_of_cases lists.
+-- One row per task, alert (`code`), case, dimension and reason: the cases that int_alerts_of_cases counts and lists.
 with
 
 cases as (select * from {{ ref('promptlab', 'stg_tasks__cases') }} where {{ in_this_build() }}),

@@ -111,7 +111,7 @@ by_default as (
     cross join {{ memory_metric_rows() }} as metrics
     where
         tasks.source_kind = 'memory'
-        and (right_metrics.is_chinese or metrics.metric not in {{ chinese_metrics() }})
+        and (right_metrics.is_chinese_run or metrics.metric not in {{ chinese_metrics() }})
 
 ),
 

@@ -1,5 +1,4 @@
--- One row per task, dimension and rank: the at most ten worst rounds of the dimension, ties
--- spread over cases.
+-- One row per task, dimension and rank: the at most ten worst rounds of the dimension, ties spread over cases.
 with
 
 case_scores as (

@@ -1,4 +1,4 @@
--- One row per task: the standard error of its overall score.
+-- One row per task: the standard error of its overall score, over clusters of cases, or cases.
 with
 
 dimensions as (select * from {{ ref('promptlab', 'int_dimension_scores') }}),

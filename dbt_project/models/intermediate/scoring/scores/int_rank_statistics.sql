@@ -1,6 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per task and dimension whose case scores are aggregated by rank.
+-- One row per task and dimension whose case scores are aggregated by rank: median, trimmed and
+-- winsorized mean, with what their intervals are computed from.
 with
 
 case_scores as (select * from {{ ref('promptlab', 'int_case_scores') }} where {{ in_this_build() }}),

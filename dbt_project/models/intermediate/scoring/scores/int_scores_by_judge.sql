@@ -1,5 +1,5 @@
--- One row per round, dimension and judge or scorer from outside: its newest score, and whether it is the one
--- that counts.
+-- One row per round, dimension and scorer from outside (a file of scores): its newest score, whether it is the one that
+-- counts, and of a judge of pairs whether it saw the answer `first` or `second` (`answer_position`).
 with
 
 dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
@@ -45,7 +45,7 @@ by_judge as (
         newest_scores.round_id,
         newest_scores.dimension_id,
         concat_ws(' ', newest_scores.scorer, newest_scores.scorer_version) as judge,
-        json_extract_string(newest_scores.payload, '$.position') as place,
+        json_extract_string(newest_scores.payload, '$.position') as answer_position,
         newest_scores.score,
         chosen.task_id is not null as is_used
 

@@ -1,5 +1,6 @@
 {{ config(materialized=view_of_step()) }}
 
+-- One row per round whose cost is known: as its file says, else its tokens times the prices of its model.
 with
 
 rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),

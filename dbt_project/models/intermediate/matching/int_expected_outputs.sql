@@ -1,6 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per round and output that its testset expects something of; `document` is that output.
+-- One row per round and output that its testset expects something of: a step, the aggregation or a
+-- field of the final output. `field` is null only for strict mode's check of the whole final output.
 with
 
 expectations as (select * from {{ ref('promptlab', 'stg_testsets__expectations') }}),
@@ -8,7 +9,7 @@ rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }} where tes
 steps as (select * from {{ ref('promptlab', 'stg_pipelines__pipeline_steps') }}),
 called as (select * from {{ ref('promptlab', 'int_round_steps') }} where tool is not null),
 
--- a tool may have the name of another one's second call, such as `search#2`
+-- `search#2` may be the second call of `search` or a tool of that name: the first call counts
 calls as (
 
     select * from called
@@ -44,7 +45,7 @@ final_fields as (
 
 ),
 
--- all places of an output; keys that start with `_` are earlier verdicts
+-- where a step's output, the aggregation or a field may be; keys that start with `_` are earlier verdicts
 looked_up as (
 
     select
@@ -142,7 +143,8 @@ outputs as (
         document is not null or scope = 'final' and final_output is not null as has_output
 
     from looked_up
-    -- strict mode looks at the whole output only when every key came from it
+    -- strict mode checks the keys of the whole final output only if all expected keys are in it, not in
+    -- outputs of steps
     where
         scope <> 'final'
         or field is not null
