@@ -93,7 +93,7 @@ def read_facts(
         facts_of[row["task_id"]].gaps.append(
             row | {"n": row["n_cases"], "names": row["names"] or []}
         )
-    for row in rows(con, JUDGES, asked):
+    for row in rows(con, JUDGES, parameters):
         facts_of[row["task_id"]].judges.append(row)
     for row in select(con, "fct_gate_facts", order="rule, subject", task_id=ids):
         row["names"] = row["names"] or []
