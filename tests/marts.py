@@ -25,6 +25,7 @@ import duckdb
 import msgspec
 
 from promptlab.build import plan
+from promptlab.ingest.raw.live import Live
 from promptlab.warehouse import Warehouse
 from promptlab.warehouse_file import WarehouseFile
 
@@ -130,8 +131,8 @@ WITHOUT_MARTS, WITH_MARTS = "loaded.duckdb", "tables.duckdb"
 
 def write_new_files(folder: Path) -> None:
     """Write warehouses without rows: one that was never built, and one that was."""
-    with Warehouse(folder / WITHOUT_MARTS).writable():
-        pass
+    with Warehouse(folder / WITHOUT_MARTS).writable() as con:
+        Live(con, plan.live_models())  # as the first load does
     shutil.copyfile(folder / WITHOUT_MARTS, folder / WITH_MARTS)
     Warehouse(folder / WITH_MARTS).build()
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from promptlab.database import has_relation
+from promptlab.ingest.raw.tables import roll_back
 
 if TYPE_CHECKING:
     import duckdb
@@ -40,14 +41,24 @@ class Live:
         """Create what is missing, and compute what a killed load has not."""
         self._con = con
         self._models = models
-        if not has_relation(con, "live.labels"):
-            con.execute("create schema if not exists live")
-            for model in models:
-                con.execute(
-                    f"create or replace {model.kind} {model.relation} as {model.query}"
-                )
+        if not has_relation(con, "live.objects"):
+            self._create()
         elif self._is_stale():
             self.refresh()
+
+    def _create(self) -> None:
+        """Create all of them, or none."""
+        self._con.begin()
+        try:
+            self._con.execute("create schema if not exists live")
+            for model in self._models:
+                self._con.execute(
+                    f"create or replace {model.kind} {model.relation} as {model.query}"
+                )
+            self._con.commit()
+        except BaseException:
+            roll_back(self._con)
+            raise
 
     def _is_stale(self) -> bool:
         row = self._con.execute(
