@@ -6,13 +6,14 @@ test asks nothing. A test or a fixture that asks some marts names them, as
 
 A third of a first build creates tables and views and comments on them, so a new file is
 a copy of a warehouse that was built of nothing. ``@from_nothing`` is for tests of what
-a first build does. Where ``@only`` names marts, the copy has those alone. In modules
-that never build, it has none: to open and close hundreds of tables and views takes a
+a first build does. Where ``@only`` names marts, the copy has those alone. In a test
+that never builds, it has none: to open and close hundreds of tables and views takes a
 third of a load.
 """
 
 from __future__ import annotations
 
+import ast
 import functools
 import os
 import re
@@ -124,6 +125,26 @@ def new_files_are_copies_of(file: Path | None) -> Iterator[None]:
 def from_nothing() -> AbstractContextManager[None]:
     """Let a new file be empty; also a decorator of what returns at its end."""
     return new_files_are_copies_of(None)
+
+
+_BUILDS = re.compile(r"\bbuild|\"run\"")
+_WORD = re.compile(r"\w+")
+
+
+@functools.cache
+def builders(module: Path) -> frozenset[str]:
+    """Return the functions of a module that build, or call another one that does."""
+    text = module.read_text("utf-8")
+    functions = {
+        node.name: ast.get_source_segment(text, node) or ""
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef)
+    }
+    found = {name for name, code in functions.items() if _BUILDS.search(code)}
+    words = {name: set(_WORD.findall(code)) for name, code in functions.items()}
+    while more := {name for name in functions if words[name] & found} - found:
+        found |= more
+    return frozenset(found)
 
 
 WITHOUT_MARTS, WITH_MARTS = "loaded.duckdb", "tables.duckdb"
