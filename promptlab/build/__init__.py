@@ -57,9 +57,7 @@ def build(
     from promptlab.ingest import raw
     from promptlab.ingest.raw.requests import keep_settings
 
-    # check the file before compiling: it may be missing, locked or too new
-    with warehouse.examining():
-        pass
+    warehouse.require()
     compiled = plan.load()
     with warehouse.writable() as con:
         raw.check_not_views(con, _NO_REQUESTS if request else _WITH_RAW)
@@ -152,8 +150,7 @@ def _prepare_for_dbt(warehouse: WarehouseFile) -> None:
             " parquet://DIR`"
         )
     else:
-        with warehouse.examining():
-            pass
+        warehouse.require()
         with warehouse.writable() as con:
             raw.check_not_views(con, _WITH_RAW)
             keep_settings(con, settings)
