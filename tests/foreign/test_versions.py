@@ -161,7 +161,8 @@ def test_the_id_of_a_run_does_not_depend_on_the_order_of_its_rows(
 
 def _said(warehouse: Warehouse) -> dict[str, dict[str, Any]]:
     """Kind of run → its statuses, values, assertions and tasks."""
-    return {what: dict(warehouse.sql(sql).rows()) for what, sql in SAID.items()}
+    with warehouse.connect() as con:
+        return {what: dict(con.execute(sql).fetchall()) for what, sql in SAID.items()}
 
 
 def _files(name: str, folder: Path) -> tuple[Path, Path]:

@@ -52,7 +52,8 @@ def _shards(folder: Path) -> tuple[Path, Path]:
 
 
 def _rows(warehouse: Warehouse) -> dict[str, Any]:
-    return {name: warehouse.sql(sql).rows() for name, sql in ROWS.items()}
+    with warehouse.connect() as con:
+        return {name: con.execute(sql).fetchall() for name, sql in ROWS.items()}
 
 
 def _outputs(warehouse: Warehouse) -> dict[str, str]:
