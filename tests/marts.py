@@ -2,20 +2,18 @@
 
 A whole build of a few rounds takes a second, most of it to plan queries of marts that a
 test asks nothing. A test or a fixture that asks some marts names them, as
-``@only("dim_tasks")``; the others are not there.
+``@only("dim_tasks")``; the others have no rows, or are not there.
 
 A third of a first build creates tables and views and comments on them, so a new file is
 a copy of a warehouse that was built of nothing. ``@from_nothing`` is for tests of what
-a first build does. Where ``@only`` names marts, the copy has those alone. In a test
-that never builds, it has none: to open and close hundreds of tables and views takes a
-third of a load.
+a first build does. In a test that never builds, the copy has no marts: to open and
+close hundreds of tables and views takes a third of a load.
 """
 
 from __future__ import annotations
 
 import ast
 import functools
-import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -158,24 +156,6 @@ def write_new_files(folder: Path) -> None:
     Warehouse(folder / WITH_MARTS).build()
 
 
-@functools.cache
-def _with_marts(file: Path, marts: tuple[str, ...]) -> Path:
-    """Return a copy of *file* that has the marts of a part alone."""
-    part = file.with_name(f"{os.getpid()}-{len(list(file.parent.iterdir()))}.duckdb")
-    shutil.copyfile(file, part)
-    kept = {node.relation for node in _part(marts).nodes}
-    with duckdb.connect(str(part)) as con:
-        for kind, name in con.execute(
-            "select 'table', table_name from duckdb_tables()"
-            " where schema_name = 'marts' union all"
-            " select 'view', view_name from duckdb_views()"
-            " where schema_name = 'marts'"
-        ).fetchall():
-            if f'"marts"."{name}"' not in kept:
-                con.execute(f'drop {kind} marts."{name}"')
-    return part
-
-
 @contextmanager
 def _connect_to_copy(
     self: WarehouseFile, *, read_only: bool, expected: int = 0
@@ -184,8 +164,7 @@ def _connect_to_copy(
     is_new = not read_only and not self.builds_by_dbt and not self.settings.db.exists()
     if file is not None and is_new:
         with suppress(OSError):
-            part = _with_marts(file, _asked[-1]) if _asked else file
-            shutil.copyfile(part, self.settings.db)
+            shutil.copyfile(file, self.settings.db)
     with _connect(self, read_only=read_only, expected=expected) as con:
         yield con
 
