@@ -69,7 +69,7 @@ def connect(
     # a link is followed once, here: files written next to the database, or renamed
     # onto it, belong to the file and not to the link
     file = resolve(db)
-    _check_file(db, file, read_only=read_only)
+    check_file(db, file, read_only=read_only)
     if not file.exists():
         _create(db, file, expected)
     con = _open(db, file, read_only=read_only, lock_timeout=lock_timeout)
@@ -252,7 +252,12 @@ def schema_of_name(file: Path) -> str | None:
     return name if name in _SCHEMAS else None
 
 
-def _check_file(db: Path, file: Path, *, read_only: bool) -> None:
+def check_file(db: Path, file: Path, *, read_only: bool) -> None:
+    """Check that *file*, to which *db* leads, can be opened, or made if to be written.
+
+    Raises:
+        SettingsError: there is no such file to read, or it is not a DuckDB file.
+    """
     if file.is_dir():
         raise SettingsError(f"{db}: is a folder; --db names a DuckDB file")
     if file.exists() and not file.is_file():

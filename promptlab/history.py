@@ -114,10 +114,12 @@ def compare_selected(
         _require_pairs(con)
         require_built(con)
         pairs = selected_pairs(con, baseline, candidate)
+        for before, after in pairs:
+            if before == after:
+                raise UsageError(f"{before}: a task cannot be compared with itself")
         new = [pair for pair in pairs if not is_compared(con, *pair)]
-    for before, after in pairs:
-        if before == after:
-            raise UsageError(f"{before}: a task cannot be compared with itself")
+        if not new:
+            return [comparison(con, *pair, lang=lang, cases=cases) for pair in pairs]
     _compare_now(warehouse, new)
     with warehouse.built() as con:
         return [comparison(con, *pair, lang=lang, cases=cases) for pair in pairs]
@@ -125,8 +127,6 @@ def compare_selected(
 
 def _compare_now(warehouse: WarehouseFile, pairs: Sequence[tuple[str, str]]) -> None:
     """Build comparisons that are not in the marts, all at once."""
-    if not pairs:
-        return
     before, after = pairs[0]
     more = f", and {len(pairs) - 1} more pairs" if pairs[1:] else ""
     say(f"{before} and {after}{more} have not been compared yet; building …")

@@ -120,6 +120,18 @@ class WarehouseFile:
                 con.execute("set lock_configuration = true")
             yield con
 
+    def require(self) -> None:
+        """Check that there is a file, which a write would create otherwise.
+
+        Raises:
+            SettingsError: there is none, or it is not a DuckDB file.
+        """
+        from promptlab.database import check_file, resolve
+
+        if self._kept is None:  # to read and close an open file takes its lock away
+            db = self.settings.db
+            check_file(db, resolve(db), read_only=True)
+
     @contextmanager
     def kept_open(self) -> Iterator[None]:
         """Keep the file open from its first write to the end of a ``with`` block.

@@ -2,19 +2,18 @@
 
 A whole build of a few rounds takes a second, most of it to plan queries of marts that a
 test asks nothing. A test or a fixture that asks some marts names them, as
-``@only("dim_tasks")``; the others are not there.
+``@only("dim_tasks")``; the others have no rows, or are not there.
 
 A third of a first build creates tables and views and comments on them, so a new file is
 a copy of a warehouse that was built of nothing. ``@from_nothing`` is for tests of what
-a first build does. Where ``@only`` names marts, the copy has those alone. In modules
-that never build, it has none: to open and close hundreds of tables and views takes a
-third of a load.
+a first build does. In a test that never builds, the copy has no marts: to open and
+close hundreds of tables and views takes a third of a load.
 """
 
 from __future__ import annotations
 
+import ast
 import functools
-import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ import duckdb
 import msgspec
 
 from promptlab.build import plan
+from promptlab.ingest.raw.live import Live
 from promptlab.warehouse import Warehouse
 from promptlab.warehouse_file import WarehouseFile
 
@@ -127,33 +127,35 @@ def from_nothing() -> AbstractContextManager[None]:
     return new_files_are_copies_of(None)
 
 
+_BUILDS = re.compile(r"\bbuild|\"run\"")
+_WORD = re.compile(r"\w+")
+
+
+@functools.cache
+def builders(module: Path) -> frozenset[str]:
+    """Return the functions of a module that build, or call another one that does."""
+    text = module.read_text("utf-8")
+    functions = {
+        node.name: ast.get_source_segment(text, node) or ""
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef)
+    }
+    found = {name for name, code in functions.items() if _BUILDS.search(code)}
+    words = {name: set(_WORD.findall(code)) for name, code in functions.items()}
+    while more := {name for name in functions if words[name] & found} - found:
+        found |= more
+    return frozenset(found)
+
+
 WITHOUT_MARTS, WITH_MARTS = "loaded.duckdb", "tables.duckdb"
 
 
 def write_new_files(folder: Path) -> None:
     """Write warehouses without rows: one that was never built, and one that was."""
-    with Warehouse(folder / WITHOUT_MARTS).writable():
-        pass
+    with Warehouse(folder / WITHOUT_MARTS).writable() as con:
+        Live(con, plan.live_models())  # as the first load does
     shutil.copyfile(folder / WITHOUT_MARTS, folder / WITH_MARTS)
     Warehouse(folder / WITH_MARTS).build()
-
-
-@functools.cache
-def _with_marts(file: Path, marts: tuple[str, ...]) -> Path:
-    """Return a copy of *file* that has the marts of a part alone."""
-    part = file.with_name(f"{os.getpid()}-{len(list(file.parent.iterdir()))}.duckdb")
-    shutil.copyfile(file, part)
-    kept = {node.relation for node in _part(marts).nodes}
-    with duckdb.connect(str(part)) as con:
-        for kind, name in con.execute(
-            "select 'table', table_name from duckdb_tables()"
-            " where schema_name = 'marts' union all"
-            " select 'view', view_name from duckdb_views()"
-            " where schema_name = 'marts'"
-        ).fetchall():
-            if f'"marts"."{name}"' not in kept:
-                con.execute(f'drop {kind} marts."{name}"')
-    return part
 
 
 @contextmanager
@@ -164,8 +166,7 @@ def _connect_to_copy(
     is_new = not read_only and not self.builds_by_dbt and not self.settings.db.exists()
     if file is not None and is_new:
         with suppress(OSError):
-            part = _with_marts(file, _asked[-1]) if _asked else file
-            shutil.copyfile(part, self.settings.db)
+            shutil.copyfile(file, self.settings.db)
     with _connect(self, read_only=read_only, expected=expected) as con:
         yield con
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from promptlab.ingest.raw.catalogue import RawTable
-from promptlab.relations import has_relation
+from promptlab.relations import has_relation, transaction
 
 if TYPE_CHECKING:
     import duckdb
@@ -41,14 +41,19 @@ class Live:
         """Create what is missing, and compute what a killed load has not."""
         self._con = con
         self._models = models
-        if not has_relation(con, "live.labels"):
-            con.execute("create schema if not exists live")
-            for model in models:
-                con.execute(
-                    f"create or replace {model.kind} {model.relation} as {model.query}"
-                )
+        if not has_relation(con, "live.objects"):
+            self._create()
         elif self._is_stale():
             self.refresh()
+
+    def _create(self) -> None:
+        """Create all of them, or none."""
+        with transaction(self._con):
+            self._con.execute("create schema if not exists live")
+            for model in self._models:
+                self._con.execute(
+                    f"create or replace {model.kind} {model.relation} as {model.query}"
+                )
 
     def _is_stale(self) -> bool:
         row = self._con.execute(

@@ -58,9 +58,7 @@ def build(
     from promptlab.ingest.raw.requests import keep_settings
     from promptlab.relations import transaction
 
-    # check the file before compiling: it may be missing, locked or too new
-    with warehouse.examining():
-        pass
+    warehouse.require()
     compiled = plan.load()
     with warehouse.writable() as con:
         raw.check_not_views(con, _NO_REQUESTS if request else _WITH_RAW)
@@ -148,8 +146,7 @@ def _prepare_for_dbt(warehouse: WarehouseFile) -> None:
             " parquet://DIR`"
         )
     else:
-        with warehouse.examining():
-            pass
+        warehouse.require()
         with warehouse.writable() as con:
             raw.check_not_views(con, _WITH_RAW)
             keep_settings(con, settings)

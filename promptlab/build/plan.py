@@ -131,9 +131,12 @@ def read(project: Path) -> Plan:
     """
     digest = sources_hash(project)
     cached = cache("plans") / f"{digest[:32]}.json"
-    for path in (project / SHIPPED, cached):
-        if plan := _read(path, digest):
-            return plan
+    if plan := _read(project / SHIPPED, digest):
+        return plan
+    if plan := _read(cached, digest):
+        with contextlib.suppress(OSError):
+            cached.touch()  # the last to be deleted, see `_store`
+        return plan
     with _lock(cached.parent):
         if plan := _read(cached, digest):
             return plan
@@ -157,7 +160,7 @@ def _read(path: Path, digest: str) -> Plan | None:
 
 
 def _store(plan: Plan, path: Path) -> None:
-    """Write a cached plan and delete all but the newest ``CACHED``."""
+    """Write a cached plan and delete all but the ``CACHED`` that were used last."""
     partial = path.with_suffix(f".{os.getpid()}")
     partial.write_bytes(encode(plan))
     partial.replace(path)

@@ -149,17 +149,19 @@ def show(call: Call, task: str) -> int:
     `latest`: what was loaded last. `--format json` prints the whole AnalysisResult (of
     several tasks a list), `--format csv` a line per case.
     """
+    from promptlab.reports import analysis_result
     from promptlab.reports.memory import memory_result, memory_runs
 
     warehouse = call.warehouse()
+    options = warehouse.report_options()
     with warehouse.built() as con:
         task_ids = selected_tasks(con, task)
         of_memory = {
-            run_id: memory_result(con, run_id, warehouse.report_options())
+            run_id: memory_result(con, run_id, options)
             for run_id in memory_runs(con).intersection(task_ids)
             if call.format == "table"
         }
-    results = [warehouse.result(task_id) for task_id in task_ids]
+        results = [analysis_result(con, task_id, options) for task_id in task_ids]
     if call.format == "json":
         texts = [result.as_json() for result in results]
         print_json(texts[0] if len(texts) == 1 else f"[{','.join(texts)}]")

@@ -23,7 +23,7 @@ from promptlab.settings import Settings, load_settings
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA
 from tests.ingest.test_load import task, write
-from tests.marts import from_nothing
+from tests.marts import from_nothing, only
 
 
 @pytest.fixture
@@ -599,6 +599,7 @@ def test_the_config_of_init_changes_no_default(run, tmp_path):
     assert written.model_dump(exclude=changed) == Settings().model_dump(exclude=changed)
 
 
+@only("dim_tasks", "fct_power")
 def test_power_says_where_it_does_not_know_how_flaky_the_cases_are(run, tmp_path):
     common = {"entity_id": "p", "variant": "v", "must_have_pass": True}
     write(tmp_path / "a.jsonl", *(common | {"sample_id": f"s{n}"} for n in range(20)))

@@ -13,6 +13,7 @@ from promptlab import EvaluationConfig, PipelineEvaluator, RuleConfig
 from promptlab.evaluator import RunInfo
 from promptlab.ingest.judged_by import hash_of, judge_of, judged_by
 from promptlab.warehouse import Warehouse
+from tests.marts import GATE, only
 
 POLITE = RuleConfig(name="polite", type="contains", field="reply", value="sorry")
 SHORT = RuleConfig(name="short", type="max_chars", value=900, severity="should")
@@ -101,6 +102,7 @@ def _night(title: str, day: int, **changed: Any) -> str:
 
 
 @pytest.fixture(scope="module")
+@only(*GATE)
 def decided(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Return the decision about the second night of each title."""
     folder = tmp_path_factory.mktemp("nights")
@@ -125,6 +127,7 @@ def test_the_headline_says_what_judged_fewer_cases(decided):
     assert "with another judge" in decided["judge changed"].headline
 
 
+@only(*GATE)
 def test_a_testset_judges_in_place_of_the_expectations_of_the_file(tmp_path: Path):
     """Rules are in no testset: of these the file alone says whether they judged."""
     lines = [

@@ -14,6 +14,7 @@ from promptlab.contracts.sources import TableMapping
 from promptlab.ingest.foreign import prompts
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA, reading_of, table
+from tests.marts import only
 
 
 def _system(words: str) -> dict[str, str]:
@@ -171,6 +172,7 @@ def test_a_setting_is_a_prompt_where_it_is_no_name(settings: Any, prompt: Any) -
     assert prompts.in_settings(settings) == prompt
 
 
+@only("dim_task_prompts")
 def test_a_foreign_prompt_reaches_the_mart(tmp_path: Path) -> None:
     warehouse = Warehouse(tmp_path / "w.duckdb")
     warehouse.ingest(DATA / "openai_evals", DATA / "lm_eval" / "late")

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ import pytest
 from promptlab.contracts.sources import SourcePath, TableMapping
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
-from tests.conftest import part_of
 from tests.foreign.reading_of import DATA, reading_of
 
 
@@ -161,7 +161,8 @@ def test_the_id_of_a_run_does_not_depend_on_the_order_of_its_rows(
 
 def _said(warehouse: Warehouse) -> dict[str, dict[str, Any]]:
     """Kind of run → its statuses, values, assertions and tasks."""
-    return {what: dict(warehouse.sql(sql).rows()) for what, sql in SAID.items()}
+    with warehouse.connect() as con:
+        return {what: dict(con.execute(sql).fetchall()) for what, sql in SAID.items()}
 
 
 def _files(name: str, folder: Path) -> tuple[Path, Path]:
@@ -304,17 +305,23 @@ def test_a_copy_that_was_left_out_brings_nothing(tmp_path: Path) -> None:
 # ---------- nights
 
 
-def _night(kind: str, n_failed: int) -> str:
-    """A file without ids of runs and without times, as a script at temperature 0."""
+KINDS_WITHOUT_IDS = ("table", "memory_benchmarks")
+
+
+def _night(kind: str, names: str, n_failed: int) -> str:
+    """A file without ids of runs and without times, as a script at temperature 0.
+
+    *names* makes its answers others than those of files that are named in another way.
+    """
     rows: list[dict[str, Any]] = []
     for n in range(20):
         passed = n >= n_failed
-        row: dict[str, Any] = {"id": f"c{n}", "answer": "x", "passed": passed}
+        row: dict[str, Any] = {"id": f"c{n}", "answer": names, "passed": passed}
         if kind == "memory_benchmarks":
             label = {"model": "judge-a", "label": passed}
             row = {
                 "question_id": f"q{n}",
-                "hypothesis": f"x {passed}",
+                "hypothesis": f"{names} {passed}",
                 "autoeval_label": label,
             }
         rows.append(row)
@@ -331,35 +338,44 @@ NIGHTS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("night", "kind"),
-    [
-        (night, kind)
-        for n, night in enumerate(NIGHTS)
-        for kind in part_of(("table", "memory_benchmarks"), 2, start=n)
-    ],
-)
-def test_a_night_with_the_answers_of_an_earlier_night_is_a_run(
-    tmp_path: Path, night: str, kind: str
-) -> None:
-    names = NIGHTS[night]
+@pytest.fixture(scope="module")
+def after_four_nights(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Warehouse, list[set[Path]]]:
+    """A warehouse of all ways to name files, and what was loaded in each night."""
+    folder = tmp_path_factory.mktemp("nights")
     mapping = TableMapping(case="id", output="answer", verdict="passed")
-    settings = Settings(tables={"qa": mapping} if kind == "table" else {})
-    warehouse = Warehouse(tmp_path / "w.duckdb", settings=settings)
+    settings = Settings(tables={"qa": mapping})
+    warehouse = Warehouse(folder / "w.duckdb", settings=settings)
     loaded = []
     for day, n_failed in (("12", 6), ("13", 0), ("14", 6), ("15", 6)):
-        for name in names:
-            file = tmp_path / "in" / name.format(day)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(_night(kind, n_failed), "utf-8")
-        loaded.append(warehouse.ingest(tmp_path / "in").n_loaded)
-        assert warehouse.ingest(tmp_path / "in").n_loaded == 0
+        for kind, names in product(KINDS_WITHOUT_IDS, NIGHTS):
+            for name in NIGHTS[names]:
+                file = folder / "in" / names / kind / name.format(day)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(_night(kind, names, n_failed), "utf-8")
+        found = warehouse.ingest(folder / "in").files
+        loaded.append({each.path for each in found if each.status == "loaded"})
+        assert warehouse.ingest(folder / "in").n_loaded == 0
+    return warehouse, loaded
+
+
+@pytest.mark.parametrize("kind", KINDS_WITHOUT_IDS)
+@pytest.mark.parametrize("names", NIGHTS)
+def test_a_night_with_the_answers_of_an_earlier_night_is_a_run(
+    after_four_nights: tuple[Warehouse, list[set[Path]]], names: str, kind: str
+) -> None:
+    warehouse, nights = after_four_nights
+    folder = warehouse.settings.db.parent / "in" / names / kind
+    loaded = [sum(file.is_relative_to(folder) for file in night) for night in nights]
     # the same bytes at the same path change nothing
-    is_one_path = "{}" not in names[0]
+    is_one_path = "{}" not in NIGHTS[names][0]
     assert loaded == [1, 1, 1, 0 if is_one_path else 1]
     n_passed = warehouse.sql(
         "select count(*) filter (where reported_status = 'pass')"
         " from live.tasks inner join live.rounds using (task_id)"
+        " inner join raw.loads on tasks.load_id = loads.load_id"
+        f" where starts_with(file_uri, '{folder.resolve()}/')"
         " group by task_id, created_at order by created_at"
     )
     assert [n for (n,) in n_passed.rows()] == [14, 20, 14, 14][: sum(loaded)]

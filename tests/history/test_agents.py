@@ -13,7 +13,6 @@ from pathlib import Path
 
 import anyio
 import pytest
-from mcp import Client, StdioServerParameters, stdio_client
 
 from promptlab import agents
 from promptlab.agents import MOST_BYTES, NOTICE, Tools, server_of
@@ -24,6 +23,7 @@ from tests.six_titles import CASES, STORIES
 
 def asked(server, *calls):
     """Ask an MCP server as a client does; return each answer, and whether it failed."""
+    from mcp import Client  # takes most of a second, also where only tests are listed
 
     async def ask():
         async with Client(server) as client:
@@ -142,6 +142,8 @@ def test_there_are_ten_questions_and_each_tool_answers_one():
 
 
 def test_an_agent_finds_five_tools_that_only_read_and_the_schema(six):
+    from mcp import Client
+
     async def look():
         async with Client(six) as client:
             tools = (await client.list_tools()).tools
@@ -326,10 +328,11 @@ def test_what_a_model_wrote_has_its_own_field_and_is_cut(hostile):
 
 
 def test_an_agent_starts_the_command_and_asks_it(six_titles_db):
+    import mcp
+
     command = ["-m", "promptlab", "mcp", "--db", str(six_titles_db)]
-    transport = stdio_client(
-        StdioServerParameters(command=sys.executable, args=command)
-    )
+    server = mcp.StdioServerParameters(command=sys.executable, args=command)
+    transport = mcp.stdio_client(server)
     [(answer, is_error)] = asked(transport, VERDICT)
     assert not is_error
     assert at(answer, ("data", "verdicts", 0, "decision")) == "do_not_ship"

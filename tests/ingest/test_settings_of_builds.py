@@ -14,6 +14,7 @@ from promptlab.ingest.raw.requests import keep_settings
 from promptlab.settings import Settings, TitleSettings, load_settings
 from promptlab.warehouse import Warehouse
 from tests.ingest.analysis_documents import document
+from tests.marts import only
 
 A = """
 [titles."T"]
@@ -61,7 +62,11 @@ class Project:
         return set(found.rows())
 
 
+only_settings = only("dim_tasks", "fct_case_results", "fct_costs")
+
+
 @pytest.fixture(scope="module")
+@only_settings
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two projects on one warehouse of three titles, each built once."""
     folder = tmp_path_factory.mktemp("projects")
@@ -108,6 +113,7 @@ def test_a_build_replaces_only_the_settings_of_its_own_config(projects):
     assert a.kept() == OF_A
 
 
+@only_settings
 def test_a_build_without_a_config_changes_nothing(projects, tmp_path):
     a, _ = projects
     Warehouse(a.db).build()
@@ -180,6 +186,7 @@ def test_a_case_or_run_that_no_run_of_the_title_has_is_named(projects, caplog):
     ]
 
 
+@only_settings
 def test_settings_of_a_program_are_kept_too(projects):
     a, _ = projects
     settings = Settings(db=a.db, titles={"T": TitleSettings(primary="accuracy")})

@@ -19,6 +19,7 @@ from promptlab.reports.report_options import ReportOptions
 from promptlab.warehouse import Warehouse
 from tests.judges.suite import formats, loaded, scores, task
 from tests.judges.test_agreement import agreement
+from tests.judges.test_judges_of_tools import only_gate
 from tests.judges.test_labels import load
 
 
@@ -95,6 +96,7 @@ UNTRUSTED: dict[str, tuple[list, list, list, str]] = {
 
 
 @pytest.fixture(scope="module")
+@only_gate
 def untrusted(tmp_path_factory):
     """All of these runs, each with judges of its own."""
     folder = tmp_path_factory.mktemp("untrusted")

@@ -122,7 +122,9 @@ def test_models_upon_the_marts_build_at_once_and_promptlab_goes_on(programs, tmp
     load(2)
     # data tests look at marts that a part leaves as they were
     part = f"{everything} test --select +fct_rounds"
-    sh(programs, tmp_path, "\n".join([*first, part, alone]))
+    # the package is there
+    settings = [line for line in first if line.startswith("export")]
+    sh(programs, tmp_path, "\n".join([*settings, part, alone]))
     assert not warehouse.last_build().has_all
     warehouse.compare("again", "cs-regression-v3.1")
     assert warehouse.last_build().has_all

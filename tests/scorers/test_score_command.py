@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -35,15 +36,24 @@ TASK = tasks.task(
 )
 
 
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory) -> Path:
+    """A warehouse with one task, ``t/1``; tests copy it."""
+    folder = tmp_path_factory.mktemp("loaded")
+    (folder / "task.json").write_text(json.dumps(TASK), "utf-8")
+    warehouse = Warehouse(folder / "promptlab.duckdb")
+    warehouse.ingest(folder / "task.json")
+    return warehouse.settings.db
+
+
 @pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
+def run(capsys, monkeypatch, tmp_path, loaded):
     """Run a command next to a warehouse with one task, ``t/1``."""
     monkeypatch.chdir(tmp_path)
     for name in list(os.environ):
         if name.startswith("PROMPTLAB_"):
             monkeypatch.delenv(name)
-    Path("task.json").write_text(json.dumps(TASK), "utf-8")
-    Warehouse().ingest("task.json")
+    shutil.copy(loaded, tmp_path)
 
     def call(*args: object) -> tuple[int, str, str]:
         code = run_cli([str(arg) for arg in args])

@@ -8,6 +8,7 @@ import pytest
 
 from promptlab.cli import run_cli
 from promptlab.reports.gate.titles import can_repeat
+from tests.marts import GATE, only
 from tests.stories.suites import Night, suite
 
 REPEAT = (
@@ -33,6 +34,7 @@ def test_a_number_a_hash_a_date_and_the_id_of_a_run_cannot(title):
     assert not can_repeat(title)
 
 
+@only(*GATE)
 def load(*call: str) -> None:
     assert run_cli(["ingest", *call]) == 0
     assert run_cli(["build"]) == 0

@@ -306,11 +306,21 @@ def test_the_plan_of_an_earlier_state_is_still_cached(project, compiled):
     assert (plan.read(project), len(compiled)) == (first, 2)
 
 
-def test_old_plans_leave_the_cache(project, compiled, tmp_path):
+def test_the_plans_that_were_read_longest_ago_leave_the_cache(
+    project, compiled, tmp_path
+):
+    model = project / "models/marts/core/dim_tasks.sql"
+    before = model.read_bytes()
+    first = plan.read(project)
     for _ in range(plan.CACHED + 3):
-        plan.read(project)
         change_a_model(project)
+        plan.read(project)
+        changed = model.read_bytes()
+        model.write_bytes(before)
+        assert plan.read(project) == first
+        model.write_bytes(changed)
     assert len(list(tmp_path.glob("cache/promptlab/plans/*.json"))) == plan.CACHED
+    assert len(compiled) == 1 + plan.CACHED + 3
 
 
 def test_an_installed_plan_is_not_compiled(project, compiled, tmp_path):
