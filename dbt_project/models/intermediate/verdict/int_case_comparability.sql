@@ -93,7 +93,8 @@ earlier_tasks as (
         runs_ago,
         history_task_id,
         runs_ago = min(runs_ago) over (partition by task_id, history) as is_last_run,
-        bool_or(history = 'base') over (partition by task_id) as has_base_runs
+        bool_or(history = 'base') over (partition by task_id) as has_base_runs,
+        row_number() over (partition by task_id order by history <> 'base', runs_ago) as place
 
     from histories
     where runs_ago > 0
@@ -106,9 +107,8 @@ cases_before as (
 
     select
         earlier_tasks.task_id as task_id_now,
-        earlier_tasks.history,
-        earlier_tasks.runs_ago,
         earlier_tasks.is_last_run,
+        earlier_tasks.place,
         case_counts.*
 
     from earlier_tasks
@@ -128,7 +128,7 @@ cases_before as (
 
 ),
 
--- what a case was by the yardstick of now, and by others before
+-- what a case was by the yardstick of now, and by others before; and its last verdict by either
 case_histories as (
 
     select
@@ -139,7 +139,10 @@ case_histories as (
         max(case when before.yardstick = now.yardstick then before.n_passed else 0 end)
         + coalesce(max(now.n_passed), 0) > 0 as has_passed_by_own,
         max(case when before.yardstick <> now.yardstick then before.n_passed else 0 end) > 0
-            as has_passed_by_other
+            as has_passed_by_other,
+        min(case when before.has_verdict then before.place end) as last_place,
+        min(case when before.has_verdict and before.yardstick <> now.yardstick then before.place end)
+            as last_place_by_other
 
     from cases_before as before
     left join cases_now as now
@@ -152,23 +155,14 @@ case_histories as (
 -- another yardstick and never by its own is compared with the last run of the other
 last_verdicts as (
 
-    select before.*
+    select
+        *,
+        case
+            when has_passed_by_other and not has_passed_by_own then last_place_by_other
+            else last_place
+        end as place
 
-    from cases_before as before
-    inner join case_histories using (task_id_now, case_id)
-    left join cases_now as now
-        on before.task_id_now = now.task_id and before.case_id = now.case_id
-    where before.has_verdict
-    qualify
-        row_number() over (
-            partition by before.task_id_now, before.case_id
-            order by
-                case_histories.has_passed_by_other
-                and not case_histories.has_passed_by_own
-                and before.yardstick = now.yardstick,
-                before.history <> 'base',
-                before.runs_ago
-        ) = 1
+    from case_histories
 
 ),
 
@@ -176,13 +170,13 @@ last_verdicts as (
 -- passed, and its last verdict was not a full pass
 reference_cases as (
 
-    select last_verdicts.*
+    select before.*
 
     from last_verdicts
-    inner join case_histories using (task_id_now, case_id)
+    inner join cases_before as before using (task_id_now, case_id, place)
     where
-        case_histories.is_in_last_run
-        or (case_histories.has_passed and last_verdicts.n_passed < last_verdicts.n_rounds)
+        last_verdicts.is_in_last_run
+        or (last_verdicts.has_passed and before.n_passed < before.n_rounds)
 
 ),
 
