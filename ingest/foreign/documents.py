@@ -30,6 +30,7 @@ _NOT_JSON = re.compile(rb"NaN|-?Infinity")
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 ABSENT = msgspec.Raw(b"")
 """The value of a missing member."""
+_NOTHING = (ABSENT, msgspec.Raw(b"null"))
 
 
 class Refused(Exception):
@@ -94,7 +95,7 @@ def raw_text(raw: msgspec.Raw) -> str | None:
 
 def is_there(raw: msgspec.Raw) -> bool:
     """Return whether a member exists and is not null."""
-    return bytes(raw) not in (b"", b"null")
+    return raw not in _NOTHING
 
 
 @cache

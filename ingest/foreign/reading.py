@@ -131,12 +131,13 @@ class _Batch:
     def fill(self, records: Iterator[Record | Problem]) -> bool:
         """Add records until the batch is full; return true after the last record."""
         count = size = 0
+        longest = self._limits.max_string // 4  # characters
         for record in islice(records, BATCH_RECORDS):
             kind = type(record)
-            if kind in _TEXTS:
-                texts = filter(None, _TEXTS[kind](record))
-                length = sum(map(len, texts))
-                if length > self._limits.max_string // 4:  # characters
+            texts_of = _TEXTS.get(kind)
+            if texts_of is not None:
+                length = sum(map(len, filter(None, texts_of(record))))
+                if length > longest:
                     length = self._cut(record, _LONG[kind])
                 size += length
             elif isinstance(record, Problem) and record.raw_text:

@@ -1,10 +1,7 @@
-{#- A member that is a JSON number, as a double; null for any other type. -#}
+{#- A member that is a JSON number, as a double; null for any other type: of JSON, only the text
+    of a number is a double. The member is read once where it is missing. -#}
 {% macro json_number(document, key) -%}
-    {%- set path = "'$." ~ key ~ "'" -%}
-    case
-        when {{ json_kind('nullif(json_extract(' ~ document ~ ', ' ~ path ~ "), 'null')") }} = 'number'
-            then {{ finite_number('json_extract_string(' ~ document ~ ', ' ~ path ~ ')') }}
-    end
+    {{ finite_number('cast(json_extract(' ~ document ~ ", '$." ~ key ~ "') as string)") }}
 {%- endmacro %}
 
 {#- The double that a text is; null beyond the doubles (the engine says infinity). -#}

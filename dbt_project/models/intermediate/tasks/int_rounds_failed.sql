@@ -45,12 +45,12 @@ reasons as (
         rounds.case_id,
         rounds.round_id,
         coalesce(
-            -- "", false and 0 mean "no error"
+            -- null, "", false and 0 mean "no error"
             {% for key in ['error_code', 'error'] %}
                 case
                     when
-                        cast(nullif(json_extract(rounds.metadata, '$.{{ key }}'), 'null') as string)
-                        not in ('""', 'false', '0', '0.0')
+                        cast(json_extract(rounds.metadata, '$.{{ key }}') as string)
+                        not in ('null', '""', 'false', '0', '0.0')
                         then left(json_extract_string(rounds.metadata, '$.{{ key }}'), 500)
                 end,
             {% endfor %}
@@ -59,7 +59,8 @@ reasons as (
             case when rounds.judge_feedback like 'Pipeline 执行失败%' then 'pipeline_failed' end,
             case
                 when
-                    trim(rounds.raw_output) = '[ERROR]'
+                    contains(rounds.raw_output, '[ERROR]')
+                    and trim(rounds.raw_output) = '[ERROR]'
                     or cast(rounds.final_output as string) = '"[ERROR]"'
                     then 'error_answer'
             end

@@ -16,24 +16,45 @@ yardsticks as (
 ),
 accepted as (select * from {{ ref('promptlab', 'int_accepted_cases') }}),
 
+-- its runs, the last first
+placed_tasks as (
+
+    select
+        *,
+        row_number() over (
+            partition by series_id order by runs_ago, is_recheck, task_id
+        ) as place
+
+    from tasks
+
+),
+
 counted as (
 
     select
-        tasks.series_id,
-        tasks.runs_ago,
-        tasks.task_id,
+        placed_tasks.series_id,
+        placed_tasks.runs_ago,
+        placed_tasks.place,
         case_rounds.case_id,
         case_rounds.n_passed,
         case_rounds.n_rounds,
-        yardsticks.yardstick,
-        first_value(yardsticks.yardstick) over (
-            partition by tasks.series_id, case_rounds.case_id
-            order by tasks.runs_ago, tasks.is_recheck, tasks.task_id
-        ) as own_yardstick
+        yardsticks.yardstick
 
-    from tasks
+    from placed_tasks
     inner join case_rounds using (task_id)
     inner join yardsticks using (task_id, case_id)
+
+),
+
+last_yardsticks as (
+
+    select
+        series_id,
+        case_id,
+        min_by(yardstick, place) as yardstick
+
+    from counted
+    group by series_id, case_id
 
 ),
 
@@ -47,15 +68,14 @@ counts as (
         cast(sum(counted.n_rounds) as double) as n
 
     from counted
+    inner join last_yardsticks using (series_id, case_id, yardstick)
     inner join series using (series_id)
     left join accepted
         on
             series.task_id = accepted.task_id
             and series.history = accepted.history
             and counted.case_id = accepted.case_id
-    where
-        counted.yardstick = counted.own_yardstick
-        and counted.runs_ago <= coalesce(accepted.accepted_runs_ago, counted.runs_ago)
+    where counted.runs_ago <= coalesce(accepted.accepted_runs_ago, counted.runs_ago)
     group by counted.series_id, counted.case_id, counted.runs_ago
 
 )

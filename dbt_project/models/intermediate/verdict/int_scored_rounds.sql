@@ -7,7 +7,7 @@ with
 rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }}),
 results as (select * from {{ ref('promptlab', 'int_round_results') }}),
 round_scores as (select * from {{ ref('promptlab', 'int_round_scores') }} where score is not null),
-dimensions as (select * from {{ ref('promptlab', 'int_dimension_weights') }} where weight_used > 0),
+weights as (select * from {{ ref('promptlab', 'int_dimension_weights') }} where weight_used > 0),
 
 -- where rounds pass or fail the verdicts are tested, not the scores
 tasks_without_verdicts as (
@@ -17,6 +17,16 @@ tasks_without_verdicts as (
     from results
     group by task_id
     having count(*) filter (where status in ('pass', 'fail')) = 0
+
+),
+
+-- most builds have none: no dimensions, so that no scores are read
+dimensions as (
+
+    select weights.*
+
+    from weights
+    inner join tasks_without_verdicts using (task_id)
 
 ),
 
@@ -40,9 +50,7 @@ weighted_scores as (
     from round_scores
     inner join dimensions using (task_id, dimension_id)
     inner join rounds using (task_id, case_id, round_id)
-    where
-        round_scores.task_id in (select tasks_without_verdicts.task_id from tasks_without_verdicts)
-        and not rounds.is_error
+    where not rounds.is_error
 
 ),
 

@@ -4,25 +4,34 @@ with
 dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
 round_scores as (select * from {{ ref('promptlab', 'int_round_scores') }}),
 
+-- rounds are sorted by a number, which is cheaper than by two names
+numbered as (
+
+    select
+        *,
+        row_number() over (order by task_id, dimension_id) as dimension_no
+
+    from dimensions
+
+),
+
 scored_rounds as (
 
     select
-        round_scores.task_id,
-        round_scores.dimension_id,
+        numbered.dimension_no,
         round_scores.exact_metric as metric,
         round_scores.reason = 'error_round' as is_error,
-        dimensions.is_share,
-        dimensions.lower_limit,
-        dimensions.upper_limit,
+        numbered.is_share,
+        numbered.lower_limit,
+        numbered.upper_limit,
         row_number() over (
-            partition by round_scores.task_id, round_scores.dimension_id
-            order by round_scores.exact_metric
+            partition by numbered.dimension_no order by round_scores.exact_metric
         ) as metric_rank,
-        count(*) over (partition by round_scores.task_id, round_scores.dimension_id) as n_rounds,
-        {{ n_trimmed('n_rounds', 'dimensions.trim_share') }} as n_cut
+        count(*) over (partition by numbered.dimension_no) as n_rounds,
+        {{ n_trimmed('n_rounds', 'numbered.trim_share') }} as n_cut
 
     from round_scores
-    inner join dimensions using (task_id, dimension_id)
+    inner join numbered using (task_id, dimension_id)
     where round_scores.score is not null
 
 ),
@@ -30,8 +39,7 @@ scored_rounds as (
 measured as (
 
     select
-        task_id,
-        dimension_id,
+        dimension_no,
         -- shares add up exactly; see exact_sum
         case
             when bool_and(is_share) then {{ exact_mean('case when is_share then metric end') }}
@@ -55,20 +63,19 @@ measured as (
         count(*) as n_scored_rounds
 
     from scored_rounds
-    group by task_id, dimension_id
+    group by dimension_no
 
 ),
 
 deviations as (
 
     select
-        scored_rounds.task_id,
-        scored_rounds.dimension_id,
+        scored_rounds.dimension_no,
         median(abs(scored_rounds.metric - measured.median)) as mad
 
     from scored_rounds
-    inner join measured using (task_id, dimension_id)
-    group by scored_rounds.task_id, scored_rounds.dimension_id
+    inner join measured using (dimension_no)
+    group by scored_rounds.dimension_no
 
 ),
 
@@ -94,8 +101,8 @@ metrics as (
     select
 
         ---------- ids
-        dimensions.task_id,
-        dimensions.dimension_id,
+        numbered.task_id,
+        numbered.dimension_id,
 
         ---------- strings
         unscored_rounds.reason as main_reason,
@@ -117,24 +124,24 @@ metrics as (
         coalesce(measured.n_above_limit, 0) as n_above_limit,
         coalesce(measured.n_error_rounds, 0) as n_error_rounds,
         case
-            when dimensions.is_share and dimensions.scorer <> 'error_rate'
+            when numbered.is_share and numbered.scorer <> 'error_rate'
                 then round(cast(measured.n_ones as double) / measured.n_scored_rounds, 6)
         end as correct_ratio,
         case
-            when not dimensions.is_share
+            when not numbered.is_share
                 then round(
                     1.0 - cast(measured.n_below_limit + measured.n_above_limit as double) / measured.n_scored_rounds,
                     6
                 )
         end as within_target_ratio
 
-    from dimensions
-    left join measured using (task_id, dimension_id)
-    left join deviations using (task_id, dimension_id)
+    from numbered
+    left join measured using (dimension_no)
+    left join deviations using (dimension_no)
     left join unscored_rounds
         on
-            dimensions.task_id = unscored_rounds.task_id
-            and dimensions.dimension_id = unscored_rounds.dimension_id
+            numbered.task_id = unscored_rounds.task_id
+            and numbered.dimension_id = unscored_rounds.dimension_id
 
 )
 
