@@ -140,11 +140,11 @@ def builders(module: Path) -> frozenset[str]:
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.FunctionDef)
     }
-    found = {name for name, code in functions.items() if _BUILDS.search(code)}
+    names = {name for name, code in functions.items() if _BUILDS.search(code)}
     words = {name: set(_WORD.findall(code)) for name, code in functions.items()}
-    while more := {name for name in functions if words[name] & found} - found:
-        found |= more
-    return frozenset(found)
+    while more := {name for name in functions if words[name] & names} - names:
+        names |= more
+    return frozenset(names)
 
 
 WITHOUT_MARTS, WITH_MARTS = "loaded.duckdb", "tables.duckdb"

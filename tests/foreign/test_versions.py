@@ -354,8 +354,8 @@ def after_four_nights(
                 file = folder / "in" / names / kind / name.format(day)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(_night(kind, names, n_failed), "utf-8")
-        found = warehouse.ingest(folder / "in").files
-        loaded.append({each.path for each in found if each.status == "loaded"})
+        loads = warehouse.ingest(folder / "in").files
+        loaded.append({load.path for load in loads if load.status == "loaded"})
         assert warehouse.ingest(folder / "in").n_loaded == 0
     return warehouse, loaded
 
