@@ -296,11 +296,12 @@ def test_a_purge_leaves_what_the_files_say_of_the_others(seed: int) -> None:
     tasks = draw.sample(TASKS, draw.randint(1, len(TASKS)))
     with TemporaryDirectory() as name:
         warehouse, folder = Warehouse(Path(name) / "w.duckdb"), Path(name) / "one"
-        for back in (1, 0):
-            for versions in FILES:
-                if versions[back:]:
-                    _ingest(warehouse, [_write(folder, versions[back])])
-        last = [folder / versions[0][0] for versions in FILES]
+        for versions in FILES:
+            if earlier := versions[1:]:
+                _ingest(warehouse, [_write(folder, earlier[0])])
+        last = [_write(folder, versions[0]) for versions in FILES]
+        for file in last:
+            _ingest(warehouse, [file])
         if draw.random() < 0.5:
             warehouse.build()
         if draw.random() < 0.5:
