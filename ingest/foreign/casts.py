@@ -85,7 +85,7 @@ def is_infinite(value: Any) -> bool:
 
 
 def is_blank(written: str) -> bool:
-    """Return true for a text that means "not a number"."""
+    """Return true for an empty text or a word for a missing value."""
     return written.strip().lower() in _BLANK
 
 

@@ -47,7 +47,7 @@ class Head:
 
     @property
     def may_be_foreign(self) -> bool:
-        """True if it may be a file of one of these tools."""
+        """True if it may be a file of a tool in `registry.TOOLS`."""
         if self.is_zip:
             return True
         if self.is_json or self.data.lstrip()[:1] == b"<":

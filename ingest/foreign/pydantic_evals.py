@@ -7,8 +7,10 @@ a repeat, and so a round. Failures of the task are rounds with errors.
 
 Assertions are checks and scores, scores are scores of any range, labels are texts
 without a value. An evaluator that raised is missing from its row: it is a check that
-was not judged. Rows have no pass rule. The arguments of an evaluator of single cases
-are what its assertion expects; without an assertion they are a part of the case.
+was not judged. A round fails if an assertion fails, passes if all hold, and has no
+verdict without assertions: the tool judges no row as a whole. The arguments of an
+evaluator of single cases are what its assertion expects; without an assertion they are
+a part of the case.
 """
 
 from __future__ import annotations
@@ -186,11 +188,12 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         same_run.add(row.identity(judged=not is_known))
     task_id = content_id(same_run.hash(), report.name)
     task = TaskWriter("pydantic_evals", task_id, source, same_run)
-    of_cases, no_asserters = _of_cases(rows), _no_asserters(rows)
+    with_arguments = _scores_with_arguments_of_cases(rows)
+    no_assertions = _evaluators_without_assertions(rows)
     ids = OwnIds("span")
     for row in rows:
         if not ids.again(row.span_id, row.trace_id):
-            _write(row, task, of_cases, no_asserters)
+            _write(row, task, with_arguments, no_assertions)
             yield from task.written()
     _describe(report, rows, task)
     task.grade(parameters=_parameters(rows))
@@ -226,7 +229,7 @@ def _results(rows: Sequence[Row]) -> Iterator[tuple[str, Result]]:
     return ((name, result) for row in rows for name, result in row.results.items())
 
 
-def _of_cases(rows: Sequence[Row]) -> set[str]:
+def _scores_with_arguments_of_cases(rows: Sequence[Row]) -> set[str]:
     """Return the scores whose evaluators have other arguments in some cases."""
     arguments: dict[str, set[str]] = defaultdict(set)
     for row in rows:
@@ -235,14 +238,14 @@ def _of_cases(rows: Sequence[Row]) -> set[str]:
     return {name for name, variants in arguments.items() if len(variants) > 1}
 
 
-def _no_asserters(rows: Sequence[Row]) -> set[str]:
+def _evaluators_without_assertions(rows: Sequence[Row]) -> set[str]:
     """Return the evaluators that only return scores or labels, never an assertion."""
     asserters = {result.evaluator for row in rows for result in row.assertions.values()}
     return {result.evaluator for _, result in _results(rows)} - asserters
 
 
 def _write(
-    row: Row, task: TaskWriter, of_cases: set[str], no_asserters: set[str]
+    row: Row, task: TaskWriter, with_arguments: set[str], no_assertions: set[str]
 ) -> None:
     """Write a case that ran or failed, and the results of evaluators."""
     repeat = _REPEAT.search(row.name)
@@ -250,7 +253,7 @@ def _write(
     evaluators = {
         name: decode(result.expected.encode(), Any)
         for name, result in row.scores.items()
-        if name in of_cases and result.expected is not None
+        if name in with_arguments and result.expected is not None
     }
     context = {
         "inputs": row.inputs,
@@ -265,7 +268,7 @@ def _write(
     )
     metrics = row.metrics
     asserted = [assertion.value for assertion in row.assertions.values()]
-    broken = {failure.evaluator for failure in row.evaluator_failures} - no_asserters
+    broken = {failure.evaluator for failure in row.evaluator_failures} - no_assertions
     about = {
         "metrics": metrics,
         "attributes": row.attributes,

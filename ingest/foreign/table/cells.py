@@ -194,7 +194,7 @@ def is_share_or_truth(cell: Any) -> bool:
 
 
 def is_nothing(cell: Any) -> bool:
-    """Return true for a cell that means "not a number"."""
+    """Return true for a cell that is empty or has a word for a missing value."""
     text = cell_text(cell)
     return text is None or is_blank(text)
 

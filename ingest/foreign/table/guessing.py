@@ -1,8 +1,9 @@
 """Guess a mapping of the columns of a table, for the user to correct.
 
 Usual column names decide; the cells of the first rows confirm numbers and verdicts. A
-number is guessed as a score only if 1 is best according to its name. Also looks into
-up to 3 tables in the same folder, to see whether ids repeat.
+number is guessed as a score only if 1 is best according to its name. Up to 3 tables in
+the same folder show whether questions come again under new ids: such an id is of a row,
+not of a case.
 """
 
 from __future__ import annotations
@@ -136,11 +137,12 @@ _ASKS = re.compile(
     r"\b(questions?|quer(y|ies)|prompts?|inputs?|asked|instructions?|user)\b"
     r"|问|题目|输入|指令|提示词"
 )
+"""Names of questions, which are no answers."""
 _EXPECTS = re.compile(
     r"\b(expect\w*|references?|gold(en)?|ideal|target|truth|label)\b"
     r"|参考|标准|期望|预期|标注|正确答案"
 )
-"""Names of questions and of expected answers: neither is an answer."""
+"""Names of expected answers, which are no answers of the model."""
 _STATES = frozenset(
     (
         *SUCCEEDED,
@@ -194,7 +196,7 @@ def guess(path: Path) -> Guess:
     states = [name for name, column in cells.items() if _are_states(column)]
     notes: list[str] = []
     settings, ids = _by_name(cells, fields, states)
-    no_ids = _take_id(path, ids, settings, cells, notes)
+    ids_of_rows = _take_id(path, ids, settings, cells, notes)
     _guess_unit(settings, cells, {name: plain_name(name) for name in cells}, notes)
     _swap_answers(settings, cells)
     if "time" not in settings:
@@ -205,7 +207,7 @@ def guess(path: Path) -> Guess:
         settings |= {} if verdict is None else {"verdict": verdict}
     if "inputs" in settings:
         settings["inputs"] = (settings["inputs"],)
-    used = {*settings.values(), *settings.get("inputs", ()), *no_ids}
+    used = {*settings.values(), *settings.get("inputs", ()), *ids_of_rows}
     numbers = {
         name: column
         for name, column in cells.items()
@@ -351,7 +353,7 @@ def _take_id(
     inputs = settings.get("inputs")
     of_task = ("title", "model", "prompt_version")
     within = [cells[settings[setting]] for setting in of_task if setting in settings]
-    no_ids: list[str] = []
+    ids_of_rows: list[str] = []
     for name in ids:
         if name in settings.values():
             continue
@@ -363,13 +365,13 @@ def _take_id(
         ]
         questions = list(map(text_key, cells[inputs]))
         if len(set(zip(keys, questions, strict=True))) > len(set(keys)):
-            no_ids.append(name)
+            ids_of_rows.append(name)
             notes.append(
                 f"{name}: its values come again with other questions, so it is no id;"
                 " the questions tell cases apart, unless case names a column"
             )
         elif _is_of_rows(path, name, inputs, cells):
-            no_ids.append(name)
+            ids_of_rows.append(name)
             notes.append(
                 f"{name}: is new in every row or run of the same questions, so it is no"
                 " id of a case; the questions tell cases apart, unless case names a"
@@ -378,7 +380,7 @@ def _take_id(
         else:
             settings["case"] = name
             break
-    return no_ids
+    return ids_of_rows
 
 
 def _is_of_rows(

@@ -35,7 +35,10 @@ _NESTED = ("STRUCT", "MAP", "UNION", "VARIANT", "JSON")
 
 
 def parquet_head(path: Path, most: int) -> tuple[list[str], list[Row]]:
-    """Return the names of the columns, and the first rows if a column is nested."""
+    """Return the names of the columns, and the first rows if a column is nested.
+
+    The fields of nested columns are columns, too.
+    """
     with _connection() as con:
         types = _types(con, path)
         is_nested = any(_is_nested(kind) for _, kind in types)

@@ -110,9 +110,9 @@ class Workbook:
         for name, attributes, _ in self._elements("xl/_rels/workbook.xml.rels"):
             if name == "Relationship":
                 target = attributes.get("Target", "").lower()
-                is_whole = target.startswith("/")
+                is_absolute = target.startswith("/")
                 files[attributes.get("Id", "")] = (
-                    target.lstrip("/") if is_whole else f"xl/{target}"
+                    target.lstrip("/") if is_absolute else f"xl/{target}"
                 )
         sheets = []
         for name, attributes, _ in self._elements("xl/workbook.xml"):

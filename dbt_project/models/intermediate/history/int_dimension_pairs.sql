@@ -52,6 +52,7 @@ paired as (
         end as reason,
 
         ---------- numerics
+        -- removed ones come last
         coalesce(candidate_dimensions.dimension_position, 1000 + baseline_dimensions.dimension_position)
             as dimension_position,
         coalesce(candidate_dimensions.weight_configured, 0) as weight,

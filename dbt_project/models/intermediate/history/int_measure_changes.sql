@@ -1,5 +1,5 @@
--- One row per compared pair of tasks, case and number of another tool that is not graded on both sides, such as a
--- perplexity: its value before and after, in the unit of the tool.
+-- One row per compared pair of tasks, case and number of another tool that at least one of the two does not grade, such
+-- as a perplexity: its value before and after. fct_measure_comparisons tests the change.
 with
 
 pairs as (select * from {{ ref('promptlab', 'int_task_pairs') }} where {{ in_this_build('comparisons') }}),

@@ -1,7 +1,7 @@
 {{ config(materialized='view') }}
 
--- One row per dimension, judge, slice (all, a title, a model, a tag and others) and labelled answer in it, once
--- for all rounds that repeat it. It has a weight where both people and the judge gave a verdict, or a grade.
+-- One row per dimension, judge, slice (all, a title, a model, a tag and others) and labelled answer in it, once for all
+-- rounds that repeat it. Weights, for how many answers it was drawn, are null unless people and judge both judged it.
 with
 
 answers as (select * from {{ ref('promptlab', 'int_labelled_answers') }}),
@@ -28,7 +28,7 @@ sliced as (
             when 'month' then answers.month_of_run
             when 'family' then answers.family
             when 'position' then answers.answer_position
-            else case answers.length_third
+            when 'length' then case answers.length_third
                 when 1 then 'short'
                 when 2 then 'medium'
                 else 'long'

@@ -1,7 +1,7 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per round and output that its testset expects something of: a step, the aggregation or a
--- field of the final output. `field` is null only for strict mode's check of the whole final output.
+-- One row per round and output that its testset expects something of: a step, the aggregation, a field of the final
+-- output, or in strict mode the final output as a whole (no `field`). int_check_results compares the `document`.
 with
 
 expectations as (select * from {{ ref('promptlab', 'stg_testsets__expectations') }}),
@@ -9,7 +9,7 @@ rounds as (select * from {{ ref('promptlab', 'int_rounds_prepared') }} where tes
 steps as (select * from {{ ref('promptlab', 'stg_pipelines__pipeline_steps') }}),
 called as (select * from {{ ref('promptlab', 'int_round_steps') }} where tool is not null),
 
--- `search#2` may be the second call of `search` or a tool of that name: the first call counts
+-- two calls may have one id: the second of `search` and the first of a tool `search#2`. The earlier one counts
 calls as (
 
     select * from called
@@ -81,6 +81,8 @@ looked_up as (
             when from_final is null
                 then {{ step_output('rounds.step_outputs', 'scopes.field') }}
         end as from_steps,
+        -- without such a key `output`, the key of the target or the only expected key means the
+        -- whole final output
         case scopes.scope
             when 'aggregation' then true
             when 'final'
@@ -89,7 +91,7 @@ looked_up as (
                     or scopes.field = 'output'
                     or scopes.field = rounds.target_output_key
                     or len(final_fields.fields) = 1
-        end as may_be_whole
+        end as means_whole_output
 
     from scopes
     inner join rounds using (testset_id, case_id)
@@ -120,7 +122,7 @@ outputs as (
                 else coalesce(from_final, from_steps)
             end,
             -- compact, as whatever comes out of another document is
-            case when may_be_whole then json_extract(final_output, '$') end
+            case when means_whole_output then json_extract(final_output, '$') end
         ) as document,
 
         ---------- strings

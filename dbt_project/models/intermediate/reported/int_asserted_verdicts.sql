@@ -1,4 +1,5 @@
--- One row per round and name of an assertion that its tool judged: whether all assertions of that name passed.
+-- One row per round and name of an assertion that its tool judged: whether all assertions of that name passed; null if
+-- one was not judged and none failed. The one named `verdict` is that of the round itself, and left out.
 with
 
 checks as (select * from {{ ref('promptlab', 'stg_reported__checks') }} where {{ in_this_build() }}),

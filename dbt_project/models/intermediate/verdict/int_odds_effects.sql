@@ -10,9 +10,9 @@ summed as (
         series_id,
         n_broken_runs,
         max(n_runs_before) as n_runs_before,
-        max(most_rounds) as most_rounds,
-        {{ exact_sum('seen') }} as seen,
-        {{ exact_sum('expected') }} as expected
+        max(max_rounds_of_a_run) as max_rounds_of_a_run,
+        {{ exact_sum('squares_seen') }} as squares_seen,
+        {{ exact_sum('squares_if_independent') }} as squares_if_independent
 
     from windows
     group by series_id, n_broken_runs
@@ -31,7 +31,11 @@ effects as (
         -- fewer than three runs do not show it
         case
             when n_runs_before >= 3
-                then greatest(1e0, least(greatest(most_rounds, 1), (seen + 1) / (expected + 1)))
+                then
+                    greatest(1e0, least(
+                        greatest(max_rounds_of_a_run, 1),
+                        (squares_seen + 1) / (squares_if_independent + 1)
+                    ))
             else 1e0
         end as effect
 

@@ -1,7 +1,7 @@
 {{ config(materialized='table') }}
 
--- One row per series (int_odds_series), case and window, the last `n_broken_runs` runs in which it may
--- be broken: passes `x` and rounds `n` now, in the window and before it, and how those before it vary.
+-- One row per series (int_odds_series), case and hypothesis "broken since the last `n_broken_runs` runs": passes `x_` and
+-- rounds `n_` now, since then and before. int_odds_evidence tests it; int_odds_effects uses how runs before it vary.
 with
 
 series as (select * from {{ ref('promptlab', 'int_odds_series') }} where n_earlier > 0),
@@ -21,7 +21,7 @@ folded as (
         sum(cells.x * cells.n) as xn,
         sum(cells.n * cells.n) as nn,
         count(*) as n_runs,
-        max(cells.n) as most_rounds
+        max(cells.n) as max_rounds_of_a_run
 
     from cells
     cross join policy
@@ -61,13 +61,13 @@ summed as (
         runs_of_cases.case_id,
         runs_of_cases.runs_ago,
         runs_of_cases.n_earlier,
-        sum(coalesce(folded.x, 0)) over from_the_first as x_before,
-        sum(coalesce(folded.n, 0)) over from_the_first as n_before,
-        sum(coalesce(folded.xx, 0)) over from_the_first as xx,
-        sum(coalesce(folded.xn, 0)) over from_the_first as xn,
-        sum(coalesce(folded.nn, 0)) over from_the_first as nn,
-        sum(coalesce(folded.n_runs, 0)) over from_the_first as n_runs,
-        max(coalesce(folded.most_rounds, 0)) over from_the_first as most_rounds,
+        sum(coalesce(folded.x, 0)) over this_run_and_earlier as x_before,
+        sum(coalesce(folded.n, 0)) over this_run_and_earlier as n_before,
+        sum(coalesce(folded.xx, 0)) over this_run_and_earlier as xx,
+        sum(coalesce(folded.xn, 0)) over this_run_and_earlier as xn,
+        sum(coalesce(folded.nn, 0)) over this_run_and_earlier as nn,
+        sum(coalesce(folded.n_runs, 0)) over this_run_and_earlier as n_runs,
+        max(coalesce(folded.max_rounds_of_a_run, 0)) over this_run_and_earlier as max_rounds_of_a_run,
         sum(coalesce(folded.x, 0)) over of_case as x_all,
         sum(coalesce(folded.n, 0)) over of_case as n_all,
         sum(case when runs_of_cases.runs_ago = 0 then coalesce(folded.x, 0) end) over of_case as x_now,
@@ -77,7 +77,7 @@ summed as (
     left join folded using (series_id, case_id, runs_ago)
     window
         of_case as (partition by runs_of_cases.series_id, runs_of_cases.case_id),
-        from_the_first as (
+        this_run_and_earlier as (
             partition by runs_of_cases.series_id, runs_of_cases.case_id
             order by runs_of_cases.runs_ago desc rows between unbounded preceding and current row
         )
@@ -113,17 +113,17 @@ windows as (
         n_before,
         x_all - x_before as x_since,
         n_all - n_before as n_since,
-        most_rounds,
-        -- squared differences of the runs' passes from those expected: seen, and if rounds
-        -- were independent
-        xx - 2 * rate * xn + rate * rate * nn as seen,
+        max_rounds_of_a_run,
+        -- squared differences between the passes of each run and those at the mean rate: as they
+        -- are, and as they would be if rounds were independent
+        xx - 2 * rate * xn + rate * rate * nn as squares_seen,
         case
             when n_runs > 1 and n_before > 1
                 then
                     rate * (1 - rate) * n_before / (n_before - 1)
                     * n_before * (n_runs - 1) / n_runs
             else 0
-        end as expected
+        end as squares_if_independent
 
     from rated
 

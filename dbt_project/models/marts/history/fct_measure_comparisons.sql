@@ -3,8 +3,8 @@
 {%- set family = 'baseline_task_id, candidate_task_id' %}
 {%- set subject = family ~ ', dimension_id' %}
 
--- One row per compared pair of tasks and number of another tool that is not graded on both sides, such as a perplexity:
--- whether it changed by more than chance.
+-- One row per compared pair of tasks and number of another tool that at least one of the two does not grade, such as a
+-- perplexity: whether it changed by more than chance.
 with
 
 changes as (select * from {{ ref('promptlab', 'int_measure_changes') }}),
