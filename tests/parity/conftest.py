@@ -6,7 +6,6 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -170,16 +169,10 @@ class Engines:
                 if model.name not in QUICK:
                     return None
                 quoted = ", ".join(f'"{column}"' for column in theirs.columns)
-                with con.cursor() as own:
-                    own.execute("set TimeZone = 'UTC'")
-                    ours = own.execute(f"select {quoted} from {name}").fetchall()
+                ours = con.execute(f"select {quoted} from {name}").fetchall()
                 return compare_rows(name, theirs.columns, ours, theirs.collect())
 
-            # Spark analyses a text on one core
-            with ThreadPoolExecutor(os.cpu_count()) as threads:
-                return [
-                    found for found in threads.map(compare, models) if found is not None
-                ]
+            return [found for model in models if (found := compare(model)) is not None]
 
     def compare(self) -> list[Comparison]:
         """Every table and view that the models made, cell by cell."""

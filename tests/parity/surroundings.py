@@ -15,8 +15,11 @@ from pathlib import Path
 # Small data in one process: no metastore, no optimising compiler.
 _SMALL = {
     "spark.sql.shuffle.partitions": "2",
-    "spark.driver.memory": "2g",
+    "spark.driver.memory": "3g",
+    "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    "spark.sql.ui.retainedExecutions": "1",
+    "spark.sql.maxPlanStringLength": "1000",
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
     " -XX:ReservedCodeCacheSize=512m",
 }
