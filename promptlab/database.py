@@ -227,7 +227,7 @@ def _open(
     import duckdb
 
     deadline = time.monotonic() + lock_timeout
-    is_told = False
+    is_reported = False
     while True:
         try:
             return open_duckdb(file, read_only=read_only)
@@ -237,9 +237,9 @@ def _open(
                 raise _cannot_open(db, message) from None
             if time.monotonic() >= deadline:
                 raise DatabaseLocked(_who_holds(db, message, lock_timeout)) from None
-            if not is_told:
+            if not is_reported:
                 say(f"{db}: held{_holder(message)}; waiting …", "waiting")
-                is_told = True
+                is_reported = True
             time.sleep(_RETRY_EVERY_S)
 
 
@@ -261,8 +261,8 @@ def check_file(db: Path, file: Path, *, read_only: bool) -> None:
     if file.is_dir():
         raise SettingsError(f"{db}: is a folder; --db names a DuckDB file")
     if file.exists() and not file.is_file():
-        what = kind_of_file(file.stat().st_mode)
-        raise SettingsError(f"{db}: is {what}; --db names a DuckDB file")
+        kind = kind_of_file(file.stat().st_mode)
+        raise SettingsError(f"{db}: is {kind}; --db names a DuckDB file")
     if name := schema_of_name(file):
         raise SettingsError(
             f"{db}: a warehouse has a schema named {name}, so its file cannot be called"
