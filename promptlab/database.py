@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptlab.copies import attach_new, name_beside
+from promptlab.copies import attach_new, temporary_path
 from promptlab.errors import DatabaseLocked, SettingsError, WarehouseError
 from promptlab.messages import say
 from promptlab.paths import kind_of_file
@@ -317,18 +317,18 @@ def _create(db: Path, file: Path, expected: int) -> None:
     """
     import duckdb
 
-    beside = name_beside(file)
+    temporary = temporary_path(file)
     try:
         with open_duckdb() as con:
-            attach_new(con, beside, expected=expected)
+            attach_new(con, temporary, expected=expected)
         with suppress(FileExistsError):
-            os.link(beside, file)
+            os.link(temporary, file)
     except duckdb.Error as error:
         raise _cannot_open(db, str(error)) from None
     except OSError:  # a file system without hard links
-        beside.replace(file)
+        temporary.replace(file)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def _cannot_open(db: Path, message: str) -> WarehouseError | SettingsError:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptlab.ingest.files.dates import differ_in_numbers
 from promptlab.ingest.raw.known_runs import KnownRuns
@@ -273,33 +273,11 @@ def known_files(
     """
     known = Known()
     for row in con.execute(_LOADS, [list(set(uris)), list(set(sizes))]).fetchall():
-        kind, name, uri, sha256, testset, settings, status = row[:7]
-        loaded, rejected, start, object_ids, run_hashes, is_live = row[7:]
-        if status == "purged":
-            if not purged_too:
-                known.purged.add(sha256)
-            continue
-        objects = object_ids or []
-        runs = dict(zip(objects, run_hashes or (), strict=True))
-        owner = "task" if has_tasks(kind) else kind
-        known.add_logged(
-            FileLoad(
-                Path(uri),
-                kind,
-                uri=uri,
-                name=name,
-                sha256=sha256,
-                testset=testset,
-                read_with=settings,
-                started_at=_time(start),
-                status=status,
-                is_live=is_live,
-                records_loaded=loaded,
-                records_rejected=rejected,
-                keys=[(owner, name) for name in objects if status == "loaded"],
-                runs={task: run for task, run in runs.items() if run is not None},
-            )
-        )
+        load = _logged_load(row)
+        if load.status != "purged":
+            known.add_logged(load)
+        elif not purged_too:
+            known.purged.add(load.sha256)
     if kinds - _OUR_KINDS:
         for task_id, run_hash, uri, moment in con.execute(_RUNS).fetchall():
             written = {} if moment is None else {task_id: _time(moment)}
@@ -311,6 +289,31 @@ def known_files(
     if row[0] is not None:
         known.last_start = _time(row[0])
     return known
+
+
+def _logged_load(row: tuple[Any, ...]) -> FileLoad:
+    """Return a load from a row of `_LOADS`."""
+    kind, name, uri, sha256, testset, settings, status = row[:7]
+    loaded, rejected, start, object_ids, run_hashes, is_live = row[7:]
+    objects = object_ids or []
+    runs = dict(zip(objects, run_hashes or (), strict=True))
+    owner = "task" if has_tasks(kind) else kind
+    return FileLoad(
+        Path(uri),
+        kind,
+        uri=uri,
+        name=name,
+        sha256=sha256,
+        testset=testset,
+        read_with=settings,
+        started_at=_time(start),
+        status=status,
+        is_live=is_live,
+        records_loaded=loaded,
+        records_rejected=rejected,
+        keys=[(owner, object_id) for object_id in objects if status == "loaded"],
+        runs={task: run for task, run in runs.items() if run is not None},
+    )
 
 
 def _time(microseconds: int) -> datetime:

@@ -99,14 +99,14 @@ def keep_settings(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
     file, rows = _file_of(settings), _rows_of(settings)
     if rows is None:
         return
-    kept = _kept_rows(con, file)
-    for row in kept - rows:
+    stored = _stored_rows(con, file)
+    for row in stored - rows:
         con.execute(
             "delete from raw.settings where file = ? and setting = ? and name = ?"
             " and value is not distinct from ?",
             [file, *row[:3]],
         )
-    for row in sorted(rows - kept, key=str):
+    for row in sorted(rows - stored, key=str):
         con.execute(
             f"insert into raw.settings select ?, ?, ?, ?, ?, ?, ?, {_NOW}",
             [file, *row],
@@ -117,7 +117,7 @@ def keep_settings(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
 def are_settings_kept(con: duckdb.DuckDBPyConnection, settings: Settings) -> bool:
     """Return true if ``raw.settings`` is equal to the config file."""
     rows = _rows_of(settings)
-    return rows is None or _kept_rows(con, _file_of(settings)) == rows
+    return rows is None or _stored_rows(con, _file_of(settings)) == rows
 
 
 def _file_of(settings: Settings) -> str:
@@ -130,7 +130,7 @@ def _file_of(settings: Settings) -> str:
     ).as_posix()
 
 
-def _kept_rows(con: duckdb.DuckDBPyConnection, file: str) -> set[SettingRow]:
+def _stored_rows(con: duckdb.DuckDBPyConnection, file: str) -> set[SettingRow]:
     rows = con.execute(
         "select * exclude (file, set_at) from raw.settings where file = ?", [file]
     ).fetchall()

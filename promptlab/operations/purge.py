@@ -1,13 +1,13 @@
 """Delete tasks and memory runs permanently, or the rows that do not count.
 
-Both say of each table which of its rows go, and write the file anew without them:
-DuckDB does not overwrite freed blocks. The new file replaces the old one by a rename,
-so if this is killed, it has changed either nothing or everything.
+Both choose rows of each table, and write a new file without them: DuckDB does not
+overwrite freed blocks. The new file replaces the old one by a rename, so if this is
+killed, it has changed either nothing or everything.
 
-A purge chooses tasks. Of the raw tables go the rows that name one (`catalogue`), of the
-loads that brought nothing else all but their hash; of the models those whose key is in
-a batch that has to be built again. Testsets, pipelines and other tasks stay. Ids are
-only compared for equality. Docs: docs/operations.md.
+A purge chooses tasks. It deletes the rows of raw tables that name one (`catalogue`).
+Of a load that only contained such tasks it keeps nothing but the hash. It deletes the
+rows of models whose key is in a batch that has to be built again. Testsets, pipelines
+and other tasks stay. Ids are only compared for equality. Docs: docs/operations.md.
 """
 
 from __future__ import annotations
