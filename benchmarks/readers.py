@@ -38,7 +38,7 @@ print(len(samples_df(sys.argv[1], quiet=True)))
 _MSGSPEC = """
 import gc, sys, msgspec
 gc.disable()  # as promptlab does while it reads
-from promptlab.ingest.foreign.promptfoo import Export, Row
+from promptlab.ingest.foreign.promptfoo.export import Export, Row
 with open(sys.argv[1], "rb") as file:
     export = msgspec.json.decode(file.read(), type=Export)
 decode = msgspec.json.Decoder(Row).decode

@@ -31,7 +31,7 @@ _ADVICE = {
     "memory": "keep each run in a folder of its own, a file for each conversation",
 }
 
-_TOLD_ELSEWHERE = frozenset(TOOLS)
+_REPORTED_BY_READER = frozenset(TOOLS)
 
 _IN_PARTS = frozenset({"results", "scores", "labels"})
 
@@ -51,23 +51,22 @@ def same_ids(loads: Sequence[FileLoad]) -> Iterator[tuple[FileLoad, Problem]]:
     Yields:
         The later file, and one warning for each file that it replaces.
     """
-    told: dict[tuple[str, Path, Path], tuple[FileLoad, list[str]]] = {}
-    for one, those in _in_many_files(loads).items():
-        holder = next((each for each in reversed(those) if _was_there(each)), None)
-        for load in those:
+    replacements: dict[tuple[str, Path, Path], tuple[FileLoad, list[str]]] = {}
+    for (kind, name), files in _in_many_files(loads).items():
+        holder = next((load for load in reversed(files) if _was_there(load)), None)
+        for load in files:
             if _was_there(load):
                 continue
             if (
                 holder is not None
                 and holder.sha256 != load.sha256
-                and not {holder.kind, load.kind} <= _TOLD_ELSEWHERE
+                and not {holder.kind, load.kind} <= _REPORTED_BY_READER
                 and not {holder.kind, load.kind} <= _IN_PARTS
             ):
-                kind, name = one
                 pair = kind, holder.path, load.path
-                told.setdefault(pair, (load, []))[1].append(name)
+                replacements.setdefault(pair, (load, []))[1].append(name)
             holder = load
-    for (kind, earlier, later), (load, names) in told.items():
+    for (kind, earlier, later), (load, names) in replacements.items():
         yield load, _warning(kind, names, earlier, later)
 
 
@@ -78,10 +77,10 @@ def _in_many_files(loads: Sequence[FileLoad]) -> dict[_Id, list[FileLoad]]:
         if load.status not in {"loaded", "unchanged"}:
             continue
         for kind, *parts in load.keys:
-            one = (kind, "|".join(parts))
-            before = first.setdefault(one, load)
+            key = (kind, "|".join(parts))
+            before = first.setdefault(key, load)
             if before is not load:
-                files.setdefault(one, [before]).append(load)
+                files.setdefault(key, [before]).append(load)
     return files
 
 
@@ -90,13 +89,13 @@ def _was_there(load: FileLoad) -> bool:
 
 
 def _warning(kind: str, names: Sequence[str], earlier: Path, later: Path) -> Problem:
-    what = f"{'memory run' if kind == 'memory' else kind} {shown(names[0])}"
+    objects = f"{'memory run' if kind == 'memory' else kind} {shown(names[0])}"
     were, them = "was", "it"
     if len(names) > 1:
-        what, were, them = f"{what} and {len(names) - 1} more", "were", "them"
+        objects, were, them = f"{objects} and {len(names) - 1} more", "were", "them"
     return warning(
         "id_in_two_files",
-        f"{what} {were} in {earlier} too, in this call: the rows of {later} replace"
+        f"{objects} {were} in {earlier} too, in this call: the rows of {later} replace"
         f" {them}; {_ADVICE[kind]}",
         record_id=names[0],
     )
@@ -114,17 +113,17 @@ class References:
         self._dimensions: dict[str, set[str]] = {}  # of each task
         self._used: list[tuple[Path, Reference]] = []
 
-    def see(self, one: ReadBatch) -> None:
+    def see(self, batch: ReadBatch) -> None:
         """Record the names that a batch defines, and those that it uses."""
-        path, reading = one.load.path, one.reading
-        if one.withdrawn:
-            self._used = [each for each in self._used if each[0] != path]
+        path, reading = batch.load.path, batch.reading
+        if batch.withdrawn:
+            self._used = [use for use in self._used if use[0] != path]
         else:
             self.see_reading(path, reading)
 
     def see_reading(self, path: Path, reading: Reading) -> None:
         """Record the names of a file."""
-        self._used += [(path, each) for each in self._named_by(reading)]
+        self._used += [(path, reference) for reference in self._named_by(reading)]
         for name in reading.rows.get("testsets", {}).get("testset_id", ()):
             self._testsets.add(name)
         configured = reading.rows.get("dimension_configs", {})
@@ -168,7 +167,7 @@ class References:
             return reading.references
         place = Problem("unknown_testset", "", "warning")
         return [
-            *(each for each in reading.references if each[2].code != place.code),
+            *(name for name in reading.references if name[2].code != place.code),
             *(
                 (self._override, key[1], place)
                 for key in reading.keys
@@ -197,14 +196,14 @@ class References:
 
     def _about_testset(self, name: str) -> str:
         name = name.removesuffix(".jsonl")
-        last_parts = {each: _last(each) for each in self._testsets}
-        meant = sorted(each for each, last in last_parts.items() if last == name)
-        if name in last_parts or len(meant) == 1:
+        last_parts = {testset: _last(testset) for testset in self._testsets}
+        matches = sorted(t for t, last_part in last_parts.items() if last_part == name)
+        if name in last_parts or len(matches) == 1:
             return ""
-        if meant:
+        if matches:
             return (
                 f"several testsets are called {shown(name)}, so it checks nothing"
-                f"{_listed(set(meant))}; name one of them by its id"
+                f"{_listed(set(matches))}; name one of them by its id"
             )
         near = nearest(name, sorted({*last_parts, *last_parts.values()}))
         advice = near or "; ingest it, or correct the name" + _listed(self._testsets)
@@ -280,8 +279,8 @@ def testsets_by_cases(
     if not {"task", "testset"} & {kind for kind, _ in files}:
         return
     for task_id, n_cases, testsets in con.execute(_BY_CASES).fetchall():
-        ids = [("task", task_id), *(("testset", each) for each in testsets)]
-        path = next((files[each] for each in ids if each in files), None)
+        keys = [("task", task_id), *(("testset", testset) for testset in testsets)]
+        path = next((files[key] for key in keys if key in files), None)
         if path is None:
             continue
         task, names = shown(task_id), ", ".join(map(shown, testsets[:_MOST_LISTED]))

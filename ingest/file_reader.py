@@ -297,10 +297,11 @@ class _File:
 
     def _sha256(self, file: InputFile, data: bytes) -> str:
         """Return the hash of the file and its companions."""
-        own = hashlib.sha256(data).hexdigest() if data else file.sha256()
-        if not self._file.companions:
-            return own
-        hashes = [own, *(InputFile(each).sha256() for each in self._file.companions)]
+        sha256 = hashlib.sha256(data).hexdigest() if data else file.sha256()
+        companions = self._file.companions
+        if not companions:
+            return sha256
+        hashes = [sha256, *(InputFile(path).sha256() for path in companions)]
         return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
 
     def _known_load(self) -> FileLoad | None:
@@ -310,7 +311,7 @@ class _File:
             version._replace(read_with=self._read_with(with_limits=with_limits))
             for with_limits in (True, False)
         ]
-        return self._reader.known.seen(versions, self._load.uri)
+        return self._reader.known.load_of(versions, self._load.uri)
 
     def _report_as_before(self, before: FileLoad) -> None:
         """Take the result of an earlier load for this one, which reads nothing."""

@@ -110,7 +110,7 @@ def ingest(
     with ThreadPoolExecutor(max_workers=1) as thread:
         writing: Future[None] | None = None
         try:
-            read = _seen(reader.read_all(planned, on_progress), references)
+            read = _with_names(reader.read_all(planned, on_progress), references)
             for batch in _batches(read):
                 if writing is not None:
                     writing.result()
@@ -153,10 +153,13 @@ def _conclude(
         writer.add_problems([*problems, *add_problems_of_call(loads, references)])
 
 
-def _seen(read: Iterable[ReadBatch], references: References) -> Iterator[ReadBatch]:
-    for one in read:
-        references.see(one)
-        yield one
+def _with_names(
+    batches: Iterable[ReadBatch], references: References
+) -> Iterator[ReadBatch]:
+    """Yield batches, and record the names that they define and use."""
+    for batch in batches:
+        references.see(batch)
+        yield batch
 
 
 def _batches(pending: Iterator[ReadBatch]) -> Iterator[list[ReadBatch]]:

@@ -381,7 +381,7 @@ def _first(value: str | None, other: str | None) -> str | None:
 
 def _extras(fields: dict[str, str | None]) -> str:
     extras: dict[str, Any] = {
-        name: fields[name] for name in ("entity_type", *_OWN_FIELDS)
+        name: fields[name] for name in ("entity_type", *_VARIANT_FIELDS)
     }
     if fields["prompt"] is not None:
         extras["prompt"] = msgspec.Raw(fields["prompt"].encode())
@@ -494,15 +494,15 @@ def _keep_unknown_keys(records: StructRecords) -> None:
 _RUN_ID_SHARED = "run_id_shared"
 
 
-class _Own(msgspec.Struct):
-    """Of these a ``run_id`` has one value; the answers of others are another run."""
+class _Variant(msgspec.Struct):
+    """Fields with one value in a run; answers with another value are another run."""
 
     entity_id: str
     variant: str
 
 
-_OWN_FIELDS = _Own.__struct_fields__
-_own_of = msgspec.json.Decoder(_Own).decode
+_VARIANT_FIELDS = _Variant.__struct_fields__
+_variant_of = msgspec.json.Decoder(_Variant).decode
 
 
 def _mixed_run(task_id: str, field: str, first: str, where: str, second: str) -> str:
@@ -525,16 +525,16 @@ def of_one_variant(reading: Reading, uri: str, known: Variants) -> Reading:
     """
     tasks = reading.rows.get("tasks", {"task_id": (), "extras": ()})
     for task_id, extras in zip(tasks["task_id"], tasks["extras"], strict=True):
-        own = list(msgspec.structs.astuple(_own_of(extras)))
-        file, before = known.get(task_id, (uri, own))
-        for name, there, here in zip(_OWN_FIELDS, before, own, strict=True):
+        variant = list(msgspec.structs.astuple(_variant_of(extras)))
+        file, before = known.get(task_id, (uri, variant))
+        for name, there, here in zip(_VARIANT_FIELDS, before, variant, strict=True):
             if file != uri and there != here:
                 message = _mixed_run(task_id, name, there, f"in {file}", here)
                 problem = Problem(
                     _RUN_ID_SHARED, message, record_id=task_id, pointer=f"/{name}"
                 )
                 return Reading(rows={}, rejected=True, problems=[problem])
-        known[task_id] = uri, own
+        known[task_id] = uri, variant
     return reading
 
 
@@ -589,7 +589,7 @@ def _add_task(records: StructRecords, task: TaskInBatch, so_far: ResultsSoFar) -
             continue
         known.warned.add(name)
         first = str(known.fields[name])
-        if name in _OWN_FIELDS:
+        if name in _VARIANT_FIELDS:
             other = getattr(records.structs[row], name)
             message = _mixed_run(task.task_id, name, first, "above", other)
             problem = records.problem(row, Fault((name,), _RUN_ID_SHARED, message))

@@ -1,4 +1,4 @@
-"""The times of runs: of those that say none, and of those that say a wrong one.
+"""The times of runs whose files contain no time, or a time in the future.
 
 A run whose file contains no time gets the start of its load. Starts of loads increase,
 so a run that is loaded later is newer. The modification time of a file is not used:
@@ -116,6 +116,6 @@ def columns_of_times(reading: Reading) -> list[str]:
     from promptlab.ingest.foreign.table.cells import are_times
 
     rows = reading.rows.get("rounds", {}).get("metadata", ())[:_MOST_ROWS]
-    kept = [json.loads(each) for each in rows]
-    names = dict.fromkeys(name for row in kept for name in row)
-    return [name for name in names if are_times(row.get(name) for row in kept)]
+    cells = [json.loads(row) for row in rows]
+    names = dict.fromkeys(name for row in cells for name in row)
+    return [name for name in names if are_times(row.get(name) for row in cells)]

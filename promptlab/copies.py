@@ -76,12 +76,13 @@ def write_copy(
     target = target.resolve()  # a link stays a link
     if target.exists() and not target.is_file():
         raise UsageError(f"{target}: is not a regular file; name another path")
-    with _written_beside(target) as beside:
+    with _temporary(target) as temporary:
         check_space(target.parent, source.stat().st_size)
         with _private_files() as umask:
-            _fill(con, beside, select, only)
-        beside.chmod(source.stat().st_mode & 0o777 if mode is None else mode & ~umask)
-        move_into_place(beside, target)
+            _fill(con, temporary, select, only)
+        permissions = source.stat().st_mode & 0o777 if mode is None else mode & ~umask
+        temporary.chmod(permissions)
+        move_into_place(temporary, target)
 
 
 @contextmanager
@@ -91,36 +92,39 @@ def new_folder(folder: Path) -> Iterator[Path]:
     Raises:
         WarehouseError: it cannot be written to.
     """
-    with _written_beside(folder) as beside:
-        beside.mkdir(parents=True)
-        yield beside
-        _swap(beside, folder)
+    with _temporary(folder) as temporary:
+        temporary.mkdir(parents=True)
+        yield temporary
+        _swap(temporary, folder)
 
 
 @contextmanager
-def _written_beside(target: Path) -> Iterator[Path]:
-    """Yield the path of what will replace *target*; after an error nothing is there."""
+def _temporary(target: Path) -> Iterator[Path]:
+    """Yield a temporary path, which the caller renames to *target*.
+
+    After an error the path is removed.
+    """
     import duckdb
 
     remove_leftovers(target)
-    beside = name_beside(target)
+    temporary = temporary_path(target)
     try:
-        yield beside
+        yield temporary
     except (OSError, duckdb.Error) as error:
         raise WarehouseError(
             f"{target}: cannot be written: {error} (what was there is as it was)"
         ) from None
     finally:
-        _remove(beside)
+        _remove(temporary)
 
 
-def _swap(beside: Path, folder: Path) -> None:
-    """Replace *folder* by *beside*; between the two renames neither exists."""
-    old = beside.with_suffix(".old")
+def _swap(temporary: Path, folder: Path) -> None:
+    """Replace *folder* by *temporary*; between the two renames neither exists."""
+    old = temporary.with_suffix(".old")
     if folder.exists():
         folder.rename(old)
     try:
-        beside.rename(folder)
+        temporary.rename(folder)
     except OSError:
         if old.exists():
             old.rename(folder)
@@ -130,9 +134,9 @@ def _swap(beside: Path, folder: Path) -> None:
 
 def files_of_copy(target: Path) -> list[Path]:
     """Return the paths of the temporary files of ``write_copy``, and of DuckDB."""
-    beside = name_beside(target.resolve())
+    temporary = temporary_path(target.resolve())
     ends = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
-    return [beside.with_name(beside.name + end) for end in ends]
+    return [temporary.with_name(temporary.name + end) for end in ends]
 
 
 def attach_new(con: duckdb.DuckDBPyConnection, file: Path, *, expected: int) -> None:
@@ -204,8 +208,8 @@ def _copy_comments(con: duckdb.DuckDBPyConnection, table: StoredTable) -> None:
             con.execute(comment_sql(f"fresh.{table.sql}", column, comment))
 
 
-def name_beside(target: Path) -> Path:
-    """Return a name next to *target* for this process."""
+def temporary_path(target: Path) -> Path:
+    """Return a temporary path next to *target* for this process."""
     return target.with_name(f".{target.name}.{os.getpid()}.new")
 
 
@@ -256,10 +260,10 @@ def check_space(folder: Path, size: int) -> None:
         )
 
 
-def move_into_place(beside: Path, target: Path) -> None:
+def move_into_place(temporary: Path, target: Path) -> None:
     """Sync to disk, rename, and sync the folder."""
-    _sync(beside)
-    beside.replace(target)
+    _sync(temporary)
+    temporary.replace(target)
     _sync(target.parent)
 
 

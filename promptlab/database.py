@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptlab.copies import attach_new, name_beside
+from promptlab.copies import attach_new, temporary_path
 from promptlab.errors import DatabaseLocked, SettingsError, WarehouseError
 from promptlab.messages import say
 from promptlab.paths import kind_of_file
@@ -227,7 +227,7 @@ def _open(
     import duckdb
 
     deadline = time.monotonic() + lock_timeout
-    is_told = False
+    is_reported = False
     while True:
         try:
             return open_duckdb(file, read_only=read_only)
@@ -237,9 +237,9 @@ def _open(
                 raise _cannot_open(db, message) from None
             if time.monotonic() >= deadline:
                 raise DatabaseLocked(_who_holds(db, message, lock_timeout)) from None
-            if not is_told:
+            if not is_reported:
                 say(f"{db}: held{_holder(message)}; waiting …", "waiting")
-                is_told = True
+                is_reported = True
             time.sleep(_RETRY_EVERY_S)
 
 
@@ -261,8 +261,8 @@ def check_file(db: Path, file: Path, *, read_only: bool) -> None:
     if file.is_dir():
         raise SettingsError(f"{db}: is a folder; --db names a DuckDB file")
     if file.exists() and not file.is_file():
-        what = kind_of_file(file.stat().st_mode)
-        raise SettingsError(f"{db}: is {what}; --db names a DuckDB file")
+        kind = kind_of_file(file.stat().st_mode)
+        raise SettingsError(f"{db}: is {kind}; --db names a DuckDB file")
     if name := schema_of_name(file):
         raise SettingsError(
             f"{db}: a warehouse has a schema named {name}, so its file cannot be called"
@@ -317,18 +317,18 @@ def _create(db: Path, file: Path, expected: int) -> None:
     """
     import duckdb
 
-    beside = name_beside(file)
+    temporary = temporary_path(file)
     try:
         with open_duckdb() as con:
-            attach_new(con, beside, expected=expected)
+            attach_new(con, temporary, expected=expected)
         with suppress(FileExistsError):
-            os.link(beside, file)
+            os.link(temporary, file)
     except duckdb.Error as error:
         raise _cannot_open(db, str(error)) from None
     except OSError:  # a file system without hard links
-        beside.replace(file)
+        temporary.replace(file)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def _cannot_open(db: Path, message: str) -> WarehouseError | SettingsError:

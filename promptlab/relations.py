@@ -155,7 +155,7 @@ def comment_sql(
     relation: str, column: str | None, text: str, kind: str = "table"
 ) -> str:
     """Return the ``comment on`` statement of a relation or a column."""
-    of = f"{kind} {relation}"
+    target = f"{kind} {relation}"
     if column is not None:
-        of = f"column {relation}.{identifier(column)}"
-    return f"comment on {of} is {literal(text)}"
+        target = f"column {relation}.{identifier(column)}"
+    return f"comment on {target} is {literal(text)}"

@@ -326,10 +326,11 @@ def end_of_text(data: bytes, start: int) -> int:
     for quote in _QUOTE.finditer(data, start):
         if quote[1] is None:
             return quote.start()
-        own, rest = divmod(len(quote[1]) - level, level + 1)
-        if own < 0:
+        # backslashes before the quote, without those of outer texts
+        backslashes, rest = divmod(len(quote[1]) - level, level + 1)
+        if backslashes < 0:
             return quote.start()
-        if rest == 0 and own % 2 == 0:
+        if rest == 0 and backslashes % 2 == 0:
             return quote.end() - 1 - level
     return len(data)
 

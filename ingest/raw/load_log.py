@@ -1,7 +1,7 @@
-"""The load log: which versions of files were read, and what became of them.
+"""The load log: which versions of files were read, with their status.
 
-`Known.seen` is the only place that answers "was this file read before?". What of a load
-still counts is what the views of the schema `live` say.
+`Known.load_of` is the only place that answers "was this file read before?". The views
+of the schema `live` contain the rows of a load that still count.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptlab.ingest.files.dates import differ_in_numbers
 from promptlab.ingest.raw.known_runs import KnownRuns
@@ -53,7 +53,7 @@ class _Content(NamedTuple):
 
 @dataclass
 class Known:
-    """The loads that have a say in how the files of a call are read."""
+    """The loads that decide how the files of a call are read."""
 
     paths: dict[str, list[FileLoad]] = field(default_factory=dict)
     """Path → its loads before this call, in their order."""
@@ -69,7 +69,7 @@ class Known:
     variants: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
     """Task of evaluation results → its file, and the pipeline and variant it is of."""
 
-    def seen(self, versions: Iterable[Version], uri: str) -> FileLoad | None:
+    def load_of(self, versions: Iterable[Version], uri: str) -> FileLoad | None:
         """Return the load of a file that need not be read again, if any.
 
         A file is known while it stays as it was read last from its path, and anywhere
@@ -80,7 +80,7 @@ class Known:
         versions = tuple(versions)
         for last in self.paths.get(uri, ())[-1:]:
             before = version_of(last)
-            if before not in {each._replace(place=before.place) for each in versions}:
+            if before not in {v._replace(place=before.place) for v in versions}:
                 continue
             was_copy = last.status == "skipped" and last.runs
             if not was_copy or any(task in self.runs for task in last.runs):
@@ -89,7 +89,7 @@ class Known:
         if other is not None and other.runs and other.status != "rejected":
             again = differ_in_numbers(uri, other.uri) or self.returns(uri, other.sha256)
             other = other if self.runs.are_live(other.runs) and not again else None
-        if other is None and any(each.sha256 in self.purged for each in versions):
+        if other is None and any(version.sha256 in self.purged for version in versions):
             return FileLoad(Path(), versions[0].kind, status="purged")
         return other
 
@@ -106,32 +106,32 @@ class Known:
 
     def _contents_of(self, uri: str) -> list[_Content]:
         """Return the contents that a path had, one after the other."""
-        found: list[_Content] = []
+        contents: list[_Content] = []
         for load in self.paths.get(uri, ()):
             sha256, runs = load.sha256, frozenset(load.runs)
-            if found and found[-1].sha256 == sha256:  # read again in another way
-                found[-1] = found[-1]._replace(runs=runs)
+            if contents and contents[-1].sha256 == sha256:  # read with other settings
+                contents[-1] = contents[-1]._replace(runs=runs)
             else:
-                found.append(_Content(sha256, load.started_at, runs))
-        return found
+                contents.append(_Content(sha256, load.started_at, runs))
+        return contents
 
     def returns(self, uri: str, sha256: str) -> int:
         """Return how often the path had this content before, and then another run."""
         contents = self._contents_of(uri)
-        had = dict.fromkeys(each.runs for each in contents if each.sha256 == sha256)
+        runs = list(dict.fromkeys(c.runs for c in contents if c.sha256 == sha256))
         newest = contents[-1].runs if contents else None
-        return list(had).index(newest) if newest in had else len(had)
+        return runs.index(newest) if newest in runs else len(runs)
 
     def former_tasks(self, uri: str, sha256: str, runs: Iterable[str]) -> list[str]:
         """Return the tasks that a path had with this content under other ids.
 
-        They change with the mapping and with what the call says about the file.
+        They change with the mapping and with options of the call for the file.
         """
         contents = self._contents_of(uri)
         if not contents or contents[-1].sha256 != sha256:
             return []
-        own = {task for task in contents[-1].runs if self.runs.file_of(task) == uri}
-        return sorted(own - {*runs})
+        tasks = {task for task in contents[-1].runs if self.runs.file_of(task) == uri}
+        return sorted(tasks - {*runs})
 
     def first_load(self, uri: str, sha256: str) -> datetime | None:
         """Return when the path was first loaded with this content, which it still has.
@@ -144,8 +144,8 @@ class Known:
             return newest.started_at if newest.sha256 == sha256 else None
         for other in self.holders.get(sha256, ()):
             if not differ_in_numbers(uri, other):
-                had = self._contents_of(other)
-                return next(each.started_at for each in had if each.sha256 == sha256)
+                contents = self._contents_of(other)
+                return next(c.started_at for c in contents if c.sha256 == sha256)
         return None
 
 
@@ -183,12 +183,12 @@ def read_with(
         digest = hashlib.sha256(overrides.encode()).hexdigest()[:16]
         words.append(f"overrides={digest}")
     if limits is not None:
-        words.append(_told(limits))
+        words.append(_limit_words(limits))
     return " ".join(words)
 
 
 @cache
-def _told(limits: Limits) -> str:
+def _limit_words(limits: Limits) -> str:
     return " ".join(f"{name}={value}" for name, value in asdict(limits).items())
 
 
@@ -262,7 +262,7 @@ def known_files(
     *,
     purged_too: bool = False,
 ) -> Known:
-    """Read what the load log says of files.
+    """Read the earlier loads of files from the load log.
 
     Args:
         con: A connection to raw tables and live views.
@@ -273,44 +273,47 @@ def known_files(
     """
     known = Known()
     for row in con.execute(_LOADS, [list(set(uris)), list(set(sizes))]).fetchall():
-        kind, name, uri, sha256, testset, settings, status = row[:7]
-        loaded, rejected, start, object_ids, run_hashes, is_live = row[7:]
-        if status == "purged":
-            if not purged_too:
-                known.purged.add(sha256)
-            continue
-        objects = object_ids or []
-        runs = dict(zip(objects, run_hashes or (), strict=True))
-        owner = "task" if has_tasks(kind) else kind
-        known.add_logged(
-            FileLoad(
-                Path(uri),
-                kind,
-                uri=uri,
-                name=name,
-                sha256=sha256,
-                testset=testset,
-                read_with=settings,
-                started_at=_time(start),
-                status=status,
-                is_live=is_live,
-                records_loaded=loaded,
-                records_rejected=rejected,
-                keys=[(owner, each) for each in objects if status == "loaded"],
-                runs={task: each for task, each in runs.items() if each is not None},
-            )
-        )
+        load = _logged_load(row)
+        if load.status != "purged":
+            known.add_logged(load)
+        elif not purged_too:
+            known.purged.add(load.sha256)
     if kinds - _OUR_KINDS:
         for task_id, run_hash, uri, moment in con.execute(_RUNS).fetchall():
             written = {} if moment is None else {task_id: _time(moment)}
             known.runs.add({task_id: run_hash}, uri, written)
     if "results" in kinds:
-        for task_id, uri, *own in con.execute(_VARIANTS).fetchall():
-            known.variants[task_id] = uri, own
+        for task_id, uri, *variant in con.execute(_VARIANTS).fetchall():
+            known.variants[task_id] = uri, variant
     (row,) = con.execute("select epoch_us(max(started_at)) from raw.loads").fetchall()
     if row[0] is not None:
         known.last_start = _time(row[0])
     return known
+
+
+def _logged_load(row: tuple[Any, ...]) -> FileLoad:
+    """Return a load from a row of `_LOADS`."""
+    kind, name, uri, sha256, testset, settings, status = row[:7]
+    loaded, rejected, start, object_ids, run_hashes, is_live = row[7:]
+    objects = object_ids or []
+    runs = dict(zip(objects, run_hashes or (), strict=True))
+    owner = "task" if has_tasks(kind) else kind
+    return FileLoad(
+        Path(uri),
+        kind,
+        uri=uri,
+        name=name,
+        sha256=sha256,
+        testset=testset,
+        read_with=settings,
+        started_at=_time(start),
+        status=status,
+        is_live=is_live,
+        records_loaded=loaded,
+        records_rejected=rejected,
+        keys=[(owner, object_id) for object_id in objects if status == "loaded"],
+        runs={task: run for task, run in runs.items() if run is not None},
+    )
 
 
 def _time(microseconds: int) -> datetime:

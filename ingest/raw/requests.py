@@ -42,8 +42,7 @@ _NOW = f"greatest(current_timestamp, ({_NEWEST}) + interval 1 microsecond)"
 
 def newest_moment(con: duckdb.DuckDBPyConnection) -> datetime | None:
     """Return when the newest load, build, setting or request was, in UTC."""
-    found = con.execute(f"select epoch_us(({_NEWEST}))").fetchall()
-    [(moment,)] = found
+    [(moment,)] = con.execute(f"select epoch_us(({_NEWEST}))").fetchall()
     return None if moment is None else EPOCH + timedelta(microseconds=moment)
 
 
@@ -100,14 +99,14 @@ def keep_settings(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
     file, rows = _file_of(settings), _rows_of(settings)
     if rows is None:
         return
-    kept = _kept_rows(con, file)
-    for row in kept - rows:
+    stored = _stored_rows(con, file)
+    for row in stored - rows:
         con.execute(
             "delete from raw.settings where file = ? and setting = ? and name = ?"
             " and value is not distinct from ?",
             [file, *row[:3]],
         )
-    for row in sorted(rows - kept, key=str):
+    for row in sorted(rows - stored, key=str):
         con.execute(
             f"insert into raw.settings select ?, ?, ?, ?, ?, ?, ?, {_NOW}",
             [file, *row],
@@ -118,7 +117,7 @@ def keep_settings(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
 def are_settings_kept(con: duckdb.DuckDBPyConnection, settings: Settings) -> bool:
     """Return true if ``raw.settings`` is equal to the config file."""
     rows = _rows_of(settings)
-    return rows is None or _kept_rows(con, _file_of(settings)) == rows
+    return rows is None or _stored_rows(con, _file_of(settings)) == rows
 
 
 def _file_of(settings: Settings) -> str:
@@ -131,11 +130,11 @@ def _file_of(settings: Settings) -> str:
     ).as_posix()
 
 
-def _kept_rows(con: duckdb.DuckDBPyConnection, file: str) -> set[SettingRow]:
-    found = con.execute(
+def _stored_rows(con: duckdb.DuckDBPyConnection, file: str) -> set[SettingRow]:
+    rows = con.execute(
         "select * exclude (file, set_at) from raw.settings where file = ?", [file]
     ).fetchall()
-    return set(found)
+    return set(rows)
 
 
 _OTHERS = """
@@ -163,9 +162,9 @@ _OTHERS = """
 
 
 def _warn_of_others(con: duckdb.DuckDBPyConnection, file: str) -> None:
-    """Warn of what another config file sets otherwise."""
+    """Warn of settings with another value in another config file."""
     for setting, name, *files in con.execute(_OTHERS, [file]).fetchall():
-        newer, older = (each or "a program" for each in files)
+        newer, older = (path or "a program" for path in files)
         warn(
             f"{_WORDS[setting].format(name=name)} is set by {newer} and otherwise by"
             f" {older}; the former counts, as it was set last: delete one of them",
@@ -188,8 +187,8 @@ _WORDS = {
 
 def _rows_of(settings: Settings) -> set[SettingRow] | None:
     """Return the rows of a config file; ``None`` if there is none."""
-    given = {"titles", "variants", "prices", "memory"} & settings.model_fields_set
-    if settings.file is None and not given:
+    stored = {"titles", "variants", "prices", "memory"}
+    if settings.file is None and not stored & settings.model_fields_set:
         return None
     none = (None, None, None)
     rows: set[SettingRow] = set()

@@ -151,8 +151,8 @@ class FileLoad:
         self.keys = self.keys + reading.keys
         if reading.rejected:
             self.status = "rejected"
-            found = (p.message for p in self.problems if p.severity == "reject")
-            self.message = next(found, "nothing could be read")
+            rejects = (p.message for p in self.problems if p.severity == "reject")
+            self.message = next(rejects, "nothing could be read")
 
 
 @dataclass(frozen=True, slots=True)

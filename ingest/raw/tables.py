@@ -96,12 +96,12 @@ def check_version(con: duckdb.DuckDBPyConnection) -> None:
         WarehouseError: its schema version is another one.
         SettingsError: it is another program's database.
     """
-    found = schema_version(con)
-    if found is None:
+    version = schema_version(con)
+    if version is None:
         check_not_foreign(con)
-    elif found != SCHEMA_VERSION:
+    elif version != SCHEMA_VERSION:
         raise WarehouseError(
-            f"this warehouse has schema version {found}, this promptlab works with"
+            f"this warehouse has schema version {version}, this promptlab works with"
             f" {SCHEMA_VERSION}: {OTHER_VERSION} (nothing was changed)"
         )
 
@@ -262,8 +262,8 @@ def _times(name: str, values: Iterable[datetime | None]) -> pl.Series:
     """Return times as a column; polars reads those without a zone six times faster."""
     import polars as pl
 
-    plain = [each and each.astimezone(UTC).replace(tzinfo=None) for each in values]
-    return pl.Series(name, plain, dtype=pl.Datetime("us")).dt.replace_time_zone("UTC")
+    times = [time and time.astimezone(UTC).replace(tzinfo=None) for time in values]
+    return pl.Series(name, times, dtype=pl.Datetime("us")).dt.replace_time_zone("UTC")
 
 
 @cache

@@ -92,9 +92,9 @@ class Writer:
         self._next_load_id += len(batch)
         self.loads.update({one.load.path: (n, one.load.uri) for n, one in numbered})
 
-    def add_problems(self, found: Iterable[tuple[Path, Problem]]) -> None:
+    def add_problems(self, problems: Iterable[tuple[Path, Problem]]) -> None:
         """Write problems that need all files."""
-        rows = [(*self.loads[path], problem) for path, problem in found]
+        rows = [(*self.loads[path], problem) for path, problem in problems]
         raw.append(self._con, "rejects", [problem_columns(rows)])
 
 

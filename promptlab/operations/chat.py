@@ -59,7 +59,7 @@ def post(
 ) -> None:
     """Post *message*, signed if *hook* has a secret; redirects are not followed.
 
-    *hosts* are allowed besides those of the service.
+    *hosts* are allowed in addition to those of the service.
 
     Raises:
         SettingsError: the address is not allowed, or the service takes no signature.

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptlab.build.dbt import run_dbt
-from promptlab.copies import check_space, name_beside, new_folder
+from promptlab.copies import check_space, new_folder, temporary_path
 from promptlab.database import open_duckdb
 from promptlab.errors import NothingToDo, UsageError
 from promptlab.ingest.raw import SCHEMA_VERSION
@@ -55,7 +55,7 @@ def export_parquet(
         WarehouseError: the disk is full, or the folder cannot be written to.
     """
     folder = _checked(folder)
-    with warehouse.reading(folders=[name_beside(folder)]) as con:
+    with warehouse.reading(folders=[temporary_path(folder)]) as con:
         tables = tables_of(con, *schemas, views=True)
         missing = set(schemas) - {table.schema for table in tables}
         if missing:
@@ -63,9 +63,9 @@ def export_parquet(
                 f"{warehouse.settings.db}: there is no {missing.pop()} yet;"
                 " `promptlab build`"
             )
-        with new_folder(folder) as beside:
-            check_space(beside.parent, warehouse.settings.db.stat().st_size)
-            return _manifest(con, tables, beside, exported_at)
+        with new_folder(folder) as temporary:
+            check_space(temporary.parent, warehouse.settings.db.stat().st_size)
+            return _manifest(con, tables, temporary, exported_at)
 
 
 def _checked(folder: Path) -> Path:
@@ -193,13 +193,15 @@ def export_from_spark(
         BuildError: Spark could not write.
         WarehouseError: the folder cannot be written to.
     """
-    with new_folder(_checked(folder)) as beside:
+    with new_folder(_checked(folder)) as temporary:
         run_dbt(
             settings,
-            ["--args", json.dumps({"folder": str(beside)})],
+            ["--args", json.dumps({"folder": str(temporary)})],
             command="run-operation export_marts",
         )
-        return write_manifest(beside, exported_at, SCHEMA_VERSION, _tables(beside))
+        return write_manifest(
+            temporary, exported_at, SCHEMA_VERSION, _tables(temporary)
+        )
 
 
 def _tables(folder: Path) -> list[dict[str, Any]]:

@@ -1,13 +1,13 @@
 """Delete tasks and memory runs permanently, or the rows that do not count.
 
-Both say of each table which of its rows go, and write the file anew without them:
-DuckDB does not overwrite freed blocks. The new file replaces the old one by a rename,
-so if this is killed, it has changed either nothing or everything.
+Both choose rows of each table, and write a new file without them: DuckDB does not
+overwrite freed blocks. The new file replaces the old one by a rename, so if this is
+killed, it has changed either nothing or everything.
 
-A purge chooses tasks. Of the raw tables go the rows that name one (`catalogue`), of the
-loads that brought nothing else all but their hash; of the models those whose key is in
-a batch that has to be built again. Testsets, pipelines and other tasks stay. Ids are
-only compared for equality. Docs: docs/operations.md.
+A purge chooses tasks. It deletes the rows of raw tables that name one (`catalogue`).
+Of a load that only contained such tasks it keeps nothing but the hash. It deletes the
+rows of models whose key is in a batch that has to be built again. Testsets, pipelines
+and other tasks stay. Ids are only compared for equality. Docs: docs/operations.md.
 """
 
 from __future__ import annotations
@@ -167,17 +167,17 @@ def _numbers(
     return {table: n for table, n in numbers.items() if n}
 
 
-def _write_again(con: duckdb.DuckDBPyConnection, kept: Select) -> None:
-    """Write the file again, and remove what else may hold the old rows."""
+def _write_again(con: duckdb.DuckDBPyConnection, select: Select) -> None:
+    """Write the file again, and remove other files that may contain the old rows."""
     db = file_of(con)
     con.execute("checkpoint")  # so that no part of the old file remains
-    write_copy(con, db, select=kept)
+    write_copy(con, db, select=select)
     shutil.rmtree(db.with_name(f"{db.name}.tmp"), ignore_errors=True)
     for name in ("dbt.log", "run_results.json"):
         (dbt_target(db) / name).unlink(missing_ok=True)
 
 
-def _kept(table: StoredTable, goes: str, values: Mapping[str, str]) -> str:
+def _select_kept(table: StoredTable, goes: str, values: Mapping[str, str]) -> str:
     """Return the query for the rows that stay, with new *values* of some columns."""
     new = ", ".join(f"{value} as {column}" for column, value in values.items())
     replaced = f" replace ({new})" if new else ""
@@ -420,7 +420,7 @@ def _kept_by_purge(table: StoredTable) -> str:
     elif node := _keyed(table):
         for column in node.mentions:
             values[column] = _where(f"{column} in (from purged_tasks)", "null", column)
-    return _kept(table, _goes(table) or "false", values)
+    return _select_kept(table, _goes(table) or "false", values)
 
 
 def _where(condition: str, value: str, column: str) -> str:
@@ -457,4 +457,4 @@ def _kept_by_compact(table: StoredTable) -> str:
     values = {}
     if str(table) == "raw.loads":
         values["rows_loaded"] = _records_left(_is_dead)
-    return _kept(table, _is_dead(known) if known else "false", values)
+    return _select_kept(table, _is_dead(known) if known else "false", values)

@@ -15,7 +15,8 @@ from promptlab.ingest.foreign.archives import Archive, zipfile
 from promptlab.ingest.foreign.documents import (
     Refused,
 )
-from promptlab.ingest.foreign.inspect_ai import Sample, Score, values_of
+from promptlab.ingest.foreign.inspect_ai.log import Sample, Score
+from promptlab.ingest.foreign.inspect_ai.scores import values_of
 from promptlab.ingest.raw.rows import Reading
 from tests.foreign.reading_of import DATA, reading_of, table
 
