@@ -15,7 +15,7 @@ from pathlib import Path
 # Small data in one process: no metastore, no optimising compiler.
 _SMALL = {
     "spark.sql.shuffle.partitions": "2",
-    "spark.driver.memory": "3g",
+    "spark.driver.memory": "6g",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.ui.retainedExecutions": "1",
