@@ -1,7 +1,7 @@
 {{ config(materialized='table') }}
 
--- One row per series (int_odds_series), case and hypothesis "broken since the last `n_broken_runs` runs": passes `x_` and
--- rounds `n_` now, since then and before. int_odds_evidence tests it; int_odds_effects uses how runs before it vary.
+-- One row per series (int_odds_series), case and hypothesis "broken since the last `n_broken_runs` runs": passes `x_`
+-- and rounds `n_` now, since then and before. int_odds_evidence tests it; int_odds_effects uses how earlier runs vary.
 with
 
 series as (select * from {{ ref('promptlab', 'int_odds_series') }} where n_earlier > 0),
