@@ -9,6 +9,7 @@ Neither does what was purged leave anything, whenever that was.
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 import shutil
@@ -220,6 +221,7 @@ def _facts(warehouse: Warehouse) -> dict[str, dict[str, list[list[str]]]]:
     return of_worlds
 
 
+@functools.cache
 def _expected() -> dict[str, list[list[str]]]:
     """Load the last contents in one call, and build once."""
     with TemporaryDirectory() as name:
@@ -296,12 +298,10 @@ def test_a_purge_leaves_what_the_files_say_of_the_others(seed: int) -> None:
     tasks = draw.sample(TASKS, draw.randint(1, len(TASKS)))
     with TemporaryDirectory() as name:
         warehouse, folder = Warehouse(Path(name) / "w.duckdb"), Path(name) / "one"
-        for versions in FILES:
-            if earlier := versions[1:]:
-                _ingest(warehouse, [_write(folder, earlier[0])])
+        earlier = [old for _, *before in FILES for old in before]
+        _ingest(warehouse, [_write(folder, file) for file in earlier])
         last = [_write(folder, versions[0]) for versions in FILES]
-        for file in last:
-            _ingest(warehouse, [file])
+        _ingest(warehouse, last)
         if draw.random() < 0.5:
             warehouse.build()
         if draw.random() < 0.5:

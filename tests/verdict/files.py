@@ -7,7 +7,7 @@ import os
 import random
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -163,32 +163,27 @@ class Shared:
         for file in sorted(files, key=lambda file: file.recheck_of is not None):
             paths, _ = calls.setdefault(repr(file.given), ([], file.given))
             paths.append(file.write(self.folder / "files"))
-        with warehouse.kept_open() if warehouse.settings.db.exists() else _nothing():
+        with warehouse.kept_open():
             for paths, given in calls.values():
                 warehouse.ingest(*paths, **given)
 
     def run(self, files: Sequence[File]) -> None:
-        """Load files, build and report with one command, far away."""
+        """Load files and build with commands, far away."""
         folder = self.folder / "run"
         for file in files:
             file.write(folder)
         self.project("a")
-        with far_away():
-            code = run_cli(
-                [
-                    *("run", str(folder), "--branch", "main", "--quiet"),
-                    *("--db", str(self.folder / "shared.duckdb")),
-                    *("--config", str(self.folder / "a" / "promptlab.toml")),
-                    *("--out", str(self.folder / "out")),
-                ]
-            )
-        assert code == 0
+        shared = ["--db", str(self.folder / "shared.duckdb"), "--quiet"]
+        shared += ["--config", str(self.folder / "a" / "promptlab.toml")]
+        with far_away(), _marts():
+            assert run_cli(["ingest", str(folder), "--branch", "main", *shared]) == 0
+            assert run_cli(["build", *shared]) == 0
 
     def build(
         self, project: str, config: str | None = None, *, full_refresh: bool = False
     ) -> None:
         """Build with the config of a project, or with another one."""
-        with only("dim_tasks", "fct_case_results", *MARTS):  # a config asks the first
+        with _marts():
             self.project(project, config).build(full_refresh=full_refresh)
 
     def accept(self) -> None:
@@ -222,9 +217,9 @@ class Shared:
             }
 
 
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
+def _marts() -> AbstractContextManager[None]:
+    """Build what is compared, and what a config asks."""
+    return only("dim_tasks", "fct_case_results", *MARTS)
 
 
 @contextmanager

@@ -68,6 +68,8 @@ class Answer:
     variants: dict[int, Row]
     cases: dict[tuple[int, int], Row]
     gaps: list[Row] = field(default_factory=list)
+    history: set[int] = field(default_factory=set)
+    """Runs that it is compared with."""
 
     @property
     def odds(self) -> float | None:
@@ -104,8 +106,13 @@ class Answer:
 
     @property
     def everything(self) -> tuple[Any, ...]:
-        """All rows, without the names of the suite."""
-        return self.variants, self.cases, self.gaps
+        """All rows, without the names of the suite and what rounding makes of p."""
+        variants = {
+            # the spread of rates that are all alike is 1e-9, their mean only about 0
+            number: row | {"p_whole": row["p_whole"] and round(row["p_whole"], 6)}
+            for number, row in self.variants.items()
+        }
+        return variants, self.cases, self.gaps
 
 
 def judge(
@@ -143,7 +150,23 @@ def judge(
         found[suite][run].cases[variant, int(row["case_id"][1:])] = row
     for suite, run, _, row in _rows(con, "fct_gaps order by task_id, reason"):
         found[suite][run].gaps.append(row)
+    for suite, run, earlier in con.execute(_HISTORIES).fetchall():
+        if run in found[suite]:  # not one that was only compared with
+            found[suite][run].history.add(earlier)
     return found
+
+
+_HISTORIES = """
+select
+    cast(split_part(run_id, '-', 1) as int),
+    cast(split_part(run_id, '-', 2) as int),
+    cast(split_part(earlier, '-', 2) as int)
+from (
+    select run_id, history_run_id from intermediate.int_run_histories
+    union select run_id, last_run_id from intermediate.int_last_runs
+) as histories (run_id, earlier)
+where earlier is not null
+"""
 
 
 def _rows(
