@@ -9,6 +9,7 @@ import json
 import re
 import shlex
 import shutil
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -213,16 +214,15 @@ def test_numbers_beyond_one_are_grades_and_not_verdicts(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("column", ["split", "draw"])
 @only_judges
 def test_rows_of_the_judges_prompt_and_of_disagreements_are_in_no_rate(
-    warehouse, tmp_path, column
+    warehouse, tmp_path
 ):
-    word = {"split": "train", "draw": "disagree"}[column]
     load(
         warehouse,
         tmp_path / "a.csv",
-        f"round_id,labeler,label,{column}\nc0-1,ann,fail,{word}\nc1-1,ann,pass,\n",
+        "round_id,labeler,label,split,draw\n"
+        "c0-1,ann,fail,train,\nc1-1,ann,pass,,\nc2-1,ann,fail,,disagree\n",
         dimension="quality",
     )
     warehouse.build()
@@ -346,141 +346,221 @@ def test_a_sheet_hides_the_judge_and_is_read_back(
     assert weights == [("fail", failed[0] / 10, 10), ("pass", passed[0] / 10, 10)]
 
 
-def night(
-    folder: Path, task_id: str, day: int, answer: str, title: str = "suite", **run: Any
-) -> Warehouse:
-    """Load four answers that a judge passed: *answer* and the number of the case."""
-    made = Run(
-        task_id, title, day, {"quality": even(1.0, 4)},
-        parameters={"quality": {"pass_score": 0.5}},
-        rounds={f"c{n}": {"raw_output": f"{answer}{n}"} for n in range(4)}, **run,
-    )  # fmt: skip
-    made.write(folder / task_id)
+@dataclass(frozen=True)
+class Night:
+    """Four answers that a judge passed: a text and the number of the case."""
+
+    name: str
+    day: int
+    answer: str
+    model: str = "m"
+    title: str = ""
+
+    def write(self, folder: Path, story: str) -> Path:
+        Run(
+            f"{self.name} of {story}", self.title or story, self.day,
+            {story: even(1.0, 4, f"{story} c")}, model=self.model,
+            parameters={story: {"pass_score": 0.5}},
+            rounds={
+                f"{story} c{n}": {"raw_output": f"{self.answer}{n}"} for n in range(4)
+            },
+        ).write(folder)  # fmt: skip
+        return folder
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels of these rounds, by their ids alone unless a column says more."""
+
+    label: str = "pass fail fail fail"
+    name: str = "labels"
+    task: str = ""
+    output: str = ""
+
+    def write(self, folder: Path, story: str) -> Path:
+        columns = {
+            "round_id": "" if self.output else f"{story} c{{n}}-1",
+            "case_id": f"{story} c{{n}}" if self.output else "",
+            "output": self.output and f"{self.output}{{n}}",
+            "task_id": self.task and f"{self.task} of {story}",
+            "dimension": story,
+        }
+        table = {name: text for name, text in columns.items() if text}
+        lines = [
+            ",".join([*table.values(), "ann", label]).format(n=n)
+            for n, label in enumerate(self.label.split())
+        ]
+        file = folder / f"{self.name}.csv"
+        file.write_text(
+            "\n".join([",".join([*table, "labeler,label"]), *lines]), "utf-8"
+        )
+        return file
+
+
+SEEN = Night("seen", 4, "yes ")
+ANSWERED_ANEW = Night("seen", 5, "no ")
+STORIES: dict[str, list[Night | Labels]] = {
+    "a round alone": [
+        Night("first", 4, "no "),
+        Night("seen", 5, "yes "),
+        Labels(),
+        Night("of a day before", 1, "other "),
+        Night("of a later day", 9, "another "),
+    ],
+    "labels first": [Labels(), SEEN, Night("second", 5, "other ")],
+    "a repeated answer": [
+        Night("first", 4, "yes "),
+        Labels(output="yes "),
+        Night("second", 5, "yes "),
+    ],
+    **{
+        f"answered anew{task}": [
+            SEEN,
+            Labels(task=task),
+            ANSWERED_ANEW,
+            Labels(task=task, name="copy"),
+            Labels("pass fail fail pass", task=task),
+        ]
+        for task in ("", "seen")
+    },
+    "long": [Night("one", 1, "x" * 2_400)],
+    "one title": [Night("one", 4, "yes ", "m1"), Night("two", 4, "no ", "m2")],
+    "two titles": [
+        Night("one", 4, "yes ", "m1"),
+        Night("two", 4, "no ", "m2", "another title"),
+    ],
+}
+"""Story → what is loaded, call by call; its name is its dimension and in its ids."""
+
+
+@pytest.fixture(scope="module")
+@only_judges
+def told(tmp_path_factory) -> Warehouse:
+    """A warehouse of all stories; tests only read it."""
+    folder = tmp_path_factory.mktemp("stories")
     warehouse = Warehouse(folder / "w.duckdb")
-    warehouse.ingest(folder / task_id)
+    with warehouse.kept_open():
+        for step in range(max(map(len, STORIES.values()))):
+            calls: dict[type, list[Path]] = {Night: [], Labels: []}
+            for story, steps in STORIES.items():
+                (folder / story).mkdir(exist_ok=True)
+                for each in steps[step : step + 1]:
+                    calls[type(each)].append(each.write(folder / story, story))
+            warehouse.ingest(*calls[Night])
+            if calls[Labels]:
+                warehouse.ingest(*calls[Labels], kind="labels")
+        warehouse.build()
     return warehouse
 
 
-LABELLED = "select distinct task_id from marts.fct_labels order by all"
-COUNTED = (
-    "select n_judged, n_pass, n_fail, tnr from marts.fct_judge_agreement"
-    " where slice_kind = 'all'"
-)
+def labelled(warehouse: Warehouse, story: str) -> list[str]:
+    """Tasks of a story whose answers have labels."""
+    found = rows(
+        warehouse,
+        "select distinct task_id from marts.fct_labels"
+        f" where dimension_id = '{story}' order by all",
+    )
+    return [task_id.removesuffix(f" of {story}") for (task_id,) in found]
+
+
+def counted(warehouse: Warehouse, story: str) -> list[tuple]:
+    return rows(
+        warehouse,
+        "select n_judged, n_pass, n_fail, tnr from marts.fct_judge_agreement"
+        f" where slice_kind = 'all' and dimension_id = '{story}'",
+    )
+
+
+def test_a_label_of_a_round_alone_belongs_to_the_run_that_was_there(told):
+    """A run that is loaded later has rounds of the same ids, whatever its date."""
+    assert labelled(told, "a round alone") == ["seen"]
+    assert counted(told, "a round alone") == [(4, 1, 3, 0.0)]
+
+
+def test_labels_may_come_before_the_run_that_they_are_of(told):
+    assert labelled(told, "labels first") == ["seen"]
+
+
+def test_a_repeated_answer_gives_no_more_labels(told):
+    assert labelled(told, "a repeated answer") == ["first", "second"]
+    assert counted(told, "a repeated answer") == [(4, 1, 3, 0.0)]
+
+
+@only_judges
+def test_labels_of_a_round_go_with_the_answer_that_it_had(told, tmp_path):
+    """A later run with the task id answered anew; so says the file that grows, too."""
+    warehouse = Warehouse(shutil.copy(told.settings.db, tmp_path / "w.duckdb"))
+    stories = ("answered anew", "answered anewseen")
+    messages = rows(
+        warehouse, "select message from raw.rejects where code = 'labels_outdated'"
+    )
+    for story in stories:
+        assert (
+            f'task "seen of {story}" has other answers than those that were loaded:'
+            " 4 labels name rounds of that run, and no longer count. Label the new"
+            " answers, or give another run a `task_id` of its own",
+        ) in messages
+    of_story = (
+        "select case_id[-2:], label from marts.fct_labels where dimension_id = '{}'"
+    )
+    for story in stories:
+        assert rows(warehouse, of_story.format(story)) == [("c3", "pass")]
+    more = []
+    for story, task in zip(stories, ("", "seen"), strict=True):
+        (tmp_path / story).mkdir()
+        file = Labels("pass fail 1 fail", "other", task)
+        more.append(file.write(tmp_path / story, story))
+    warehouse.ingest(*more, kind="labels")
+    warehouse.build()
+    for story in stories:
+        assert len(rows(warehouse, of_story.format(story))) == 4
+
+
+@only_judges
+def test_a_round_of_several_answers_is_distinguished_from_one_that_is_not_there(
+    told, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    warehouse = Warehouse(shutil.copy(told.settings.db, "w.duckdb"))
+    stories = ("one title", "two titles")
+    texts = [Labels().write(tmp_path, story).read_text("utf-8") for story in stories]
+    head, *lines = texts[0].splitlines()
+    lines += texts[1].splitlines()[1:]
+    text = "\n".join([head, *lines, "gone,one title,ann,pass"])
+    (tmp_path / "labels.csv").write_text(text, "utf-8")
+    assert run_cli(["labels", "in", "labels.csv", "--db", "w.duckdb"]) == 0
+    said = capsys.readouterr()
+    assert "0 matched, 9 of answers that are not in the warehouse" in said.out
+    assert "8 of the labels name a round that several answers have: add a" in said.err
+    assert [labelled(warehouse, story) for story in stories] == [[], []]
 
 
 @only_judges
 def test_people_see_the_whole_answer_and_their_label_is_found(
-    tmp_path, monkeypatch, capsys
+    told, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
-    warehouse = night(tmp_path, "long", 1, "x" * 2_400)
-    warehouse.build()
-    call = ["--dimension", "quality", "--db", "w.duckdb"]
-    assert run_cli(["labels", "out", "sheet.csv", *call]) == 0
+    warehouse = Warehouse(shutil.copy(told.settings.db, "w.duckdb"))
+    call = ["--dimension", "long", "--db", "w.duckdb"]
+    out = ["labels", "out", "sheet.csv", "--task", "one of long", *call]
+    assert run_cli(out) == 0
     with Path("sheet.csv").open(encoding="utf-8-sig") as file:
         sheet = list(csv.DictReader(file))
     assert sorted(row["output"] for row in sheet) == [
         "x" * 2_400 + str(n) for n in range(4)
     ]
-    # by the row of the sheet, and by the output alone
-    row, output = (
-        [{"label": "fail", name: row[name], "case_id": row["case_id"]} for row in sheet]
-        for name in ("row", "output")
-    )
-    for labeler, rows_of in (("ann", row), ("bob", output)):
-        with Path("filled.csv").open("w", encoding="utf-8", newline="") as file:
-            table = csv.DictWriter(file, list(rows_of[0]))
-            table.writeheader()
-            table.writerows(rows_of)
-        capsys.readouterr()
-        assert run_cli(["labels", "in", "filled.csv", "--by", labeler, *call]) == 0
-        assert "4 matched, 0 of answers that are not in" in capsys.readouterr().out
-        assert rows(warehouse, COUNTED) == [(4, 0, 4, 0.0)]
-
-
-BY_ROUND = "round_id,labeler,label,dimension\n" + "".join(
-    f"c{n}-1,ann,{'fail' if n else 'pass'},quality\n" for n in range(4)
-)
-
-
-@only_judges
-def test_a_label_of_a_round_alone_belongs_to_the_run_that_was_there(tmp_path):
-    """A run that is loaded later has rounds of the same ids, whatever its date."""
-    night(tmp_path, "first", 4, "no ")
-    warehouse = night(tmp_path, "seen", 5, "yes ")
-    load(warehouse, tmp_path / "labels.csv", BY_ROUND)
-    night(tmp_path, "of a day before", 1, "other ")
-    night(tmp_path, "of a later day", 9, "another ").build()
-    assert rows(warehouse, LABELLED) == [("seen",)]
-    assert rows(warehouse, COUNTED) == [(4, 1, 3, 0.0)]
-
-
-@pytest.mark.parametrize("column", ["", "task_id,"])
-@only_judges
-def test_labels_of_a_round_go_with_the_answer_that_it_had(tmp_path, column):
-    """A later run with the task id answered anew; so says the file that grows, too."""
-    warehouse = night(tmp_path, "seen", 4, "yes ")
-    head, *lines = BY_ROUND.splitlines()
-    task = "seen," if column else ""
-    text = "\n".join([column + head, *[task + line for line in lines], ""])
-    load(warehouse, tmp_path / "labels.csv", text)
-    warehouse = night(tmp_path, "seen", 5, "no ")
-    assert rows(
-        warehouse, "select message from raw.rejects where code = 'labels_outdated'"
-    ) == [
-        (
-            'task "seen" has other answers than those that were loaded: 4 labels name'
-            " rounds of that run, and no longer count. Label the new answers, or give"
-            " another run a `task_id` of its own",
-        )
-    ]
-    load(warehouse, tmp_path / "copy.csv", text)
-    changed = text.replace("c3-1,ann,fail", "c3-1,ann,pass")
-    load(warehouse, tmp_path / "labels.csv", changed)
-    warehouse.build()
-    assert rows(warehouse, "select case_id, label from marts.fct_labels") == [
-        ("c3", "pass")
-    ]
-    load(warehouse, tmp_path / "other.csv", text.replace("c2-1,ann,fail", "c2-1,ann,1"))
-    warehouse.build()
-    assert rows(warehouse, "select count(*) from marts.fct_labels") == [(4,)]
-
-
-@only_judges
-def test_labels_may_come_before_the_run_that_they_are_of(tmp_path):
-    load(Warehouse(tmp_path / "w.duckdb"), tmp_path / "labels.csv", BY_ROUND)
-    night(tmp_path, "first", 4, "yes ")
-    warehouse = night(tmp_path, "second", 5, "other ")
-    warehouse.build()
-    assert rows(warehouse, LABELLED) == [("first",)]
-
-
-@pytest.mark.parametrize("title", ["suite", "another"])
-@only_judges
-def test_a_round_of_several_answers_is_distinguished_from_one_that_is_not_there(
-    tmp_path, monkeypatch, capsys, title
-):
-    monkeypatch.chdir(tmp_path)
-    night(tmp_path, "one", 4, "yes ", model="m1")
-    warehouse = night(tmp_path, "two", 4, "no ", title, model="m2")
-    (tmp_path / "labels.csv").write_text(BY_ROUND + "gone,ann,pass,quality\n")
-    assert run_cli(["labels", "in", "labels.csv", "--db", "w.duckdb"]) == 0
-    said = capsys.readouterr()
-    assert "0 matched, 5 of answers that are not in the warehouse" in said.out
-    assert "4 of the labels name a round that several answers have: add a" in said.err
-    assert rows(warehouse, LABELLED) == []
-
-
-@only_judges
-def test_a_repeated_answer_gives_no_more_labels(tmp_path):
-    warehouse = night(tmp_path, "first", 4, "yes ")
-    by_output = "case_id,output,labeler,label,dimension\n" + "".join(
-        f"c{n},yes {n},ann,{'fail' if n else 'pass'},quality\n" for n in range(4)
-    )
-    load(warehouse, tmp_path / "labels.csv", by_output)
-    night(tmp_path, "second", 5, "yes ").build()
-    assert rows(warehouse, LABELLED) == [("first",), ("second",)]
-    assert rows(warehouse, COUNTED) == [(4, 1, 3, 0.0)]
+    with Path("filled.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, ["case_id", "output", "row", "labeler", "label"])
+        table.writeheader()
+        for row in sheet:
+            # by the row of the sheet, and by the output alone
+            for labeler, name in (("ann", "row"), ("bob", "output")):
+                kept = {"case_id": row["case_id"], name: row[name]}
+                table.writerow({**kept, "labeler": labeler, "label": "fail"})
+    capsys.readouterr()
+    assert run_cli(["labels", "in", "filled.csv", *call]) == 0
+    assert "8 matched, 0 of answers that are not in" in capsys.readouterr().out
+    assert counted(warehouse, "long") == [(4, 0, 4, 0.0)]
 
 
 @only_judges
