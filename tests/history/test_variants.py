@@ -125,12 +125,19 @@ def titles(tmp_path_factory) -> Warehouse:
     for name, records in RESULTS.items():
         text = "\n".join(map(json.dumps, records))
         (folder / f"{name}.jsonl").write_text(text, "utf-8")
-    for number in (1, 2, 3):
-        assert warehouse.ingest(folder / str(number)).n_rejected == 0
-    for number, providers in enumerate((("small",), ("other",)), 1):
-        night = Night(number, title="several calls", providers=providers)
-        warehouse.ingest(night.write(folder), run_name="nightly-1")
-    warehouse.build()
+    for name, (text, documents) in CONFIGURED.items():
+        (folder / name).mkdir()
+        for number, change in enumerate(documents, 1):
+            write_changed(Night(number, title=name), folder / name, change)
+        configured(text, warehouse.settings.db).ingest(folder / name)
+    with warehouse.kept_open():
+        for number in (1, 2, 3):
+            assert warehouse.ingest(folder / str(number)).n_rejected == 0
+        for number, providers in enumerate((("small",), ("other",)), 1):
+            night = Night(number, title="several calls", providers=providers)
+            warehouse.ingest(night.write(folder), run_name="nightly-1")
+        warehouse.ingest(folder / "1/renamed later1.json", title="renamed")
+        warehouse.build()
     return warehouse
 
 
@@ -304,13 +311,15 @@ def gate(capsys, warehouse: Warehouse, *args: str) -> tuple[int, list[dict[str, 
 
 
 @pytest.fixture(scope="module")
+@only(*GATE, "fct_variant_averages")
 def two_nights(tmp_path_factory) -> Path:
     """A folder with a built warehouse of two nights, and their files in ``in``."""
     folder = tmp_path_factory.mktemp("nights")
     (folder / "in").mkdir()
     warehouse = Warehouse(folder / "w.duckdb")
     for number in (1, 2):
-        warehouse.ingest(Night(number, rounds=3).write(folder / "in"))
+        Night(number, rounds=3).write(folder / "in")
+    warehouse.ingest(folder / "in")
     warehouse.build()
     return folder
 
@@ -494,13 +503,13 @@ def test_a_pattern_that_says_nothing_is_refused(
     assert message in capsys.readouterr().err
 
 
-@only("dim_tasks")
-def test_another_title_of_a_loaded_file_replaces_the_first(warehouse, nights):
-    warehouse.ingest(nights / "night1.json", title="renamed")
-    warehouse.build()
-    with warehouse.built() as con:
-        found = con.execute("select run_id, title from marts.dim_tasks").fetchall()
-    assert sorted(found) == [("eval-1", "renamed"), ("eval-2", "triage")]
+def test_another_title_of_a_loaded_file_replaces_the_first(titles):
+    found = titles.sql(
+        "select run_id, title from marts.dim_tasks where run_id like 'renamed%'"
+    ).rows()
+    assert sorted(found) == [
+        ("renamed later-1", "renamed"), ("renamed later-2", "renamed later")
+    ]  # fmt: skip
 
 
 # the second is in the year 10000 in UTC, which no report could print
@@ -512,10 +521,15 @@ def test_a_time_that_is_none_is_refused(warehouse, capsys, time):
     assert "expected a date or time such as" in capsys.readouterr().err
 
 
-def test_the_page_of_a_run_shows_its_variants_case_by_case(titles, tmp_path):
-    tasks = [f"case by case-2/{n}" for n in range(4)]
-    written = titles.report(tasks, tmp_path / "out", lang="en")
-    (page,) = [path for path in written if path.match("runs/case*/*.html")]
+@pytest.fixture(scope="module")
+def pages(titles, tmp_path_factory) -> list[Path]:
+    """Pages of some runs, and with them those of all titles with variants."""
+    tasks = ["one fails-1/0", *(f"case by case-2/{n}" for n in range(4))]
+    return titles.report(tasks, tmp_path_factory.mktemp("pages"), lang="en")
+
+
+def test_the_page_of_a_run_shows_its_variants_case_by_case(pages):
+    (page,) = [path for path in pages if path.match("runs/case*/*.html")]
     text = page.read_text("utf-8")
     content = page.with_name("run.json").read_text("utf-8")
     run = RunPage.model_validate_json(content)
@@ -524,27 +538,23 @@ def test_the_page_of_a_run_shows_its_variants_case_by_case(titles, tmp_path):
     assert text.count("<tr class=") == 1  # t2 alone fails anywhere
     assert "large × short leads with 100.0." in text
     assert ">t2<" in text
-    assert f'href="runs/{page.parent.name}/report.html"' in written[-1].read_text(
-        "utf-8"
-    )
+    assert f'href="runs/{page.parent.name}/report.html"' in pages[-1].read_text("utf-8")
 
 
-@pytest.mark.usefixtures("nights")
-def test_a_run_of_one_variant_has_no_page_of_its_own(warehouse, tmp_path):
-    written = warehouse.report(["eval-1/0"], tmp_path / "out", lang="en")
-    assert not [path for path in written if "runs" in path.parts]
+def test_a_run_of_one_variant_has_no_page_of_its_own(pages):
+    with_page = {path.parent.name for path in pages if "runs" in path.parts}
+    assert with_page
+    assert not [name for name in with_page if name.startswith("one-fails")]
 
 
-def test_run_ends_with_a_decision_for_each_title_and_its_page(warehouse, capsys):
-    Night(1, TWO).write(Path.cwd())
-    assert run_cli(["run", "night1.json", "--db", "w.duckdb", "--lang", "en"]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("• First run: nothing to compare with; 6 of 6 cases passed.")
-    assert "triage  small × short, one of 2 variants" in out
-    assert out.splitlines()[-1] == "out/index.html"
-    assert "out/runs/triage/report.html" in out
+def test_the_page_of_a_run_draws_quality_against_cost(pages):
+    (page,) = [path for path in pages if path.match("runs/prices/*.html")]
+    text = page.read_text("utf-8")
+    assert text.count('<g class="on">') == 2
+    assert "The score is" not in text  # it is called so
 
 
+@only(*GATE, "fct_leaderboard", "fct_variant_averages", "fct_trends")
 def test_verdicts_without_scores_have_a_score_an_interval_and_a_rank(
     tmp_path, monkeypatch, capsys
 ):
@@ -555,7 +565,8 @@ def test_verdicts_without_scores_have_a_score_an_interval_and_a_rank(
     for model, n_right in (("good", 38), ("bad", 20)):
         lines = [f"c{n},q{n},{n < n_right},{model}" for n in range(40)]
         Path(f"{model}.csv").write_text("\n".join(["id,q,ok,m", *lines]))
-    assert run_cli(["run", "good.csv", "bad.csv", "-q"]) == 0
+    assert run_cli(["ingest", "good.csv", "bad.csv", "-q"]) == 0
+    assert run_cli(["build", "-q"]) == 0
     capsys.readouterr()
     assert run_cli(["leaderboard", "--format", "json"]) == 0
     first, second = json.loads(capsys.readouterr().out)
@@ -571,15 +582,6 @@ def test_verdicts_without_scores_have_a_score_an_interval_and_a_rank(
 
 
 Document = dict[str, Any]
-
-
-def load_changed(
-    warehouse: Warehouse, *changes: Callable[[Document], None] | None, **night: Any
-) -> None:
-    """Load a night for each change, with its document changed."""
-    for number, change in enumerate(changes, 1):
-        warehouse.ingest(write_changed(Night(number, **night), Path.cwd(), change))
-    warehouse.build()
 
 
 def write_changed(
@@ -696,6 +698,41 @@ def with_threshold(threshold: float) -> Callable[[Document], None]:
     return change
 
 
+def system(text: str) -> Callable[[Document], None]:
+    def change(document: Document) -> None:
+        for prompt in document["results"]["prompts"]:
+            prompt["raw"] = "{{ system }} {{q}}"
+        for row in rows_of(document):
+            asked = {"q": row["vars"]["q"], "system": text}
+            row["vars"] = row["testCase"]["vars"] = asked
+
+    return change
+
+
+def tagged(document: Document) -> None:
+    for place, row in enumerate(rows_of(document)):
+        row["testCase"]["metadata"] = {
+            "area": ("refund", "invoice")[place % 2], "ticket": f"T{place}"
+        }  # fmt: skip
+
+
+CONFIGURED: dict[str, tuple[str, tuple[Callable[[Document], None], ...]]] = {
+    "system": (
+        'prompt_vars = ["system"]\n',
+        (system("Be kind."), system("Be very kind.")),
+    ),
+    "tagged": ("", (tagged, tagged)),
+    "tagged by ticket": ('tag_keys = ["ticket"]\n', (tagged, tagged)),
+    "without tags": ("tag_keys = []\n", (tagged, tagged)),
+}
+"""Title → what the config says as its nights are loaded, and how they are changed."""
+
+TAGS = {
+    "tagged": {"area:refund", "area:invoice"},
+    "tagged by ticket": {f"ticket:T{n}" for n in range(6)},
+    "without tags": set(),
+}
+
 PLAIN = ((None, "One {{q}}"), (None, "Two {{q}}"))
 PLAIN_EDITED = ((None, "One, edited {{q}}"), PLAIN[1])
 
@@ -729,6 +766,7 @@ TITLES: dict[str, list[tuple[dict[str, Any], Callable[[Document], None] | None]]
         ({}, without_ids(remove)),
     ],
     "other question": [({}, asks("old")), ({}, asks("new"))],
+    "renamed later": [({}, None), ({}, None)],
     "seed": [({}, with_settings(temperature=0)), ({}, with_settings(seed=42))],
     "secret": [({}, with_settings(seed=1, apiKey="abc", authHeader="def"))],
     "other judge": [({}, judged_by("gpt")), ({}, judged_by("gpt-mini"))],
@@ -884,10 +922,10 @@ def test_a_test_with_a_rubric_of_its_own_does_not_change_the_judge(titles):
     assert "one more rubric-2/0" not in judged
 
 
-def configured(text: str) -> Warehouse:
+def configured(text: str, db: Path) -> Warehouse:
     """The warehouse as a command in a folder with this config opens it."""
-    Path("promptlab.toml").write_text(text, "utf-8")
-    settings = load_settings({"db": Path("w.duckdb")})
+    (db.parent / "promptlab.toml").write_text(text, "utf-8")
+    settings = load_settings({"db": db}, folder=db.parent, environ={})
     return Warehouse(settings.db, settings=settings)
 
 
@@ -965,26 +1003,29 @@ def configs(tmp_path_factory) -> Configs:
         return Configured(baselines(warehouse), summary, costs, names)
 
     def built(config: str) -> Configured:
-        configured(config).build()
+        configured(config, warehouse.settings.db).build()
         return told()
 
     folder = tmp_path_factory.mktemp("configs")
     warehouse = Warehouse(folder / "w.duckdb")
     brief = Night(2, (("brief", "Short! {{q}}"), TWO[1]), title="prompts")
-    with contextlib.chdir(folder):
+    files = [
+        write_changed(night, folder, change)
         for night, change in (
             (Night(1), None), (Night(2), rename),
             (Night(1, TWO, title="prompts"), None), (brief, None),
             (Night(1, title="owned"), scores), (Night(1, title="tokens"), counted),
-        ):  # fmt: skip
-            warehouse.ingest(write_changed(night, folder, change))
-        warehouse.build()
-        plain = told()
-        is_noticed = not configured(CONFIG).last_build().has_all
-        with_config = built(CONFIG)
-        is_noticed &= configured(CONFIG).last_build().has_all
-        warehouse.build()
-        return Configs(plain, with_config, told(), built("[titles]\n"), is_noticed)
+        )
+    ]  # fmt: skip
+    warehouse.ingest(*files)
+    warehouse.build()
+    plain = told()
+    with_it = configured(CONFIG, warehouse.settings.db)
+    is_noticed = not with_it.last_build().has_all
+    with_config = built(CONFIG)
+    is_noticed &= with_it.last_build().has_all
+    warehouse.build()
+    return Configs(plain, with_config, told(), built("[titles]\n"), is_noticed)
 
 
 @pytest.mark.slow
@@ -996,31 +1037,66 @@ def test_a_renamed_title_keeps_its_history_by_an_alias(configs):
     assert configs.emptied.baselines["eval-2/0"] is None
 
 
-def test_run_asks_whether_a_first_title_with_the_same_cases_was_renamed(
-    warehouse, capsys
-):
-    def titled(night: Night, title: str) -> str:
-        def rename(document: Document) -> None:
-            document["config"]["description"] = title
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory) -> list[str]:
+    """What `run` prints of one file, then of two others, then of three."""
+    folder = tmp_path_factory.mktemp("runs")
+    found = []
 
-        return str(write_changed(night, Path.cwd(), rename))
+    def run(*files: Path) -> None:
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            names = [str(file.relative_to(folder)) for file in files]
+            assert run_cli(["run", *names, "--db", "w.duckdb", "--lang", "en"]) == 0
+        found.append(out.getvalue())
 
-    def asked(*files: str) -> str:
-        assert run_cli(["run", *files]) == 0
-        return " ".join(capsys.readouterr().out.split())
+    def support(document: Document) -> None:
+        document["config"]["description"] = "Support triage"
 
-    assert "renamed" not in asked(titled(Night(1), "triage"))
-    other = Night(2, variables={f"t{n}": f"other {n}" for n in range(1, 7)})
-    printed = asked(
-        titled(other, "the same ids, other questions"),
-        titled(Night(3), "Support triage"),
+    def others(document: Document) -> None:
+        document["config"]["description"] = "the same ids, other questions"
+
+    with contextlib.chdir(folder):
+        for day, model in ((1, "a"), (1, "b"), (2, "a"), (2, "b")):
+            score = 0.0 if (day, model) == (2, "a") else 1.0
+            Run(
+                f"{model}{day}", "t", day, {"quality": even(score, 12)}, model=model,
+                parameters={"quality": {"pass_score": 0.5}},
+            ).write(folder / f"day{day}")  # fmt: skip
+        run(Night(1, TWO).write(folder))
+        Warehouse("w.duckdb").ingest("day1")
+        other = Night(2, variables={f"t{n}": f"other {n}" for n in range(1, 7)})
+        run(
+            write_changed(other, folder, others),
+            write_changed(Night(3), folder, support),
+        )
+        run(write_changed(Night(4), folder, support), folder / "day2")
+    return found
+
+
+def test_run_ends_with_a_decision_for_each_title_and_its_page(printed):
+    first, *_ = printed
+    assert first.startswith(
+        "• First run: nothing to compare with; 6 of 6 cases passed."
     )
-    assert printed.count("renamed") == 1
+    assert "triage  small × short, one of 2 variants" in first
+    assert first.splitlines()[-1] == "out/index.html"
+    assert "out/runs/triage/report.html" in first
+
+
+def test_run_asks_whether_a_first_title_with_the_same_cases_was_renamed(printed):
+    _, first_of_title, _ = printed
+    assert [out.count("renamed") for out in printed] == [0, 1, 0]
     assert (
         'Has "triage" been renamed? 6 of the 6 cases are the same. To continue its'
         ' history, add to promptlab.toml: [titles."Support triage"] alias = ["triage"]'
-    ) in printed
-    assert "renamed" not in asked(titled(Night(4), "Support triage"))
+    ) in " ".join(first_of_title.split())
+
+
+def test_run_prints_the_worst_variant_of_its_call_also_without_run_ids(printed):
+    """As the gate does: variants of one call are side by side."""
+    *_, last = printed
+    assert last.startswith("✗ Do not ship")
+    assert "the worst of 2 variants: a" in last
 
 
 def test_a_renamed_variant_keeps_its_history(configs):
@@ -1047,61 +1123,27 @@ def test_a_price_without_output_is_refused_with_its_place(warehouse, capsys):
     assert "promptlab.toml: prices.gpt.output" in capsys.readouterr().err
 
 
-@only("fct_comparison_notes", "dim_prompts")
-def test_a_variable_of_the_config_is_a_part_of_the_prompt(warehouse):
-    def system(text: str) -> Callable[[Document], None]:
-        def change(document: Document) -> None:
-            for prompt in document["results"]["prompts"]:
-                prompt["raw"] = "{{ system }} {{q}}"
-            for row in rows_of(document):
-                asked = {"q": row["vars"]["q"], "system": text}
-                row["vars"] = row["testCase"]["vars"] = asked
-
-        return change
-
-    warehouse = configured('prompt_vars = ["system"]\n')
-    load_changed(warehouse, system("Be kind."), system("Be very kind."))
-    assert notes(warehouse, "eval") == {}
-    with warehouse.built() as con:
-        prompts = con.execute("select prompt from marts.dim_prompts").fetchall()
+def test_a_variable_of_the_config_is_a_part_of_the_prompt(titles):
+    assert notes(titles, "system") == {}
+    prompts = titles.sql(
+        "select prompt from marts.dim_prompts where prompt like '%kind.%'"
+    ).rows()
     assert sorted(prompts) == [('"Be kind. {{q}}"',), ('"Be very kind. {{q}}"',)]
 
 
-def tagged(document: Document) -> None:
-    for place, row in enumerate(rows_of(document)):
-        row["testCase"]["metadata"] = {
-            "area": ("refund", "invoice")[place % 2], "ticket": f"T{place}"
-        }  # fmt: skip
-
-
-@only("dim_case_tags", "fct_tag_comparisons")
-def test_metadata_with_few_texts_makes_tags(warehouse):
-    expected = {
-        "": {"area:refund", "area:invoice"},
-        'tag_keys = ["ticket"]\n': {f"ticket:T{n}" for n in range(6)},
-        "tag_keys = []\n": set(),
-    }
-    for place, config in enumerate(expected):
-        for number in (1, 2):
-            night = Night(number, title=f"tags {place}")
-            configured(config).ingest(write_changed(night, Path.cwd(), tagged))
-    warehouse.build()
-    with warehouse.built() as con:
-        for place, (config, tags) in enumerate(expected.items()):
-            of_cases = con.execute(
-                "select distinct tag from marts.dim_case_tags where task_id like ?",
-                [f"tags {place}-%"],
-            ).fetchall()
-            compared = con.execute(
-                "select distinct tag from marts.fct_tag_comparisons"
-                " where candidate_task_id = ?",
-                [f"tags {place}-2/0"],
-            ).fetchall()
-            assert {row[0] for row in of_cases} == tags, config
-            assert {row[0] for row in compared} == tags, config
+@pytest.mark.parametrize(("title", "tags"), TAGS.items())
+def test_metadata_with_few_texts_makes_tags(titles, title, tags):
+    for table, task in (
+        ("dim_case_tags", "task_id"), ("fct_tag_comparisons", "candidate_task_id")
+    ):  # fmt: skip
+        found = titles.sql(
+            f"select distinct tag from marts.{table} where {task} = '{title}-2/0'"
+        ).rows()
+        assert {tag for (tag,) in found} == tags, table
 
 
 @pytest.fixture(scope="module")
+@only("fct_leaderboard", "fct_variant_averages", "fct_trends", "fct_dimension_scores")
 def titles_to_rank(tmp_path_factory) -> Warehouse:
     """Two titles with two variants each; the large one is better in both."""
     folder = tmp_path_factory.mktemp("ranked")
@@ -1113,7 +1155,8 @@ def titles_to_rank(tmp_path_factory) -> Warehouse:
             title=title,
             fails={"small": ["t1", "t2", "t3"]},
         )
-        warehouse.ingest(night.write(folder))
+        night.write(folder)
+    warehouse.ingest(folder)
     warehouse.build()
     return warehouse
 
@@ -1156,14 +1199,6 @@ def test_a_table_for_a_paper_escapes_what_its_language_means(capsys):
 def test_a_matrix_needs_titles_with_several_variants(capsys):
     assert run_cli(["leaderboard", "--matrix"]) == 5
     assert "needs a title with several variants" in capsys.readouterr().err
-
-
-def test_the_page_of_a_run_draws_quality_against_cost(titles, tmp_path, monkeypatch):
-    monkeypatch.setenv("PROMPTLAB_DB", str(titles.settings.db))
-    run_cli(["report", "prices-1", "--out", str(tmp_path / "out"), "-q"])
-    page = (tmp_path / "out/runs/prices/report.html").read_text("utf-8")
-    assert page.count('<g class="on">') == 2
-    assert "The score is" not in page  # it is called so
 
 
 INSPECT = Path(__file__).parents[1] / "data" / "foreign" / "inspect_ai" / "late.json"
@@ -1233,23 +1268,3 @@ def test_a_stopped_log_that_is_read_after_its_retry_is_older(warehouse):
         codes = con.execute("select code from raw.rejects").fetchall()
     assert (tasks, n) == ([("a",), ("b",), ("c",), ("d",)], 8)
     assert ("older_version",) in codes
-
-
-def test_run_prints_the_worst_variant_of_its_call_also_without_run_ids(
-    warehouse, capsys
-):
-    """As the gate does: variants of one call are side by side."""
-    judged = {"quality": {"pass_score": 0.5}}
-    for day in (1, 2):
-        folder = Path.cwd() / f"night{day}"
-        for model in ("a", "b"):
-            score = 0.0 if (day, model) == (2, "a") else 1.0
-            scores = {"quality": even(score, 12)}
-            Run(
-                f"{model}{day}", "t", day, scores, model=model, parameters=judged
-            ).write(folder)
-    warehouse.ingest("night1")
-    run_cli(["run", "night2", "--out", "out"])
-    said = capsys.readouterr()
-    assert said.out.startswith("✗ Do not ship")
-    assert "the worst of 2 variants: a" in said.out
