@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from promptlab.operations.health import examine
 from promptlab.operations.purge import purge
 from promptlab.warehouse import Warehouse
+from tests.marts import only
+
+only_checked = only("dim_cases", "fct_case_results", "fct_task_summaries")
 
 ROWS = {
     "rounds": "select task_id, case_id, round_id, raw_output, load_id, position"
@@ -110,53 +111,91 @@ def test_a_part_that_names_no_testset_leaves_that_of_the_run(tmp_path: Path) -> 
     assert warehouse.sql("select testset_ref from live.tasks").rows() == [("set",)]
 
 
-@pytest.mark.parametrize("name", ["scores.jsonl", "scores_2.jsonl"])
-@pytest.mark.parametrize(("is_judged_again", "left"), [(False, []), (True, ["s", "t"])])
+def _score(run: str, case: str, value: float = 1) -> dict[str, Any]:
+    one = {"task_id": run, "case_id": case, "round_id": f"{case}-1"}
+    return {**one, "dimension_id": "d", "score": value, "scorer": "j"}
+
+
+def _scored(warehouse: Warehouse) -> dict[str, str]:
+    """Return the cases with a score of each run."""
+    sql = (
+        "select task_id, string_agg(case_id, '' order by case_id) from live.scores"
+        " group by all"
+    )
+    return dict(warehouse.sql(sql).rows())
+
+
 def test_scores_of_replaced_answers_do_not_come_back_with_a_file_that_grows(
-    tmp_path: Path, is_judged_again: bool, left: list[str], name: str
+    tmp_path: Path,
 ) -> None:
     """At its path, or under another name with all scores that there are so far."""
+    names = {"same": "scores.jsonl", "new name": "scores_2.jsonl"}
+    kinds = [(name, again) for name in names for again in (False, True)]
+    runs = {(name, again): f"{name} {again}" for name, again in kinds}
 
-    def score(case: str, value: float, task: str = "R") -> dict[str, Any]:
-        one = {"task_id": task, "case_id": case, "round_id": f"{case}-1"}
-        return {**one, "dimension_id": "d", "score": value, "scorer": "j"}
+    def answered(answer: str) -> list[Path]:
+        return [
+            _write(
+                tmp_path / run / "a.jsonl",
+                [_line(case, answer, run_id=run) for case in "st"],
+            )
+            for run in runs.values()
+        ]
 
-    a = _write(tmp_path / "a.jsonl", [_line("s", "a"), _line("t", "a")])
-    of_before = score("s", 1, "P")
-    lines = [of_before, score("s", 1), score("t", 1)]
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(a, _write(tmp_path / "scores.jsonl", lines))
-    warehouse.ingest(_write(a, [_line("s", "b"), _line("t", "b")]))
-    assert warehouse.sql("from live.scores where task_id = 'R'").rows() == []
-    now = [score("s", 0.5 if is_judged_again else 1), score("t", 1), score("s", 1, "Q")]
-    scores = _write(tmp_path / name, [of_before, *now])
-    (load,) = warehouse.ingest(scores).files
-    found = [each.code for each in load.problems if each.code == "scores_outdated"]
-    assert found == ([] if is_judged_again else ["scores_outdated"])
-    rows = warehouse.sql(
-        "select case_id from live.scores where task_id = 'R' order by 1"
-    )
-    assert [case for (case,) in rows.rows()] == left
-    assert {each.status for each in warehouse.ingest(scores).files} == {"unchanged"}
-
-
-@pytest.mark.parametrize("is_same_file", [True, False])
-def test_scores_go_with_the_answers_that_they_judged(
-    tmp_path: Path, is_same_file: bool
-) -> None:
-    a = _write(tmp_path / "a.jsonl", [_line("s", "a"), _line("t", "a")])
-    scores = [
-        {"task_id": "R", "case_id": case, "round_id": f"{case}-1", "dimension_id": "d"}
-        | {"score": 1, "scorer": "j"}
-        for case in "st"
+    first = [
+        _write(
+            tmp_path / run / "scores.jsonl",
+            [_score(f"before {run}", "s"), _score(run, "s"), _score(run, "t")],
+        )
+        for run in runs.values()
     ]
     warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(a, _write(tmp_path / "scores.jsonl", scores))
-    again = [_line("s", "other"), *([_line("t", "a")] if is_same_file else [])]
-    name = "a.jsonl" if is_same_file else "b.jsonl"
-    (load,) = warehouse.ingest(_write(tmp_path / name, again)).files
-    assert "scores_outdated" in [each.code for each in load.problems]
-    assert warehouse.sql("select case_id from live.scores").rows() == [("t",)]
+    warehouse.ingest(*answered("a"), *first)
+    assert {*runs.values()} <= _scored(warehouse).keys()
+    warehouse.ingest(*answered("b"))
+    assert not {*runs.values()} & _scored(warehouse).keys()
+    grown = [
+        _write(
+            tmp_path / run / names[name],
+            [
+                _score(f"before {run}", "s"),
+                _score(run, "s", 0.5 if again else 1),
+                _score(run, "t"),
+                _score(f"after {run}", "s"),
+            ],
+        )
+        for (name, again), run in runs.items()
+    ]
+    for load in warehouse.ingest(*grown).files:
+        codes = [each.code for each in load.problems if each.code == "scores_outdated"]
+        is_judged_again = load.path.parent.name.endswith("True")
+        assert codes == ([] if is_judged_again else ["scores_outdated"]), load.path
+    found = _scored(warehouse)
+    assert {kind: found.get(run) for kind, run in runs.items()} == {
+        (name, again): "st" if again else None for name, again in kinds
+    }
+    assert {each.status for each in warehouse.ingest(*grown).files} == {"unchanged"}
+
+
+def test_scores_go_with_the_answers_that_they_judged(tmp_path: Path) -> None:
+    def answered(run: str, name: str, **answers: str) -> Path:
+        lines = [_line(case, answer, run_id=run) for case, answer in answers.items()]
+        return _write(tmp_path / run / name, lines)
+
+    runs = ("same", "another")
+    scores = [_score(run, case) for run in runs for case in "st"]
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(
+        *(answered(run, "a.jsonl", s="a", t="a") for run in runs),
+        _write(tmp_path / "scores.jsonl", scores),
+    )
+    again = warehouse.ingest(
+        answered("same", "a.jsonl", s="other", t="a"),
+        answered("another", "b.jsonl", s="other"),
+    )
+    for load in again.files:
+        assert "scores_outdated" in [each.code for each in load.problems]
+    assert _scored(warehouse) == {"same": "t", "another": "t"}
 
 
 def test_files_of_a_run_that_did_not_change_change_nothing(tmp_path: Path) -> None:
@@ -200,6 +239,7 @@ def test_a_case_stays_while_any_file_has_a_round_of_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@only_checked
 def test_a_run_in_several_files_builds_and_is_sound(tmp_path: Path) -> None:
     a, b = _shards(tmp_path)
     warehouse = Warehouse(tmp_path / "w.duckdb")
@@ -232,6 +272,7 @@ def test_large_files_of_a_run_are_merged_batch_by_batch(
     }
 
 
+@only_checked
 def test_a_round_that_a_changed_file_no_longer_has_comes_back_from_the_other_file(
     tmp_path: Path,
 ) -> None:
@@ -303,61 +344,53 @@ def test_several_runs_in_several_files_are_merged_in_one_call(tmp_path: Path) ->
     ]
 
 
-_SHARD = st.sets(st.tuples(st.sampled_from("st"), st.sampled_from("12")), min_size=1)
-_STEP = st.tuples(
-    st.sampled_from(["a", "b", "c"]), _SHARD, st.sampled_from(["file", "folder"])
-)
-_STORY = st.lists(_STEP, min_size=2, max_size=6)
-_STORIES = st.lists(_STORY, min_size=6, max_size=6)
-"""Each of a run of its own, in a folder of its own; a call has a step of each."""
-
-
 @pytest.mark.parametrize("block", [100, 1 << 20])
-@given(_STORIES)
-@settings(max_examples=2)
 def test_any_order_of_changed_files_leaves_the_rounds_of_the_final_files(
-    block: int, stories: list[list[tuple[str, set[tuple[str, str]], str]]]
+    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Twelve runs, each in a folder of its own; a call has a step of each."""
+    for module in ("file_reader", "files.input_file"):
+        monkeypatch.setattr(f"promptlab.ingest.{module}.BLOCK_BYTES", block)
+    draw = random.Random(block)
+    every_round = [(case, one) for case in "st" for one in "12"]
     # of the files of each run, oldest first
-    contents: list[dict[str, dict[tuple[str, str], str]]] = [{} for _ in stories]
-    with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        for module in ("file_reader", "files.input_file"):
-            patch.setattr(f"promptlab.ingest.{module}.BLOCK_BYTES", block)
-        folder = Path(name)
-        warehouse = Warehouse(folder / "w.duckdb")
-        for n in range(max(map(len, stories))):
-            call = []
-            for run, steps in enumerate(stories):
-                for stem, rounds, what in steps[n : n + 1]:
-                    answer = f"{run} {stem}{n}"
-                    contents[run].pop(stem, None)
-                    contents[run][stem] = dict.fromkeys(rounds, answer)
-                    lines = [
-                        _line(case, answer, round_id=one, tags=[stem], run_id=f"{run}")
-                        for case, one in sorted(rounds)
-                    ]
-                    file = _write(folder / "d" / f"{run}/{stem}.jsonl", lines)
-                    call.append(file if what == "file" else file.parent)
-            warehouse.ingest(*call)
-        expected = {
-            (str(run), *key): answer
-            for run, files in enumerate(contents)
-            for answers in files.values()
-            for key, answer in answers.items()
-        }
-        sql = "select task_id, case_id, round_id, raw_output from live.rounds"
-        assert {row[:3]: row[3] for row in warehouse.sql(sql).rows()} == expected
-        newest = {
-            (str(run), case): stem
-            for run, files in enumerate(contents)
-            for stem, answers in files.items()
-            for case, _ in answers
-        }
-        sql = "select task_id, case_id, tags ->> '$[0]' from live.cases"
-        assert {row[:2]: row[2] for row in warehouse.sql(sql).rows()} == newest
-        bad = [each for each in examine(warehouse) if each.state == "fail"]
-        assert not bad
-        fresh = Warehouse(folder / "fresh.duckdb")
-        fresh.ingest(folder / "d")
-        sql = "select task_id, case_id, round_id from live.rounds order by all"
-        assert warehouse.sql(sql).rows() == fresh.sql(sql).rows()
+    contents: list[dict[str, dict[tuple[str, str], str]]] = [{} for _ in range(12)]
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    for n in range(6):
+        call = []
+        for run, files in enumerate(contents):
+            if n > 1 and draw.random() < 0.2:
+                continue
+            stem, answer = draw.choice("abc"), f"{run} {n}"
+            rounds = draw.sample(every_round, draw.randint(1, 4))
+            files.pop(stem, None)
+            files[stem] = dict.fromkeys(rounds, answer)
+            lines = [
+                _line(case, answer, round_id=one, tags=[stem], run_id=f"{run}")
+                for case, one in sorted(rounds)
+            ]
+            file = _write(tmp_path / "d" / f"{run}/{stem}.jsonl", lines)
+            call.append(draw.choice((file, file.parent)))
+        warehouse.ingest(*call)
+    expected = {
+        (str(run), *key): answer
+        for run, files in enumerate(contents)
+        for answers in files.values()
+        for key, answer in answers.items()
+    }
+    sql = "select task_id, case_id, round_id, raw_output from live.rounds"
+    assert {row[:3]: row[3] for row in warehouse.sql(sql).rows()} == expected
+    newest = {
+        (str(run), case): stem
+        for run, files in enumerate(contents)
+        for stem, answers in files.items()
+        for case, _ in answers
+    }
+    sql = "select task_id, case_id, tags ->> '$[0]' from live.cases"
+    assert {row[:2]: row[2] for row in warehouse.sql(sql).rows()} == newest
+    bad = [each for each in examine(warehouse) if each.state == "fail"]
+    assert not bad
+    fresh = Warehouse(tmp_path / "fresh.duckdb")
+    fresh.ingest(tmp_path / "d")
+    sql = "select task_id, case_id, round_id from live.rounds order by all"
+    assert warehouse.sql(sql).rows() == fresh.sql(sql).rows()
