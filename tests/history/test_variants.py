@@ -1039,7 +1039,7 @@ def test_a_renamed_title_keeps_its_history_by_an_alias(configs):
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory) -> list[str]:
-    """What `run` prints of one file, then of two others, then of three."""
+    """What `run` prints of a file, of two others, of a folder; and then the gate."""
     folder = tmp_path_factory.mktemp("runs")
     found = []
 
@@ -1069,7 +1069,13 @@ def printed(tmp_path_factory) -> list[str]:
             write_changed(other, folder, others),
             write_changed(Night(3), folder, support),
         )
-        run(write_changed(Night(4), folder, support), folder / "day2")
+        broken = Night(5, rounds=3, fails={"small": ["t1", "t2", "t3"]})
+        for night in (Night(4, rounds=3), broken):
+            write_changed(night, folder / "day2", support)
+        run(folder / "day2")
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            assert run_cli(["gate", "Support triage", "--db", "w.duckdb"]) == 1
+        found.append(out.getvalue())
     return found
 
 
@@ -1084,8 +1090,8 @@ def test_run_ends_with_a_decision_for_each_title_and_its_page(printed):
 
 
 def test_run_asks_whether_a_first_title_with_the_same_cases_was_renamed(printed):
-    _, first_of_title, _ = printed
-    assert [out.count("renamed") for out in printed] == [0, 1, 0]
+    first_of_title = printed[1]
+    assert [out.count("renamed") for out in printed] == [0, 1, 0, 0]
     assert (
         'Has "triage" been renamed? 6 of the 6 cases are the same. To continue its'
         ' history, add to promptlab.toml: [titles."Support triage"] alias = ["triage"]'
@@ -1094,9 +1100,15 @@ def test_run_asks_whether_a_first_title_with_the_same_cases_was_renamed(printed)
 
 def test_run_prints_the_worst_variant_of_its_call_also_without_run_ids(printed):
     """As the gate does: variants of one call are side by side."""
-    *_, last = printed
+    assert "the worst of 2 variants: a" in printed[2]
+
+
+def test_run_judges_the_newest_run_of_each_title_once_after_one_build(printed):
+    _, _, last, gate = printed
     assert last.startswith("✗ Do not ship")
-    assert "the worst of 2 variants: a" in last
+    assert last.count("✗ Do not ship") == 2
+    headline = gate.partition("\nSupport triage")[0]
+    assert " ".join(headline.split()) in " ".join(last.split())
 
 
 def test_a_renamed_variant_keeps_its_history(configs):
