@@ -35,41 +35,33 @@ def test_a_number_a_hash_a_date_and_the_id_of_a_run_cannot(title):
 
 
 @only(*GATE)
-def load(*call: str) -> None:
-    assert run_cli(["ingest", *call]) == 0
-    assert run_cli(["build"]) == 0
-
-
 def test_a_first_run_says_that_its_title_cannot_repeat(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    document = Night({"small": suite(3)}).document("19384756200", 1)
-    del document["config"]["description"]
-    file = tmp_path / "19384756200.json"
-    file.write_text(json.dumps(document), "utf-8")
-    load(str(file))
-    capsys.readouterr()
-    said = "no later run can have the title “19384756200”"
-    assert run_cli(["gate"]) == 0
-    assert said in " ".join(capsys.readouterr().out.split())
-    assert run_cli(["gate", "--format", "md"]) == 0
-    assert said in capsys.readouterr().out
-    load(str(file), "--title", "support")
-    capsys.readouterr()
-    assert run_cli(["gate"]) == 0
-    assert "no later run" not in capsys.readouterr().out
 
+    def write(variant: str, name: str, number: int, title: str | None = None) -> str:
+        document = Night({variant: suite(3)}).document(name, number)
+        document["config"] = {"description": title} if title else {}
+        file = tmp_path / f"{name}.json"
+        file.write_text(json.dumps(document), "utf-8")
+        return file.name
 
-def test_a_new_variant_of_a_title_that_repeats_does_not_say_so(
-    tmp_path, monkeypatch, capsys
-):
-    monkeypatch.chdir(tmp_path)
-    for number, variant in enumerate(("small", "large"), 1):
-        document = Night({variant: suite(3)}).document("T005", number)
-        (tmp_path / f"{number}.json").write_text(json.dumps(document), "utf-8")
-        load(f"{number}.json", "--title", "T005")
+    def load(*files: str, title: tuple[str, ...] = ()) -> None:
+        assert run_cli(["ingest", *files, *title]) == 0
+
+    def said_by(*call: str) -> str:
         capsys.readouterr()
-        run_cli(["gate"])
-        said = "no later run can have the title" in " ".join(
-            capsys.readouterr().out.split()
-        )
-        assert said == (number == 1)
+        run_cli(["gate", *call])
+        return " ".join(capsys.readouterr().out.split())
+
+    said = "no later run can have the title “{}”"
+    load(write("small", "19384756200", 1), write("small", "first", 2, "T005"))
+    assert run_cli(["build"]) == 0
+    for call in (("19384756200",), ("19384756200", "--format", "md")):
+        assert said.format("19384756200") in said_by(*call)
+    assert said.format("T005") in said_by("T005")
+    load("19384756200.json", title=("--title", "support"))
+    # a new variant of a title that repeats
+    load(write("large", "second", 3, "T005"))
+    assert run_cli(["build"]) == 0
+    for title in ("support", "T005"):
+        assert "no later run" not in said_by(title)
