@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -272,51 +271,69 @@ def test_newly_failing_questions_of_a_memory_run_wait_for_a_new_run(
     assert "recheck" not in result.advice
 
 
-@only("fct_case_changes")
-def test_a_shorter_run_shares_no_question_with_a_longer_one(tmp_path):
-    document = next(iter(write_runs(tmp_path / "in")[ANSWERED_AGAIN[0]].values()))
-    folder = tmp_path / "runs" / "locomo"
-    write(folder / "250201_0900" / "conv-26.json", document)
-    shorter = document | {"test_results": document["test_results"][:-1]}
-    write(folder / "250202_0900" / "conv-26.json", shorter)
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(tmp_path / "runs")
-    warehouse.build()
-    changes = warehouse.sql("select distinct change from marts.fct_case_changes")
+@pytest.fixture(scope="module")
+@only(*GATE, "dim_runs", "fct_case_changes", "fct_leaderboard", "fct_variant_averages")
+def grown(tmp_path_factory) -> Warehouse:
+    """Runs of the first conversation, and a run that grew by the second one."""
+    folder = tmp_path_factory.mktemp("grown")
+    first, second = list(write_runs(folder / "in")[ANSWERED_AGAIN[0]].values())[:2]
+    shorter = first | {"test_results": first["test_results"][:-1]}
+    warehouse = Warehouse(folder / "w.duckdb")
+    write(folder / "runs" / "locomo" / "250201_0900" / "conv-26.json", first)
+    write(folder / "runs" / "locomo" / "250202_0900" / "conv-26.json", shorter)
+    warehouse.ingest(folder / "runs")
+    for system in ("graph", "vector"):
+        write(folder / "locomo" / "250201" / system / "conv-26.json", first)
+    warehouse.ingest(folder / "locomo", title="systems")
+    write(folder / "undated" / "conv-26.json", first)
+    options = ("--title", "recall", "--variant", "mem0", "--branch", "faster")
+    given = (*options, "--commit", "abc", "--run-name", "n1", "--time", "2025-02-03")
+    db = ("--db", str(warehouse.settings.db))
+    assert run_cli(["ingest", str(folder / "undated"), *db, *given]) == 0
+    for name, document in (("conv-1", first), ("conv-2", second)):
+        file = folder / "growing" / "250301_0900" / f"{name}.json"
+        write(file, document)
+        warehouse.ingest(file, title="growing")
+        warehouse.build()
+        assert run_cli(["gate", "growing", *db]) == 1  # it misses its targets
+    return warehouse
+
+
+def test_a_shorter_run_shares_no_question_with_a_longer_one(grown):
+    changes = grown.sql(
+        "select distinct change from marts.fct_case_changes"
+        " where candidate_task_id = 'locomo/250202_0900'"
+    )
     assert sorted(changes["change"]) == ["added", "removed"]
 
 
-@only(*GATE)
-def test_a_memory_run_that_grew_is_judged_again(tmp_path):
+def test_a_memory_run_that_grew_is_judged_again(grown):
     """Its conversations come one by one, each in a file of its own."""
-    first, second = list(write_runs(tmp_path / "in")[ANSWERED_AGAIN[0]].values())[:2]
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    gate = ["gate", "latest", "--db", str(tmp_path / "w.duckdb")]
-    for name, document in (("conv-1", first), ("conv-2", second)):
-        file = tmp_path / "locomo" / "250201_0900" / f"{name}.json"
-        write(file, document)
-        warehouse.ingest(file)
-        warehouse.build()
-        assert run_cli(gate) == 1  # it misses its targets
-    [result] = warehouse.gate("latest")
-    n_asked = warehouse.sql("select n_cases from marts.fct_task_summaries").item()
+    [result] = grown.gate("growing")
+    n_asked = grown.sql(
+        "select n_cases from marts.fct_task_summaries where task_id = ?",
+        [result.task_id],
+    ).item()
     assert (result.decision, result.n_judged) == ("do_not_ship", n_asked)
 
 
-def test_memory_systems_of_one_time_are_variants_of_one_run(tmp_path, capsys):
-    document = next(iter(write_runs(tmp_path / "in")[ANSWERED_AGAIN[0]].values()))
-    for system in ("graph", "vector"):
-        write(tmp_path / "locomo" / "250201" / system / "conv-26.json", document)
-    db = str(tmp_path / "w.duckdb")
-    out = tmp_path / "out"
-    code = run_cli(["run", str(tmp_path / "locomo"), "--db", db, "--out", str(out)])
-    assert code == 0
-    runs = Warehouse(Path(db)).sql("select run_id, n_tasks from marts.dim_runs")
+def test_memory_systems_of_one_time_are_variants_of_one_run(grown, capsys):
+    runs = grown.sql(
+        "select run_id, n_tasks from marts.dim_runs where run_id = 'locomo/250201'"
+    )
     assert runs.rows() == [("locomo/250201", 2)]
-    capsys.readouterr()
-    run_cli(["leaderboard", "--db", db, "--format", "json"])
+    db = str(grown.settings.db)
+    run_cli(["leaderboard", "systems", "--db", db, "--format", "json"])
     board = json.loads(capsys.readouterr().out)
     assert {row["variant"] for row in board} == {"graph", "vector"}
+
+
+def test_what_a_call_says_of_its_files_holds_for_their_run(grown):
+    task = grown.sql(
+        "select variant, branch, commit_sha, run_name, created_at::date::text"
+        " from marts.dim_tasks where title = 'recall'"
+    )
+    assert task.rows() == [("mem0", "faster", "abc", "n1", "2025-02-03")]
 
 
 @pytest.mark.parametrize(
@@ -333,22 +350,6 @@ def test_commands_take_a_memory_run(made_up, tmp_path, capsys, command):
     said = capsys.readouterr()
     assert code in (0, 1, 3, 4), said.err
     assert "Traceback" not in said.err
-
-
-@only("dim_tasks")
-def test_what_a_call_says_of_its_files_holds_for_their_run(tmp_path):
-    document = next(iter(write_runs(tmp_path / "in")[ANSWERED_AGAIN[0]].values()))
-    write(tmp_path / "undated" / "conv-26.json", document)
-    db = tmp_path / "w.duckdb"
-    options = ("--title", "recall", "--variant", "mem0", "--branch", "faster")
-    given = (*options, "--commit", "abc", "--run-name", "n1", "--time", "2025-02-03")
-    assert run_cli(["ingest", str(tmp_path / "undated"), "--db", str(db), *given]) == 0
-    Warehouse(db).build()
-    task = Warehouse(db).sql(
-        "select title, variant, branch, commit_sha, run_name, created_at::date::text"
-        " from marts.dim_tasks"
-    )
-    assert task.rows() == [("recall", "mem0", "faster", "abc", "n1", "2025-02-03")]
 
 
 def test_a_run_that_is_purged_leaves_nothing_and_a_file_that_comes_again_replaces_its_conversation(
