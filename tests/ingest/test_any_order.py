@@ -261,17 +261,18 @@ def test_any_partition_and_order_of_files_and_their_versions_gives_the_same(
         warehouse = Warehouse(folder / "w.duckdb")
         calls = {world: _calls(draw) for world in WORLDS}
         paths: list[Path] = []
-        for step in range(max(map(len, calls.values()))):
-            now = [
-                _write(folder / world, file)
-                for world in WORLDS
-                for call in calls[world][step : step + 1]
-                for file in call
-            ]
-            _ingest(warehouse, now)
-            paths += now
-            if step == built_after:
-                warehouse.build()
+        with warehouse.kept_open():
+            for step in range(max(map(len, calls.values()))):
+                now = [
+                    _write(folder / world, file)
+                    for world in WORLDS
+                    for call in calls[world][step : step + 1]
+                    for file in call
+                ]
+                _ingest(warehouse, now)
+                paths += now
+                if step == built_after:
+                    warehouse.build()
         # a copy of the folder changes nothing
         copies = folder / "copies"
         shutil.copytree(folder / "one", copies)

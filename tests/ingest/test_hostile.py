@@ -37,11 +37,11 @@ LARGE: dict[str, Callable[[], Iterator[str]]] = {
     "deep_objects.jsonl": lambda: iter(['{"a":' * 100_000, "\n", GOOD]),
     "deep_and_unclosed.jsonl": lambda: iter(['{"id":"a","x":', "[" * 1_000_000, "\n" + GOOD]),
     "deep_output.json": lambda: iter([analysis(f'"x","parsed_output":{{"a":{deep(600)}}},"p":0').replace('"parsed_output": null, ', "")]),
-    "long_string.jsonl": lambda: iter(['{"id":"a","inputs":{},"x":"', "x" * 100_000_000, '"}\n', GOOD]),
+    "long_string.jsonl": lambda: iter(['{"id":"a","inputs":{},"x":"', "x" * 20_000_000, '"}\n', GOOD]),
     "long_string.json": lambda: iter([analysis('"' + "x" * 17_000_000 + '"')]),
     "long_integer.jsonl": lambda: iter(['{"id":"a","x":', "9" * 1_000_000, "}\n", GOOD]),
     "many_quotes.jsonl": lambda: iter(['{"id":"a","x":', '"\\"' * 300_000, "\n", GOOD]),
-    "one_record_over_lines.jsonl": lambda: iter(['{"id":"a","inputs":[\n', '"filler",\n' * 1_000_000, '0]}\n']),
+    "one_record_over_lines.jsonl": lambda: iter(['{"id":"a","inputs":[\n', '"filler",\n' * 250_000, '0]}\n']),
 }  # fmt: skip
 
 # file: (status, records loaded, [(code, line, column)])
@@ -94,7 +94,7 @@ def loads(tmp_path_factory: pytest.TempPathFactory) -> dict[str, FileLoad]:
             file.writelines(pieces())
     for name in ("0_good.jsonl", "m_good.jsonl", "~good.jsonl"):
         (folder / name).write_text(GOOD, "utf-8")
-    settings = Settings(max_record_mb=8)
+    settings = Settings(max_record_mb=2)
     ingested = Warehouse(folder.parent / "w.duckdb", settings=settings).ingest(folder)
     return {file.path.name: file for file in ingested.files}
 
@@ -179,7 +179,16 @@ def test_a_file_that_cannot_be_read_is_rejected_once_and_the_others_load(
     assert warehouse.ingest(folder).n_loaded == 1  # it can be read by now
 
 
-@pytest.mark.parametrize("cases", [1, 20_000])
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of half a megabyte is large."""
+    for module in ("file_reader", "files.input_file"):
+        monkeypatch.setattr(f"promptlab.ingest.{module}.BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr("promptlab.ingest.testsets.BATCH_CHARACTERS", 1 << 15)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("cases", [1, 1_000])
 def test_a_file_that_changes_while_it_is_read_is_left_out_until_the_next_ingest(
     tmp_path, monkeypatch, cases
 ):
@@ -208,6 +217,7 @@ def test_a_file_that_changes_while_it_is_read_is_left_out_until_the_next_ingest(
     assert warehouse.ingest(folder).files[0].records_loaded == cases
 
 
+@pytest.mark.usefixtures("small_blocks")
 def test_a_large_file_that_fails_half_way_leaves_the_warehouse_as_it_was(
     tmp_path, monkeypatch
 ):
@@ -218,7 +228,7 @@ def test_a_large_file_that_fails_half_way_leaves_the_warehouse_as_it_was(
     file = write(tmp_path / "set.jsonl", GOOD)
     warehouse = Warehouse(tmp_path / "w.duckdb")
     warehouse.ingest(file)
-    write(file, *(GOOD.replace("good", f"c{n}-{filler}") for n in range(40_000)))
+    write(file, *(GOOD.replace("good", f"c{n}-{filler}") for n in range(1_000)))
     real = raw.append
     calls = []
 
@@ -228,10 +238,10 @@ def test_a_large_file_that_fails_half_way_leaves_the_warehouse_as_it_was(
             raise OSError("disk full")
         return real(con, table, parts)
 
-    monkeypatch.setattr(write_module.raw, "append", fail_later)
-    with pytest.raises(OSError, match="disk full"):
-        warehouse.ingest(file)
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(write_module.raw, "append", fail_later)
+        with pytest.raises(OSError, match="disk full"):
+            warehouse.ingest(file)
     assert query(warehouse, "select case_id from raw.test_cases") == [("good",)]
     assert query(warehouse, "select status from raw.loads") == [("loaded",)]
 
