@@ -88,35 +88,34 @@ def chinese_file(answers: list[tuple[str | None, Any, int, str, str]], dataset: 
     *("dim_memory_runs", "fct_memory_scores", "fct_memory_answers"),
     *("fct_case_results", "fct_dimension_scores", "fct_task_summaries"),
 )
-def built(folder: Path, config: str = "", answers=ANSWERS, dataset="locomo") -> Path:
-    call(folder, "ingest", config, answers, dataset)
+def built(folder: Path, config: str = "") -> Path:
+    load(folder, config)
     options = ["--db", str(folder / "w.duckdb")]
     config_of = ["--config", str(folder / "promptlab.toml")]
     assert run_cli(["build", *options, *config_of]) == 0
     return folder / "w.duckdb"
 
 
-def call(
-    folder: Path, command: str, config: str = "", answers=ANSWERS, dataset="locomo"
+def load(
+    folder: Path, config: str = "", answers=ANSWERS, dataset="locomo", run="250101_0900"
 ) -> None:
     """Write the file of a run and load it."""
-    write(
-        folder / dataset / "250101_0900" / "对话.json", chinese_file(answers, dataset)
-    )
+    file = folder / dataset / run / "对话.json"
+    write(file, chinese_file(answers, dataset))
     (folder / "promptlab.toml").write_text(config, "utf-8")
     options = ["--db", str(folder / "w.duckdb")]
     config_of = ["--config", str(folder / "promptlab.toml")]
-    out = ["--out", str(folder / "out")] if command == "run" else []
-    assert run_cli([command, str(folder / dataset), *out, *options, *config_of]) == 0
+    assert run_cli(["ingest", str(file.parent), *options, *config_of]) == 0
 
 
-def statuses(db: Path) -> list[str]:
+def statuses(db: Path, run_id: str = "locomo/250101_0900") -> list[str]:
     found = Warehouse(db).sql(
         "select answers.status, cases.status as of_case"
         " from marts.fct_memory_answers as answers"
         " inner join marts.fct_case_results as cases on answers.run_id = cases.task_id"
         " and cases.case_id = concat_ws('/', answers.task_id, answers.test_index,"
-        " answers.question_key) order by question_index"
+        " answers.question_key) where answers.run_id = ? order by question_index",
+        [run_id],
     )
     assert found["status"].to_list() == found["of_case"].to_list()
     return found["status"].to_list()
@@ -124,7 +123,16 @@ def statuses(db: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def locomo(tmp_path_factory) -> Path:
-    return built(tmp_path_factory.mktemp("zh"))
+    """Also a run of another data set, and one with few Chinese references."""
+    folder = tmp_path_factory.mktemp("zh")
+    load(folder, dataset="own")
+    load(folder, answers=FEW_CHINESE, run="250102_0900")
+    return built(folder)
+
+
+FEW_CHINESE = [("Paris", "Paris", 4, RIGHT, RIGHT)] * 3 + [
+    ("南京", "北京", 4, WRONG, WRONG)
+]
 
 
 def test_no_answer_is_judged_against_what_a_person_says(locomo):
@@ -136,10 +144,9 @@ def test_no_answer_is_judged_against_what_a_person_says(locomo):
         assert found == expected, (answer, reference)
 
 
-def test_data_sets_without_locomo_categories_are_judged_as_carefully(tmp_path):
-    db = built(tmp_path, dataset="own")
+def test_data_sets_without_locomo_categories_are_judged_as_carefully(locomo):
     for (answer, reference, _, person, _), found in zip(
-        ANSWERS, statuses(db), strict=True
+        ANSWERS, statuses(locomo, "own/250101_0900"), strict=True
     ):
         assert found in (person, OPEN), (answer, reference)
 
@@ -147,11 +154,13 @@ def test_data_sets_without_locomo_categories_are_judged_as_carefully(tmp_path):
 def test_the_score_of_a_chinese_run_is_the_f1_of_cmrc(locomo):
     runs = Warehouse(locomo).sql(
         "select right_metric, score_metric from marts.dim_memory_runs"
+        " where run_id = 'locomo/250101_0900'"
     )
     assert runs.rows() == [("chinese_match", "cmrc_f1")]
     scores = Warehouse(locomo).sql(
         "select predicted_answer, cmrc_f1 from marts.fct_memory_answers"
         " where predicted_answer in ('他住在北京', '学习机器', '机器学习', '南京')"
+        " and run_id = 'locomo/250101_0900'"
     )
     assert dict(scores.rows()) == {
         "他住在北京": pytest.approx(4 / 7, abs=1e-6),
@@ -162,24 +171,29 @@ def test_the_score_of_a_chinese_run_is_the_f1_of_cmrc(locomo):
         "select overall_score, score from marts.fct_task_summaries"
         " inner join marts.fct_memory_scores on task_id = run_id"
         " where is_headline and category = 'all' and metric = 'cmrc_f1'"
+        " and run_id = 'locomo/250101_0900'"
     )
     assert overall.row(0)[0] == overall.row(0)[1]
 
 
 def test_a_run_says_that_english_metrics_do_not_decide(tmp_path, capsys):
-    call(tmp_path, "run")
+    load(tmp_path, answers=FEW_CHINESE, run="250102_0900")
+    assert "Chinese" not in capsys.readouterr().err
+    load(tmp_path)
     assert "most references are Chinese" in capsys.readouterr().err
 
 
-def test_a_run_with_few_chinese_references_is_judged_as_published(tmp_path, capsys):
-    english = [("Paris", "Paris", 4, RIGHT, RIGHT)] * 3
-    db = built(tmp_path, answers=[*english, ("南京", "北京", 4, WRONG, WRONG)])
-    assert "Chinese" not in capsys.readouterr().err
-    metric = Warehouse(db).sql("select right_metric from marts.dim_memory_runs")
-    assert metric.item() == "locomo_f1"
-    dimensions = Warehouse(db).sql(
-        "select dimension_id from marts.fct_dimension_scores"
+def test_a_run_with_few_chinese_references_is_judged_as_published(locomo):
+    metric = Warehouse(locomo).sql(
+        "select right_metric from marts.dim_memory_runs"
+        " where run_id = 'locomo/250102_0900'"
     )
+    assert metric.item() == "locomo_f1"
+    dimensions = Warehouse(locomo).sql(
+        "select dimension_id from marts.fct_dimension_scores"
+        " where task_id = 'locomo/250102_0900'"
+    )
+    assert len(dimensions) > 2
     assert not {"cmrc_f1", "chinese_match"} & set(dimensions["dimension_id"])
 
 
