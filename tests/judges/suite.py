@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,11 +101,18 @@ def scores(task_id: str = "run-1") -> list[dict[str, Any]]:
     ]
 
 
-def loaded(folder: Path) -> Warehouse:
-    """Return a warehouse with the run, not built."""
+def loaded(folder: Path, dimensions: Sequence[str] = ("quality",)) -> Warehouse:
+    """Return a warehouse with the run, not built; the judge says the same of each dimension."""
     (folder / "in").mkdir()
-    (folder / "in/run.json").write_text(json.dumps(task()), "utf-8")
-    lines = "\n".join(map(json.dumps, scores()))
+    run = task()
+    [quality] = run["dimensions"]
+    run["dimensions"] = [quality | {"dimension_id": name} for name in dimensions]
+    (folder / "in/run.json").write_text(json.dumps(run), "utf-8")
+    lines = "\n".join(
+        json.dumps(each | {"dimension_id": name})
+        for name in dimensions
+        for each in scores()
+    )
     (folder / "in/scores.jsonl").write_text(lines, "utf-8")
     warehouse = Warehouse(folder / "w.duckdb")
     warehouse.ingest(folder / "in")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,12 +20,46 @@ only_judges = only("fct_corrected_pass_rates", "fct_judge_agreement")
 Z = stats.norm.ppf(0.975)
 
 
+Weighted = list[tuple[dict[str, Any], float]]
+"""Labelled answers, and how many each stands for."""
+
+
+def drawn_by_verdict() -> Weighted:
+    """Twelve answers that the judge passed, and twelve that it failed."""
+    draw = random.Random(4)
+    found = []
+    for verdict in (True, False):
+        of_verdict = [each for each in answers() if each["judge"] == verdict]
+        weight = len(of_verdict) / 12
+        found += [(each, weight) for each in draw.sample(of_verdict, 12)]
+    return found
+
+
+def of_several_draws() -> Weighted:
+    draw = random.Random(8)
+    return [
+        (each, draw.choice((1.0, 3.0) if each["judge"] else (1.0, 1.5)))
+        for each in draw.sample(answers(), 80)
+    ]
+
+
+DRAWN = {"drawn": drawn_by_verdict(), "draws": of_several_draws()}
+"""Dimension → its labels."""
+
+
 @pytest.fixture(scope="module")
 @only_judges
 def warehouse(tmp_path_factory):
     folder = tmp_path_factory.mktemp("agreement")
-    warehouse = loaded(folder)
+    warehouse = loaded(folder, ("quality", *DRAWN))
     load(warehouse, folder / "labels.csv", formats()["long.csv"])
+    for dimension, labels in DRAWN.items():
+        lines = ["round_id,labeler,label,draw,weight"] + [
+            f"{each['round_id']},ann,{'pass' if each['labels']['ann'] else 'fail'},verdict,{w}"
+            for each, w in labels
+        ]
+        file = folder / f"{dimension}.csv"
+        load(warehouse, file, "\n".join(lines), dimension=dimension)
     warehouse.build()
     return warehouse
 
@@ -56,11 +91,12 @@ def wilson(k: int, n: int) -> tuple[float, float]:
     return interval.low, interval.high
 
 
-def agreement(warehouse) -> dict:
+def agreement(warehouse, dimension: str = "quality") -> dict:
     with warehouse.connect() as con:
         found = con.execute(
             "from marts.fct_judge_agreement"
-            " where slice_kind = 'all' and dimension_id = 'quality'"
+            " where slice_kind = 'all' and dimension_id = ?",
+            [dimension],
         )
         (row,) = found.fetchall()
         return dict(zip([c[0] for c in found.description], row, strict=True))
@@ -213,22 +249,9 @@ def test_the_interval_of_weighted_labels_covers_where_the_plain_variance_does_no
     assert covered_plainly / runs < 0.9
 
 
-@only_judges
-def test_labels_drawn_by_verdict_are_weighted(tmp_path):
+def test_labels_drawn_by_verdict_are_weighted(warehouse):
     """Half and half by the judge's verdict: the plain rates of the sheet are wrong."""
-    warehouse = loaded(tmp_path)
-    drawn = random.Random(4)
-    chosen = []
-    for verdict in (True, False):
-        of_verdict = [each for each in answers() if each["judge"] == verdict]
-        weight = len(of_verdict) / 12
-        chosen += [(each, weight) for each in drawn.sample(of_verdict, 12)]
-    lines = ["round_id,labeler,label,draw,weight"] + [
-        f"{each['round_id']},ann,{'pass' if each['labels']['ann'] else 'fail'},verdict,{w}"
-        for each, w in chosen
-    ]
-    load(warehouse, tmp_path / "a.csv", "\n".join(lines), dimension="quality")
-    warehouse.build()
+    chosen = DRAWN["drawn"]
     said = {
         verdict: [e["labels"]["ann"] for e, _ in chosen if e["judge"] == verdict]
         for verdict in (True, False)
@@ -240,12 +263,12 @@ def test_labels_drawn_by_verdict_are_weighted(tmp_path):
     found = rows(
         warehouse,
         "select method, corrected_rate, ci_low, ci_high"
-        " from marts.fct_corrected_pass_rates where dimension_id = 'quality'",
+        " from marts.fct_corrected_pass_rates where dimension_id = 'drawn'",
     )
     assert found[0][0] == "labels_weighted"
     assert found[0][1:] == pytest.approx((rate, low, high), abs=1e-5)
     tpr = n[True] * share[True] / (100 * rate)
-    found = agreement(warehouse)
+    found = agreement(warehouse, "drawn")
     assert found["tpr"] == pytest.approx(tpr, abs=1e-6)
     k = sum(said[True])
     ends = of_draws(k, sum(said[False]), n[True] / 12, n[False] / 12)
@@ -268,25 +291,14 @@ def of_draws(
     )
 
 
-@only_judges
-def test_labels_of_several_draws_count_as_so_many_of_one_weight(tmp_path):
+def test_labels_of_several_draws_count_as_so_many_of_one_weight(warehouse):
     """Sheets of several runs have several weights; a slice has what is in it."""
-    warehouse = loaded(tmp_path)
-    draw = random.Random(8)
-    labels = [
-        (each, draw.choice((1.0, 3.0) if each["judge"] else (1.0, 1.5)))
-        for each in draw.sample(answers(), 80)
-    ]
-    lines = ["round_id,labeler,label,draw,weight"] + [
-        f"{each['round_id']},ann,{'pass' if each['labels']['ann'] else 'fail'},verdict,{w}"
-        for each, w in labels
-    ]
-    load(warehouse, tmp_path / "a.csv", "\n".join(lines), dimension="quality")
-    warehouse.build()
+    labels = DRAWN["draws"]
     found = rows(
         warehouse,
         "select slice, tpr, tpr_low, tpr_high, tnr, tnr_low, tnr_high"
-        " from marts.fct_judge_agreement where slice_kind in ('all', 'tag')",
+        " from marts.fct_judge_agreement"
+        " where slice_kind in ('all', 'tag') and dimension_id = 'draws'",
     )
     assert {name for name, *_ in found} == {"all", "odd", "even"}
     for name, *rates in found:
