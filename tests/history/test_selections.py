@@ -12,20 +12,27 @@ import pytest
 from promptlab.cli import run_cli
 from promptlab.warehouse import Warehouse
 from tests.history.test_variants import Night
+from tests.marts import GATE, only
 
 BOTH = ("small", "large")
+only_compared = only(
+    *GATE, "fct_task_pairs", "fct_task_comparisons", "fct_case_changes",
+    "fct_case_score_changes", "fct_comparison_notes", "fct_tag_comparisons",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
+@only_compared
 def folder(tmp_path_factory) -> Path:
     """Three nights of two models, and one night of another suite on one model."""
     folder = tmp_path_factory.mktemp("selections")
     warehouse = Warehouse(folder / "w.duckdb")
-    for number in (1, 2, 3):
-        night = Night(number, providers=BOTH, fails={"large": ["t1"][: number - 2]})
-        warehouse.ingest(night.write(folder))
-    warehouse.ingest(Night(1, title="other").write(folder))
-    warehouse.build()
+    with warehouse.kept_open():
+        for number in (1, 2, 3):
+            night = Night(number, providers=BOTH, fails={"large": ["t1"][: number - 2]})
+            warehouse.ingest(night.write(folder))
+        warehouse.ingest(Night(1, title="other").write(folder))
+        warehouse.build()
     return folder
 
 
@@ -88,6 +95,7 @@ PAIRS = [("eval-1/1", "eval-3/1"), ("eval-1/0", "eval-3/0")]
         ("eval-3", "eval-1", [(after, before) for before, after in PAIRS]),
     ],
 )
+@only_compared
 def test_two_runs_files_or_tasks_are_compared_by_variant(
     call_again, before, after, pairs
 ):
