@@ -130,6 +130,7 @@ def test_pipes_sockets_devices_and_loops_are_named_and_passed_over(tmp_path):
     os.mkfifo(folder / "pipe.json")
     (folder / "device.json").symlink_to("/dev/zero")
     (folder / "loop").symlink_to(folder)
+    (folder / "dangling").symlink_to(tmp_path / "nowhere")
     (folder / "itself.json").symlink_to(folder / "itself.json")
     (folder / "folder.json").symlink_to(tmp_path)
     here = Path.cwd()
