@@ -210,34 +210,6 @@ def test_files_of_a_run_that_did_not_change_change_nothing(tmp_path: Path) -> No
     assert _rows(warehouse) == before
 
 
-def test_a_file_that_changed_replaces_its_own_rows_alone(tmp_path: Path) -> None:
-    a, b = _shards(tmp_path)
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(a, b)
-    _write(b, [_line("s8", "new")])
-    warehouse.ingest(b)
-    assert _outputs(warehouse) == {**{f"s{n}": "a" for n in range(5)}, "s8": "new"}
-    cases = [case for _, case, _ in _rows(warehouse)["cases"]]
-    assert cases == ["s0", "s1", "s2", "s3", "s4", "s8"]
-    _write(a, [_line("s1", "other")])
-    warehouse.ingest(a)
-    assert _outputs(warehouse) == {"s1": "other", "s8": "new"}
-
-
-def test_a_case_stays_while_any_file_has_a_round_of_it(tmp_path: Path) -> None:
-    a = _write(tmp_path / "a.jsonl", [_line("s", "a", round_id="1")])
-    b = _write(tmp_path / "b.jsonl", [_line("s", "b", round_id="2"), _line("t", "b")])
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(a, b)
-    assert len(_rows(warehouse)["rounds"]) == 3
-    _write(b, [_line("t", "b")])
-    warehouse.ingest(b)
-    rows = _rows(warehouse)
-    assert [case for _, case, _ in rows["cases"]] == ["s", "t"]
-    loads = {(case, load) for _, case, _, _, load, _ in rows["rounds"]}
-    assert {(case, load) for _, case, load in rows["cases"]} == loads
-
-
 @pytest.mark.slow
 @only_checked
 def test_a_run_in_several_files_builds_and_is_sound(tmp_path: Path) -> None:
@@ -254,44 +226,13 @@ def test_a_run_in_several_files_builds_and_is_sound(tmp_path: Path) -> None:
     assert not any(_rows(warehouse)[name] for name in ("rounds", "cases", "tasks"))
 
 
-@pytest.mark.parametrize("block", [200, 1 << 20])
-def test_large_files_of_a_run_are_merged_batch_by_batch(
-    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in ("file_reader", "files.input_file"):
-        monkeypatch.setattr(f"promptlab.ingest.{module}.BLOCK_BYTES", block)
+def test_a_changed_file_that_replaces_no_round_any_more_says_so(tmp_path: Path) -> None:
     a, b = _shards(tmp_path)
     warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(a)
-    warehouse.ingest(b)
-    warehouse.ingest(_write(a, [_line("s4", "late"), _line("s0", "late")]))
-    assert _outputs(warehouse) == {
-        **{f"s{n}": "b" for n in range(5, 10)},
-        "s4": "late",
-        "s0": "late",
-    }
-
-
-@only_checked
-def test_a_round_that_a_changed_file_no_longer_has_comes_back_from_the_other_file(
-    tmp_path: Path,
-) -> None:
-    a = _write(tmp_path / "d/1.jsonl", [_line(f"s{n}", "a") for n in range(20)])
-    b = _write(tmp_path / "d/2.jsonl", [_line(f"s{n}", "b") for n in range(10, 40)])
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(tmp_path / "d")
-    _write(b, [_line(f"s{n}", "b") for n in range(20, 40)])
+    warehouse.ingest(a, b)
+    _write(b, [_line(f"s{n}", "b") for n in range(5, 10)])
     (problem,) = warehouse.ingest(b).files[0].problems
-    assert "20 stay and 0 are replaced" in problem.message
-    fresh = Warehouse(tmp_path / "fresh.duckdb")
-    fresh.ingest(a, b)
-    assert _outputs(warehouse) == _outputs(fresh)
-    assert [each[:2] for each in _rows(warehouse)["cases"]] == [
-        each[:2] for each in _rows(fresh)["cases"]
-    ]
-    warehouse.build()
-    assert warehouse.sql("select count(*) from marts.dim_cases").rows() == [(40,)]
-    assert not [each for each in examine(warehouse) if each.state == "fail"]
+    assert "5 stay and 0 are replaced" in problem.message
 
 
 def test_a_file_of_which_no_round_was_left_is_loaded_again_when_they_come_back(
@@ -325,23 +266,6 @@ def test_a_purge_also_deletes_rounds_that_another_file_replaced(
     _write(b, [_line("s9", "new")])
     warehouse.ingest(b)
     assert _outputs(warehouse) == {"o": "a", "s9": "new"}
-
-
-def test_several_runs_in_several_files_are_merged_in_one_call(tmp_path: Path) -> None:
-    for name in ("1", "2"):
-        for run in ("Q", "R"):
-            lines = [
-                _line(case, name) | {"run_id": run} for case in ("both", f"only{name}")
-            ]
-            _write(tmp_path / f"d/{name}{run}.jsonl", lines)
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(tmp_path / "d")
-    sql = "select task_id, case_id, raw_output from live.rounds order by all"
-    assert warehouse.sql(sql).rows() == [
-        (run, case, output)
-        for run in ("Q", "R")
-        for case, output in (("both", "2"), ("only1", "1"), ("only2", "2"))
-    ]
 
 
 @pytest.mark.parametrize("block", [100, 1 << 20])
