@@ -302,16 +302,18 @@ def test_any_order_of_changed_files_leaves_the_rounds_of_the_final_files(
         for answers in files.values()
         for key, answer in answers.items()
     }
-    sql = "select task_id, case_id, round_id, raw_output from live.rounds"
-    assert {row[:3]: row[3] for row in warehouse.sql(sql).rows()} == expected
+    sql = "select task_id, case_id, round_id, raw_output from live.rounds order by all"
+    rows = warehouse.sql(sql).rows()
+    assert rows == sorted((*key, answer) for key, answer in expected.items())
     newest = {
         (str(run), case): stem
         for run, files in enumerate(contents)
         for stem, answers in files.items()
         for case, _ in answers
     }
-    sql = "select task_id, case_id, tags ->> '$[0]' from live.cases"
-    assert {row[:2]: row[2] for row in warehouse.sql(sql).rows()} == newest
+    sql = "select task_id, case_id, tags ->> '$[0]' from live.cases order by all"
+    rows = warehouse.sql(sql).rows()
+    assert rows == sorted((*key, stem) for key, stem in newest.items())
     bad = [each for each in examine(warehouse) if each.state == "fail"]
     assert not bad
     fresh = Warehouse(tmp_path / "fresh.duckdb")
