@@ -78,20 +78,6 @@ def statuses(warehouse: Warehouse) -> list[tuple]:
     return query(warehouse, "select kind, status from raw.loads order by load_id")
 
 
-def test_all_raw_tables_exist_after_the_first_load_even_when_empty(tmp_path, warehouse):
-    warehouse.ingest(write(tmp_path / "a.json", task()))
-    tables = query(
-        warehouse,
-        "select table_name from duckdb_tables() where schema_name = 'raw' order by 1",
-    )
-    assert {name for (name,) in tables} >= {
-        "baselines", "cases", "dimension_configs", "expectations", "loads",
-        "accepts", "memory_answers", "memory_invalid_questions", "memory_runs", "memory_tests",
-        "memory_timings", "pipeline_steps", "pipelines", "rejects",
-        "rounds", "scores", "tasks", "test_cases", "testsets",
-    }  # fmt: skip
-
-
 def test_the_same_bytes_again_change_nothing(tmp_path, warehouse):
     file = write(tmp_path / "in" / "a.json", task())
     assert warehouse.ingest(file.parent).n_loaded == 1
@@ -100,16 +86,6 @@ def test_the_same_bytes_again_change_nothing(tmp_path, warehouse):
     copied = write(tmp_path / "elsewhere" / "copy.json", task())
     assert warehouse.ingest(copied).n_unchanged == 1
     assert query(warehouse, "select * from raw.loads") == before
-
-
-def test_new_content_of_a_task_counts_instead_of_the_old(tmp_path, warehouse):
-    file = write(tmp_path / "a.json", task(answer="old", cases=3))
-    warehouse.ingest(file)
-    write(file, task(answer="new", cases=1))
-    warehouse.ingest(file)
-    assert query(warehouse, "select raw_output from live.rounds") == [("new",)]
-    assert statuses(warehouse) == [("analysis", "loaded"), ("analysis", "loaded")]
-    assert query(warehouse, "select load_id from live.tasks") == [(2,)]
 
 
 def test_a_file_changed_back_is_loaded_again(tmp_path, warehouse):

@@ -474,13 +474,6 @@ def test_a_result_is_loaded_exactly_when_its_contract_accepts_it(changes):
     assert bool(rejects) == (not accepted)
 
 
-@given(st.lists(st.binary(max_size=30), max_size=4))
-def test_no_bytes_raise(parts):
-    data = b"\n".join([lines(record()), *parts])
-    reading = read_results(data, "x")
-    assert reading.records_loaded + reading.records_rejected >= 1
-
-
 @pytest.fixture(scope="module")
 def con():
     with duckdb.connect() as connection:

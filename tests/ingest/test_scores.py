@@ -224,13 +224,6 @@ def test_a_score_is_loaded_exactly_when_its_contract_accepts_it(changes):
     assert bool(reading.problems) == (not accepted)
 
 
-@given(st.lists(st.binary(max_size=30), max_size=4))
-def test_no_bytes_raise(parts):
-    data = b"\n".join([lines(record()), *parts])
-    reading = read_scores(data, "x")
-    assert reading.records_loaded + reading.records_rejected >= 1
-
-
 def test_the_rows_fit_the_raw_table():
     rows = read(record(), record(round_id="b", score=None)).rows["scores"]
     with duckdb.connect() as con:
