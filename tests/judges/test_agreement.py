@@ -51,8 +51,10 @@ DRAWN = {"drawn": drawn_by_verdict(), "draws": of_several_draws()}
 @only_judges
 def warehouse(tmp_path_factory):
     folder = tmp_path_factory.mktemp("agreement")
-    warehouse = loaded(folder, ("quality", *DRAWN))
+    warehouse = loaded(folder, ("quality", "timed", *DRAWN))
     load(warehouse, folder / "labels.csv", formats()["long.csv"])
+    timed = formats()["label_studio.json"].replace('"quality"', '"timed"')
+    load(warehouse, folder / "timed.json", timed)
     for dimension, labels in DRAWN.items():
         lines = ["round_id,labeler,label,draw,weight"] + [
             f"{each['round_id']},ann,{'pass' if each['labels']['ann'] else 'fail'},verdict,{w}"
@@ -100,6 +102,12 @@ def agreement(warehouse, dimension: str = "quality") -> dict:
         )
         (row,) = found.fetchall()
         return dict(zip([c[0] for c in found.description], row, strict=True))
+
+
+def test_labels_with_and_without_times_give_the_same_numbers(warehouse):
+    both = agreement(warehouse), agreement(warehouse, "timed")
+    assert [each.pop("dimension_id") for each in both] == ["quality", "timed"]
+    assert both[0] == both[1]
 
 
 def test_rates_of_the_judge_have_wilson_intervals(warehouse):
