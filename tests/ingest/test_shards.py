@@ -198,18 +198,6 @@ def test_scores_go_with_the_answers_that_they_judged(tmp_path: Path) -> None:
     assert _scored(warehouse) == {"same": "t", "another": "t"}
 
 
-def test_files_of_a_run_that_did_not_change_change_nothing(tmp_path: Path) -> None:
-    a, b = _shards(tmp_path)
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(a)
-    warehouse.ingest(b)
-    before = _rows(warehouse)
-    for files in ([a], [b], [a, b]):
-        loads = warehouse.ingest(*files).files
-        assert {each.status for each in loads} == {"unchanged"}
-    assert _rows(warehouse) == before
-
-
 @pytest.mark.slow
 @only_checked
 def test_a_run_in_several_files_builds_and_is_sound(tmp_path: Path) -> None:
