@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 import shutil
@@ -159,14 +158,14 @@ def _small(value: Any) -> Any:
 
 
 def _changed(document: Any, way: tuple[Any, ...], is_lines: bool) -> str:
-    changed = copy.deepcopy(document)
-    holder = changed
+    holder = document
     for key in way[:-1]:
         holder = holder[key]
-    holder[way[-1]] = _HOLE
-    if is_lines:
-        return "".join(f"{json.dumps(each)}\n" for each in changed)
-    return json.dumps(changed)
+    before, holder[way[-1]] = holder[way[-1]], _HOLE
+    lines = document if is_lines else [document]
+    text = "".join(f"{json.dumps(each)}\n" for each in lines)
+    holder[way[-1]] = before
+    return text
 
 
 def changed_text(file: Path, way: tuple[Any, ...], value: str) -> str:
@@ -236,10 +235,10 @@ def test_any_value_anywhere_is_read_or_reported_as_wrong(
     if records:
         odd.write_text(json.dumps(document), "utf-8")
         whole = _read(tmp_path, [])
+    written: Written = []
     for n, way in enumerate(_one_of_each(document)):
         changed = _changed(document, way, is_lines)
         is_of_one = records and way[: len(records)] == records and way != records
-        written: Written = []
         for what, value in part_of(values, 3, start=n):
             odd.write_text(changed.replace(f'"{_HOLE}"', value), "utf-8")
             try:
@@ -249,7 +248,7 @@ def test_any_value_anywhere_is_read_or_reported_as_wrong(
                 raise
             assert rounds <= 4 * most + 4, (what, way)
             assert rounds >= whole - 1 or not is_of_one, (what, way)
-        _write(written)
+    _write(written)
 
 
 def _pack(file: Path, members: dict[str, str]) -> None:
