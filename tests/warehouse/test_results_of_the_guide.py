@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
-import logging
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from promptlab.messages import LOGGER
 from promptlab.warehouse import Warehouse
 from tests.marts import only
 
@@ -105,19 +104,19 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
     for name, records in second.items():
         write(folder / "2" / f"{name}.jsonl", *records)
     warehouse = Warehouse(folder / "w.duckdb")
-    log = io.StringIO()
-    handler = logging.StreamHandler(log)
-    logger = logging.getLogger("promptlab")
-    logger.addHandler(handler)
-    problems = [
-        (file.path.stem, each.code, each.message)
-        for call in ("1", "2")
-        for file in warehouse.ingest(folder / call).files
-        for each in file.problems
-    ]
-    logger.removeHandler(handler)
+    log: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            LOGGER, "log", lambda _, __, message, **_more: log.append(message)
+        )
+        problems = [
+            (file.path.stem, each.code, each.message)
+            for call in ("1", "2")
+            for file in warehouse.ingest(folder / call).files
+            for each in file.problems
+        ]
     warehouse.build()
-    return Loaded(warehouse, problems, log.getvalue())
+    return Loaded(warehouse, problems, "\n".join(log))
 
 
 def statuses(loaded: Loaded, name: str) -> list[str]:
