@@ -31,7 +31,6 @@ from promptlab.relations import literal
 from promptlab.settings import ENV_PREFIX, Settings
 from promptlab.version import __version__
 
-
 _WITHOUT_FILES = ("build", "test", "show", "ls", "list")
 """Commands of dbt that are called for what they do or print, not for its artifacts."""
 
