@@ -136,12 +136,12 @@ def _tables(db: Path) -> list[object]:
 
 
 def test_an_export_names_the_view_that_reads_another_file(
-    writable_example_db, secret, tmp_path, capsys
+    writable_small_db, secret, tmp_path, capsys
 ):
-    with duckdb.connect(str(writable_example_db)) as con:
+    with duckdb.connect(str(writable_small_db)) as con:
         con.execute(_views(secret)["a mart more"])
     out = tmp_path / "out"
-    call = ["export", "--parquet", str(out), "--db", str(writable_example_db)]
+    call = ["export", "--parquet", str(out), "--db", str(writable_small_db)]
     assert run_cli(call) == 2
     assert "marts.leak: is a view that reads other files" in capsys.readouterr().err
     assert not out.exists()
@@ -164,10 +164,10 @@ def test_the_views_among_our_own_marts_are_exported(example_db, tmp_path):
 
 
 def test_a_purge_and_a_copy_of_a_clean_warehouse_need_no_more(
-    writable_example_db, tmp_path
+    writable_small_db, tmp_path
 ):
-    warehouse = Warehouse(writable_example_db)
-    before = contents(writable_example_db)
+    warehouse = Warehouse(writable_small_db)
+    before = contents(writable_small_db)
     copy = str(tmp_path / "c.duckdb")
     call = ["export", "--file", copy, "--db", str(warehouse.settings.db)]
     assert run_cli(call) == 0
