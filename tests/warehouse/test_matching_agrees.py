@@ -29,6 +29,7 @@ from tests.conftest import EXHAUSTIVE
 from tests.judging import both
 from tests.judging.cases import (
     Judgement,
+    Round,
     Sample,
     golden_cases,
     output_cases,
@@ -45,6 +46,17 @@ only_verdicts = only(
 
 GENERATED = 2000 if EXHAUSTIVE else 500
 GENERATED_SAMPLES = 2000 if EXHAUSTIVE else 500
+
+
+ONLY_A_LESSER_RULE_IS_BROKEN = Sample(
+    "lesser-rule",
+    Round(raw_output="a success!"),
+    rules=[
+        {"type": "contains", "value": "success", "severity": "must"},
+        {"type": "contains", "value": "failure", "severity": "should"},
+    ],
+)
+"""What chance alone does not always give."""
 
 
 class Pair(NamedTuple):
@@ -98,7 +110,7 @@ def generated_samples() -> list[Sample]:
         found.append(replace(sample, id=f"sample-{len(found)}"))
 
     collect()
-    return found
+    return [*found, ONLY_A_LESSER_RULE_IS_BROKEN]
 
 
 def nested_pair(depth: int) -> Pair:
