@@ -389,9 +389,11 @@ def test_show_takes_a_unique_prefix_and_any_form(run, example_db, form):
         assert json.loads(out)["task"]["task_id"] == "cs-regression-v3.2"
 
 
-def test_show_says_why_a_case_of_another_tool_did_not_pass(run):
+def test_show_says_why_a_case_of_another_tool_did_not_pass(run, tmp_path):
+    (tmp_path / "t.csv").write_text("id,answer,passed\n1,x,fail\n2,y,pass\n", "utf-8")
+    assert run("init", "--table", "t.csv")[0] == 0
     files = ("promptfoo/rivers.json", "inspect_ai/early.eval", "deepeval/early")
-    assert run("ingest", *(DATA / file for file in files))[0] == 0
+    assert run("ingest", "t.csv", *(DATA / file for file in files))[0] == 0
     assert run("build")[0] == 0
     for task_id, *reasons in (
         ("eval-8gP-2026-11-22T16:06:58/0",
@@ -406,13 +408,7 @@ def test_show_says_why_a_case_of_another_tool_did_not_pass(run):
         _, out, _ = run("show", task_id)
         lines = [re.split(r"  +", line.rstrip())[-2:] for line in out.splitlines()]
         assert [reason for reason in reasons if reason not in lines] == []
-
-
-def test_show_leaves_out_reasons_where_there_are_none(run, tmp_path):
-    (tmp_path / "t.csv").write_text("id,answer,passed\n1,x,fail\n2,y,pass\n", "utf-8")
-    assert run("init", "--table", "t.csv")[0] == 0
-    assert run("run", "t.csv")[0] == 0
-    _, out, _ = run("show", "latest")
+    _, out, _ = run("show", "table-")  # it has no reasons
     assert "case  status  score\n" in out
     assert "reason" not in out
 

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -454,14 +455,12 @@ def test_a_file_of_csv_keeps_what_was_written(capsys):
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("enough", ["head -1", "true"])
 def test_a_reader_that_leaves_early_does_not_change_the_exit_code(
-    tmp_path, unbuffered, enough
+    example_db, unbuffered, enough
 ):
-    db = tmp_path / "w.duckdb"
-    Warehouse(db).ingest(write(tmp_path / "a.json", task()))
-    query = "select * from range(100000)"
-    asked = f'"{sys.executable}" -m promptlab query "{query}" --format csv --db "{db}"'
+    query = ("query", "select * from range(100000)", "--format", "csv")
+    call = [sys.executable, "-m", "promptlab", *query, "--db", str(example_db)]
     done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", f"{asked} | {enough}"],
+        ["bash", "-o", "pipefail", "-c", f"{shlex.join(call)} | {enough}"],
         env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
         capture_output=True,
         text=True,
@@ -471,12 +470,11 @@ def test_a_reader_that_leaves_early_does_not_change_the_exit_code(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a full disk of Linux")
-def test_a_disk_without_room_for_the_output_is_no_fault_of_ours(tmp_path):
-    db = tmp_path / "w.duckdb"
-    Warehouse(db).ingest(write(tmp_path / "a.json", task()))
+def test_a_disk_without_room_for_the_output_is_no_fault_of_ours(example_db):
+    call = ["query", "select 1", "--db", str(example_db)]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "promptlab", "query", "select 1", "--db", str(db)],
+            [sys.executable, "-m", "promptlab", *call],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

@@ -94,7 +94,7 @@ def test_a_runner_reads_a_pipe_and_not_a_file(tmp_path):
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
-    """A built warehouse of a task, and of files, whose texts would be obeyed."""
+    """A folder of files whose texts would be obeyed."""
     folder = tmp_path_factory.mktemp("hostile")
     document = task("t1", _HOSTILE, cases=2)
     document["task"]["title"] = _HOSTILE
@@ -103,7 +103,6 @@ def hostile(tmp_path_factory):
     write(folder / "in" / f"{_HOSTILE}.json".replace("/", ""), document)
     write(folder / "in" / "::warning::bad.jsonl", '{"id": "::set-output name=a::b"}')
     write(folder / "in" / f"bad{_HOSTILE}.jsonl", '{"id": "x", "tags": 1}')
-    run(folder, "run", "in", "--out", "out")
     return folder
 
 
@@ -123,7 +122,7 @@ def run(folder: Path, *args: str, stdout=subprocess.PIPE, **environ: str):
 COMMANDS = [
     ("validate", "in"),
     ("ingest", "in", "--db", "new.duckdb"),
-    ("run", "in", "--out", "out2", "--db", "new2.duckdb"),
+    ("run", "in", "--out", "out"),
     ("show", "t1"),
     ("runs",),
     ("runs", "--wide"),
@@ -132,7 +131,7 @@ COMMANDS = [
     ("query", "select chr(58) || ':x' as a, 1 as b"),
     ("query", "select raw_output from raw.rounds"),
     ("doctor", "--wide"),
-    ("report", "t1", "--out", "out3"),
+    ("report", "t1", "--out", "out2"),
 ]
 CALLS = [(*args, "--format", form) for form in ("table", "csv") for args in COMMANDS]
 CALLS += [
@@ -175,6 +174,7 @@ def outputs(folder: Path, calls: Sequence[tuple[str, ...]], **environ: str) -> O
 
 @pytest.fixture(scope="module")
 def under_a_runner(hostile: Path) -> Outputs:
+    """What each call prints; `run` builds the warehouse of those after it."""
     return outputs(hostile, CALLS, GITHUB_ACTIONS="true")
 
 
@@ -187,7 +187,7 @@ def test_no_line_of_a_command_is_obeyed_by_a_runner(call, under_a_runner):
 
 
 @pytest.fixture(scope="module")
-def elsewhere(hostile: Path) -> Outputs:
+def elsewhere(hostile: Path, under_a_runner: Outputs) -> Outputs:
     return outputs(hostile, LOGGED, GITHUB_ACTIONS="", TF_BUILD="")
 
 
@@ -199,6 +199,7 @@ def test_no_message_and_no_table_is_obeyed_elsewhere(call, elsewhere):
     assert not set(elsewhere[call]) & set("\x1b\x07\x9b\u202e")
 
 
+@pytest.mark.usefixtures("under_a_runner")
 @pytest.mark.parametrize("github", ["", "true"])
 def test_a_file_of_csv_keeps_every_sign_under_a_runner_too(github, hostile, tmp_path):
     args = ("query", "select raw_output from raw.rounds", "--format", "csv")

@@ -22,11 +22,21 @@ from tests.foreign.reading_of import DATA
 
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
-    made = Warehouse(tmp_path_factory.mktemp("runs") / "w.duckdb")
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / "ours.csv").write_text(
+        "question,answer,likeness\nwhich river?,Rhine,0.5\n"
+    )
+    row = {"user_input": "which river?", "response": "Rhine", "faithfulness": 0.5}
+    (folder / "ragas.jsonl").write_text(json.dumps(row | {"reference": "Rhine"}))
+    mapping = TableMapping(inputs=("question",), output="answer", scores=("likeness",))
+    settings = Settings(tables={"ours": mapping})
+    made = Warehouse(folder / "w.duckdb", settings=settings)
     made.ingest(
         DATA / "promptfoo" / "rivers.json",
         DATA / "pydantic_evals" / "early_1.json",
         DATA / "pydantic_evals" / "late_1.json",
+        folder / "ours.csv",
+        folder / "ragas.jsonl",
     )
     made.build()
     return made
@@ -148,21 +158,15 @@ def test_numbers_on_a_scale_of_their_own_stand_in_each_form_of_a_comparison(
 
 
 def test_where_a_tool_judges_nothing_the_advice_is_what_its_users_can_do(
-    tmp_path: Path,
+    warehouse: Warehouse,
 ) -> None:
-    (tmp_path / "ours.csv").write_text(
-        "question,answer,likeness\nwhich river?,Rhine,0.5\n"
+    tasks = warehouse.sql(
+        "select source_kind, task_id from marts.dim_tasks"
+        " where source_kind in ('ragas', 'table') order by 1"
     )
-    mapping = TableMapping(inputs=("question",), output="answer", scores=("likeness",))
-    settings = Settings(tables={"ours": mapping})
-    made = Warehouse(tmp_path / "w.duckdb", settings=settings)
-    row = {"user_input": "which river?", "response": "Rhine", "faithfulness": 0.5}
-    (tmp_path / "ragas.jsonl").write_text(json.dumps(row | {"reference": "Rhine"}))
-    made.ingest(tmp_path)
-    made.build()
-    told = made.sql("select source_kind, task_id from marts.dim_tasks order by 1")
     advice = {
-        kind: made.result(task, lang="en").gate.advice for kind, task in told.rows()
+        kind: warehouse.result(task, lang="en").gate.advice
+        for kind, task in tasks.rows()
     }
     assert advice == {
         "ragas": ["score_rules"],

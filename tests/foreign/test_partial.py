@@ -34,11 +34,10 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
         "later": _log("later", 3),
         "empty": _log("empty", 4, 0),
     }
-    made = Warehouse(folder / "w.duckdb")
     for name, log in logs.items():
-        file = folder / f"{name}.json"
-        file.write_text(json.dumps(log), "utf-8")
-        made.ingest(file)
+        (folder / f"{name}.json").write_text(json.dumps(log), "utf-8")
+    made = Warehouse(folder / "w.duckdb")
+    made.ingest(folder)
     made.build()
     return made
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
+import io
 import json
-import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -322,17 +325,36 @@ def to_message(
     return mail.to_message(compared, **options)
 
 
+@cache
+def checker() -> Callable[..., str] | None:
+    """What the mail checker prints when it is called; ``None`` where it cannot run.
+
+    It is called in this process: its libraries take longer to import than a mail.
+    """
+    spec = importlib.util.spec_from_file_location("email_html_check", CHECKER)
+    if spec is None or spec.loader is None or not CHECKER.is_file():
+        return None
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    limit = sys.getrecursionlimit()
+    try:
+        spec.loader.exec_module(module)
+    except SystemExit:  # it needs html5lib and tinycss2
+        return None
+    finally:
+        sys.setrecursionlimit(limit)  # which it changes
+
+    def run(*arguments: object) -> str:
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            module.main([str(argument) for argument in arguments])
+        return printed.getvalue()
+
+    return run
+
+
 def canaries() -> list[str]:
     """Hostile texts: the checker's own where it is present, else a few of ours."""
-    if CHECKER.is_file():
-        done = subprocess.run(
-            [sys.executable, str(CHECKER), "--print-canaries"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode == 0:
-            return [item["text"] for item in json.loads(done.stdout)]
+    if check := checker():
+        return [item["text"] for item in json.loads(check("--print-canaries"))]
     return [
         "<script>alert('PLC01')</script>",
         '" onmouseover="alert(\'PLC04\')" x="',

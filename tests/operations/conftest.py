@@ -17,6 +17,7 @@ from promptlab.ingest.raw.requests import accept
 from promptlab.warehouse import Warehouse
 from tests.conftest import shared_once
 from tests.history.runs import Run, even
+from tests.ingest.test_load import task, write
 from tests.memory.runs import made_up
 
 CANARY = "kanarie-7f3a9c"
@@ -103,6 +104,26 @@ def built(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             copies.write_copy(con, warehouse.settings.db)
 
     return shared_once(tmp_path_factory, "operations", make) / "w.duckdb"
+
+
+@pytest.fixture(scope="session")
+def small_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A built warehouse of one task and of a file that was rejected; tests copy it."""
+
+    def make(folder: Path) -> None:
+        write(folder / "in" / "task.json", task("t1", cases=2))
+        write(folder / "in" / "bad.json", {"task": {}, "cases": 1})
+        warehouse = Warehouse(folder / "w.duckdb")
+        warehouse.ingest(folder / "in")
+        warehouse.build()
+
+    return shared_once(tmp_path_factory, "small", make) / "w.duckdb"
+
+
+@pytest.fixture
+def writable_small_db(small_db: Path, tmp_path: Path) -> Path:
+    """A copy of it for one test."""
+    return Path(shutil.copy(small_db, tmp_path / "copy.duckdb"))
 
 
 @pytest.fixture

@@ -54,7 +54,8 @@ KINDS = list(_views(Path("x")))
 MORE = KINDS[:6]
 """A view more, which only commands read that read every table there is."""
 
-EXPORT = ("export", "--parquet", "out", "--schema", "marts", "--schema", "raw")
+EXPORT = ("export", "--parquet", "out-of-marts")
+EXPORT_RAW = ("export", "--parquet", "out", "--schema", "raw")
 REPORT = ("report", "latest", "--out", "out-reports")
 RUNS = ("runs",)
 GATE = ("gate", "latest")
@@ -64,7 +65,7 @@ ACCEPT = ("accept", "{task}", "--reason", "shorter on purpose")
 
 READERS_OF_ALL = [
     EXPORT,
-    ("export", "--parquet", "out-of-marts"),
+    EXPORT_RAW,
     ("export", "--file", "out.duckdb"),
     ("doctor", "--wide"),
     ("purge", "--task", "{task}"),
@@ -78,10 +79,11 @@ WRITERS = [
 ]
 
 READ = {
-    "a mart more": READERS_OF_ALL,
+    "a mart more": [each for each in READERS_OF_ALL if each != EXPORT_RAW],
     **{kind: [EXPORT] for kind in MORE[1:]},
-    "rejects": [EXPORT, QUERY],
-    "tasks": [EXPORT, *WRITERS],
+    "a raw table more": [EXPORT_RAW],
+    "rejects": [EXPORT_RAW, QUERY],
+    "tasks": [EXPORT_RAW, *WRITERS],
     "summaries": [REPORT, RUNS, GATE, ACCEPT],
     "a function of ours": [REPORT, BUILD],
     "another function": [REPORT],
@@ -98,12 +100,12 @@ CALLS = [
 
 @pytest.mark.parametrize(("kind", "command"), CALLS)
 def test_no_command_reads_another_file_for_a_warehouse(
-    kind, command, writable_example_db, secret, tmp_path, monkeypatch, capfd
+    kind, command, small_db, secret, tmp_path, monkeypatch, capfd
 ):
     folder = tmp_path / "work"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    db = Path(shutil.move(writable_example_db, folder / "w.duckdb"))
+    db = Path(shutil.copy(small_db, folder / "w.duckdb"))
     write(folder / "in" / "a.json", task_file("new"))
     with duckdb.connect(str(db)) as con:
         (task,) = con.execute("select min(task_id) from marts.dim_tasks").fetchone()
@@ -134,12 +136,12 @@ def _tables(db: Path) -> list[object]:
 
 
 def test_an_export_names_the_view_that_reads_another_file(
-    writable_example_db, secret, tmp_path, capsys
+    writable_small_db, secret, tmp_path, capsys
 ):
-    with duckdb.connect(str(writable_example_db)) as con:
+    with duckdb.connect(str(writable_small_db)) as con:
         con.execute(_views(secret)["a mart more"])
     out = tmp_path / "out"
-    call = ["export", "--parquet", str(out), "--db", str(writable_example_db)]
+    call = ["export", "--parquet", str(out), "--db", str(writable_small_db)]
     assert run_cli(call) == 2
     assert "marts.leak: is a view that reads other files" in capsys.readouterr().err
     assert not out.exists()
@@ -162,10 +164,10 @@ def test_the_views_among_our_own_marts_are_exported(example_db, tmp_path):
 
 
 def test_a_purge_and_a_copy_of_a_clean_warehouse_need_no_more(
-    writable_example_db, tmp_path
+    writable_small_db, tmp_path
 ):
-    warehouse = Warehouse(writable_example_db)
-    before = contents(writable_example_db)
+    warehouse = Warehouse(writable_small_db)
+    before = contents(writable_small_db)
     copy = str(tmp_path / "c.duckdb")
     call = ["export", "--file", copy, "--db", str(warehouse.settings.db)]
     assert run_cli(call) == 0

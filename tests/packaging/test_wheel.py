@@ -115,7 +115,7 @@ def test_an_installed_wheel_does_the_main_job_in_another_folder(wheel, tmp_path)
         [promptlab[0], "-m", "pytest", "-q", "test_bot.py", "--promptlab", "bot.jsonl"],
         cwd=work, env=environment, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert "test_bot" in run("run", "bot.jsonl", "--out", "out")
+    assert "loaded" in run("ingest", "bot.jsonl", "--format", "csv")
     assert not list((tmp_path / "home").rglob("plans/*.json"))  # nothing was compiled
     # nothing was written into the package
     assert not list((packages / "promptlab" / "_dbt_project").rglob("target"))

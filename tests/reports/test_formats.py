@@ -130,15 +130,18 @@ def test_the_reason_may_be_an_error_or_an_assertion_of_a_tool(result_of):
     assert [row["first_reason"] for row in rows] == ["rude", code]
 
 
-@pytest.mark.parametrize("formula", FORMULAS)
 @pytest.mark.parametrize("field", ["case_id", "tags", "context"])
-def test_no_cell_can_act_as_a_formula(result_of, formula, field):
-    value = {"tags": [formula], "context": {"question": formula}}.get(field, formula)
-    row = table(to_csv(renamed(result_of(), [value], field)))[0]
-    for cell in row.values():
-        assert not cell.startswith(SPREADSHEET_STARTS)
-        assert not cell.lstrip().startswith(SPREADSHEET_STARTS)
-    assert any(formula.strip() in cell for cell in row.values())
+def test_no_cell_can_act_as_a_formula(result_of, field):
+    result = result_of()
+    for formula in FORMULAS:
+        value = {"tags": [formula], "context": {"question": formula}}.get(
+            field, formula
+        )
+        row = table(to_csv(renamed(result, [value], field)))[0]
+        for cell in row.values():
+            assert not cell.startswith(SPREADSHEET_STARTS)
+            assert not cell.lstrip().startswith(SPREADSHEET_STARTS)
+        assert any(formula.strip() in cell for cell in row.values())
 
 
 def test_a_dimension_s_id_cannot_act_as_a_formula_either(result_of):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -184,6 +185,7 @@ def said(payload: Any) -> Iterator[str]:
         yield from said([v for v in payload.values() if not isinstance(v, str)])
 
 
+@functools.cache
 def visible(html: str, *, ours: bool = False) -> str:
     """The text and the labels of a page; only *ours*: without texts of the files."""
     if not html.lstrip().lower().startswith("<!doctype"):

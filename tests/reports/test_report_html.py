@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import html5lib
@@ -14,8 +11,7 @@ import pytest
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.reports import to_html
 from promptlab.reports.report_options import PAGE_LIMITS
-
-CHECKER = Path(__file__).parents[3] / "shared" / "tools" / "email_html_check.py"
+from tests.mail.made import checker
 
 HOSTILE = [
     "<script>alert('HOSTILE00')</script>",
@@ -286,20 +282,11 @@ def test_the_page_of_a_cut_result_is_that_of_the_whole(result_of):
 
 
 def test_the_checker_finds_no_error(result_of, tmp_path):
-    if not CHECKER.is_file():
-        pytest.skip(f"no {CHECKER.name} beside this checkout")
-    probe = subprocess.run(
-        [sys.executable, CHECKER, "--help"], capture_output=True, check=False
-    )
-    if probe.returncode:
-        pytest.skip(f"{CHECKER.name} does not run here (it needs tinycss2)")
+    check = checker()
+    if check is None:
+        pytest.skip("no checker beside this checkout (../shared/tools)")
     for lang in ("zh", "en"):
         file = tmp_path / f"report.{lang}.html"
         file.write_text(to_html(result_of(lang), with_script=False), "utf-8")
-        done = subprocess.run(
-            [sys.executable, CHECKER, "--profile", "attachment", file],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert " errors=0 " in done.stdout, done.stdout
+        printed = check("--profile", "attachment", file)
+        assert " errors=0 " in printed, printed

@@ -101,28 +101,25 @@ def test_every_dimension_that_names_an_installed_scorer_is_scored(run, register)
     ) == [("mood", "tone", 10.0, 6), ("tone", "tone", 10.0, 6)]
 
 
-@pytest.mark.parametrize(
-    ("wanted", "scored"),
-    [
+def test_a_task_goes_by_the_words_and_prefixes_of_other_commands(run, register):
+    register(tone=Tone)
+    for task_id, year in (("t/2", 2025), ("late", 2020)):
+        of_task = {"task_id": task_id, "created_at": f"{year}-01-01T00:00:00Z"}
+        document = TASK | {"task": TASK["task"] | of_task}
+        Path("in").mkdir(exist_ok=True)
+        Path(f"in/{year}.json").write_text(json.dumps(document), "utf-8")
+    run("ingest", "in")
+    shutil.copy("promptlab.duckdb", "loaded.duckdb")
+    for wanted, scored in (
         ("latest", "t/2"),
         ("previous", "t/1"),
         ("t/2", "t/2"),
         ("t/1", "t/1"),
         ("lat", "late"),
-    ],
-)
-def test_a_task_goes_by_the_words_and_prefixes_of_other_commands(
-    run, register, wanted, scored
-):
-    register(tone=Tone)
-    second, other = json.loads(json.dumps(TASK)), json.loads(json.dumps(TASK))
-    second["task"] |= {"task_id": "t/2", "created_at": "2025-01-01T00:00:00Z"}
-    other["task"] |= {"task_id": "late", "created_at": "2020-01-01T00:00:00Z"}
-    for document in (second, other):
-        Path("task.json").write_text(json.dumps(document), "utf-8")
-        run("ingest", "task.json")
-    assert run("score", wanted, "--quiet")[0] == 0
-    assert stored("select distinct task_id from live.scores") == [(scored,)]
+    ):
+        shutil.copy("loaded.duckdb", "promptlab.duckdb")
+        assert run("score", wanted, "--quiet")[0] == 0
+        assert stored("select distinct task_id from live.scores") == [(scored,)]
 
 
 def test_what_a_word_stands_for_may_be_missing(run, register):

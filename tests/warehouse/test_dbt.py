@@ -94,11 +94,11 @@ def test_dbt_gets_the_project_the_profile_and_the_warehouse(example, call, tmp_p
     assert "nonsense" in err
     example.settings.db.unlink()
     example.ingest(EXAMPLES / "sentiment_pipeline")
-    code, lines, _ = call("build", "--select", "+fct_check_results")
+    code, lines, _ = call("build", "--select", "+dim_cases")
     assert code == 0
     assert "Completed successfully" in "\n".join(lines)
     with example.reading() as con:
-        built = con.execute("select count(*) > 0 from marts.fct_check_results")
+        built = con.execute("select count(*) > 0 from marts.dim_cases")
         assert built.fetchall() == [(True,)]
 
 

@@ -113,20 +113,21 @@ def analyses() -> list[dict[str, Any]]:
     return found
 
 
-def test_no_number_of_a_memory_file_stops_a_build(tmp_path: Path) -> None:
-    """Each number has its own run."""
+def write_conversations(folder: Path) -> None:
+    """Write files of memory runs; each number has its own run."""
     for run, number in enumerate((2**31 - 1, 2**31, LARGEST, 2**63, 10**40)):
         for place, rounds in enumerate([(-number, number), (number - 1, number)]):
-            folder = tmp_path / "in" / "locomo" / f"250101_090{run}"
-            folder.mkdir(parents=True, exist_ok=True)
-            written = json.dumps(conversation(f"conv-{place}", number, rounds))
-            (folder / f"conv-{place}.json").write_text(written)
+            file = folder / "locomo" / f"250101_090{run}" / f"conv-{place}.json"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(conversation(f"conv-{place}", number, rounds)))
+
+
+def test_no_number_of_a_task_of_scores_or_of_memory_stops_a_build(
+    tmp_path: Path,
+) -> None:
     warehouse = Warehouse(tmp_path / "w.duckdb")
-    warehouse.ingest(tmp_path / "in")
-    warehouse.build()
-
-
-def test_no_number_of_a_task_or_of_scores_stops_a_build(tmp_path: Path) -> None:
+    write_conversations(tmp_path / "memory")
+    warehouse.ingest(tmp_path / "memory")
     tasks = analyses()
     for one in tasks:
         file = tmp_path / "in" / f"{one['task']['task_id']}.json"
@@ -154,7 +155,6 @@ def test_no_number_of_a_task_or_of_scores_stops_a_build(tmp_path: Path) -> None:
         for place in range(3)
     ]
     (tmp_path / "in" / "results.jsonl").write_text("\n".join(map(json.dumps, results)))
-    warehouse = Warehouse(tmp_path / "w.duckdb")
     assert warehouse.ingest(tmp_path / "in").n_rejected_records == 0
     warehouse.build()
     task_ids = [*(one["task"]["task_id"] for one in tasks), "results"]

@@ -212,12 +212,13 @@ def test_a_file_has_no_intermediate_results(example_db):
     assert not steps & {name for (name,) in names}
 
 
-def test_intermediate_results_that_dbt_wrote_leave_the_file(writable_example_db):
-    with duckdb.connect(str(writable_example_db)) as con:
+def test_intermediate_results_that_dbt_wrote_leave_the_file(slow_round, tmp_path):
+    db = Path(shutil.copy(slow_round, tmp_path / "w.duckdb"))
+    with duckdb.connect(str(db)) as con:
         con.execute("create table intermediate.int_round_results (task_id varchar)")
         con.execute("create view intermediate.int_round_steps as select 1 as a")
-    Warehouse(writable_example_db).build(full_refresh=True)
-    test_a_file_has_no_intermediate_results(writable_example_db)
+    Warehouse(db).build(full_refresh=True)
+    test_a_file_has_no_intermediate_results(db)
 
 
 @pytest.mark.parametrize(("small", "sorts_joins"), [(0, True), (2_000, False)])

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
+from promptlab.messages import LOGGER
 from promptlab.warehouse import Warehouse
 from tests.marts import only
 
-only_results = only("dim_tasks", "fct_case_results", "fct_task_summaries")
 
-TESTSET = [
-    {
-        "id": f"test_{n}",
-        "inputs": {"text": "Input text"},
-        "intermediate_expectations": {"step1": {"status": "success"}},
-        "expected_aggregation": {"total": 10},
-    }
-    for n in (1, 2, 3)
-]
+def samples(name: str, cases: int = 3) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": f"{name}_{n}",
+            "inputs": {"text": "Input text"},
+            "intermediate_expectations": {"step1": {"status": "success"}},
+            "expected_aggregation": {"total": 10},
+        }
+        for n in range(1, cases + 1)
+    ]
 
 
 def result(sample_id: str, **changes: Any) -> dict[str, Any]:
@@ -58,108 +59,124 @@ def judged(step1: bool | None, **changes: Any) -> dict[str, Any]:
     return {"step_outputs": steps, **changes}
 
 
-RESULTS = (
-    result("test_1"),
-    result("test_2", must_have_pass=False, **judged(False)),
-    result("test_3", **judged(None)),
-)
+def results(name: str, **changes: Any) -> list[dict[str, Any]]:
+    """Three results: one that passed, one that failed, one without a verdict."""
+    return [
+        result(f"{name}_1", **changes),
+        result(f"{name}_2", must_have_pass=False, **judged(False), **changes),
+        result(f"{name}_3", **judged(None), **changes),
+    ]
 
 
-@pytest.fixture
-def warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Warehouse:
-    monkeypatch.chdir(tmp_path)
-    return Warehouse(tmp_path / "w.duckdb")
+class Loaded(NamedTuple):
+    warehouse: Warehouse
+    problems: list[tuple[str, str, str]]
+    """Name of the file, code, message."""
+    log: str
 
 
-def statuses(warehouse: Warehouse) -> dict[str, str]:
-    rows = warehouse.sql("select case_id, status from marts.fct_case_results").rows()
-    return dict(sorted(rows))
+ORDERS = ("one call", "testset first", "results first")
 
 
-def sources(warehouse: Warehouse) -> list[tuple[str | None, str | None]]:
-    query = "select testset_id, testset_source from marts.dim_tasks order by task_id"
-    return warehouse.sql(query).rows()
-
-
-@only_results
-def test_without_a_testset_the_verdicts_of_the_file_count(warehouse: Warehouse) -> None:
-    write(Path("in/results.jsonl"), *RESULTS)
-    warehouse.ingest("in")
+@pytest.fixture(scope="module")
+@only("dim_tasks", "fct_case_results", "fct_task_summaries")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+    """A warehouse of all results, each with case ids of its own, in two calls."""
+    folder = tmp_path_factory.mktemp("guide")
+    three = [result(f"must_{n}", step_outputs={"step1": {}}) for n in (1, 2, 4)]
+    named = [each | {"testset": "must_v2", "run_id": "named"} for each in three]
+    write(folder / "1/results first.jsonl", *results("results first"))
+    write(folder / "1/testset first_v2.jsonl", *samples("testset first"))
+    second = {
+        "alone": results("alone"),
+        "must-haves": [each | {"run_id": "alone"} for each in three],
+        "must-haves of a testset": named,
+        "must_v2": samples("must"),
+        **{f"{order}_v2": samples(order) for order in ORDERS if order != ORDERS[1]},
+        **{order: results(order) for order in ORDERS if order != ORDERS[2]},
+        **{f"{order}_part": samples(order, cases=2) for order in ORDERS},
+        "several": results("several"),
+        "several_v1": samples("several"),
+        "several_v2": samples("several"),
+        "unknown": results("unknown", testset="no"),
+        "unknown_v2": samples("unknown"),
+    }
+    for name, records in second.items():
+        write(folder / "2" / f"{name}.jsonl", *records)
+    warehouse = Warehouse(folder / "w.duckdb")
+    log: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            LOGGER, "log", lambda _, __, message, **_more: log.append(message)
+        )
+        problems = [
+            (file.path.stem, each.code, each.message)
+            for call in ("1", "2")
+            for file in warehouse.ingest(folder / call).files
+            for each in file.problems
+        ]
     warehouse.build()
-    assert sources(warehouse) == [(None, None)]
-    assert statuses(warehouse) == {
-        "test_1": "pass", "test_2": "fail", "test_3": "unevaluated",
-    }  # fmt: skip
+    return Loaded(warehouse, problems, "\n".join(log))
 
 
-@only_results
-def test_must_haves_that_passed_are_a_verdict_only_without_a_testset(
-    warehouse: Warehouse,
-) -> None:
-    three = [result(f"test_{n}", step_outputs={"step1": {}}) for n in (1, 2, 4)]
-    named = [each | {"testset": "smoke_v2", "run_id": "named"} for each in three]
-    write(Path("in/alone.jsonl"), *(each | {"run_id": "alone"} for each in three))
-    write(Path("in/named.jsonl"), *named)
-    write(Path("in/smoke_v2.jsonl"), *TESTSET)
-    warehouse.ingest("in")
-    warehouse.build()
+def statuses(loaded: Loaded, name: str) -> list[str]:
+    """Status of each case of these results."""
     query = (
-        "select task_id, status from marts.fct_case_results where case_id = 'test_4'"
+        "select status from marts.fct_case_results where starts_with(case_id, $1 || '_')"
+        " order by case_id"
     )
-    assert dict(warehouse.sql(query).rows()) == {
+    return [status for (status,) in loaded.warehouse.sql(query, [name]).rows()]
+
+
+def source(loaded: Loaded, name: str) -> tuple[str | None, str | None]:
+    """The testset of these results, and how it is known."""
+    query = (
+        "select distinct testset_id, testset_source from marts.dim_tasks"
+        " inner join marts.fct_case_results using (task_id)"
+        " where starts_with(case_id, $1 || '_')"
+    )
+    (row,) = loaded.warehouse.sql(query, [name]).rows()
+    return row
+
+
+def test_without_a_testset_the_verdicts_of_the_file_count(loaded: Loaded) -> None:
+    assert source(loaded, "alone") == (None, None)
+    assert statuses(loaded, "alone") == ["pass", "fail", "unevaluated"]
+
+
+def test_must_haves_that_passed_are_a_verdict_only_without_a_testset(
+    loaded: Loaded,
+) -> None:
+    query = (
+        "select task_id, status from marts.fct_case_results where case_id = 'must_4'"
+    )
+    assert dict(loaded.warehouse.sql(query).rows()) == {
         "alone": "pass",
         "named": "unevaluated",  # the testset does not have it
     }
 
 
-@pytest.mark.parametrize("order", ["one call", "testset first", "results first"])
-@only_results
+@pytest.mark.parametrize("order", ORDERS)
 def test_the_only_testset_with_all_sample_ids_counts_and_is_named(
-    warehouse: Warehouse, caplog: pytest.LogCaptureFixture, order: str
+    loaded: Loaded, order: str
 ) -> None:
-    results = write(Path("in/results.jsonl"), *RESULTS)
-    testset = write(Path("in/smoke_v2.jsonl"), *TESTSET)
-    write(Path("in/other_v2.jsonl"), *TESTSET[:2])
-    calls = {"one call": ["in"], "testset first": [testset, results],
-             "results first": [results, testset]}  # fmt: skip
-    with caplog.at_level("INFO", logger="promptlab"):
-        for path in calls[order]:
-            warehouse.ingest(path)
-    warehouse.build()
-    told = caplog.text
-    assert told.count('"smoke_v2" has all 3 sample ids, and counts') == 1
-    assert sources(warehouse) == [("smoke_v2", "cases")]
-    # test_1 has all that is expected, the others have no aggregation
-    assert statuses(warehouse) == {
-        "test_1": "pass", "test_2": "fail", "test_3": "fail",
-    }  # fmt: skip
+    assert loaded.log.count(f'"{order}_v2" has all 3 sample ids, and counts') == 1
+    assert source(loaded, order) == (f"{order}_v2", "cases")
+    # the first has all that is expected, the others have no aggregation
+    assert statuses(loaded, order) == ["pass", "fail", "fail"]
 
 
-@only_results
-def test_of_several_testsets_none_counts_with_a_warning(warehouse: Warehouse) -> None:
-    write(Path("in/results.jsonl"), *RESULTS)
-    for name in ("smoke_v1", "smoke_v2"):
-        write(Path(f"in/{name}.jsonl"), *TESTSET)
-    found = [
-        (file.path.name, each.code, each.message)
-        for file in warehouse.ingest("in").files
-        for each in file.problems
-        if each.code == "several_testsets"
-    ]
+def test_of_several_testsets_none_counts_with_a_warning(loaded: Loaded) -> None:
+    found = [each for each in loaded.problems if each[1] == "several_testsets"]
     ((name, _, message),) = found
-    assert name == "results.jsonl"
-    assert '2 testsets have all 3 sample ids ("smoke_v1", "smoke_v2")' in message
+    assert name == "several"
+    assert '2 testsets have all 3 sample ids ("several_v1", "several_v2")' in message
     assert "--testset" in message
-    warehouse.build()
-    assert sources(warehouse) == [(None, None)]
-    assert statuses(warehouse)["test_2"] == "fail"
+    assert source(loaded, "several") == (None, None)
+    assert statuses(loaded, "several")[1] == "fail"
 
 
-@only_results
-def test_a_testset_that_is_named_counts_alone(warehouse: Warehouse) -> None:
-    write(Path("in/results.jsonl"), *(each | {"testset": "no"} for each in RESULTS))
-    write(Path("in/smoke_v2.jsonl"), *TESTSET)
-    codes = {e.code for f in warehouse.ingest("in").files for e in f.problems}
+def test_a_testset_that_is_named_counts_alone(loaded: Loaded) -> None:
+    codes = {code for name, code, _ in loaded.problems if name == "unknown"}
     assert codes == {"unknown_testset", "time_missing"}
-    warehouse.build()
-    assert sources(warehouse) == [(None, None)]
+    assert source(loaded, "unknown") == (None, None)

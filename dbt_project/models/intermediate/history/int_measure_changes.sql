@@ -71,8 +71,11 @@ changes as (
             cases.baseline_task_id = of_baselines.task_id
             and cases.case_id = of_baselines.case_id
             and of_candidates.dimension_id = of_baselines.dimension_id
-    -- those graded on both sides are compared by their scores
-    where not (of_baselines.is_graded and of_candidates.is_graded)
+    where
+        -- those graded on both sides are compared by their scores
+        not (of_baselines.is_graded and of_candidates.is_graded)
+        -- a mean or a difference beyond the doubles is no number
+        and abs(of_candidates.case_value - of_baselines.case_value) <= 1.7976931348623157e308
 
 )
 
