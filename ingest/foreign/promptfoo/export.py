@@ -79,11 +79,6 @@ class Component(Struct, gc=False):
     componentResults: list[Raw] | None = None
     metadata: ComponentMetadata | None = None
 
-    @property
-    def is_set(self) -> bool:
-        """Return true for the verdict of a set of assertions."""
-        return not is_there(self.assertion)
-
 
 class Grading(Struct, gc=False):
     """The result of all assertions of a row."""
