@@ -136,7 +136,10 @@ class _Batch:
             kind = type(record)
             texts_of = _TEXTS.get(kind)
             if texts_of is not None:
-                length = sum(map(len, filter(None, texts_of(record))))
+                length = 0
+                for text in texts_of(record):
+                    if text is not None:
+                        length += len(text)
                 if length > longest:
                     length = self._cut(record, _LONG[kind])
                 size += length
