@@ -22,6 +22,7 @@ from promptlab.ingest.foreign.promptfoo.export import (
     Prompt,
     Row,
     TestCase,
+    decode_object,
 )
 from promptlab.ingest.foreign.writing import Baseline, CaseWriter, TaskWriter
 from promptlab.ingest.reading.source import Source
@@ -95,7 +96,7 @@ class Tests:
         key = hash((bytes(row.testCase), bytes(row.vars)))  # texts would take memory
         test = self._tests.get(key)
         if test is None:
-            test = self._tests[key] = self._new(row, decode(row.testCase, TestCase))
+            test = self._tests[key] = self._new(row)
             self._contents[test.name].add(test.content)
         return test
 
@@ -116,7 +117,8 @@ class Tests:
             self._case_ids[key] = case_id
         return case_id
 
-    def _new(self, row: Row, test: TestCase) -> Test:
+    def _new(self, row: Row) -> Test:
+        test = decode_object(row.testCase, TestCase)
         variables = test.vars
         if variables is None:
             variables = as_object(decode(row.vars, Any))
