@@ -201,6 +201,7 @@ _ODD = (
     rb"|\xed[\xa0-\xbf][\x80-\xbf]|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 )
 """What `Redactor.mend` may replace: the start of a comment, a surrogate."""
+
 _STRENGTH: dict[Mode, int] = {"off": 0, "on": 1, "strict": 2}
 _MOST_MEMORY = 64 << 20
 """Memory limit of RE2's automaton; the default is too slow with all rules."""
