@@ -35,7 +35,9 @@ def content_id(content: Any, text: str | None = None) -> str:
         text: A readable part, put before the hash.
     """
     digest = hashlib.blake2b(_sorted(content), digest_size=_HASH // 2).hexdigest()
-    words = _NOT_WORDS.sub("-", (text or "")[: 4 * _SLUG].lower())
+    if not text:
+        return digest
+    words = _NOT_WORDS.sub("-", text[: 4 * _SLUG].lower())
     words = words.strip("-")[:_SLUG].rstrip("-")
     return f"{words}-{digest}" if words else digest
 

@@ -126,7 +126,8 @@ class _Batch:
         self._written: dict[str, datetime] = {}
         self._contents: dict[str, SameRun] = defaultdict(SameRun)
         self._rejected = False
-        self._records: dict[type[Any], list[Any]] = defaultdict(list)
+        self._problems: list[Problem] = []
+        self._rows: dict[type[Any], list[tuple[Any, ...]]] = defaultdict(list)
 
     def fill(self, records: Iterator[Record | Problem]) -> bool:
         """Add records until the batch is full; return true after the last record."""
@@ -136,42 +137,48 @@ class _Batch:
             kind = type(record)
             texts_of = _TEXTS.get(kind)
             if texts_of is not None:
-                length = sum(map(len, filter(None, texts_of(record))))
+                length = 0
+                for text in texts_of(record):
+                    if text is not None:
+                        length += len(text)
                 if length > longest:
                     length = self._cut(record, _LONG[kind])
                 size += length
-            elif isinstance(record, Problem) and record.raw_text:
-                kept = record.raw_text[: self._limits.max_string]
-                record = replace(record, raw_text=kept)
-                size += len(kept)
-            self._records[kind].append(record)
             count += 1
+            if isinstance(record, Problem):
+                size += self._add_problem(record)
+            else:  # the record itself is released before the next one is made
+                self._rows[kind].append(astuple(record))
             if size > BATCH_CHARACTERS:
                 break
         return count < BATCH_RECORDS and size <= BATCH_CHARACTERS
 
+    def _add_problem(self, problem: Problem) -> int:
+        """Keep a problem with the start of its text; return its characters."""
+        text = problem.raw_text
+        if text:
+            text = text[: self._limits.max_string]
+            problem = replace(problem, raw_text=text)
+        self._problems.append(problem)
+        return len(text or "")
+
     def refuse(self, problem: Problem) -> None:
         """Discard the file, with a warning that it is not a run."""
-        self._records.clear()
-        self._records[Problem].append(problem)
+        self._rows.clear()
+        self._problems = [problem]
         self._runs = {}
         self._rejected = problem.severity == "reject"
 
     def reading(self) -> Reading:
         """Return the records so far, and begin a new batch."""
-        problems: list[Problem] = self._records.pop(Problem, [])
-        rows = {
+        problems, self._problems = self._problems, []
+        rows: _Rows = {
             TABLES[kind]: dict(
-                zip(
-                    kind.__struct_fields__,
-                    zip(*map(astuple, records), strict=True),
-                    strict=True,
-                )
+                zip(kind.__struct_fields__, zip(*tuples, strict=True), strict=True)
             )
-            for kind, records in self._records.items()
-            if records
+            for kind, tuples in self._rows.items()
         }
-        self._records.clear()
+        self._rows.clear()
         if self._hashes:
             self._hash(rows)
         for table, of_table in _WHOLE.items():
@@ -254,7 +261,7 @@ class _Batch:
                 size = len(written.encode("utf-8", "replace"))
                 if size > most:
                     setattr(record, name, instead)
-                    self._records[Problem].append(
+                    self._problems.append(
                         warning(
                             "string_too_long",
                             f"{self._limits.too_long(size)}: it is left out",

@@ -141,7 +141,7 @@ class Baseline(msgspec.Struct, gc=False):
     confidence: float | None = None
 
 
-class Round(msgspec.Struct, gc=False, kw_only=True):
+class Round(msgspec.Struct, gc=False):
     """One answer to a case: a repeat, an epoch."""
 
     task_id: str
@@ -696,7 +696,8 @@ class CaseWriter(msgspec.Struct, gc=False):  # no reference cycles
         output_tokens: Any = None,
         error: str | None = None,
         status: Status | None = None,
-        **fields: Any,
+        is_cached: bool | None = None,
+        steps: Json | None = None,
     ) -> RoundWriter:
         """Write an answer; `Round` describes the fields.
 
@@ -711,30 +712,31 @@ class CaseWriter(msgspec.Struct, gc=False):  # no reference cycles
             executed_at = as_time(executed_at)
         if executed_at is not None:
             task.earliest = min(executed_at, task.earliest or executed_at)
-        if latency_ms is None:
+        if latency_ms is None and seconds is not None:
             latency_ms = as_milliseconds(as_float(seconds))
         n = so_far if n is None else n
         raw_output, parsed_output = text_and_json(output)
         round_id = f"{case_id}-{n if name is None else name}"
         task.write(
-            Round(
-                task_id=task.task_id,
-                case_id=case_id,
-                round_id=round_id,
-                position=n - 1 if n > 0 else 0,
-                run_index=n,
+            Round(  # more than 15 names would be passed as a dictionary
+                task.task_id,
+                case_id,
+                round_id,
+                n - 1 if n > 0 else 0,
+                n,
                 raw_output=raw_output,
                 parsed_output=parsed_output,
-                metadata=compact({k: v for k, v in metadata.items() if v is not None})
-                if metadata
-                else "{}",
                 input_tokens=as_int(input_tokens),
                 output_tokens=as_int(output_tokens),
                 latency_ms=as_float(latency_ms),
+                metadata=compact({k: v for k, v in metadata.items() if v is not None})
+                if metadata
+                else "{}",
                 executed_at=executed_at,
                 error=error,
                 reported_status=status or (None if error is None else "error"),
-                **fields,
+                is_cached=is_cached,
+                steps=steps,
             )
         )
         return RoundWriter(task, case_id, round_id)

@@ -81,7 +81,7 @@ def yardstick(description: Any, *left_out: str) -> Any:
         left_out: Members that change no verdict either, at any depth. Case and
             separators of words do not matter: ``max_workers`` is ``maxWorkers``.
     """
-    return _rest(description, frozenset(map(_plain, left_out)))
+    return _rest(description, _plain_names(left_out))
 
 
 def without_addresses(written: str) -> str:
@@ -133,6 +133,11 @@ def _is_empty(value: Any) -> bool:
 
 
 _plain = cache(plain_name)
+
+
+@cache
+def _plain_names(names: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(_plain, names))
 
 
 def _changes_no_verdict(name: str, value: Any) -> bool:

@@ -62,32 +62,16 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             " JSON: write `promptfoo eval --output results.json` and load that",
             severity="warning",
         )
-    elif source.form == "jsonl":
-        yield from _records(source, Export(Results()), lines(source))
-    else:
-        export = _FILES.document(source, Export)
-        yield from _records(source, export, enumerate(export.results.results))
-
-
-def _records(
-    source: Source, export: Export, written: Iterable[tuple[int, bytes | Raw]]
-) -> Iterator[Record | Problem]:
-    """Yield the records of rows as they are written, each with its line or place."""
+        return
+    export, written = _opened(source)
     run, tests = Run(source, export), Tests(source, export)
-
-    def problem(error: Exception, place: int, raw: bytes | Raw) -> Problem:
-        if source.form == "jsonl":
-            return _FILES.problem(error, line=place, raw=bytes(raw))
-        pointer = f"/results/results/{place}"
-        return _FILES.problem(error, pointer=pointer, raw=bytes(raw))
-
     rows: list[tuple[int, bytes | Raw, Row, Test]] = []
     for place, raw in written:
         try:
             row = decode(raw, Row)
             rows.append((place, raw, row, tests.read(row)))
         except UNREADABLE as error:
-            yield problem(error, place, raw)
+            yield _problem(source, error, place, raw)
     # JSONL has rows as they end, which is another order in every run
     rows.sort(key=lambda item: item[2].testIdx or 0)
     run.name([row for _, _, row, _ in rows])
@@ -96,5 +80,21 @@ def _records(
         try:
             yield from run.add(row, test, tests)
         except UNREADABLE as error:
-            yield problem(error, place, raw)
+            yield _problem(source, error, place, raw)
     yield from run.closing(tests)
+
+
+def _opened(source: Source) -> tuple[Export, Iterable[tuple[int, bytes | Raw]]]:
+    """Return the export, and each row as it is written, with its line or place."""
+    if source.form == "jsonl":
+        return Export(Results()), lines(source)
+    export = _FILES.document(source, Export)
+    return export, enumerate(export.results.results)
+
+
+def _problem(source: Source, error: Exception, place: int, raw: bytes | Raw) -> Problem:
+    """Return the reject of a row."""
+    if source.form == "jsonl":
+        return _FILES.problem(error, line=place, raw=bytes(raw))
+    pointer = f"/results/results/{place}"
+    return _FILES.problem(error, pointer=pointer, raw=bytes(raw))

@@ -69,14 +69,13 @@ def _steps(response: Response) -> str | None:
 
     A model that is called once puts its calls into the output, alone or in a message.
     """
-    metadata, output = response.metadata, response.output
-    if not isinstance(metadata, ResponseMetadata):
-        metadata = ResponseMetadata()
-    if isinstance(output, dict):
-        output = output.get("tool_calls")
-    calls = metadata.toolCalls or (output if _are_calls(output) else None)
-    has_steps = metadata.messages or calls
-    return steps_of(metadata.messages, calls) if has_steps else None
+    messages = calls = None
+    if isinstance(response.metadata, ResponseMetadata):
+        messages, calls = response.metadata.messages, response.metadata.toolCalls
+    if not calls and isinstance(output := response.output, dict | list):
+        output = output.get("tool_calls") if isinstance(output, dict) else output
+        calls = output if _are_calls(output) else None
+    return steps_of(messages, calls) if messages or calls else None
 
 
 def _are_calls(output: Any) -> bool:

@@ -22,6 +22,7 @@ from promptlab.ingest.foreign.promptfoo.export import (
     Prompt,
     Row,
     TestCase,
+    decode_object,
 )
 from promptlab.ingest.foreign.writing import Baseline, CaseWriter, TaskWriter
 from promptlab.ingest.reading.source import Source
@@ -82,6 +83,7 @@ class Tests:
         self._case_ids: dict[tuple[Key, int], str] = {}
         """Key of a test, and its place among equal tests → its case."""
         self._prompt_vars = source.overrides.prompt_vars
+        self._no_inputs = {"_conversation", *self._prompt_vars}
         self._texts: defaultdict[str, set[str]] = defaultdict(set)
         """Variable that is a part of the prompt → its texts."""
 
@@ -94,7 +96,7 @@ class Tests:
         key = hash((bytes(row.testCase), bytes(row.vars)))  # texts would take memory
         test = self._tests.get(key)
         if test is None:
-            test = self._tests[key] = self._new(row, decode(row.testCase, TestCase))
+            test = self._tests[key] = self._new(row)
             self._contents[test.name].add(test.content)
         return test
 
@@ -115,7 +117,8 @@ class Tests:
             self._case_ids[key] = case_id
         return case_id
 
-    def _new(self, row: Row, test: TestCase) -> Test:
+    def _new(self, row: Row) -> Test:
+        test = decode_object(row.testCase, TestCase)
         variables = test.vars
         if variables is None:
             variables = as_object(decode(row.vars, Any))
@@ -153,8 +156,8 @@ class Tests:
             if name in variables:
                 text, _ = text_and_json(variables[name])
                 self._texts[name].add(text or "null")
-        left_out = {"_conversation", *self._prompt_vars}
-        return {key: value for key, value in variables.items() if key not in left_out}
+        no_inputs = self._no_inputs
+        return {key: value for key, value in variables.items() if key not in no_inputs}
 
     def _expected(
         self, inputs: Mapping[str, Any], judging: Judging, own_id: str | None
@@ -174,7 +177,8 @@ class Tests:
             for key, value in inputs.items()
             if _use_of(key, self._templates, judging.asserts) in uses
         }
-        return expected if inputs.keys() - expected.keys() - {"id"} else {}
+        has_inputs = expected and inputs.keys() - expected.keys() - {"id"}
+        return expected if has_inputs else {}
 
     def _expectation_hash(
         self,
@@ -281,7 +285,9 @@ def _hashes_of_files(inputs: Mapping[str, Any], row: Row) -> dict[str, str] | No
         for name, file in inputs.items()
         if isinstance(file, str) and file.startswith("file://")
     }
-    filled = as_object(decode(row.vars, Any)) if files else {}
+    if not files:
+        return None
+    filled = as_object(decode(row.vars, Any))
     return {
         name: content_id(filled[name])
         for name, file in files.items()

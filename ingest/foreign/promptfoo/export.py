@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
 
 from promptlab.ingest.foreign.casts import first_member
 from promptlab.ingest.foreign.documents import ABSENT, decode, is_there
+
+T = TypeVar("T")
 
 EMPTY = Raw(b"{}")
 NO_ANSWER = 2
@@ -79,11 +81,6 @@ class Component(Struct, gc=False):
     componentResults: list[Raw] | None = None
     metadata: ComponentMetadata | None = None
 
-    @property
-    def is_set(self) -> bool:
-        """Return true for the verdict of a set of assertions."""
-        return not is_there(self.assertion)
-
 
 class Grading(Struct, gc=False):
     """The result of all assertions of a row."""
@@ -126,8 +123,6 @@ class Row(Struct, gc=False):
         if self.failureReason is None:  # version 2 has no such field
             is_error = self.gradingResult is None and self.error
             self.failureReason = NO_ANSWER if is_error else 0
-        self.prompt = self.prompt if is_there(self.prompt) else EMPTY
-        self.testCase = self.testCase if is_there(self.testCase) else EMPTY
 
 
 class TestCase(Struct, gc=False):
@@ -156,6 +151,15 @@ class Assertion(Struct):
     config: Raw = ABSENT
     transform: Raw = ABSENT
     contextTransform: Raw = ABSENT
+
+
+def decode_object(raw: Raw, kind: type[T]) -> T:
+    """Decode a member of a row; null is an empty object.
+
+    Raises:
+        msgspec.DecodeError: It is not of this kind.
+    """
+    return decode(raw if is_there(raw) else EMPTY, kind)
 
 
 class Results(Struct):

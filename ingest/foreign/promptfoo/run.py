@@ -16,7 +16,6 @@ from promptlab.ingest.foreign.casts import (
     first_member,
     short_name,
 )
-from promptlab.ingest.foreign.documents import decode
 from promptlab.ingest.foreign.identity import Occurrences, OwnIds, SameRun, content_id
 from promptlab.ingest.foreign.promptfoo.answers import (
     ROW_SCORE,
@@ -41,6 +40,7 @@ from promptlab.ingest.foreign.promptfoo.export import (
     Metadata,
     Prompt,
     Row,
+    decode_object,
 )
 from promptlab.ingest.foreign.promptfoo.verdicts import checks_of, status_of
 from promptlab.ingest.foreign.scorings import unjudged_problems
@@ -141,14 +141,14 @@ class Run:
         # joined files have one index for several columns
         key: Any = (row.promptIdx, provider, row.promptId)
         if row.promptIdx is None:  # version 2
-            key = column_names(decode(row.prompt, Prompt), provider)
+            key = column_names(decode_object(row.prompt, Prompt), provider)
         column = self._columns.get(key)
         if column is None:
             column = self._columns[key] = self._new_column(row, provider)
         return column
 
     def _new_column(self, row: Row, provider: str) -> Column:
-        prompt = decode(row.prompt, Prompt)
+        prompt = decode_object(row.prompt, Prompt)
         prompt.config = None  # in a row it holds options of the test
         index = self._free_index(row.promptIdx, column_names(prompt, provider))
         if 0 <= index < len(self._heads):

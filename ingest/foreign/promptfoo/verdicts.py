@@ -10,12 +10,11 @@ from typing import Any
 from msgspec import Raw
 
 from promptlab.ingest.foreign.casts import text_and_json
-from promptlab.ingest.foreign.documents import decode, raw_text
+from promptlab.ingest.foreign.documents import decode, is_there, raw_text
 from promptlab.ingest.foreign.promptfoo.assertions import is_rule
 from promptlab.ingest.foreign.promptfoo.export import (
     NO_ANSWER,
     Assertion,
-    Component,
     ComponentMetadata,
     Row,
 )
@@ -28,49 +27,47 @@ def checks_of(row: Row, case: CaseWriter) -> list[Check]:
     """Return the assertions of the next round of a case, sets before their members."""
     grading = row.gradingResult
     checks: list[Check] = []
+    round_id = f"{case.id}-{case.task.n_rounds[case.id] + 1}"
     n_members = 0  # members of the last set that are still to come
     set_position: int | None = None
     for component in filter(None, (grading and grading.componentResults) or ()):
-        position = len(checks)
-        parent_position = set_position if n_members > 0 else None
-        checks.append(_check(component, case, position, parent_position))
+        metadata = component.metadata or _NO_METADATA
+        is_set = not is_there(component.assertion)
+        kind, name, weight, threshold, expected = _parts_of_assertion(
+            bytes(metadata.assertionSet if is_set else component.assertion),
+            bytes(metadata.renderedAssertionValue),
+            is_set=is_set,
+        )
+        reason, _ = text_and_json(component.reason)
+        # `not-` makes a pass of a judge that broke
+        may_be_broken = not component.passed or kind.startswith("not-")
+        is_broken = metadata.graderError is True or (
+            may_be_broken and _is_breakage(reason, kind)
+        )
+        check = Check(
+            task_id=case.task.task_id,
+            case_id=case.id,
+            round_id=round_id,
+            position=len(checks),
+            name=name,
+            type=kind,
+            passed=None if is_broken else component.passed,
+            parent_position=set_position if n_members > 0 else None,
+            score=None if is_broken else component.score,
+            weight=weight,
+            threshold=threshold,
+            expected=expected,
+            reason=reason,
+            error=(reason or "the grader broke") if is_broken else None,
+        )
+        checks.append(check)
         n_members -= n_members > 0
-        if component.is_set and component.componentResults:
-            set_position, n_members = position, len(component.componentResults)
+        if is_set and component.componentResults:
+            set_position, n_members = check.position, len(component.componentResults)
     return checks
 
 
-def _check(
-    component: Component, case: CaseWriter, position: int, parent_position: int | None
-) -> Check:
-    metadata = component.metadata or ComponentMetadata()
-    kind, name, weight, threshold, expected = _parts_of_assertion(
-        bytes(metadata.assertionSet if component.is_set else component.assertion),
-        bytes(metadata.renderedAssertionValue),
-        is_set=component.is_set,
-    )
-    reason, _ = text_and_json(component.reason)
-    # `not-` makes a pass of a judge that broke
-    may_be_broken = not component.passed or kind.startswith("not-")
-    is_broken = metadata.graderError is True or (
-        may_be_broken and _is_breakage(reason, kind)
-    )
-    return Check(
-        task_id=case.task.task_id,
-        case_id=case.id,
-        round_id=f"{case.id}-{case.task.n_rounds[case.id] + 1}",
-        position=position,
-        name=name,
-        type=kind,
-        passed=None if is_broken else component.passed,
-        parent_position=parent_position,
-        score=None if is_broken else component.score,
-        weight=weight,
-        threshold=threshold,
-        expected=expected,
-        reason=reason,
-        error=(reason or "the grader broke") if is_broken else None,
-    )
+_NO_METADATA = ComponentMetadata()
 
 
 @lru_cache(4096)
