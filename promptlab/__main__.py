@@ -17,7 +17,9 @@ def main() -> None:
         sys.exit(130)
     outlast_readers()
     guard_stderr()
-    sys.exit(run_cli())
+    code = run_cli()
+    gc.freeze()  # the end of the process frees all memory without a search for garbage
+    sys.exit(code)
 
 
 if __name__ == "__main__":
