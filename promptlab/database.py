@@ -147,7 +147,7 @@ def open_duckdb(
 
 
 SMALL = 2_000
-"""Number of rounds and memory answers below which planning dominates the time."""
+"""Number of rounds and memory answers below which fixed costs dominate the time."""
 
 _FOR_FEW_ROWS = ("deliminator", "filter_pushdown", "unused_columns")
 """Optimizers that shorten queries of few rows; the others take a fifth of a build."""
@@ -161,6 +161,11 @@ def plan_quickly(con: duckdb.DuckDBPyConnection) -> None:
         [_FOR_FEW_ROWS],
     ).fetchone()
     con.execute("set disabled_optimizers = $1", others)
+
+
+def write_quickly(con: duckdb.DuckDBPyConnection) -> None:
+    """Store what *con* changed without a search for the best compression."""
+    con.execute("set force_compression = 'uncompressed'")
 
 
 def shut_in(

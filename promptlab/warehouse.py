@@ -101,6 +101,7 @@ class Warehouse(WarehouseFile):
         from dataclasses import replace
 
         from promptlab.build.plan import live_models
+        from promptlab.database import write_quickly
         from promptlab.ingest import raw
         from promptlab.ingest.ingested import Ingested
         from promptlab.ingest.load import ingest
@@ -165,7 +166,10 @@ class Warehouse(WarehouseFile):
         if sink == "duckdb":
             with self.writable(expected=size) as con:
                 raw.check_not_views(con)
-                return Ingested(ingest(con, planned, live_models(), **options))
+                loads = ingest(con, planned, live_models(), **options)
+                if raw.is_small(con):
+                    write_quickly(con)
+                return Ingested(loads)
         from promptlab.ingest.parquet import ParquetLayer, ingest_parquet, mapping
 
         layer = ParquetLayer.from_address(sink)

@@ -9,6 +9,7 @@ from promptlab.ingest.raw.tables import (
     check_version,
     ensure_schema,
     give_way,
+    is_small,
     schema_version,
 )
 
@@ -21,5 +22,6 @@ __all__ = [
     "check_version",
     "ensure_schema",
     "give_way",
+    "is_small",
     "schema_version",
 ]

@@ -8,6 +8,7 @@ from functools import cache
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
+from promptlab.database import SMALL
 from promptlab.errors import SettingsError, UsageError, WarehouseError
 from promptlab.ingest.raw.catalogue import (
     BY_NAME,
@@ -87,6 +88,16 @@ def check_not_foreign(con: duckdb.DuckDBPyConnection) -> None:
             f"{file_of(con)}: is a database of something else: it has {row[0]} and no"
             " warehouse; name another file with --db (nothing was changed)"
         )
+
+
+def is_small(con: duckdb.DuckDBPyConnection) -> bool:
+    """Return true if the raw tables have few rows."""
+    row = con.execute(
+        "select (select count(*) from raw.rounds)"
+        " + (select count(*) from raw.memory_answers) <= $1",
+        [SMALL],
+    ).fetchone()
+    return row is not None and bool(row[0])
 
 
 def check_version(con: duckdb.DuckDBPyConnection) -> None:

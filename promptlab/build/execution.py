@@ -20,8 +20,9 @@ import msgspec
 from promptlab.build import plan
 from promptlab.build.comments import comments_in
 from promptlab.build.plan import STEPS, Node
-from promptlab.database import SMALL, is_of_the_file, plan_quickly
+from promptlab.database import is_of_the_file, plan_quickly, write_quickly
 from promptlab.errors import BuildError
+from promptlab.ingest.raw import is_small
 from promptlab.ingest.raw.requests import are_settings_kept
 from promptlab.relations import comment_sql, dictionaries, has_relation
 from promptlab.version import __version__
@@ -325,17 +326,9 @@ def _remember(
 def tune(con: duckdb.DuckDBPyConnection) -> None:
     """Set options until *con* is closed, which writes the result to disk."""
     con.execute("set preserve_insertion_order = false")
-    if _rows_of_raw(con) <= SMALL:
+    if is_small(con):
         plan_quickly(con)
-        con.execute("set force_compression = 'uncompressed'")
-
-
-def _rows_of_raw(con: duckdb.DuckDBPyConnection) -> int:
-    (count,) = con.execute(
-        "select (select count(*) from raw.rounds)"
-        " + (select count(*) from raw.memory_answers)"
-    ).fetchall()[0]
-    return int(count)
+        write_quickly(con)
 
 
 _ROW_RULE = re.compile(r"(?:constraint (?P<name>\w+) )?check \((?P<rule>.*)\)")

@@ -18,6 +18,7 @@ import pytest
 from promptlab.build import comments, execution, plan
 from promptlab.build.dbt import _check_seeds
 from promptlab.errors import BuildError
+from promptlab.ingest.raw import tables
 from promptlab.paths import dbt_project
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
@@ -225,7 +226,7 @@ def test_intermediate_results_that_dbt_wrote_leave_the_file(slow_round, tmp_path
 def test_what_pays_on_many_rows_only_is_left_out_of_a_small_build(
     writable_example_db, monkeypatch, small, sorts_joins
 ):
-    monkeypatch.setattr(execution, "SMALL", small)
+    monkeypatch.setattr(tables, "SMALL", small)
     with duckdb.connect(str(writable_example_db)) as con:
         execution.tune(con)
         [(left_out,)] = con.execute(
