@@ -37,8 +37,12 @@ if TYPE_CHECKING:
     import duckdb
 
 
-BATCH_BYTES = 32 << 20
+BATCH_BYTES = 16 << 20
 BATCH_FILES = 1000
+
+_CHECKPOINT = "256MB"
+"""Size of the write-ahead log that DuckDB moves into the file. Each time it also writes
+the last row group of every table again; a load up to this size writes each once."""
 
 
 def read_files(
@@ -91,6 +95,7 @@ def ingest(
     """
     from concurrent.futures import ThreadPoolExecutor
 
+    con.execute(f"set checkpoint_threshold = '{_CHECKPOINT}'")
     live = Live(con, live_models)
     uris = [os.path.realpath(file.path) for file, _ in planned]
     known = known_files(

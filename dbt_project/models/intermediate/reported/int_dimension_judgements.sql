@@ -1,3 +1,5 @@
+{{ config(materialized=view_of_step()) }}
+
 -- One row per round, dimension and who scored it (a judge, a scorer, an outside score; not the verdict on the whole
 -- round): its score, and the verdict by `pass_score`, else by the tool's assertion, else by 0 or 1.
 with

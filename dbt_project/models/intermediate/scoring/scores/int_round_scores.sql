@@ -8,6 +8,8 @@ scored as (
 
     select
         metrics.*,
+        dimensions.scorer,
+        dimensions.target_problem,
         {{ score_of_metric('metrics', 'dimensions') }} as score
 
     from metrics
@@ -76,6 +78,8 @@ all_scored as (
         case_id,
         round_id,
         dimension_id,
+        scorer,
+        target_problem,
         metric,
         reason,
         score,
@@ -92,6 +96,8 @@ all_scored as (
         stability.case_id,
         stability.round_id,
         stability.dimension_id,
+        stability_dimensions.scorer,
+        stability_dimensions.target_problem,
         stability.metric,
         stability.reason,
         {{ score_of_metric('stability', 'stability_dimensions') }} as score,
@@ -109,19 +115,16 @@ explained as (
     select
 
         ---------- ids
-        all_scored.task_id,
-        all_scored.case_id,
-        all_scored.round_id,
-        all_scored.dimension_id,
+        task_id,
+        case_id,
+        round_id,
+        dimension_id,
 
         ---------- strings
-        dimensions.scorer,
-        coalesce(
-            all_scored.reason,
-            case when all_scored.score is null then dimensions.target_problem end
-        ) as reason,
-        all_scored.expected,
-        all_scored.actual,
+        scorer,
+        coalesce(reason, case when score is null then target_problem end) as reason,
+        expected,
+        actual,
 
         ---------- numerics
         -- later numbers are computed from the exact ones, so that each is rounded once
@@ -131,10 +134,9 @@ explained as (
         round(all_scored.score, 6) as score,
 
         ---------- json
-        all_scored.detail
+        detail
 
     from all_scored
-    inner join dimensions using (task_id, dimension_id)
 
 )
 
