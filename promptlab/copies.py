@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     import duckdb
 
 
-# DuckDB since 1.3 opens the file; its format before takes half as long again to write
-# texts. Small blocks, since a warehouse of a few runs would be mostly empty ones:
-# 2.7 MB for the examples instead of 31 MB.
-_STORAGE_VERSION = "v1.3.0"
+# Any DuckDB since 1.3 opens the file, views too. Small blocks, since a warehouse of a
+# few runs would be mostly empty ones: 2.7 MB for the examples instead of 31 MB.
+_STORAGE_VERSION = "v1.2.0"
 _SMALL_BLOCK = 16 << 10
 _LARGE_BLOCK = 256 << 10
 _LARGE_FILE = 64 << 20
