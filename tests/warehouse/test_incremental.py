@@ -9,8 +9,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from promptlab.build import execution
 from promptlab.errors import BuildError
+from promptlab.ingest.raw import tables
 from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES
 
@@ -160,7 +160,7 @@ def test_a_full_refresh_gives_the_same_tables_however_duckdb_is_set(
     changed, tmp_path, monkeypatch
 ):
     """A warehouse of few rounds is planned quickly and by one thread."""
-    monkeypatch.setattr(execution, "SMALL", 0)
+    monkeypatch.setattr(tables, "SMALL", 0)
     again = Warehouse(shutil.copy(changed.settings.db, tmp_path / "again.duckdb"))
     again.build(full_refresh=True)
     assert differences(changed.settings.db, again.settings.db) == {}
