@@ -115,16 +115,19 @@ explained as (
     select
 
         ---------- ids
-        task_id,
-        case_id,
-        round_id,
-        dimension_id,
+        all_scored.task_id,
+        all_scored.case_id,
+        all_scored.round_id,
+        all_scored.dimension_id,
 
         ---------- strings
-        scorer,
-        coalesce(reason, case when score is null then target_problem end) as reason,
-        expected,
-        actual,
+        all_scored.scorer,
+        coalesce(
+            all_scored.reason,
+            case when all_scored.score is null then all_scored.target_problem end
+        ) as reason,
+        all_scored.expected,
+        all_scored.actual,
 
         ---------- numerics
         -- later numbers are computed from the exact ones, so that each is rounded once
@@ -134,7 +137,7 @@ explained as (
         round(all_scored.score, 6) as score,
 
         ---------- json
-        detail
+        all_scored.detail
 
     from all_scored
 
