@@ -230,7 +230,10 @@ def test_the_warehouse_and_the_evaluator_agree_on_every_generated_pair(in_sql):
 @pytest.mark.parametrize(
     ("table", "judged"),
     [
-        (rule_cases(), lambda judgement: judgement.rules[0]),
+        (
+            [(sample, (holds,)) for sample, holds in rule_cases()],
+            lambda judgement: judgement.rules,
+        ),
         (output_cases(), lambda judgement: judgement.scopes),
         (golden_cases(), lambda judgement: judgement.golden),
     ],

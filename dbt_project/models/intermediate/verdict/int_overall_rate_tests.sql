@@ -59,7 +59,8 @@ independent_units as (
 
 ),
 
--- 1e-9: where all cases changed alike the spread is 0, and t is huge instead of undefined
+-- 1e-9: where all cases changed alike the spread is 0, and t is huge instead of undefined. Means are rounded, since
+-- beside 1e-9 the last digits of a sum, which depend on the order of its rows, would count.
 test_over_cases as (
 
     select
@@ -67,7 +68,7 @@ test_over_cases as (
         measure,
         count(*) as n_units,
         count(*) - 1 as df_units,
-        avg(change) / (stddev_samp(change) / sqrt(count(*)) + 1e-9) as t_units
+        round(avg(change), 12) / (stddev_samp(change) / sqrt(count(*)) + 1e-9) as t_units
 
     from independent_units
     group by series_id, measure
@@ -95,7 +96,7 @@ test_over_runs as (
         overall.series_id,
         overall.measure,
         max(overall.n_earlier) - 1 as df_runs,
-        (max(overall.change) - avg(earlier_runs.change)) / (
+        round(max(overall.change) - avg(earlier_runs.change), 12) / (
             stddev_samp(earlier_runs.change) * sqrt(1 + 1e0 / max(overall.n_earlier)) + 1e-9
         ) as t_runs
 
