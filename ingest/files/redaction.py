@@ -196,12 +196,6 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-_ODD = (
-    rb"(?:^|\xef\xbb\xbf|\n)[ \t]*//"
-    rb"|\xed[\xa0-\xbf][\x80-\xbf]|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
-)
-"""What `Redactor.mend` may replace: the start of a comment, a surrogate."""
-
 _STRENGTH: dict[Mode, int] = {"off": 0, "on": 1, "strict": 2}
 _MOST_MEMORY = 64 << 20
 """Memory limit of RE2's automaton; the default is too slow with all rules."""
@@ -236,11 +230,9 @@ class Redactor:
 
         In any mode, half of a surrogate pair becomes U+FFFD.
         """
-        if self.mode == "off":
-            return self.mend(data)
-        if not self._yaml and _compiled(self.mode, _ODD)[0].search(data) is None:
-            return data  # nothing to mend or to redact
         data = self.mend(data)
+        if self.mode == "off":
+            return data
         if self._yaml:
             data, n_secrets = without_secrets(data)
             self.counts["secret"] += n_secrets
@@ -337,15 +329,8 @@ class _Strings:
 
 
 @cache
-def _compiled(
-    mode: Mode, *others: bytes
-) -> tuple[Any, dict[int, tuple[Rule, int | None]]]:
-    """Return one pattern for all rules, and the rule and group ``X`` of each group.
-
-    Args:
-        mode: The mode.
-        others: Patterns of no rule, without groups.
-    """
+def _compiled(mode: Mode) -> tuple[Any, dict[int, tuple[Rule, int | None]]]:
+    """Return one pattern for all rules, and the rule and group ``X`` of each group."""
     import re2
 
     options = re2.Options()
@@ -359,8 +344,7 @@ def _compiled(
         has_value = "(?P<X>" in rule.pattern
         rules[groups] = rule, groups + 1 if has_value else None
         groups += 1 + has_value
-    patterns = [branch.encode() for branch in branches]
-    return re2.compile(b"|".join([*patterns, *others]), options), rules
+    return re2.compile("|".join(branches).encode(), options), rules
 
 
 def _end_of_line(data: bytes, start: int) -> int:

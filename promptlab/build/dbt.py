@@ -31,9 +31,6 @@ from promptlab.relations import literal
 from promptlab.settings import ENV_PREFIX, Settings
 from promptlab.version import __version__
 
-_WITHOUT_FILES = ("build", "test", "show", "ls", "list")
-"""Commands of dbt that are called for what they do or print, not for its artifacts."""
-
 
 def run_dbt(
     settings: Settings,
@@ -58,7 +55,7 @@ def run_dbt(
     if settings.target == "duckdb":
         prune_dbt_targets(target, db)
     call = [*command.split(), *([] if verbose else ["--quiet"])]
-    if command in _WITHOUT_FILES:
+    if command == "build":
         call.append("--no-write-json")  # takes a second and is unused; `args` may ask
     call += args
     invoke(settings, call, target=target, output=output)

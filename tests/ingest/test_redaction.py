@@ -246,16 +246,3 @@ def test_another_mode_is_another_version_of_the_file(tmp_path):
 def test_every_rule_is_described():
     text = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text("utf-8")
     assert [rule.name for rule in RULES if f"`{rule.name}`" not in text] == []
-
-
-_ODD_PARTS = (
-    *(b"\n", b" ", b"\t", b"/", b"//", b"a", b'"', b"\\", b"\xef\xbb\xbf"),
-    *(b"\\ud83d", b"\\uDE00", b"\xed\xa0\xbd", b"\xed\x95\x9c"),
-)
-
-
-@given(st.lists(st.sampled_from(_ODD_PARTS)).map(b"".join))
-def test_a_file_without_secrets_is_mended_alike_in_all_modes(data: bytes) -> None:
-    off, on = Redactor("off"), Redactor("on")
-    assert on.redact(data) == off.redact(data)
-    assert on.n_surrogates == off.n_surrogates
