@@ -7,23 +7,10 @@ with
 rounds as (select * from {{ ref('promptlab', 'int_round_results') }}),
 round_scores as (select * from {{ ref('promptlab', 'int_round_scores') }}),
 asserted as (select * from {{ ref('promptlab', 'int_asserted_verdicts') }}),
-dimensions as (
-    select * from {{ ref('promptlab', 'stg_tasks__dimension_configs') }} where {{ in_this_build() }}
-),
+dimensions as (select * from {{ ref('promptlab', 'int_dimensions_resolved') }}),
 scorers as (select * from {{ ref('promptlab', 'int_scores_by_judge') }}),
 tasks as (select * from {{ ref('promptlab', 'stg_tasks__tasks') }} where {{ in_this_build() }}),
 named as (select * from {{ ref('promptlab', 'int_judges_named') }}),
-
-configured as (
-
-    select
-        task_id,
-        dimension_id,
-        {{ json_number('parameters', 'pass_score') }} as pass_score
-
-    from dimensions
-
-),
 
 used as (
 
@@ -45,6 +32,7 @@ used as (
         true as is_used
 
     from round_scores
+    inner join dimensions using (task_id, dimension_id)
     inner join tasks using (task_id)
     left join scorers
         on
@@ -65,6 +53,11 @@ used as (
             and round_scores.round_id = asserted.round_id
             and round_scores.dimension_id = asserted.check_name
             and scorers.judge is null
+    -- milliseconds, tokens or characters alone do not say whether an answer is good
+    where
+        dimensions.is_share
+        or dimensions.pass_score is not null
+        or asserted.task_id is not null
 
 ),
 
@@ -130,10 +123,10 @@ final as (
         of_dimensions.dimension_id,
         of_dimensions.judge,
         case
-            when configured.pass_score is not null
+            when dimensions.pass_score is not null
                 then case
-                    when of_dimensions.score >= configured.pass_score then 'pass'
-                    when of_dimensions.score < configured.pass_score then 'fail'
+                    when of_dimensions.score >= dimensions.pass_score then 'pass'
+                    when of_dimensions.score < dimensions.pass_score then 'fail'
                 end
             when of_dimensions.is_asserted then of_dimensions.asserted_verdict
             when graded.task_id is not null then null
@@ -145,7 +138,7 @@ final as (
         of_dimensions.is_used
 
     from of_dimensions
-    left join configured using (task_id, dimension_id)
+    left join dimensions using (task_id, dimension_id)
     left join graded
         on
             of_dimensions.task_id = graded.task_id
