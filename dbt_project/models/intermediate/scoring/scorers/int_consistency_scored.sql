@@ -41,10 +41,14 @@ different_answers as (
         max(compare) as compare,
         max(answer_text) as answer_text,
         count(*) as n_rounds,
-        -- equal JSON has letters of equal size, however keys are ordered and numbers written
-        bit_length(translate(
-            max(answer_text), '0123456789.eE+- ' || chr(9) || chr(10) || chr(13), ''
-        )) as letters_size
+        -- equal JSON has as many of each letter, however keys are ordered and numbers written: a
+        -- few are counted, and the bytes of those beyond ASCII
+        concat_ws(
+            ' ',
+            bit_length(max(answer_text)) - 8 * length(max(answer_text)),
+            bit_length(replace(max(answer_text), 'a', '')) - bit_length(max(answer_text)),
+            bit_length(replace(max(answer_text), 'n', '')) - bit_length(max(answer_text))
+        ) as letters
 
     from answers
     where answer_text is not null
@@ -73,16 +77,16 @@ answers_alike as (
         task_id,
         case_id,
         dimension_id,
-        letters_size
+        letters
 
     from different_answers
-    group by task_id, case_id, dimension_id, letters_size
+    group by task_id, case_id, dimension_id, letters
     having count(*) > 1
 
 ),
 
 -- key order makes no difference; to look past it costs time, and is done only where answers
--- may be equal: their letters have one size, or escapes hide letters
+-- may be equal: they have the same letters, or escapes hide letters
 canonical_answers as (
 
     select
@@ -101,7 +105,7 @@ canonical_answers as (
 
     from different_answers
     inner join cases using (task_id, case_id, dimension_id)
-    left join answers_alike using (task_id, case_id, dimension_id, letters_size)
+    left join answers_alike using (task_id, case_id, dimension_id, letters)
 
 ),
 
