@@ -12,26 +12,29 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
 import benchmarks
-from benchmarks.measure import Ratio
 
 OUT = Path("out/bench")
+
+# the columns of `Ratio.row`
+_HEAD = (
+    *("what", "took", "peer", "took", "ratio"),
+    *("CPU", "ratio", "meant", "peak memory", "note"),
+)
 
 
 def main(wanted: list[str]) -> None:
     """Run the benchmarks of these names, or all."""
     ratios = []
+    _print(_HEAD)
+    _print(("---",) * len(_HEAD))
     with tempfile.TemporaryDirectory(prefix="promptlab-bench-") as folder:
         for module in _modules():
             for benchmark in module.BENCHMARKS:
                 if not wanted or benchmark.__name__ in wanted:
                     ratio = benchmark(Path(folder))
-                    print(*ratio.row(), sep="  ", flush=True)  # noqa: T201
+                    _print(ratio.row())
                     ratios.append(ratio)
-    _print(ratios)
     OUT.mkdir(parents=True, exist_ok=True)
     figures = {
         "machine": f"{os.cpu_count()} cores, {platform.machine()}, Python"
@@ -47,22 +50,9 @@ def _modules() -> list:
     return [module for module in found if hasattr(module, "BENCHMARKS")]
 
 
-def _print(ratios: list[Ratio]) -> None:
-    table = Table(
-        "what",
-        "took",
-        "peer",
-        "took",
-        "ratio",
-        "CPU",
-        "ratio",
-        "meant",
-        "peak memory",
-        "",
-    )
-    for ratio in ratios:
-        table.add_row(*ratio.row())
-    Console().print(table)
+def _print(row: tuple[str, ...]) -> None:
+    """Print a row of a Markdown table."""
+    print(f"| {' | '.join(row)} |", flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":
