@@ -38,6 +38,7 @@ class Step(msgspec.Struct, gc=False, omit_defaults=True):
 _CALLS = ("tool_use", "tool_call", "server_tool_use", "function_call")
 _RESULTS = ("tool_result", "function_call_output")
 _TOOL_ROLES = ("tool", "function")
+_SPEAKERS = ("system", "user", "assistant")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -51,15 +52,29 @@ def steps_of(messages: Any, calls: Any = None) -> str | None:
         messages: A list of chat messages; anything else has no steps.
         calls: A list of calls with their results, in place of or after the messages.
     """
+    objects = _objects(messages)
+    if not calls and _is_question(objects):
+        return None
     steps: list[Step] = []
     waiting: dict[str, Step] = {}
-    for message in _objects(messages):
+    for message in objects:
         _add_message(message, steps, waiting)
     steps += [_call(call) for call in _objects(calls) if _id(call) not in waiting]
     n_answers = sum(step.role == "assistant" for step in steps)
     if n_answers < 2 and not any(step.role == "tool" for step in steps):
         return None
     return _encode(steps).decode()
+
+
+def _is_question(messages: list[dict[str, Any]]) -> bool:
+    """Return true for texts with one answer: most chats, which have no steps."""
+    roles = [message.get("role") for message in messages]
+    return roles.count("assistant") < 2 and all(
+        role in _SPEAKERS
+        and not message.get("tool_calls")
+        and not isinstance(message.get("content"), list)
+        for role, message in zip(roles, messages, strict=True)
+    )
 
 
 def steps_in(metadata: Iterable[str | None]) -> list[str | None]:
