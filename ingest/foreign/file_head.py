@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Set
 from functools import cached_property
 from itertools import islice
 
@@ -51,14 +51,15 @@ class Head:
         if self.is_zip:
             return True
         if self.is_json or self.data.lstrip()[:1] == b"<":
-            return not any(ours <= self.keys for ours in _OURS)
+            return not _is_ours(self.keys)
         return bool(self.columns) or self.data.startswith((b"evalId:", b"| dataset |"))
 
     @cached_property
     def keys(self) -> frozenset[str]:
         """Keys of the first object: of the document, or of the first line.
 
-        A table, an archive or a program has none, whatever is in it.
+        Of a large file of promptlab's own, those that tell it are enough. A table, an
+        archive or a program has none, whatever is in it.
         """
         return self.keys_below()
 
@@ -91,14 +92,16 @@ class Head:
 
     @cached_property
     def _first_object(self) -> Mapping[str, Buffer]:
-        return _members(self.data) if self.is_json else {}
+        return _members(self.data, until=_is_ours) if self.is_json else {}
 
 
-def _members(data: Buffer) -> Mapping[str, Buffer]:
+def _members(
+    data: Buffer, *, until: Callable[[Set[str]], bool] = lambda _keys: False
+) -> Mapping[str, Buffer]:
     """Return each key of the first object, with the bytes from its value on.
 
     A complete document is decoded, which is 100 times as fast; otherwise the tokens of
-    the head are scanned.
+    the head are scanned, until the keys so far are enough.
     """
     import msgspec  # lazy: `--help` lists the tools and reads no file
 
@@ -108,8 +111,13 @@ def _members(data: Buffer) -> Mapping[str, Buffer]:
         whole = decode(data, dict[str, msgspec.Raw])
         return {key: memoryview(value) for key, value in whole.items()}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        first_members = islice(members(data), _MOST_KEYS)
-        return {
-            key.decode("utf-8", "replace"): memoryview(data)[at:]
-            for key, at in first_members
-        }
+        found: dict[str, Buffer] = {}
+        for key, at in islice(members(data), _MOST_KEYS):
+            found[key.decode("utf-8", "replace")] = memoryview(data)[at:]
+            if until(found.keys()):
+                break
+        return found
+
+
+def _is_ours(keys: Set[str]) -> bool:
+    return any(ours <= keys for ours in _OURS)
