@@ -39,7 +39,7 @@ _Id = tuple[str, str]
 """Kind of an object, and its id."""
 
 
-def same_ids(loads: Sequence[FileLoad]) -> Iterator[tuple[FileLoad, Problem]]:
+def same_ids(loads: Sequence[FileLoad]) -> Iterator[tuple[Path, Problem]]:
     """Warn if a loaded file replaces another file of the call.
 
     Copies cause no warning, nor do runs of other tools, which their reader reports, and
@@ -51,7 +51,7 @@ def same_ids(loads: Sequence[FileLoad]) -> Iterator[tuple[FileLoad, Problem]]:
     Yields:
         The later file, and one warning for each file that it replaces.
     """
-    replacements: dict[tuple[str, Path, Path], tuple[FileLoad, list[str]]] = {}
+    replacements: dict[tuple[str, Path, Path], list[str]] = {}
     for (kind, name), files in _in_many_files(loads).items():
         holder = next((load for load in reversed(files) if _was_there(load)), None)
         for load in files:
@@ -64,10 +64,10 @@ def same_ids(loads: Sequence[FileLoad]) -> Iterator[tuple[FileLoad, Problem]]:
                 and not {holder.kind, load.kind} <= _IN_PARTS
             ):
                 pair = kind, holder.path, load.path
-                replacements.setdefault(pair, (load, []))[1].append(name)
+                replacements.setdefault(pair, []).append(name)
             holder = load
-    for (kind, earlier, later), (load, names) in replacements.items():
-        yield load, _warning(kind, names, earlier, later)
+    for (kind, earlier, later), names in replacements.items():
+        yield later, _warning(kind, names, earlier, later)
 
 
 def _in_many_files(loads: Sequence[FileLoad]) -> dict[_Id, list[FileLoad]]:
@@ -316,19 +316,16 @@ def _listed(names: set[str]) -> str:
     return f"; there are {some}{', …' if len(names) > _MOST_LISTED else ''}"
 
 
-def add_problems_of_call(
-    loads: Sequence[FileLoad], references: References
-) -> list[tuple[Path, Problem]]:
-    """Add the problems that need all files of a call.
+def add_problems(
+    loads: Sequence[FileLoad], problems: Iterable[tuple[Path, Problem]]
+) -> list[tuple[FileLoad, Problem]]:
+    """Add problems that need all files of a call to their loads.
 
     Returns:
-        Path and problem of loaded files, to be stored with their loads.
+        The loads and their problems, to be written to ``raw.rejects``.
     """
-    problems = [(load.path, problem) for load, problem in same_ids(loads)]
-    problems += references.unmet()
-    of_files: dict[Path, list[Problem]] = {}
-    for path, problem in problems:
-        of_files.setdefault(path, []).append(problem)
-    for load in loads:
-        load.problems = load.problems + of_files.get(load.path, [])
-    return problems
+    of_paths = {load.path: load for load in loads}
+    added = [(of_paths[path], problem) for path, problem in problems]
+    for load, problem in added:
+        load.problems.append(problem)
+    return added
