@@ -301,10 +301,6 @@ class _File:
         self._load.former_tasks = former
         return reading
 
-    def _run_key(self) -> str:
-        again = self._reader.known.returns(self._file.uri, self._load.sha256)
-        return numbers_of(self._file.uri) + (f"~{again}" if again else "")
-
     def _sha256(self, file: InputFile, data: bytes) -> str:
         """Return the hash of the file and its companions."""
         sha256 = hashlib.sha256(data).hexdigest() if data else file.sha256()
@@ -338,13 +334,17 @@ class _File:
         return read_with(self._file, self._reader.redact, self._reader.limits)
 
     def _source(self, data: bytes) -> Source:
+        run_key = ""
+        if self._kind in TOOLS:
+            again = self._reader.known.returns(self._file.uri, self._load.sha256)
+            run_key = numbers_of(self._file.uri) + (f"~{again}" if again else "")
         return Source.from_file(
             self._file,
             data=data,
             pipelines=self._reader.pipelines,
             size=self._load.size,
             limits=self._reader.limits,
-            run_key=self._run_key(),
+            run_key=run_key,
             redact=self._redactor.redact,
             mend=self._redactor.mend,
         )

@@ -1,4 +1,4 @@
-"""The beginning of a file, by which the tools recognise their files."""
+"""The beginning of a file, by which its kind is recognised."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ class Head:
     """The beginning of a file."""
 
     def __init__(self, data: bytes) -> None:
+        """Take the first bytes of a file, or all of a smaller one, without comments."""
         self.data = data.removeprefix(BOM)
         self._below: dict[str, frozenset[str]] = {}
 
@@ -78,9 +79,9 @@ class Head:
     def keys_below(self, key: str | None = None) -> frozenset[str]:
         """Return the keys of the object under *key* of the first object."""
         if key is None:
-            return frozenset(self._first_object)
+            return frozenset(self.first_object)
         if key not in self._below:
-            value = self._first_object.get(key, b"")
+            value = self.first_object.get(key, b"")
             is_object = _OPENS_AN_OBJECT.match(value) is not None
             self._below[key] = frozenset(_members(value) if is_object else ())
         return self._below[key]
@@ -90,7 +91,11 @@ class Head:
         return all(mark in self.data for mark in marks)
 
     @cached_property
-    def _first_object(self) -> Mapping[str, Buffer]:
+    def first_object(self) -> Mapping[str, Buffer]:
+        """Each key of the first object, in its order, and the bytes from its value on.
+
+        Empty if it is not JSON.
+        """
         return _members(self.data) if self.is_json else {}
 
 
