@@ -39,7 +39,7 @@ _Id = tuple[str, str]
 """Kind of an object, and its id."""
 
 
-def same_ids(loads: Sequence[FileLoad]) -> Iterator[tuple[FileLoad, Problem]]:
+def same_ids(loads: Sequence[FileLoad]) -> Iterator[tuple[Path, Problem]]:
     """Warn if a loaded file replaces another file of the call.
 
     Copies cause no warning, nor do runs of other tools, which their reader reports, and
@@ -51,7 +51,7 @@ def same_ids(loads: Sequence[FileLoad]) -> Iterator[tuple[FileLoad, Problem]]:
     Yields:
         The later file, and one warning for each file that it replaces.
     """
-    replacements: dict[tuple[str, Path, Path], tuple[FileLoad, list[str]]] = {}
+    replacements: dict[tuple[str, Path, Path], list[str]] = {}
     for (kind, name), files in _in_many_files(loads).items():
         holder = next((load for load in reversed(files) if _was_there(load)), None)
         for load in files:
@@ -64,10 +64,10 @@ def same_ids(loads: Sequence[FileLoad]) -> Iterator[tuple[FileLoad, Problem]]:
                 and not {holder.kind, load.kind} <= _IN_PARTS
             ):
                 pair = kind, holder.path, load.path
-                replacements.setdefault(pair, (load, []))[1].append(name)
+                replacements.setdefault(pair, []).append(name)
             holder = load
-    for (kind, earlier, later), (load, names) in replacements.items():
-        yield load, _warning(kind, names, earlier, later)
+    for (kind, earlier, later), names in replacements.items():
+        yield later, _warning(kind, names, earlier, later)
 
 
 def _in_many_files(loads: Sequence[FileLoad]) -> dict[_Id, list[FileLoad]]:
@@ -104,6 +104,11 @@ def _warning(kind: str, names: Sequence[str], earlier: Path, later: Path) -> Pro
 _MOST_LISTED = 5
 
 
+_NAMES_OF_DIMENSIONS = {"dimension_configs": "dimension_id", "tasks": "source_kind"}
+"""Raw table → its column that says which dimensions a task has; all evaluation results
+have the same."""
+
+
 class References:
     """The names that files use, and the names that exist."""
 
@@ -126,10 +131,10 @@ class References:
         self._used += [(path, reference) for reference in self._named_by(reading)]
         for name in reading.rows.get("testsets", {}).get("testset_id", ()):
             self._testsets.add(name)
-        configured = reading.rows.get("dimension_configs", {})
-        self._have(configured.get("task_id", ()), configured.get("dimension_id", ()))
-        tasks = reading.rows.get("tasks", {})
-        self._have_tasks(tasks.get("task_id", ()), tasks.get("source_kind", ()))
+        for table, column in _NAMES_OF_DIMENSIONS.items():
+            rows = reading.rows.get(table, {})  # without rows: without columns
+            names = zip(rows.get("task_id", ()), rows.get(column, ()), strict=True)
+            self._have(table, names)
 
     def join(self, others: References) -> None:
         """Add the names recorded by others, of other files."""
@@ -149,17 +154,13 @@ class References:
             ).fetchall()
         )
         used = [sorted({task_id for _, (_, task_id, _) in self._used})]
-        for table, column, have in (
-            ("dimension_configs", "dimension_id", self._have),
-            ("tasks", "source_kind", self._have_tasks),
-        ):
+        for table, column in _NAMES_OF_DIMENSIONS.items():
             query = (
                 f"select task_id, {column} from raw.{table}"
                 " semi join (select load_id, object_id as task_id from live.objects)"
                 " using (load_id, task_id) where task_id in (select unnest($1))"
             )
-            rows = con.execute(query, used).fetchall()
-            have([task for task, _ in rows], [name for _, name in rows])
+            self._have(table, con.execute(query, used).fetchall())
 
     def _named_by(self, reading: Reading) -> list[Reference]:
         """Return the names that a batch uses, with the testset of the call."""
@@ -175,14 +176,14 @@ class References:
             ),
         ]
 
-    def _have(self, tasks: Iterable[str], dimensions: Iterable[str]) -> None:
-        for task_id, dimension_id in zip(tasks, dimensions, strict=True):
-            self._dimensions.setdefault(task_id, set()).add(dimension_id)
-
-    def _have_tasks(self, tasks: Iterable[str], kinds: Iterable[str]) -> None:
-        for task_id, kind in zip(tasks, kinds, strict=True):
-            known = default_dimensions() if kind == "results" else ()
-            self._dimensions.setdefault(task_id, set()).update(known)
+    def _have(self, table: str, rows: Iterable[tuple[str, str]]) -> None:
+        """Record the dimensions of tasks, from the two columns of a raw table."""
+        for task_id, name in rows:
+            dimensions = self._dimensions.setdefault(task_id, set())
+            if table == "dimension_configs":
+                dimensions.add(name)
+            elif name == "results":
+                dimensions.update(default_dimensions())
 
     def unmet(self) -> Iterator[tuple[Path, Problem]]:
         """Yield a warning for each undefined name, and the file that uses it."""
@@ -316,19 +317,16 @@ def _listed(names: set[str]) -> str:
     return f"; there are {some}{', …' if len(names) > _MOST_LISTED else ''}"
 
 
-def add_problems_of_call(
-    loads: Sequence[FileLoad], references: References
-) -> list[tuple[Path, Problem]]:
-    """Add the problems that need all files of a call.
+def add_problems(
+    loads: Sequence[FileLoad], problems: Iterable[tuple[Path, Problem]]
+) -> list[tuple[FileLoad, Problem]]:
+    """Add problems that need all files of a call to their loads.
 
     Returns:
-        Path and problem of loaded files, to be stored with their loads.
+        The loads and their problems, to be written to ``raw.rejects``.
     """
-    problems = [(load.path, problem) for load, problem in same_ids(loads)]
-    problems += references.unmet()
-    of_files: dict[Path, list[Problem]] = {}
-    for path, problem in problems:
-        of_files.setdefault(path, []).append(problem)
-    for load in loads:
-        load.problems = load.problems + of_files.get(load.path, [])
-    return problems
+    of_paths = {load.path: load for load in loads}
+    added = [(of_paths[path], problem) for path, problem in problems]
+    for load, problem in added:
+        load.problems.append(problem)
+    return added

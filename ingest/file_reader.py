@@ -79,32 +79,40 @@ class FileReader:
     redact: Mode
     """The values to replace before any other processing."""
     loads: list[FileLoad] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.starts: Iterator[datetime] = load_starts(self.known.last_start)
+    """One for each file, in the order they were read."""
 
     def read_all(
         self,
         planned: Iterable[tuple[FoundFile, str | None]],
+        after: datetime | None = None,
         on_progress: OnProgress = lambda _path, _size: None,
     ) -> Iterator[ReadBatch]:
-        """Read files in their order; ``on_progress`` is called after each."""
-        for file, kind in planned:
-            yield from self.read(file, kind)
+        """Read files in their order.
+
+        Args:
+            planned: Files and their kinds.
+            after: The loads start after this time.
+            on_progress: Called after each file.
+        """
+        for (file, kind), start in zip(planned, load_starts(after), strict=False):
+            yield from self.read(file, kind, start)
             on_progress(file.path, file.size)
 
-    def read(self, file: FoundFile, kind: str | None) -> Iterator[ReadBatch]:
+    def read(
+        self, file: FoundFile, kind: str | None, start: datetime
+    ) -> Iterator[ReadBatch]:
         """Read one file in batches of bounded size; skip a known file.
 
         A file that cannot be read to its end, or changes meanwhile, is left out. Its
         earlier batches are then withdrawn by one that is ``withdrawn``.
         """
         if file.fault:
-            yield from _File(self, file, kind).left_out("unreadable", file.fault)
+            of_file = _File(self, file, kind, start)
+            yield from of_file.left_out("unreadable", file.fault)
             return
         last: ReadBatch | None = None
         try:
-            for last in _File(self, file, kind).batches():
+            for last in _File(self, file, kind, start).batches():
                 yield last
             return
         except OSError as error:
@@ -115,13 +123,15 @@ class FileReader:
         if last is not None:
             yield replace(last, more=False, withdrawn=True)
         self.loads.pop()
-        yield from _File(self, file, kind).left_out(code, reason)
+        yield from _File(self, file, kind, start).left_out(code, reason)
 
 
 class _File:
     """One file of a call."""
 
-    def __init__(self, reader: FileReader, file: FoundFile, kind: str | None) -> None:
+    def __init__(
+        self, reader: FileReader, file: FoundFile, kind: str | None, start: datetime
+    ) -> None:
         self._reader = reader
         self._file = file
         self._kind = kind
@@ -135,8 +145,8 @@ class _File:
             uri=file.uri,
             name=file.name,
             testset=reader.testset if has_tasks(kind or "unknown") else None,
-            started_at=next(reader.starts),
-            read_with=self._read_with(with_limits=False),
+            started_at=start,
+            read_with=read_with(file, reader.redact),
         )
         reader.loads.append(self._load)
 
@@ -224,7 +234,7 @@ class _File:
             self._reader.pipelines += _pipelines_in(reading)
             if is_last:
                 if any(problem.code in LIMIT_CODES for problem in load.problems):
-                    load.read_with = self._read_with(with_limits=True)
+                    load.read_with = self._read_with_limits()
                 load.redacted = dict(self._redactor.counts)
                 load.runs, load.written = reading.runs, reading.written
                 load.finished_at = max(datetime.now(UTC), load.started_at)
@@ -291,10 +301,6 @@ class _File:
         self._load.former_tasks = former
         return reading
 
-    def _run_key(self) -> str:
-        again = self._reader.known.returns(self._file.uri, self._load.sha256)
-        return numbers_of(self._file.uri) + (f"~{again}" if again else "")
-
     def _sha256(self, file: InputFile, data: bytes) -> str:
         """Return the hash of the file and its companions."""
         sha256 = hashlib.sha256(data).hexdigest() if data else file.sha256()
@@ -307,11 +313,8 @@ class _File:
     def _known_load(self) -> FileLoad | None:
         """Return the load of this content that need not be read again, if any."""
         version = version_of(self._load)
-        versions = [
-            version._replace(read_with=self._read_with(with_limits=with_limits))
-            for with_limits in (True, False)
-        ]
-        return self._reader.known.load_of(versions, self._load.uri)
+        limited = version._replace(read_with=self._read_with_limits())
+        return self._reader.known.load_of([limited, version], self._load.uri)
 
     def _report_as_before(self, before: FileLoad) -> None:
         """Take the result of an earlier load for this one, which reads nothing."""
@@ -327,27 +330,21 @@ class _File:
             load.problems = [copy_problem(load.uri, before.uri)]
         load.keys = before.keys
 
-    def _read_with(self, *, with_limits: bool) -> str:
-        """Return the settings that affect the reading of the file.
-
-        Limits are among them if the file exceeds one.
-        """
-        mapping, overrides = self._file.mapping, self._file.overrides
-        return read_with(
-            self._reader.redact,
-            self._reader.limits if with_limits else None,
-            None if mapping is None else f"{mapping[0]}:{mapping[1].digest()}",
-            repr(self._file.labels) if self._file.labels else overrides.identity,
-        )
+    def _read_with_limits(self) -> str:
+        return read_with(self._file, self._reader.redact, self._reader.limits)
 
     def _source(self, data: bytes) -> Source:
+        run_key = ""
+        if self._kind in TOOLS:
+            again = self._reader.known.returns(self._file.uri, self._load.sha256)
+            run_key = numbers_of(self._file.uri) + (f"~{again}" if again else "")
         return Source.from_file(
             self._file,
             data=data,
             pipelines=self._reader.pipelines,
             size=self._load.size,
             limits=self._reader.limits,
-            run_key=self._run_key(),
+            run_key=run_key,
             redact=self._redactor.redact,
             mend=self._redactor.mend,
         )

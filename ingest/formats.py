@@ -7,62 +7,51 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
+from promptlab.ingest.foreign.file_head import Head
 from promptlab.ingest.foreign.registry import TOOLS
 from promptlab.ingest.raw.rows import Reading
 from promptlab.ingest.reading.source import Source
-from promptlab.json_text.places import BOM, members
 
 HEAD_BYTES = 1 << 20
 """Number of bytes that are examined."""
 
 _PIPELINE = re.compile(rb"^steps[ \t]*:", re.MULTILINE)
 # Each determines the kind, so the rest need not be read.
-_TELLING = {b"case_results", b"cases", b"test_results", b"experiment_info"}
+_TELLING = {"case_results", "cases", "test_results", "experiment_info"}
 _OF_TESTS = re.compile(
     "(?:inputs|step_inputs|batch_items|intermediate_expectations|expected(?:_.*)?)$"
 )
 """Keys of inputs and expectations: an ``id`` alone is in files of many kinds."""
 
 
-def recognise(head: bytes) -> str | None:
-    """Return the kind of a file from its first bytes; ``None`` if unknown.
-
-    Args:
-        head: the first ``HEAD_BYTES`` bytes, or the whole of a smaller file, without
-            comments.
-    """
-    head = head.removeprefix(BOM)
-    if b"\0" in head[:4096]:
+def recognise(head: Head) -> str | None:
+    """Return the kind of a file of ours from its beginning; ``None`` if unknown."""
+    if b"\0" in head.data[:4096]:
         return None
-    start = len(head) - len(head.lstrip())
-    if head[start : start + 1] in (b"{", b"["):
-        return _kind_of_keys(_keys_of_first_object(head, start)) or _kind_of_lines(head)
-    if _PIPELINE.search(head):
+    if head.is_json:
+        return _kind_of_keys(head) or _kind_of_lines(head.data)
+    if _PIPELINE.search(head.data):
         return "pipeline"
-    return _kind_of_lines(head)
+    return _kind_of_lines(head.data)
 
 
-def _kind_of_lines(head: bytes) -> str | None:
+def _kind_of_lines(data: bytes) -> str | None:
     """Decide by the first line that looks like a record."""
-    for line in head.split(b"\n")[:1000]:
+    for line in data.split(b"\n")[:1000]:
         if line.lstrip()[:1] == b"{":
-            kind = _kind_of_keys(_keys_of_first_object(line, line.index(b"{")))
+            kind = _kind_of_keys(Head(line))
             if kind in {"testset", "results", "scores"}:
                 return kind
     return None
 
 
-def _keys_of_first_object(head: bytes, start: int) -> set[str]:
-    """Return the top keys of the first object, up to one that determines the kind."""
+def _kind_of_keys(head: Head) -> str | None:
+    """Decide by the top keys of the first object, up to one that determines it."""
     keys: set[str] = set()
-    for key, _ in members(head, start):
-        keys.add(key.decode("utf-8", "replace"))
+    for key in head.first_object:
+        keys.add(key)
         if key in _TELLING:
             break
-    return keys
-
-
-def _kind_of_keys(keys: set[str]) -> str | None:
     if "case_results" in keys:  # an AnalysisResult is output, not input
         return None
     if "cases" in keys or {"task", "dimensions"} <= keys:

@@ -7,14 +7,13 @@ JSONL file larger than a block is read in its own batches, all in one transactio
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptlab.ingest.across_files import (
     References,
-    add_problems_of_call,
+    add_problems,
     same_ids,
     testsets_by_cases,
 )
@@ -22,11 +21,12 @@ from promptlab.ingest.file_reader import FileReader, OnProgress
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.redaction import Mode
 from promptlab.ingest.raw import judged
-from promptlab.ingest.raw.live import Live, LiveModel
+from promptlab.ingest.raw.live import LiveModel, ensure_live, refresh
 from promptlab.ingest.raw.load_log import Known, known_files, known_pipelines
 from promptlab.ingest.raw.replaced import replacements
 from promptlab.ingest.raw.requests import newest_moment
-from promptlab.ingest.raw.rows import FileLoad, ReadBatch, Reading
+from promptlab.ingest.raw.rows import FileLoad, ReadBatch, Reading, problem_columns
+from promptlab.ingest.raw.tables import append
 from promptlab.ingest.raw.write import Writer
 from promptlab.ingest.reading.source import DEFAULT, Limits
 from promptlab.relations import transaction
@@ -61,8 +61,8 @@ def read_files(
     wanted = [(file, kind) for file, kind in planned if kind or file.fault]
     for one in reader.read_all(wanted):
         yield one.load.path, one.reading
-    for load, problem in same_ids(reader.loads):
-        yield load.path, Reading(rows={}, problems=[problem])
+    for path, problem in same_ids(reader.loads):
+        yield path, Reading(rows={}, problems=[problem])
 
 
 def ingest(
@@ -96,27 +96,18 @@ def ingest(
     from concurrent.futures import ThreadPoolExecutor
 
     con.execute(f"set checkpoint_threshold = '{_CHECKPOINT}'")
-    live = Live(con, live_models)
-    uris = [os.path.realpath(file.path) for file, _ in planned]
-    known = known_files(
-        con,
-        [
-            *uris,
-            *(os.path.realpath(o) for file, _ in planned for o in file.companions),
-        ],
-        [file.size for file, _ in planned],
-        {kind for _, kind in planned},
-        purged_too=purged_too,
-    )
-    known.last_start = newest_moment(con)
+    ensure_live(con, live_models)
+    known = known_files(con, planned, purged_too=purged_too)
+    newest = newest_moment(con)
     reader = FileReader(known, known_pipelines(con), testset, limits, redact)
     references = References(testset)
     writer = Writer(con, ingest_version)
     with ThreadPoolExecutor(max_workers=1) as thread:
         writing: Future[None] | None = None
         try:
-            read = _with_names(reader.read_all(planned, on_progress), references)
-            for batch in _batches(read):
+            for batch in _batches(reader.read_all(planned, newest, on_progress)):
+                for one in batch:
+                    references.see(one)
                 if writing is not None:
                     writing.result()
                 writing = thread.submit(writer.write, batch)
@@ -125,46 +116,36 @@ def ingest(
         except BaseException:
             thread.submit(writer.give_up)
             raise
-    if writer.loads:
-        live.refresh()
-        _conclude(con, writer, reader.loads, references, uris)
+    if any(load.load_id for load in reader.loads):
+        refresh(con, live_models)
+        _conclude(con, writer.first_load_id, reader.loads, references)
     return reader.loads
 
 
 def _conclude(
     con: duckdb.DuckDBPyConnection,
-    writer: Writer,
+    first_load_id: int,
     loads: Sequence[FileLoad],
     references: References,
-    uris: Sequence[str],
 ) -> None:
     """Store the judged answers, and the problems that need all files of a call."""
-    paths = {load_id: path for path, (load_id, _) in writer.loads.items()}
-    of_paths = {load.path: load for load in loads}
-    first = writer.first_load_id
+    paths = {load.load_id: load.path for load in loads}
     with transaction(con):
         references.know(con)
-        problems = [
-            (paths[load_id], problem)
-            for load_id, problem in (
-                *replacements(con, first, uris),
-                *judged.note(con, first),
-            )
+        told = [
+            *replacements(con, first_load_id, [load.uri for load in loads]),
+            *judged.note(con, first_load_id),
         ]
-        problems += testsets_by_cases(con, loads)
-        for path, problem in problems:
-            load = of_paths[path]
-            load.problems = [*load.problems, problem]
-        writer.add_problems([*problems, *add_problems_of_call(loads, references)])
-
-
-def _with_names(
-    batches: Iterable[ReadBatch], references: References
-) -> Iterator[ReadBatch]:
-    """Yield batches, and record the names that they define and use."""
-    for batch in batches:
-        references.see(batch)
-        yield batch
+        problems = add_problems(
+            loads,
+            [
+                *((paths[load_id], problem) for load_id, problem in told),
+                *testsets_by_cases(con, loads),
+                *same_ids(loads),
+                *references.unmet(),
+            ],
+        )
+        append(con, "rejects", [problem_columns(problems)])
 
 
 def _batches(pending: Iterator[ReadBatch]) -> Iterator[list[ReadBatch]]:

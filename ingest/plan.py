@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from promptlab.encoding import without_comments
 from promptlab.errors import InputError, UsageError
 from promptlab.ingest.files.finding import FoundFile, find_files
+from promptlab.ingest.foreign.file_head import Head
 from promptlab.ingest.foreign.registry import TOOLS, order_of, tool
 from promptlab.ingest.foreign.registry import recognise as recognise_foreign
 from promptlab.ingest.formats import HEAD_BYTES, KINDS, recognise
@@ -94,7 +95,7 @@ def _with_kind(file: FoundFile, kind: str, tables: Mappings) -> Planned:
         if file.named:
             raise InputError(f"{file.path}: cannot be read: {reason}") from None
         return replace(file, fault=reason), None
-    plain = without_comments(head)
+    plain = Head(without_comments(head))
     foreign = recognise_foreign(plain)
     columns: list[str] = []
     if tables:

@@ -122,19 +122,17 @@ class Warehouse(WarehouseFile):
         repeated, other_ids = (
             self._rechecked(recheck_of) if recheck_of else (None, frozenset())
         )
-        overrides = replace(
-            overrides_of(
-                os.environ,
-                title=title,
-                variant=variant,
-                time=time,
-                run_name=run_name,
-                branch=branch,
-                base_branch=self.settings.base_branch,
-                commit=commit,
-                recheck_of=repeated,
-                other_ids=other_ids,
-            ),
+        overrides = overrides_of(
+            os.environ,
+            title=title,
+            variant=variant,
+            time=time,
+            run_name=run_name,
+            branch=branch,
+            base_branch=self.settings.base_branch,
+            commit=commit,
+            recheck_of=repeated,
+            other_ids=other_ids,
             prompt_vars=self.settings.prompt_vars,
             tag_keys=self.settings.tag_keys,
         )

@@ -24,7 +24,7 @@ import duckdb
 import msgspec
 
 from promptlab.build import plan
-from promptlab.ingest.raw.live import Live
+from promptlab.ingest.raw.live import ensure_live
 from promptlab.warehouse import Warehouse
 from promptlab.warehouse_file import WarehouseFile
 
@@ -153,7 +153,7 @@ WITHOUT_MARTS, WITH_MARTS = "loaded.duckdb", "tables.duckdb"
 def write_new_files(folder: Path) -> None:
     """Write warehouses without rows: one that was never built, and one that was."""
     with Warehouse(folder / WITHOUT_MARTS).writable() as con:
-        Live(con, plan.live_models())  # as the first load does
+        ensure_live(con, plan.live_models())  # as the first load does
     shutil.copyfile(folder / WITHOUT_MARTS, folder / WITH_MARTS)
     Warehouse(folder / WITH_MARTS).build()
 

@@ -29,6 +29,8 @@ class FoundFile:
     """Path below the ingested folder without suffix; a file named itself: its stem."""
     uri: str
     """Absolute path, links followed."""
+    size: int = 0
+    """Bytes of the file when it was found; 0 if unknown."""
     named: bool = False
     """Named on the command line, so that an unknown kind is an error, not a skip."""
     fault: str | None = None
@@ -44,14 +46,6 @@ class FoundFile:
     """Options of the call for a file of labels."""
     overrides: Overrides = NO_OVERRIDES
     """Title, variant and revision from the call."""
-
-    @property
-    def size(self) -> int:
-        """Size in bytes; 0 if unknown."""
-        try:
-            return 0 if self.fault else self.path.stat().st_size
-        except OSError:
-            return 0
 
 
 def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
@@ -96,7 +90,7 @@ def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
                 continue
             identities.add(identity)
             if stat.S_ISREG(status.st_mode):
-                yield file
+                yield replace(file, size=status.st_size)
             elif not stat.S_ISDIR(status.st_mode):
                 kind = kind_of_file(status.st_mode)
                 yield replace(file, fault=f"it is {kind}, not a file")

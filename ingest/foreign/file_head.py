@@ -1,4 +1,4 @@
-"""The beginning of a file, by which the tools recognise their files."""
+"""The beginning of a file, by which its kind is recognised."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from promptlab.json_text.places import BOM, members
 _ZIP = b"PK\x03\x04"
 _OPENS_AN_OBJECT = re.compile(rb"\s*\{")
 _MOST_KEYS = 200
+_DOCUMENTS = ({"task", "cases"}, {"experiment_info"})
 _OURS = (
-    {"task", "cases"},
+    *_DOCUMENTS,
     {"sample_id", "entity_id", "variant"},
     {"id", "expected_outputs"},
     {"id", "intermediate_expectations"},
     {"task_id", "case_id", "dimension_id"},
-    {"experiment_info"},
 )
 """Key combinations of promptlab's own formats, which no tool's files have: so that the
 modules of the tools need not be loaded."""
@@ -32,6 +32,7 @@ class Head:
     """The beginning of a file."""
 
     def __init__(self, data: bytes) -> None:
+        """Take the first bytes of a file, or all of a smaller one, without comments."""
         self.data = data.removeprefix(BOM)
         self._below: dict[str, frozenset[str]] = {}
 
@@ -51,15 +52,14 @@ class Head:
         if self.is_zip:
             return True
         if self.is_json or self.data.lstrip()[:1] == b"<":
-            return not _is_ours(self.keys)
+            return not any(ours <= self.keys for ours in _OURS)
         return bool(self.columns) or self.data.startswith((b"evalId:", b"| dataset |"))
 
     @cached_property
     def keys(self) -> frozenset[str]:
         """Keys of the first object: of the document, or of the first line.
 
-        Of a large file of promptlab's own, those that tell it are enough. A table, an
-        archive or a program has none, whatever is in it.
+        A table, an archive or a program has none, whatever is in it.
         """
         return self.keys_below()
 
@@ -79,9 +79,9 @@ class Head:
     def keys_below(self, key: str | None = None) -> frozenset[str]:
         """Return the keys of the object under *key* of the first object."""
         if key is None:
-            return frozenset(self._first_object)
+            return frozenset(self.first_object)
         if key not in self._below:
-            value = self._first_object.get(key, b"")
+            value = self.first_object.get(key, b"")
             is_object = _OPENS_AN_OBJECT.match(value) is not None
             self._below[key] = frozenset(_members(value) if is_object else ())
         return self._below[key]
@@ -91,8 +91,13 @@ class Head:
         return all(mark in self.data for mark in marks)
 
     @cached_property
-    def _first_object(self) -> Mapping[str, Buffer]:
-        return _members(self.data, until=_is_ours) if self.is_json else {}
+    def first_object(self) -> Mapping[str, Buffer]:
+        """Each key of the first object, in its order, and the bytes from its value on.
+
+        Empty if it is not JSON. Of a large document of promptlab's own, the keys that
+        tell it are enough.
+        """
+        return _members(self.data, until=_is_document) if self.is_json else {}
 
 
 def _members(
@@ -119,5 +124,5 @@ def _members(
         return found
 
 
-def _is_ours(keys: Set[str]) -> bool:
-    return any(ours <= keys for ours in _OURS)
+def _is_document(keys: Set[str]) -> bool:
+    return any(ours <= keys for ours in _DOCUMENTS)

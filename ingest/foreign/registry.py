@@ -36,9 +36,8 @@ def tool(name: str) -> Any:
     return import_module(f"promptlab.ingest.foreign.{name}")
 
 
-def recognise(data: bytes) -> tuple[str, str] | None:
+def recognise(head: Head) -> tuple[str, str] | None:
     """Return the tool that wrote a file, and its form; None: not a known tool."""
-    head = Head(data)
     if not head.may_be_foreign:
         return None
     for name in TOOLS:

@@ -16,13 +16,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import repeat
 from multiprocessing import parent_process
 from typing import TYPE_CHECKING, Any
 
 from promptlab.contracts.testset import Pipeline
 from promptlab.errors import UsageError, WarehouseError
-from promptlab.ingest.across_files import References, add_problems_of_call
+from promptlab.ingest.across_files import References, add_problems, same_ids
 from promptlab.ingest.file_reader import FileReader, OnProgress
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.redaction import Mode
@@ -30,6 +29,7 @@ from promptlab.ingest.parquet.layer import ParquetLayer, frame_of
 from promptlab.ingest.raw.live import LiveModel
 from promptlab.ingest.raw.load_log import Known, known_files, known_pipelines
 from promptlab.ingest.raw.rows import (
+    EPOCH,
     FileLoad,
     ReadBatch,
     height,
@@ -37,7 +37,6 @@ from promptlab.ingest.raw.rows import (
     object_columns,
     problem_columns,
     redaction_columns,
-    reject_columns,
     with_load,
 )
 from promptlab.ingest.reading.problems import Problem
@@ -45,7 +44,7 @@ from promptlab.ingest.reading.source import DEFAULT, Limits
 from promptlab.ingest.times_of_runs import load_starts
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    import duckdb
 
 
 SHARD_BYTES = 64 << 20
@@ -72,10 +71,8 @@ class Shard:
     workers have separate clocks."""
 
 
-Flattened = tuple[
-    list[FileLoad], list[tuple[int, FileLoad]], list[Pipeline], References
-]
-"""A shard after it was read: one load per file; id and load of each that was written;
+Flattened = tuple[list[FileLoad], list[Pipeline], References]
+"""A shard after it was read: one load per file, with the id of each that was written;
 the known pipelines, with those read in it; the names that its files use and define."""
 
 
@@ -109,35 +106,34 @@ def flatten(shard: Shard) -> Flattened:
         shard.known, list(shard.pipelines), shard.testset, shard.limits, shard.redact
     )
     references = References(shard.testset)
-    written: list[tuple[int, FileLoad]] = []
     for load_id, file, kind in shard.files:
         start = shard.began + timedelta(microseconds=load_id)
-        reader.starts = repeat(start)
         part = 0
-        for one in reader.read(file, kind):
+        for one in reader.read(file, kind, start):
             references.see(one)
             if one.withdrawn:
                 shard.layer.discard(load_id)
                 part = 0
                 continue
-            _write(shard.layer, load_id, part, one)
+            one.load.load_id = load_id
+            _write(shard.layer, part, one)
             part += 1
-            if not one.more:
-                written.append((load_id, one.load))
-    return reader.loads, written, reader.pipelines, references
+    return reader.loads, reader.pipelines, references
 
 
-def _write(layer: ParquetLayer, load_id: int, part: int, one: ReadBatch) -> None:
+def _write(layer: ParquetLayer, part: int, one: ReadBatch) -> None:
+    load = one.load
     tables = {
-        table: with_load(table, columns, load_id, one.load.uri)
+        table: with_load(table, columns, load)
         for table, columns in one.reading.rows.items()
     }
-    tables["rejects"] = reject_columns([(load_id, one)])
+    problems = [(load, problem) for problem in one.reading.problems]
+    tables["rejects"] = problem_columns(problems)
     if not one.more:
-        tables["redactions"] = redaction_columns([(load_id, one.load)])
+        tables["redactions"] = redaction_columns([load])
     for table, columns in tables.items():
         if height(columns):
-            layer.write(table, load_id, part, frame_of(table, columns))
+            layer.write(table, load.load_id, part, frame_of(table, columns))
 
 
 Map = Callable[..., Any]
@@ -230,37 +226,28 @@ def ingest_parquet(
         DatabaseLocked: another process writes there.
     """
     done: list[FileLoad] = []
-    load_ids: dict[Path, tuple[int, str]] = {}
     references = References(testset)
-    waiting: list[tuple[int, FileLoad]] = []
+    waiting: list[FileLoad] = []
     with layer.locked():
         with layer.connect("pipelines", live=live_models) as con:
-            paths = [(file.path, *file.companions) for file, _ in planned]
-            known = known_files(
-                con,
-                [os.path.realpath(path) for these in paths for path in these],
-                [file.size for file, _ in planned],
-                {kind for _, kind in planned} - {"results"},
-                purged_too=purged_too,
-            )
+            known = known_files(con, planned, purged_too=purged_too, variants_too=False)
             pipelines = known_pipelines(con)
+            start = next(load_starts(_last_start(con)))
         first = layer.give_out(len(planned))
         files = [(n, *one) for n, one in enumerate(planned, first)]
         groups = list(shards_of(files))
-        start = next(load_starts(known.last_start))
         began = start - timedelta(microseconds=first)
 
         def shard(group: Sequence[ShardFile]) -> Shard:
             return Shard(layer, group, known, pipelines, testset, limits, redact, began)
 
         def keep(result: Flattened) -> None:
-            loads, written, _, names = result
-            waiting.extend(written)
+            loads, _, names = result
             references.join(names)
-            for load_id, load in written:
-                load_ids[load.path] = load_id, load.uri
             for load in loads:
                 done.append(load)
+                if load.load_id:
+                    waiting.append(load)
                 on_progress(load.path, _size(load))
 
         def commit() -> float:
@@ -275,7 +262,7 @@ def ingest_parquet(
             # pipelines are read here: shards of testsets need them
             while groups and groups[0][0][2] == "pipeline":
                 result = flatten(shard(groups.pop(0)))
-                pipelines = result[2]
+                pipelines = result[1]
                 keep(result)
             for result in map_shards(flatten, [shard(group) for group in groups]):
                 keep(result)
@@ -285,10 +272,8 @@ def ingest_parquet(
                 names = ("testsets", "tasks", "dimension_configs")
                 with layer.connect(*names, live=live_models) as con:
                     references.know(con)
-            problems = add_problems_of_call(done, references)
-            _add_problems(
-                layer, [(*load_ids[path], problem) for path, problem in problems]
-            )
+            problems = [*same_ids(done), *references.unmet()]
+            _write_problems(layer, add_problems(done, problems))
         finally:
             # keep loads read before a failure
             commit()
@@ -302,14 +287,20 @@ def _size(load: FileLoad) -> int:
         return 0
 
 
+def _last_start(con: duckdb.DuckDBPyConnection) -> datetime | None:
+    query = "select epoch_us(max(started_at)) from raw.loads"
+    [(moment,)] = con.execute(query).fetchall()
+    return None if moment is None else EPOCH + timedelta(microseconds=moment)
+
+
 def _commit(
-    layer: ParquetLayer, written: Sequence[tuple[int, FileLoad]], ingest_version: str
+    layer: ParquetLayer, written: Sequence[FileLoad], ingest_version: str
 ) -> None:
     import polars as pl
 
     if not written:
         return
-    loads = load_columns(written, ingest_version, written[0][0])
+    loads = load_columns(written, ingest_version, written[0].load_id)
     objects = object_columns(written, with_scores=True)
     layer.commit(
         pl.concat([layer.loads(), frame_of("loads", loads)]),
@@ -317,13 +308,13 @@ def _commit(
     )
 
 
-def _add_problems(
-    layer: ParquetLayer, problems: Sequence[tuple[int, str, Problem]]
+def _write_problems(
+    layer: ParquetLayer, problems: Sequence[tuple[FileLoad, Problem]]
 ) -> None:
     """Write problems that need all files, next to the parts of their load."""
-    of_loads: dict[int, list[tuple[int, str, Problem]]] = {}
+    of_loads: dict[int, list[tuple[FileLoad, Problem]]] = {}
     for one in problems:
-        of_loads.setdefault(one[0], []).append(one)
+        of_loads.setdefault(one[0].load_id, []).append(one)
     for load_id, rows in of_loads.items():
         frame = frame_of("rejects", problem_columns(rows))
         layer.write("rejects", load_id, "closing", frame)

@@ -32,42 +32,30 @@ class LiveModel(Protocol):
         """Return its SQL."""
 
 
-class Live:
-    """The models of the schema in one warehouse."""
-
-    def __init__(
-        self, con: duckdb.DuckDBPyConnection, models: Sequence[LiveModel]
-    ) -> None:
-        """Create what is missing, and compute what a killed load has not."""
-        self._con = con
-        self._models = models
-        if not has_relation(con, "live.objects"):
-            self._create()
-        elif self._is_stale():
-            self.refresh()
-
-    def _create(self) -> None:
-        """Create all of them, or none."""
-        with transaction(self._con):
-            self._con.execute("create schema if not exists live")
-            for model in self._models:
-                self._con.execute(
+def ensure_live(con: duckdb.DuckDBPyConnection, models: Sequence[LiveModel]) -> None:
+    """Create the schema if it is missing, and compute what a killed load has not."""
+    if not has_relation(con, "live.objects"):
+        with transaction(con):
+            con.execute("create schema if not exists live")
+            for model in models:
+                con.execute(
                     f"create or replace {model.kind} {model.relation} as {model.query}"
                 )
+        return
+    [(is_stale,)] = con.execute(
+        "select (select max(load_id) from raw.objects)"
+        " is distinct from (select max(load_id) from live.objects)"
+    ).fetchall()
+    if is_stale:
+        refresh(con, models)
 
-    def _is_stale(self) -> bool:
-        row = self._con.execute(
-            "select (select max(load_id) from raw.objects)"
-            " is distinct from (select max(load_id) from live.objects)"
-        ).fetchone()
-        return bool(row and row[0])
 
-    def refresh(self) -> None:
-        """Compute the tables after raw tables have changed."""
-        for model in self._models:
-            if model.kind == "table":
-                self._con.execute(f"delete from {model.relation}")
-                self._con.execute(f"insert into {model.relation} by name {model.query}")
+def refresh(con: duckdb.DuckDBPyConnection, models: Sequence[LiveModel]) -> None:
+    """Compute the tables of the schema after raw tables have changed."""
+    for model in models:
+        if model.kind == "table":
+            con.execute(f"delete from {model.relation}")
+            con.execute(f"insert into {model.relation} by name {model.query}")
 
 
 def is_live(table: RawTable) -> str:

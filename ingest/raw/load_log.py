@@ -7,10 +7,10 @@ of the schema `live` contain the rows of a load that still count.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from promptlab.contracts.testset import Pipeline
+    from promptlab.ingest.files.finding import FoundFile
     from promptlab.ingest.files.redaction import Mode
 
 # Kinds of files whose meaning depends on their name or path.
@@ -64,8 +65,6 @@ class Known:
     purged: set[str] = field(default_factory=set)
     """SHA-256 of purged files, which are not loaded again, whatever their path."""
     runs: KnownRuns = field(default_factory=KnownRuns)
-    last_start: datetime | None = None
-    """Start of the last load."""
     variants: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
     """Task of evaluation results → its file, and the pipeline and variant it is of."""
 
@@ -97,11 +96,11 @@ class Known:
         """Record a load of this call."""
         self.contents[version_of(load)] = load
 
-    def add_logged(self, load: FileLoad) -> None:
-        """Record a load of an earlier call."""
+    def add_logged(self, load: FileLoad, *, is_live: bool) -> None:
+        """Record a load of an earlier call; *is_live*: all of its objects are."""
         self.paths.setdefault(load.uri, []).append(load)
         self.holders.setdefault(load.sha256, []).append(load.uri)
-        if load.is_live:
+        if is_live:
             self.add(load)
 
     def _contents_of(self, uri: str) -> list[_Content]:
@@ -164,12 +163,7 @@ def has_tasks(kind: str) -> bool:
     return kind not in _WITHOUT_TASKS
 
 
-def read_with(
-    mode: Mode,
-    limits: Limits | None = None,
-    mapping: str | None = None,
-    overrides: str | None = None,
-) -> str:
+def read_with(file: FoundFile, mode: Mode, limits: Limits | None = None) -> str:
     """Return the settings that affect the reading of a file, for the load log.
 
     Limits only matter if one was exceeded: then the file is read again when they
@@ -177,19 +171,16 @@ def read_with(
     A table is read again when its mapping changes.
     """
     words = [f"redact={mode}"]
-    if mapping is not None:
-        words.append(f"mapping={mapping}")
-    if overrides is not None:
-        digest = hashlib.sha256(overrides.encode()).hexdigest()[:16]
+    if file.mapping is not None:
+        name, mapping = file.mapping
+        words.append(f"mapping={name}:{mapping.digest()}")
+    options = repr(file.labels) if file.labels else file.overrides.identity
+    if options is not None:
+        digest = hashlib.sha256(options.encode()).hexdigest()[:16]
         words.append(f"overrides={digest}")
     if limits is not None:
-        words.append(_limit_words(limits))
+        words += [f"{name}={value}" for name, value in asdict(limits).items()]
     return " ".join(words)
-
-
-@cache
-def _limit_words(limits: Limits) -> str:
-    return " ".join(f"{name}={value}" for name, value in asdict(limits).items())
 
 
 # Loads of the paths of a call, and of files of equal size: only these can be the same.
@@ -256,45 +247,44 @@ _VARIANTS = """
 
 def known_files(
     con: duckdb.DuckDBPyConnection,
-    uris: Iterable[str],
-    sizes: Iterable[int],
-    kinds: set[str | None],
+    planned: Sequence[tuple[FoundFile, str | None]],
     *,
     purged_too: bool = False,
+    variants_too: bool = True,
 ) -> Known:
     """Read the earlier loads of files from the load log.
 
     Args:
         con: A connection to raw tables and live views.
-        uris: Paths of the files.
-        sizes: Their sizes in bytes.
-        kinds: Their kinds.
+        planned: The files and their kinds.
         purged_too: Purged files are not known.
+        variants_too: Also read which variants evaluation results are of.
     """
     known = Known()
-    for row in con.execute(_LOADS, [list(set(uris)), list(set(sizes))]).fetchall():
+    uris = {file.uri for file, _ in planned}
+    uris.update(os.path.realpath(path) for f, _ in planned for path in f.companions)
+    sizes = {file.size for file, _ in planned}
+    for *row, is_live in con.execute(_LOADS, [list(uris), list(sizes)]).fetchall():
         load = _logged_load(row)
         if load.status != "purged":
-            known.add_logged(load)
+            known.add_logged(load, is_live=is_live)
         elif not purged_too:
             known.purged.add(load.sha256)
+    kinds = {kind for _, kind in planned}
     if kinds - _OUR_KINDS:
         for task_id, run_hash, uri, moment in con.execute(_RUNS).fetchall():
             written = {} if moment is None else {task_id: _time(moment)}
             known.runs.add({task_id: run_hash}, uri, written)
-    if "results" in kinds:
+    if variants_too and "results" in kinds:
         for task_id, uri, *variant in con.execute(_VARIANTS).fetchall():
             known.variants[task_id] = uri, variant
-    (row,) = con.execute("select epoch_us(max(started_at)) from raw.loads").fetchall()
-    if row[0] is not None:
-        known.last_start = _time(row[0])
     return known
 
 
-def _logged_load(row: tuple[Any, ...]) -> FileLoad:
+def _logged_load(row: Sequence[Any]) -> FileLoad:
     """Return a load from a row of `_LOADS`."""
     kind, name, uri, sha256, testset, settings, status = row[:7]
-    loaded, rejected, start, object_ids, run_hashes, is_live = row[7:]
+    loaded, rejected, start, object_ids, run_hashes = row[7:]
     objects = object_ids or []
     runs = dict(zip(objects, run_hashes or (), strict=True))
     owner = "task" if has_tasks(kind) else kind
@@ -308,7 +298,6 @@ def _logged_load(row: tuple[Any, ...]) -> FileLoad:
         read_with=settings,
         started_at=_time(start),
         status=status,
-        is_live=is_live,
         records_loaded=loaded,
         records_rejected=rejected,
         keys=[(owner, object_id) for object_id in objects if status == "loaded"],

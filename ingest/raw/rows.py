@@ -105,6 +105,8 @@ class FileLoad:
 
     path: Path
     kind: str
+    load_id: int = 0
+    """Its number in ``raw.loads``; 0 if it is not written."""
     uri: str = ""
     """Its whole path."""
     name: str = ""
@@ -119,8 +121,6 @@ class FileLoad:
     finished_at: datetime = EPOCH
     status: str = "loaded"
     """loaded, unchanged, rejected, skipped or purged."""
-    is_live: bool = True
-    """Whether all of its objects are live in it."""
     was_rejected: bool = False
     """An earlier call rejected these bytes; they are not read again."""
     problems: list[Problem] = field(default_factory=list)
@@ -168,50 +168,38 @@ class ReadBatch:
     """The file is left out after all: its earlier batches must be deleted."""
 
 
-def with_load(table: str, columns: Columns, load_id: int, uri: str) -> Columns:
+def with_load(table: str, columns: Columns, load: FileLoad) -> Columns:
     """Return rows of a raw table with ``load_id``, and ``file_uri`` if it has one."""
-    n = len(next(iter(columns.values())))
-    file_uri = {"file_uri": [uri] * n} if BY_NAME[table].has_file else {}
-    return {"load_id": [load_id] * n, **file_uri, **columns}
+    n = height(columns)
+    file_uri = {"file_uri": [load.uri] * n} if BY_NAME[table].has_file else {}
+    return {"load_id": [load.load_id] * n, **file_uri, **columns}
 
 
-def reject_columns(numbered: Sequence[tuple[int, ReadBatch]]) -> Columns:
-    """Return rows of ``raw.rejects``: every problem of these files, by load."""
-    return problem_columns(
-        [
-            (load_id, one.load.uri, problem)
-            for load_id, one in numbered
-            for problem in one.reading.problems
-        ]
-    )
-
-
-def problem_columns(rows: Sequence[tuple[int, str, Problem]]) -> Columns:
-    """Return rows of ``raw.rejects`` from load ids, file URIs and problems."""
+def problem_columns(rows: Sequence[tuple[FileLoad, Problem]]) -> Columns:
+    """Return rows of ``raw.rejects``."""
     return {
-        "load_id": [load_id for load_id, _, _ in rows],
-        "file_uri": [uri for _, uri, _ in rows],
-        **{name: [getattr(p, name) for _, _, p in rows] for name in Problem.__slots__},
+        "load_id": [load.load_id for load, _ in rows],
+        "file_uri": [load.uri for load, _ in rows],
+        **{name: [getattr(p, name) for _, p in rows] for name in Problem.__slots__},
     }
 
 
-def redaction_columns(numbered: Sequence[tuple[int, FileLoad]]) -> Columns:
+def redaction_columns(loads: Sequence[FileLoad]) -> Columns:
     """Return rows of ``raw.redactions``: replaced values per rule and load."""
     rows = [
-        (load_id, rule, count)
-        for load_id, load in numbered
+        (load.load_id, rule, count)
+        for load in loads
         for rule, count in sorted(load.redacted.items())
     ]
     return columns_of(("load_id", "rule", "n_values"), rows)
 
 
 def load_columns(
-    numbered: Sequence[tuple[int, FileLoad]], ingest_version: str, ingest_id: int
+    files: Sequence[FileLoad], ingest_version: str, ingest_id: int
 ) -> Columns:
     """Return rows of ``raw.loads``."""
-    files = [load for _, load in numbered]
     return {
-        "load_id": [load_id for load_id, _ in numbered],
+        "load_id": [one.load_id for one in files],
         "file_uri": [one.uri for one in files],
         "kind": [one.kind for one in files],
         "source_name": [one.name for one in files],
@@ -230,16 +218,14 @@ def load_columns(
     }
 
 
-def object_columns(
-    numbered: Sequence[tuple[int, FileLoad]], *, with_scores: bool = False
-) -> Columns:
+def object_columns(loads: Sequence[FileLoad], *, with_scores: bool = False) -> Columns:
     """Return rows of ``raw.objects``: what each file brought.
 
     Those of scores are without the hash of their content.
     """
     rows: list[tuple[int, str, str, str | None, datetime | None, bool]] = []
-    for load_id, load in numbered:
-        runs, written = load.runs, load.written
+    for load in loads:
+        load_id, runs, written = load.load_id, load.runs, load.written
         if load.status == "skipped":  # a copy of these runs
             rows += [(load_id, "task", task, runs[task], None, False) for task in runs]
         elif load.status == "loaded":

@@ -39,8 +39,7 @@ def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> Non
         WarehouseError: The file has another schema version.
         SettingsError: It is another program's database.
     """
-    check_version(con)
-    is_new = schema_version(con) is None
+    is_new = check_version(con) is None
     if not is_new and _has_all(con):
         return
     from importlib import resources
@@ -101,8 +100,11 @@ def is_small(con: duckdb.DuckDBPyConnection) -> bool:
     return row is not None and bool(row[0])
 
 
-def check_version(con: duckdb.DuckDBPyConnection) -> None:
+def check_version(con: duckdb.DuckDBPyConnection) -> int | None:
     """Check that a file has no raw tables yet, or those of this version.
+
+    Returns:
+        The version; ``None`` without raw tables.
 
     Raises:
         WarehouseError: its schema version is another one.
@@ -116,6 +118,7 @@ def check_version(con: duckdb.DuckDBPyConnection) -> None:
             f"this warehouse has schema version {version}, this promptlab works with"
             f" {SCHEMA_VERSION}: {OTHER_VERSION} (nothing was changed)"
         )
+    return version
 
 
 def check_not_views(

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from promptlab.ingest import raw
 from promptlab.ingest.raw.rows import (
     Columns,
+    FileLoad,
     ReadBatch,
     load_columns,
     object_columns,
     problem_columns,
     redaction_columns,
-    reject_columns,
     with_load,
 )
 from promptlab.ingest.reading.problems import Problem
 from promptlab.relations import roll_back
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import duckdb
 
 
@@ -41,11 +38,9 @@ class Writer:
         """First load of this call."""
         self._next_load_id = self.first_load_id
         self._is_open = False  # a file of which more batches follow
-        self.loads: dict[Path, tuple[int, str]] = {}
-        """Path of a written file → its load, and its whole path."""
 
     def write(self, batch: Sequence[ReadBatch]) -> None:
-        """Write all files of a batch, or none."""
+        """Write all files of a batch, or none; they get their ``load_id``."""
         if batch[-1].withdrawn:
             self.give_up()
             return
@@ -67,16 +62,18 @@ class Writer:
         self._is_open = False
 
     def _write(self, batch: Sequence[ReadBatch]) -> None:
-        numbered = list(zip(itertools.count(self._next_load_id), batch, strict=False))
         tables: dict[str, list[Columns]] = {}
-        for load_id, one in numbered:
+        problems: list[tuple[FileLoad, Problem]] = []
+        for load_id, one in enumerate(batch, self._next_load_id):
+            one.load.load_id = load_id
+            problems += [(one.load, problem) for problem in one.reading.problems]
             for table, columns in one.reading.rows.items():
-                rows = with_load(table, columns, load_id, one.load.uri)
+                rows = with_load(table, columns, one.load)
                 tables.setdefault(table, []).append(rows)
-        tables["rejects"] = [reject_columns(numbered)]
+        tables["rejects"] = [problem_columns(problems)]
         self._is_open = batch[-1].more
         if not self._is_open:
-            loads = [(load_id, one.load) for load_id, one in numbered]
+            loads = [one.load for one in batch]
             tables["loads"] = [
                 load_columns(loads, self._ingest_version, self.first_load_id)
             ]
@@ -90,12 +87,6 @@ class Writer:
             self._con.execute(_HASH_SCORES, [self._next_load_id])
         self._con.commit()
         self._next_load_id += len(batch)
-        self.loads.update({one.load.path: (n, one.load.uri) for n, one in numbered})
-
-    def add_problems(self, problems: Iterable[tuple[Path, Problem]]) -> None:
-        """Write problems that need all files."""
-        rows = [(*self.loads[path], problem) for path, problem in problems]
-        raw.append(self._con, "rejects", [problem_columns(rows)])
 
 
 # The same scores of the same version of a task are no new version of them.

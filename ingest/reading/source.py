@@ -197,8 +197,6 @@ class Source(FoundFile):
     """Pipelines read before this file, for checking the steps of testsets."""
     blocks: Iterable[Block] | None = None
     """The file in blocks of whole lines, to be iterated once; `None`: one block."""
-    size: int = 0
-    """Bytes of the file."""
     limits: Limits = DEFAULT
     """Size limits of its records and values."""
     redact: Callable[[bytes], bytes] = bytes
@@ -213,7 +211,7 @@ class Source(FoundFile):
     def from_file(cls, file: FoundFile, **about: Any) -> Source:
         """Return a file of a plan as a source."""
         known = {name.name: getattr(file, name.name) for name in fields(file)}
-        return cls(**known, **about)
+        return cls(**known | about)
 
     @property
     def in_blocks(self) -> Iterable[Block]:

@@ -143,12 +143,13 @@ def test_sql_blocks_run(path, page_db):
 )
 def test_every_example_of_a_file_is_read_without_a_word(block):
     from promptlab.encoding import without_comments
+    from promptlab.ingest.foreign.file_head import Head
     from promptlab.ingest.formats import recognise
     from promptlab.ingest.reading.source import Source
     from tests.ingest.at_once import read as read_file
 
     data = without_comments(block.text.encode())
-    kind = recognise(data)
+    kind = recognise(Head(data))
     assert kind is not None
     source = Source(Path("example"), "example", "example", data=data)
     found = read_file(kind, source)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from promptlab.cli.load import KIND_CHOICES
+from promptlab.ingest.foreign.file_head import Head
 from promptlab.ingest.foreign.registry import TOOLS, recognise
 from promptlab.ingest.formats import read_batches
 from promptlab.ingest.formats import recognise as kind_of
@@ -110,17 +111,17 @@ NOT_THEIRS = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_files_are_recognised_by_what_they_hold(name: str) -> None:
-    assert recognise((DATA / name).read_bytes()) == FILES[name]
+    assert recognise(Head((DATA / name).read_bytes())) == FILES[name]
 
 
 @pytest.mark.parametrize("what", NOT_THEIRS)
 def test_what_only_looks_alike_is_nobodys(what: str) -> None:
-    assert recognise(NOT_THEIRS[what]) is None
+    assert recognise(Head(NOT_THEIRS[what])) is None
 
 
 def test_our_own_files_keep_their_kinds() -> None:
-    assert kind_of(NOT_THEIRS["a testset"]) == "testset"
-    assert kind_of(NOT_THEIRS["an analysis"]) == "analysis"
+    assert kind_of(Head(NOT_THEIRS["a testset"])) == "testset"
+    assert kind_of(Head(NOT_THEIRS["an analysis"])) == "analysis"
 
 
 def test_each_tool_can_be_named_on_the_command_line() -> None:

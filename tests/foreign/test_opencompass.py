@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from promptlab.ingest.foreign.file_head import Head
 from promptlab.ingest.foreign.registry import recognise
 from promptlab.ingest.plan import plan
 from promptlab.ingest.raw.rows import Reading
@@ -697,13 +698,16 @@ NOT_THEIRS = {
 
 @pytest.mark.parametrize("what", NOT_THEIRS)
 def test_what_only_looks_alike_is_nobodys(what: str) -> None:
-    assert (recognise(NOT_THEIRS[what]) or ("", ""))[0] != "opencompass"
+    assert (recognise(Head(NOT_THEIRS[what])) or ("", ""))[0] != "opencompass"
 
 
 def test_a_file_beyond_what_is_looked_at_is_recognised_by_its_beginning() -> None:
     rows = {str(n): _row("Red", "x" * 500) for n in range(50)}
     written = json.dumps(rows).encode()
-    assert recognise(written[: len(written) // 2]) == ("opencompass", "prediction")
+    assert recognise(Head(written[: len(written) // 2])) == (
+        "opencompass",
+        "prediction",
+    )
 
 
 def test_two_nights_pair_by_case(tmp_path: Path) -> None:

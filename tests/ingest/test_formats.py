@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from promptlab.encoding import without_comments
+from promptlab.ingest.foreign.file_head import Head
 from promptlab.ingest.formats import recognise
 
 
@@ -53,4 +54,4 @@ from promptlab.ingest.formats import recognise
     ],
 )
 def test_the_kind_comes_from_the_content(content, kind):
-    assert recognise(without_comments(content.encode())) == kind
+    assert recognise(Head(without_comments(content.encode()))) == kind
