@@ -17,6 +17,12 @@ from promptlab.ingest.formats import recognise
         ('{"task": {}, "dimensions": []}', "analysis"),
         ('\ufeff  {"task": {}, "cases": [', "analysis"),
         ('{"task": {"x": "}\\""}, "cases": []}', "analysis"),
+        # the head of a large document, and of lines: all keys of a line count
+        ('{"task": {}, "cases": [{"case_id": "c"}], "a key that is cut', "analysis"),
+        (
+            '{"id": "a", "expected_outputs": {}, "entity_id": "e", "variant": "v"}\n{"id',
+            "results",
+        ),
         ('{"task": {}, "summary": {}, "dimensions": [], "case_results": []}', None),
         ('{"experiment_info": {"dataset": "d"}}', "memory"),
         ('{"test_results": []}', "memory"),
