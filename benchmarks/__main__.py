@@ -13,21 +13,16 @@ from dataclasses import asdict
 from pathlib import Path
 
 import benchmarks
+from benchmarks.measure import Ratio
 
 OUT = Path("out/bench")
-
-# the columns of `Ratio.row`
-_HEAD = (
-    *("what", "took", "peer", "took", "ratio"),
-    *("CPU", "ratio", "meant", "peak memory", "note"),
-)
 
 
 def main(wanted: list[str]) -> None:
     """Run the benchmarks of these names, or all."""
     ratios = []
-    _print(_HEAD)
-    _print(("---",) * len(_HEAD))
+    _print(Ratio.HEAD)
+    _print(("---",) * len(Ratio.HEAD))
     with tempfile.TemporaryDirectory(prefix="promptlab-bench-") as folder:
         for module in _modules():
             for benchmark in module.BENCHMARKS:

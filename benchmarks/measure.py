@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,12 @@ class Ratio:
     cpu: float = 0.0
     cpu_ratio: float = 0.0
     """The same of the seconds of all cores, which other processes change less."""
+
+    HEAD: ClassVar = (
+        *("what", "took", "peer", "took", "ratio"),
+        *("CPU", "ratio", "meant", "peak memory", "note"),
+    )
+    """Names of the columns of `row`."""
 
     def row(self) -> tuple[str, ...]:
         """The figures as text, for a table."""
